@@ -61,8 +61,8 @@ def budgets() -> Measured:
     """Of plans as every planner makes them, and of transfers as the simulator carries them out."""
     planners = passed("strategy/planners_test", "*EveryPlanner.KeepsBudgetsPinsAndDomains*")
     problems = 5 * counted("strategy/planners_test.cpp", r"KeepsBudgetsPinsAndDomains\) \{.*?n < ([\d']+);")
-    passed("sim/sim_test", "Property.TheBudgetHoldsAtEveryInstant")
-    runs = counted("sim/property_test.cpp", r"TheBudgetHoldsAtEveryInstant\) \{.*?seed < ([\d']+);")
+    passed("sim/sim_test", "Property.RandomTransfers_AtEveryInstant_StayWithinTheBudget")
+    runs = counted("sim/property_test.cpp", r"StayWithinTheBudget\) \{.*?seed < ([\d']+);")
     return Measured(
         f"{len(planners)} planners x {problems} random problems: plans within budget at every instant of three "
         f"iterations, source and target held while a copy is in flight (fast-only, which ignores budgets by "

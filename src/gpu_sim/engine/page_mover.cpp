@@ -33,7 +33,7 @@ void PageMover::resolve_faults(std::span<const std::uint32_t> pages) {
   for (const auto number : pages)
     if (const auto& page = pages_[number]; !page.moving && (!page.move_requested || limit_ == 0))
       cancel_move(number);
-  start();
+  start_moves();
 }
 
 void PageMover::protect(std::span<const std::uint32_t> pages) {
@@ -170,7 +170,7 @@ void PageMover::on_line_written(std::uint32_t line) {
   --active_;
   ++counts_.moved_pages;
   listener_.on_moved(page);
-  start();
+  start_moves();
 }
 
 }  // namespace terrace::gpu_sim

@@ -60,7 +60,7 @@ class PageMover {
   // are.
   void resolve_faults(std::span<const std::uint32_t> pages);
   // Begins the moves that can begin.
-  void start();
+  void start_moves();
 
   // Reports that no access to the moving page is in flight any more.
   void on_drained(std::uint32_t page);

@@ -82,7 +82,7 @@ class PageTable {
   // Returns the pages whose accessed bit is set, and clears the bits.
   std::vector<std::uint32_t> take_walked();
   // Sets, or clears, the queued move of a page.
-  void ask(std::uint32_t page, std::uint8_t memory);
+  void set_requested_move(std::uint32_t page, std::uint8_t memory);
   void clear_requested_move(std::uint32_t page) { pages_[page].move_requested = false; }
 
   // Takes a free frame of a memory.

@@ -1,5 +1,5 @@
-// Accel-Sim's kernel traces: what their instructions mean, all ways to write addresses, and refusals with an
-// offset.
+// Tests Accel-Sim's kernel traces: the meaning of instructions, all encodings of addresses, and errors with
+// offsets.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -67,7 +67,7 @@ class AccelSim : public testing::Test {
   fs::path folder_ = fs::temp_directory_path() / ("accelsim_test." + std::to_string(getpid()));
 };
 
-TEST_F(AccelSim, KernelsAndAllocations) {
+TEST_F(AccelSim, List_GivesKernelsAndAllocations) {
   write("kernel-1.traceg", k_head + cta("", "") + cta("", ""));
   AccelSimReader reader(folder_ / "kernelslist.g");
   TraceEvent event;
@@ -85,7 +85,7 @@ TEST_F(AccelSim, KernelsAndAllocations) {
   EXPECT_FALSE(reader.next(event));
 }
 
-TEST_F(AccelSim, SideFileOfAllocations) {
+TEST_F(AccelSim, SideFile_GivesAllocations) {
   write("kernel-1.traceg", k_head + cta("", "") + cta("", ""));
   write("side", "x 7efe7b500000 4096\ny 0x7efe7b501000 100\n");
   AccelSimReader reader(folder_ / "kernelslist.g", folder_ / "side");
@@ -114,7 +114,7 @@ TEST_F(AccelSim, SideFileOfAllocations) {
   EXPECT_EQ(said("y 7efe7b501000 4096 z"), place + "more follows behind BYTES; a line is NAME ADDRESS BYTES");
 }
 
-TEST_F(AccelSim, AddressesInAllModes) {
+TEST_F(AccelSim, Addresses_AreReadInAllModes) {
   // Stride 4 over 32 lanes: a line.
   auto read = warp("0010 ffffffff 1 R2 LDG.E.SYS 1 R4 4 1 0x7efe7b500000 4 \n");
   ASSERT_EQ(read.steps.size(), 1U);
@@ -123,13 +123,13 @@ TEST_F(AccelSim, AddressesInAllModes) {
   ASSERT_EQ(read.lines.size(), 1U);
   EXPECT_EQ(read.lines[0].address(), 0x7efe7b500000U);
   EXPECT_EQ(read.lines[0].sectors(), 15U);
-  // Differences: the lane before's address and so much.
+  // Differences from the previous lane's address.
   read = warp("0010 0000000f 1 R2 LDG.E.64 1 R4 8 2 0x7efe7b500000 8 256 -128 \n");
   ASSERT_EQ(read.lines.size(), 3U);
   EXPECT_EQ(read.lines[0].sectors(), 1U);
   EXPECT_EQ(read.lines[1].address(), 0x7efe7b500100U);
   EXPECT_EQ(read.lines[2].address(), 0x7efe7b500080U);
-  // Listed, of some lanes; 16 bytes each.
+  // A list, for some lanes; 16 bytes each.
   read = warp("0010 80000001 0  STG.E.128 2 R4 R6 16 0 0x7efe7b500010 7efe7b600000 \n");
   EXPECT_EQ(read.steps[0].kind, StepKind::store);
   EXPECT_EQ(read.steps[0].lanes, 2);
@@ -137,15 +137,15 @@ TEST_F(AccelSim, AddressesInAllModes) {
   EXPECT_EQ(read.lines[1].address(), 0x7efe7b600000U);
 }
 
-// Who reads a register that a load fills waits for it; what is written again is waited for no more.
-TEST_F(AccelSim, RegistersMakeWarpsWait) {
+// A warp that reads a register which a load fills waits for it; an overwritten register is not waited for.
+TEST_F(AccelSim, RegistersFilledByLoads_MakeWarpsWait) {
   const auto read = warp(
       "0000 ffffffff 1 R1 IMAD.MOV.U32 2 R255 R255 0 \n"
       "0010 ffffffff 1 R2 LDG.E.SYS 1 R4 4 1 0x7efe7b500000 4 \n"
       "0020 ffffffff 1 R6 LDG.E.64.SYS 1 R4 8 1 0x7efe7b500100 8 \n"
       "0030 ffffffff 1 R8 IADD3 2 R9 R10 0 \n"
       "0040 ffffffff 1 R8 FADD 2 R7 R8 0 \n"  // R7 is the second half of R6
-      "0050 ffffffff 1 R2 MOV 1 R8 0 \n"      // over what the first load returns_value
+      "0050 ffffffff 1 R2 MOV 1 R8 0 \n"      // overwrites what the first load returns
       "0060 ffffffff 1 R3 FADD 2 R2 R6 0 \n"
       "0070 ffffffff 0  STG.E.SYS 2 R4 R3 4 1 0x7efe7b600000 4 \n"
       "0080 ffffffff 0  BAR.SYNC 0 0 \n"
@@ -162,11 +162,11 @@ TEST_F(AccelSim, RegistersMakeWarpsWait) {
   EXPECT_EQ(read.instructions(), 10U);
 }
 
-TEST_F(AccelSim, OtherMemoriesAreInstructions) {
+TEST_F(AccelSim, OtherMemories_CountAsInstructions) {
   const auto read = warp(
       "0000 ffffffff 1 R2 LDS.U 1 R4 4 1 0x10 4 \n"
       "0010 ffffffff 1 R2 LD.E.SYS 1 R4 4 1 0x7f0000000400 4 \n"  // shared memory by a generic address
-      "0020 00000000 1 R2 LDG.E.SYS 1 R4 4 \n"                    // no lane takes part
+      "0020 00000000 1 R2 LDG.E.SYS 1 R4 4 \n"                    // no active lane
       "0030 ffffffff 1 R2 ATOMG.E.ADD 2 R4 R5 4 1 0x7efe7b500000 0 \n"
       "0040 ffffffff 1 P0 ISETP.GE.AND 2 R2 R1 0 \n");
   ASSERT_EQ(read.steps.size(), 2U);
@@ -175,7 +175,7 @@ TEST_F(AccelSim, OtherMemoriesAreInstructions) {
   EXPECT_EQ(read.steps[1].kind, StepKind::use);
 }
 
-TEST_F(AccelSim, KnownAccessesElsewhereAreInstructions) {
+TEST_F(AccelSim, KnownAccessesElsewhere_CountAsInstructions) {
   for (const std::string name :
        {"LDS.64", "STS", "ATOMS.ADD", "LDSM.16.M88.4", "STSM", "LDC", "LDC.U8", "LDCU", "ULDC"}) {
     const auto read = warp("0000 ffffffff 1 R2 " + name + " 1 R4 4 1 0x10 4 \n");
@@ -184,8 +184,8 @@ TEST_F(AccelSim, KnownAccessesElsewhereAreInstructions) {
   }
 }
 
-// Local memory is where the head says, as an offset or as a generic address.
-TEST_F(AccelSim, LocalMemoryIsAllocated) {
+// Local memory is at the header's address, given as an offset or as a generic address.
+TEST_F(AccelSim, LocalMemory_IsAllocated) {
   const std::string uses =
       "0000 ffffffff 1 R2 LDL.64 1 R1 8 1 0xfffc80 0 \n0010 ffffffff 0 STL 2 R1 R2 4 1 0x7f0002fffd00 0 \n"
       "0020 ffffffff 1 R2 LD.E 1 R4 4 1 0x7f0002fffd80 0 \n0030 ffffffff 1 R2 LDG.E 1 R4 4 1 0x7efe7b500000 0 \n";
@@ -198,7 +198,7 @@ TEST_F(AccelSim, LocalMemoryIsAllocated) {
     if (const auto* allocation = std::get_if<Allocation>(&event)) allocations.push_back(*allocation);
     for (Cta next; reader.next_cta(next);) ctas.push_back(next);
   }
-  // The kernel comes twice, what it accesses is allocated once.
+  // The kernel is listed twice; its local memory is allocated once.
   ASSERT_EQ(allocations.size(), 2U);
   EXPECT_EQ(allocations[1].name, "local memory");
   EXPECT_EQ(allocations[1].address, 0x7f0002fffc80U);
@@ -212,7 +212,7 @@ TEST_F(AccelSim, LocalMemoryIsAllocated) {
   EXPECT_EQ(ctas[0].lines[1].address(), 0x7f0002fffd00U);
 }
 
-TEST_F(AccelSim, WhatIsNotUnderstoodIsRefused) {
+TEST_F(AccelSim, UnknownInstructions_AreRejected) {
   const auto ends_with = [](const std::string& text, const std::string& end) { return text.ends_with(end); };
   const auto said = [&](const std::string& line) { return complaint(k_head + cta(line, "") + cta("", "")); };
   const auto exit = std::string("0000 ffffffff 0  EXIT 0 0 \n");
@@ -241,7 +241,7 @@ TEST_F(AccelSim, WhatIsNotUnderstoodIsRefused) {
                "kernelslist.g, byte 16: 'ncclGroupStart' is neither MemcpyHtoD,ADDRESS,BYTES nor a kernel's file");
 }
 
-TEST_F(AccelSim, RefusalsNameTheByte) {
+TEST_F(AccelSim, Errors_NameTheOffset) {
   const auto good = k_head + cta("0000 ffffffff 0  EXIT 0 0 \n", "") + cta("", "");
   EXPECT_EQ(complaint(good), "none");
   const auto place = (folder_ / "kernel-1.traceg").string() + ", byte ";
@@ -262,8 +262,8 @@ TEST_F(AccelSim, RefusalsNameTheByte) {
   EXPECT_THROW(static_cast<void>(read()), Error);
 }
 
-// No line is taken in whole before its length is known, and no allocation before there is room for its pages.
-TEST_F(AccelSim, WhatTakesAllMemoryIsRefused) {
+// A line is not read whole before its length is checked, nor an allocation accepted before its size is.
+TEST_F(AccelSim, ExcessiveSizes_AreRejected) {
   const auto good = k_head + cta("0000 ffffffff 0  EXIT 0 0 \n", "") + cta("", "");
   const auto ends_with = [](const std::string& text, const std::string& end) { return text.ends_with(end); };
   EXPECT_PRED2(ends_with, complaint(std::string(1 << 20, 'x')), ", byte 0: a line of more than 65536 characters");
@@ -273,7 +273,7 @@ TEST_F(AccelSim, WhatTakesAllMemoryIsRefused) {
   EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 30: allocations of more than 64 GiB");
 }
 
-TEST_F(AccelSim, WhatCannotBeReadIsSaidWithTheReason) {
+TEST_F(AccelSim, UnreadableFiles_AreReportedWithTheReason) {
   const auto said = [](const fs::path& list) -> std::string {
     try {
       AccelSimReader reader(list);
@@ -287,7 +287,7 @@ TEST_F(AccelSim, WhatCannotBeReadIsSaidWithTheReason) {
   EXPECT_EQ(said(folder_), folder_.string() + " cannot be read: it is a folder");
 }
 
-TEST_F(AccelSim, ListsNameFilesThatAreThere) {
+TEST_F(AccelSim, MissingKernelFiles_AreRejected) {
   write("kernel-1.traceg", k_head + cta("", "") + cta("", ""));
   const auto ends_with = [](const std::string& text, const std::string& end) { return text.ends_with(end); };
   const auto good = k_head + cta("", "") + cta("", "");
@@ -300,8 +300,8 @@ TEST_F(AccelSim, ListsNameFilesThatAreThere) {
   EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 0: the list names no kernel");
 }
 
-// Whatever is changed in a file, it is read or refused in one line.
-TEST_F(AccelSim, AnythingIsReadOrRefused) {
+// Any change of a file is read, or rejected with one line.
+TEST_F(AccelSim, RandomDamage_IsReadOrRejectedInOneLine) {
   const auto good = k_head +
                     cta("0010 ffffffff 1 R2 LDG.E.SYS 1 R4 4 1 0x7efe7b500000 4 \n0020 0000000f 1 R2 LDG.E.64 "
                         "1 R4 8 2 0x7efe7b500000 8 256 -128 \n",

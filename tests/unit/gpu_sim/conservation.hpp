@@ -1,4 +1,4 @@
-// What holds in every run of the simulator, whatever the program and whoever decides.
+// Checks what holds in every run of the simulator, for any program and placement.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline std::uint64_t instructions_of(const KeptTrace& trace) {
   return count;
 }
 
-// Each begins where the one before ends, and together they are the whole, as integers.
+// Intervals are adjacent, and add up to the whole, as integers.
 inline void expect_parts_add_up(const std::vector<CamatInterval>& parts, const CamatLevels& whole) {
   if (parts.empty()) return;
   CamatLevels sum;
@@ -53,12 +53,12 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
   for (const auto& channel : run.channels) dram += channel;
   EXPECT_EQ(dram.fill_bytes, slices.fetched_sectors * k_sector_bytes);
   EXPECT_EQ(dram.write_back_bytes, slices.written_sectors * k_sector_bytes);
-  // What accesses fetched and made dirty, page by page: nothing dirty is lost.
+  // By page: what accesses fetched and made dirty; all dirty data is written back.
   EXPECT_EQ(std::accumulate(run.page_bytes.begin(), run.page_bytes.end(), std::uint64_t{0}),
             dram.fill_bytes + dram.write_back_bytes);
   EXPECT_EQ(dram.move_read_bytes, run.mover.moved_pages * page_bytes);
   EXPECT_EQ(dram.move_write_bytes, run.mover.moved_pages * page_bytes);
-  // Traffic over time ends at no more than the whole.
+  // Sampled traffic never exceeds the whole.
   for (std::size_t i = 0; i < run.traffic.size(); ++i) {
     EXPECT_EQ(run.traffic[i].at, i + 1 < run.traffic.size() ? i * k_traffic_cycles : run.cycles);
     const auto sum = run.traffic[i].demand[0] + run.traffic[i].demand[1];
@@ -68,7 +68,7 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
     }
   }
   EXPECT_EQ(dram.record_bytes, run.samples / 16 * k_line_bytes);
-  // Every page is in one place: no two are in one frame, and none is on its way.
+  // Every page is in one frame, no two share a frame, and none is in flight.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> frames;
   for (const auto& page : run.pages) {
     frames.emplace_back(page.memory, page.frame);
@@ -85,7 +85,7 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
       EXPECT_LE(counters.pure_misses, counters.misses);
       EXPECT_LE(counters.misses, counters.accesses);
     }
-  // What levels count is what SMs, slices and channels count.
+  // Counters of the levels agree with those of SMs, slices and channels.
   const auto accesses = [](const std::vector<model::CamatCounters>& level) {
     return std::accumulate(level.begin(), level.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const auto& counters) { return sum + counters.accesses; });

@@ -1,4 +1,4 @@
-// Who moves pages by faults, counters of accesses and samples, and what that costs.
+// Tests policies that move pages by faults, access counters and samples, and their costs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t k_page = 4096;
 
-// Reads all of an array and writes another, so often.
+// Reads all of an array and writes another, the given number of times.
 KeptTrace passes(std::int32_t ctas, std::int32_t count) {
   KeptTrace trace;
   Device device(trace);
@@ -65,8 +65,8 @@ std::uint64_t fills_of(const RunCounts& run) {
   return bytes;
 }
 
-// All accesses are to the GPU's own memory, as if all had been there; each page comes once.
-TEST(GpuFaults, FreeFirstTouchIsAllLocalButForTheMoves) {
+// All accesses are to the GPU's own memory, as if all pages had been there; each page moves once.
+TEST(GpuFaults, FreeFirstTouch_AllAccessesAreLocal) {
   const auto trace = passes(300, 3);
   auto gpu = test_gpu();
   gpu.fault = 0;
@@ -80,14 +80,14 @@ TEST(GpuFaults, FreeFirstTouchIsAllLocalButForTheMoves) {
   EXPECT_EQ(faulting.mover.moved_pages, 600U);
   EXPECT_EQ(faulting.faults.faults, 600U);
   EXPECT_EQ(faulting.mover.without_shootdown, 600U);
-  // The later passes find all where it shall be.
+  // The later passes find all pages in place.
   const auto last = [](const RunCounts& run) { return run.kernels.back().end - run.kernels.back().begin; };
   EXPECT_NEAR(static_cast<double>(last(faulting)), static_cast<double>(last(local)),
               0.02 * static_cast<double>(last(local)));
 }
 
-// One batch after the other, each for the time that the machine states.
-TEST(GpuFaults, TakeTheirTime) {
+// Batches are handled sequentially, each for the time that the machine states.
+TEST(GpuFaults, Batches_TakeTheStatedTime) {
   const auto trace = passes(100, 1);
   auto gpu = test_gpu();
   for (const std::uint32_t batch : {1U, 16U, 256U}) {
@@ -98,8 +98,8 @@ TEST(GpuFaults, TakeTheirTime) {
   }
 }
 
-TEST(GpuFaults, PrefetchingSparesFaults) {
-  const auto trace = passes(1024, 1);  // 4 MiB each way
+TEST(GpuFaults, Prefetching_SavesFaults) {
+  const auto trace = passes(1024, 1);  // 4 MiB in each direction
   const auto gpu = test_gpu();
   const auto alone = run_policy(trace, gpu, "migrate-on-fault");
   const auto tree = run_policy(trace, gpu, "unified-memory");
@@ -109,8 +109,8 @@ TEST(GpuFaults, PrefetchingSparesFaults) {
   EXPECT_LT(tree.cycles, alone.cycles);
 }
 
-// Half of what the program uses has room.
-TEST(GpuFaults, WholeBlocksMakeRoom) {
+// Half of the program's data fits.
+TEST(GpuFaults, Oversubscription_EvictsWholeBlocks) {
   const auto trace = passes(2048, 2);
   const auto gpu = test_gpu();
   const auto run = run_policy(trace, gpu, "unified-memory", {}, 8 << 20);
@@ -121,8 +121,8 @@ TEST(GpuFaults, WholeBlocksMakeRoom) {
   EXPECT_LE(partly.size(), 6U);
 }
 
-// Every policy, with and without room: nothing is lost, nothing stands still, nothing is where there is no room.
-TEST(GpuFaults, EveryPolicyGetsThrough) {
+// Every policy, with and without capacity: pages are conserved, the run finishes, and the capacity is kept.
+TEST(GpuFaults, EveryPolicy_FinishesWithoutLoss) {
   const auto trace = passes(300, 2);
   auto gpu = test_gpu();
   gpu.fault = 1000;
@@ -135,7 +135,7 @@ TEST(GpuFaults, EveryPolicyGetsThrough) {
     }
 }
 
-TEST(GpuPolicies, EvictionKeepsTheLastThatCame) {
+TEST(GpuPolicies, Eviction_KeepsTheLatestArrivals) {
   const auto trace = passes(500, 2);
   const auto gpu = test_gpu();
   const std::uint64_t own = 256 * k_page;
@@ -145,7 +145,7 @@ TEST(GpuPolicies, EvictionKeepsTheLastThatCame) {
   EXPECT_GT(evicting.mover.moved_pages, 2 * 256U);
 }
 
-// Protects all that is beyond the link, and moves what faulted.
+// Protects all far pages, and moves those that fault.
 class Hinting final : public strategy::Policy {
  public:
   explicit Hinting(std::vector<observe::Observation>& seen) : seen_(seen) {}
@@ -162,7 +162,7 @@ class Hinting final : public strategy::Policy {
   std::vector<observe::Observation>& seen_;
 };
 
-TEST(GpuPolicies, HintFaultsAreFaults) {
+TEST(GpuPolicies, HintFaults_CountAsFaults) {
   const auto trace = passes(300, 20);
   auto gpu = test_gpu();
   gpu.fault = 1000;
@@ -189,8 +189,8 @@ TEST(GpuPolicies, HintFaultsAreFaults) {
   EXPECT_LE(run.mover.moved_pages, faults);
 }
 
-// Samples go to memory, eight bytes each.
-TEST(GpuPolicies, OfProcessorsGetTheirSamples) {
+// Samples are written to memory, eight bytes each.
+TEST(GpuPolicies, ProcessorPolicies_GetTheirSamples) {
   const auto trace = passes(300, 30);
   const auto memtis = run_policy(trace, test_gpu(), "memtis");
   std::uint64_t asked = 0;
@@ -199,20 +199,20 @@ TEST(GpuPolicies, OfProcessorsGetTheirSamples) {
   EXPECT_GT(memtis.mover.moved_pages, 0U);
 }
 
-// What a processor does not tell, a strategy on a processor refuses, and does not wait for in vain.
-TEST(GpuPolicies, ByTouchesOrFaultsAreNotForProcessors) {
+// A CPU strategy rejects policies that need information which CPUs do not provide.
+TEST(GpuPolicies, PoliciesByTouchesOrFaults_AreNotOfferedForProcessors) {
   const strategy::Context none{};
   for (const std::string name : {"touch", "migrate-on-fault", "even"})
     EXPECT_THROW(static_cast<void>(strategy::start_policy(strategy::make_gpu_policy(name, {}), none)), Error);
 }
 
-TEST(GpuPolicies, AreFoundByName) {
+TEST(GpuPolicies, Names_AreFound) {
   EXPECT_THROW(static_cast<void>(strategy::make_gpu_policy("nobody", {})), Error);
 }
 
-// Placed in turns, a sweep has both memories' bandwidths from the beginning; where all begins beyond the link,
-// what comes in was not accessed yet.
-TEST(EvenPolicy, KeepsBothMemoriesBusy) {
+// Interleaved data gives a sweep both memories' bandwidths from the start; if all data starts in far memory,
+// promoted pages have not been accessed yet.
+TEST(EvenPolicy, InterleavedSweep_UsesBothBandwidths) {
   const auto trace = passes(1000, 4);
   const auto gpu = test_gpu();
   Replay replay(trace);
@@ -242,7 +242,7 @@ struct DriverBench {
     tiers.slow = 1;
     tiers.capacity = tiers.free = Bytes{room};
   }
-  // What it asks for is done at once.
+  // Executes the policy's requests at once.
   std::vector<transfer::TransferRequest> done(const strategy::PolicyChoice& choice) {
     for (const auto& move : choice.moves) {
       chunks.put(chunks[move.chunk], move.to);
@@ -257,7 +257,7 @@ struct DriverBench {
   }
 };
 
-// What was refused holds no room, and may be asked for again.
+// A rejected page holds no capacity, and may be requested again.
 TEST(PromotionFifo, RejectedMove_LeavesChunkInPlace) {
   DriverBench bench(strategy::UnifiedMemoryMode::first_touch, 2 * k_page, 8);
   strategy::PromotionFifo arrivals;
@@ -278,7 +278,7 @@ TEST(PromotionFifo, RejectedMove_LeavesChunkInPlace) {
   EXPECT_EQ(arrivals.num_promoted(), 1U);
 }
 
-// Asks for each page in, and at the next look for each back.
+// Requests the promotion of each page, and at the next interval its demotion.
 class ToAndFro final : public PagePlacement {
  public:
   [[nodiscard]] Cycle interval() const override { return 400; }
@@ -291,8 +291,8 @@ class ToAndFro final : public PagePlacement {
   std::uint32_t looks_ = 0;
 };
 
-// Far more is asked for than can be done: the last word counts, and nobody waits for ever.
-TEST(GpuPolicies, TheLastAskCounts) {
+// Far more moves are requested than can be done: the last request counts, and no access waits for ever.
+TEST(GpuPolicies, ConflictingRequests_LastOneCounts) {
   const auto trace = passes(300, 2);
   Replay replay(trace);
   ToAndFro decider;
@@ -302,8 +302,8 @@ TEST(GpuPolicies, TheLastAskCounts) {
   EXPECT_GT(run.mover.moved_pages, 0U);
 }
 
-// Of 2 MiB, by the tree: the largest aligned part around the fault of which more than 51 % are there.
-TEST(UnifiedMemory, FetchesWhatIsDense) {
+// Within 2 MiB, the tree selects the largest aligned part around the fault of which more than 51 % are present.
+TEST(UnifiedMemory, DenseBlocks_AreFetchedWhole) {
   std::mt19937 random(7);
   for (int turn = 0; turn < 20; ++turn) {
     DriverBench bench(strategy::UnifiedMemoryMode::prefetch, 1 << 30, 1024);
@@ -329,8 +329,8 @@ TEST(UnifiedMemory, FetchesWhatIsDense) {
   }
 }
 
-// Room for one block and a half: the first block leaves as a whole for the third.
-TEST(UnifiedMemory, EvictsInTheOrderOfAllocation) {
+// Capacity for one block and a half: the first block is evicted whole for the third.
+TEST(UnifiedMemory, Eviction_FollowsTheOrderOfAllocation) {
   DriverBench bench(strategy::UnifiedMemoryMode::first_touch, 768 * k_page);
   for (ChunkId chunk = 0; chunk < 768; ++chunk) EXPECT_EQ(bench.fault(chunk).size(), 1U);
   const auto moves = bench.fault(1024);
@@ -340,7 +340,7 @@ TEST(UnifiedMemory, EvictsInTheOrderOfAllocation) {
   EXPECT_EQ(bench.chunks[1024].place, 0);
 }
 
-TEST(UnifiedMemory, CountsAccessesOf64KiB) {
+TEST(UnifiedMemory, AccessCounters_CoverBlocksOf64KiB) {
   DriverBench bench(strategy::UnifiedMemoryMode::access_counters, 1 << 30);
   const auto touches = bench.driver.needs().touches;
   EXPECT_FALSE(bench.driver.needs().faults);

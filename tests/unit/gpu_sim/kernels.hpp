@@ -1,4 +1,4 @@
-// Kernels for tests: a stream and a chase of pointers, whose time can be reckoned, and one with all kinds of
+// Kernels for tests: a stream and a pointer chase, whose times have closed forms, and one with all kinds of
 // accesses.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace terrace::gpu_sim {
 
-// Reads all of an array once, a line by each warp at a time.
+// Reads all of an array once, one line per warp access.
 inline KeptTrace streaming(std::int32_t ctas) {
   KeptTrace trace;
   Device device(trace);
@@ -32,7 +32,7 @@ inline KeptTrace streaming(std::int32_t ctas) {
   return trace;
 }
 
-// Pointers that a single thread follows through `lines` lines in a random order.
+// A single thread follows pointers through `lines` lines in a random order.
 inline KeptTrace chase(std::size_t lines, std::int32_t steps) {
   KeptTrace trace;
   Device device(trace);
@@ -55,7 +55,7 @@ inline KeptTrace chase(std::size_t lines, std::int32_t steps) {
   return trace;
 }
 
-// Loads, stores and atomics at addresses that were loaded, some of them in one branch only.
+// Loads, stores and atomics at loaded addresses, some of them in one branch only.
 inline KeptTrace mixed(unsigned seed) {
   KeptTrace trace;
   Device device(trace);
@@ -80,7 +80,7 @@ inline KeptTrace mixed(unsigned seed) {
   return trace;
 }
 
-// What was read of a memory, over the time of the whole run.
+// Returns the bytes per second read of a memory, over the whole run.
 inline double bytes_per_second(const RunCounts& run, const machine::Gpu& gpu, std::uint32_t memory) {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < run.channels.size(); ++i)

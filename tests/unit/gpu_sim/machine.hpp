@@ -1,4 +1,4 @@
-// The paper's GPU (Agarwal et al., HPCA 2015, table I), and smaller ones made of it, for tests.
+// Returns the paper's GPU (Agarwal et al., HPCA 2015, table I), and smaller ones derived from it, for tests.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace terrace::gpu_sim {
 
-// Room without end.
+// Unlimited capacity.
 inline constexpr auto k_all = std::numeric_limits<std::uint64_t>::max();
 
 inline machine::GpuMemory test_memory(std::uint32_t channels, double bytes_per_second,

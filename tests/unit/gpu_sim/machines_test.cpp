@@ -1,5 +1,5 @@
-// The shipped machine files with a [[gpu]] in virtual time: a stream gets what the memory and the link to it can
-// give, a chase takes the latency that the file states beside it.
+// Tests the shipped machine files with a [[gpu]] in virtual time: a stream reaches the bandwidth of memory and
+// link, and a chase takes the latency that the file states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace terrace::gpu_sim {
 namespace {
 
-constexpr std::int32_t k_ctas = 4000;   // of a stream: 16 MiB, more than twice what any of them has on its way
+constexpr std::int32_t k_ctas = 4000;   // of a stream: 16 MiB, more than twice what any GPU has in flight
 constexpr std::int32_t k_steps = 1000;  // of a chase
 
 class ShippedGpu : public testing::TestWithParam<std::string> {
@@ -31,7 +31,7 @@ class ShippedGpu : public testing::TestWithParam<std::string> {
     FractionPagePlacement pages(memory == 0 ? 1 : 0);
     return Simulator(gpu, replay, pages, {k_all, k_all}).run();
   }
-  // From a kernel's begin to its end.
+  // From the kernel's begin to its end.
   [[nodiscard]] double stream_rate(const KeptTrace& trace, std::uint32_t memory) const {
     auto counts = run(trace, gpu_, memory);
     const auto& kernel = counts.kernels.front();
@@ -40,7 +40,7 @@ class ShippedGpu : public testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(ShippedGpu, StatesTheSameAsItsPaths) {
+TEST_P(ShippedGpu, GpuSection_AgreesWithTheMachinesPaths) {
   ASSERT_EQ(gpu_.memories.size(), 2U);
   EXPECT_EQ(machine_.fastest_first(0).front(), gpu_.memories[0].place);
   EXPECT_EQ(machine_.home(0), gpu_.memories[1].place);
@@ -55,7 +55,7 @@ TEST_P(ShippedGpu, StatesTheSameAsItsPaths) {
   EXPECT_EQ(initiator.prefetch_mlp, gpu_.l1.mshrs);
 }
 
-// What refresh leaves of its bandwidth, or what the L2 cache can have on its way there at once.
+// Returns the bandwidth without refresh, or what the L2 cache's misses in flight yield.
 double most_of(const machine::Gpu& gpu, const machine::GpuMemory& memory) {
   const auto left = 1 - static_cast<double>(memory.refresh) / memory.refresh_interval;
   const auto cycles =
@@ -64,7 +64,7 @@ double most_of(const machine::Gpu& gpu, const machine::GpuMemory& memory) {
   return std::min({memory.bytes_per_second * left, memory.reached_bytes_per_second(), on_the_way});
 }
 
-TEST_P(ShippedGpu, StreamsReachWhatMemoryAndLinkCanGive) {
+TEST_P(ShippedGpu, Streams_ReachTheBandwidthOfMemoryAndLink) {
   const auto trace = streaming(k_ctas);
   for (const std::uint32_t memory : {0U, 1U}) {
     const auto& of = gpu_.memories[memory];
@@ -76,10 +76,10 @@ TEST_P(ShippedGpu, StreamsReachWhatMemoryAndLinkCanGive) {
   }
 }
 
-TEST_P(ShippedGpu, ChasesTakeTheStatedLatency) {
+TEST_P(ShippedGpu, Chases_TakeTheStatedLatency) {
   const auto trace = chase(1 << 14, k_steps);
   auto gpu = gpu_;
-  gpu.l1_tlb_entries = 4096;  // translations are there
+  gpu.l1_tlb_entries = 4096;  // no TLB misses
   gpu.walk_latency = gpu.l2_tlb_latency = 0;
   for (const std::uint32_t memory : {0U, 1U}) {
     const auto counts = run(trace, gpu, memory);
@@ -92,7 +92,7 @@ TEST_P(ShippedGpu, ChasesTakeTheStatedLatency) {
   }
 }
 
-TEST_P(ShippedGpu, LosesNothingThatMoves) {
+TEST_P(ShippedGpu, MovedPages_AreConserved) {
   const auto trace = mixed(3);
   Replay replay(trace);
   TieringPolicyAdapter rules(gpu_, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1, 4, false}),

@@ -1,4 +1,4 @@
-// What moves of pages take, cycle by cycle, and what DRAM's rows do.
+// Tests the timing of page moves, cycle by cycle, and of DRAM rows.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@
 namespace terrace::gpu_sim {
 namespace {
 
-// Asks for the first pages at its first look, and notes when they are there.
+// Requests the first pages at its first interval, and notes when they have moved.
 class Bringing final : public PagePlacement {
  public:
   explicit Bringing(std::uint32_t count) : count_(count) {}
@@ -54,8 +54,8 @@ double time_to_bring(const machine::Gpu& gpu) {
   return static_cast<double>(decider.ended - decider.began);
 }
 
-// No faster than the link lets them through.
-TEST(GpuMoves, CrossTheLink) {
+// Moves are limited by the link's bandwidth.
+TEST(GpuMoves, PageMoves_TakeTheLinksBandwidth) {
   auto gpu = test_gpu();
   gpu.shootdown = 0;
   gpu.memories[1].link_bytes_per_second = 1e9;
@@ -65,8 +65,8 @@ TEST(GpuMoves, CrossTheLink) {
   EXPECT_LE(took, 1.1 * crossing);
 }
 
-// Each page takes at least its first line's read over the link and its last line's write.
-TEST(GpuMoves, AreSoManyAtOnce) {
+// Each page takes at least the read of its first line over the link and the write of its last line.
+TEST(GpuMoves, ConcurrentCopies_AreLimited) {
   auto gpu = test_gpu();
   gpu.shootdown = 0;
   const auto least = 2 * gpu.memories[1].link_latency;
@@ -80,9 +80,9 @@ TEST(GpuMoves, AreSoManyAtOnce) {
   }
 }
 
-// Without draining, SMs stand still for each shootdown's cycles and no more; with it, they wait for what is under
-// way first.
-TEST(GpuMoves, ShootdownsTakeTheirCyclesBehindTheDrain) {
+// Without draining, SMs stall for each shootdown's cycles and no more; with draining, they first wait for accesses
+// in flight.
+TEST(GpuMoves, Shootdowns_StallAfterTheDrain) {
   const auto trace = streaming(400);
   auto gpu = test_gpu();
   gpu.notice = 0;
@@ -105,8 +105,8 @@ TEST(GpuMoves, ShootdownsTakeTheirCyclesBehindTheDrain) {
   }
 }
 
-// A move that accesses ask for begins no sooner than who moves has heard of them: here behind the end.
-TEST(GpuMoves, AreHeardOfLater) {
+// A move requested by accesses begins after the driver's notice: here after the end of the run.
+TEST(GpuMoves, MovesOnTouch_BeginAfterTheNotice) {
   const auto trace = streaming(400);
   auto gpu = test_gpu();
   const auto run_with = [&](PagePlacement& decider) {
@@ -125,7 +125,7 @@ TEST(GpuMoves, AreHeardOfLater) {
   EXPECT_NE(run_with(at_once).cycles, remote.cycles);
 }
 
-TEST(GpuMoves, StoresAreTouches) {
+TEST(GpuMoves, Stores_CountAsTouches) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 1024);
@@ -144,8 +144,8 @@ TEST(GpuMoves, StoresAreTouches) {
   EXPECT_EQ(decider.told, 4);
 }
 
-// Who waits for a page walks again once it is there: a first walk that finds a fault, and one behind it.
-TEST(GpuMoves, WhoWaitedWalksAgain) {
+// An SM that waited for a page walks again after the move: a first walk that finds a fault, and one after it.
+TEST(GpuMoves, WaitingSms_WalkAgainAfterTheMove) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 32);
@@ -162,9 +162,9 @@ TEST(GpuMoves, WhoWaitedWalksAgain) {
   EXPECT_EQ(cycles(1100) - cycles(100), 2000U);
 }
 
-// The oldest warp has a thousand times as much to do as each of the others, which begin beside it. As it goes
-// first whenever it can, they do not hold it up, and the kernel takes what it would take alone.
-TEST(GpuScheduling, TheOldestGoesFirst) {
+// The oldest warp has a thousand times the work of each other warp, which begin concurrently. It always goes
+// first, so the others do not delay it, and the kernel takes what it would take alone.
+TEST(GpuScheduling, GreedyThenOldest_OldestWarpIsNotDelayed) {
   const auto kernel = [](std::int32_t warps) {
     KeptTrace trace;
     Device device(trace);
@@ -196,13 +196,14 @@ TEST(GpuScheduling, TheOldestGoesFirst) {
 
 // --- rows of DRAM ---
 
-// When the two requests' transfers are over, in the channel's commands. Both are of one bank, in two rows.
+// Returns when the transfers of two requests have ended, in commands of the channel. Both are for one bank, in two
+// rows.
 std::vector<double> two_rows(machine::GpuMemory memory, TransferOwner::Kind first) {
   memory.refresh = 0;
   constexpr double hertz = 1.4e9;
   DramChannel channel(memory, hertz);
   const std::uint64_t row_lines = memory.row_bytes / 128;
-  // The next row number with the same bank: rows are spread by an exclusive or.
+  // The next row number in the same bank: banks are hashed by exclusive or.
   const auto other = std::uint64_t{memory.banks} + 1;
   channel.add(0, 0, 128, {first, 1});
   std::vector<double> ends;
@@ -210,7 +211,7 @@ std::vector<double> two_rows(machine::GpuMemory memory, TransferOwner::Kind firs
     auto next = channel.run(now);
     for (const auto& one : channel.started()) {
       ends.push_back(static_cast<double>(one.at) * 924e6 / hertz);
-      // Once the first has begun: reads go before writes.
+      // After the first has begun, because reads go before writes.
       if (ends.size() == 1) channel.add(now, other * row_lines, 128, {TransferOwner::Kind::fill, 2});
     }
     channel.started().clear();
@@ -221,25 +222,25 @@ std::vector<double> two_rows(machine::GpuMemory memory, TransferOwner::Kind firs
   return ends;
 }
 
-TEST(DramChannel, ABankOpensNoTwoRowsWithinItsCycle) {
+TEST(DramChannel, TwoRowsOfABank_AreOpenedARowCycleApart) {
   const auto memory = test_memory(8, 200e9, 0);
   const auto ends = two_rows(memory, TransferOwner::Kind::fill);
   ASSERT_EQ(ends.size(), 2U);
   EXPECT_NEAR(ends[1] - ends[0], memory.row_cycle, 1.5);
 }
 
-TEST(DramChannel, ARowIsClosedOnceItsWriteIsThere) {
+TEST(DramChannel, RowWithAWrite_ClosesAfterWriteRecovery) {
   auto memory = test_memory(8, 200e9, 0);
   memory.write_latency = 60;
   memory.write_to_read = memory.read_to_write = 0;
   const auto ends = two_rows(memory, TransferOwner::Kind::write_back);
   ASSERT_EQ(ends.size(), 2U);
-  // Recovery, precharge, opening, and the read's own transfer and latency.
+  // Write recovery, precharge, activation, and the read's own transfer and latency.
   const auto burst = 128 * 924e6 / (200e9 / 8);
   EXPECT_NEAR(ends[1] - ends[0], 60 + 12 + 12 + burst + 12, 1.5);
 }
 
-TEST(DramChannel, RowsOfAChannelAreOpenedOneAfterTheOther) {
+TEST(DramChannel, TwoBanks_ActivationsAreSpaced) {
   auto memory = test_memory(8, 200e9, 0);
   memory.refresh = 0;
   memory.row_to_row = 30;
@@ -293,7 +294,7 @@ struct EvenBench {
   }
 };
 
-TEST(EvenPolicy, BringsWhatWasNotAccessedAndWhatIsUsedAgain) {
+TEST(EvenPolicy, UnaccessedAndReusedPages_ArePromoted) {
   EvenBench bench;
   for (ChunkId chunk = 0; chunk < 10; ++chunk) bench.touch(chunk, 1);
   for (int looks = 0; looks < 10; ++looks) {
@@ -314,7 +315,7 @@ TEST(EvenPolicy, BringsWhatWasNotAccessedAndWhatIsUsedAgain) {
   EXPECT_EQ(bench.chunks[5].place, 0);
 }
 
-TEST(EvenPolicy, SendsBackWhatIsTooMuch) {
+TEST(EvenPolicy, ExcessPages_AreDemoted) {
   EvenBench bench;
   for (int looks = 0; looks < 10; ++looks) {
     bench.touch(0, 1);

@@ -1,4 +1,4 @@
-// Policies and placements of pages on the GPU: what they ask for, and what it does for a program.
+// Tests policies and placements of pages on the GPU: their requests, and their effect on a program.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ RunCounts run_shared(const KeptTrace& trace, const machine::Gpu& gpu, double sha
   return run_with(trace, gpu, decider);
 }
 
-// Sweeps over an array again and again.
+// Sweeps over an array repeatedly.
 KeptTrace sweeps(std::int32_t count, std::int32_t ctas = 300) {
   KeptTrace trace;
   Device device(trace);
@@ -75,16 +75,16 @@ struct Bench {
   }
 };
 
-TEST(TouchPolicy, MovesWhatWasTouched) {
+TEST(TouchPolicy, TouchedPage_IsPromotedOnce) {
   const Bench bench(100, 100);
   strategy::TouchPolicy policy({.threshold = 64});
   EXPECT_EQ(policy.needs().touches, 64U);
   EXPECT_EQ(bench.asked_by(policy, 7), (std::vector<ChunkId>{7}));
-  EXPECT_TRUE(bench.asked_by(policy, 7).empty());  // it is on its way
+  EXPECT_TRUE(bench.asked_by(policy, 7).empty());  // its move is pending
 }
 
-// The farthest first, within the object, and what one side lacks the other has.
-TEST(TouchPolicy, ExpandsWithinTheObject) {
+// The farthest page first, within the object; pages missing on one side are added on the other.
+TEST(TouchPolicy, Range_ExpandsWithinTheObject) {
   const Bench bench(100, 100);
   strategy::TouchPolicy policy({.threshold = 1, .range = 4});
   EXPECT_EQ(bench.asked_by(policy, 50), (std::vector<ChunkId>{50, 48, 52, 49, 51}));
@@ -95,7 +95,7 @@ TEST(TouchPolicy, ExpandsWithinTheObject) {
   EXPECT_EQ(bench.asked_by(wide, 20).size(), 100U);
 }
 
-TEST(TouchPolicy, Balances) {
+TEST(TouchPolicy, TrafficShareReached_StopsPromotion) {
   const Bench bench(10, 0);
   strategy::TouchPolicy policy({.threshold = 1, .range = 0, .balanced = true});
   const auto share_at = [&](double fast) {
@@ -104,7 +104,7 @@ TEST(TouchPolicy, Balances) {
     seen.places[0].reads = fast;
     seen.places[1].reads = 1 - fast;
     strategy::PolicyChoice choice;
-    // Often enough for the average to be this.
+    // Often enough that the average is this value.
     for (int i = 0; i < 40; ++i) policy.decide(seen, bench.tiers, choice);
     return choice.mover_share.value();
   };
@@ -116,15 +116,15 @@ TEST(TouchPolicy, Balances) {
   EXPECT_EQ(share_at(0.5), 1);
 }
 
-TEST(GpuPolicies, AnInfiniteThresholdIsAccessOverTheLink) {
+TEST(GpuPolicies, InfiniteThreshold_IsAccessOverTheLink) {
   const auto trace = sweeps(3);
   const auto gpu = test_gpu();
   EXPECT_EQ(run_rules(trace, gpu, {.threshold = 0xffffffff}).cycles, run_shared(trace, gpu, 0).cycles);
 }
 
-// On data that are used again: moving pays, neighbours save shootdowns, and no policy beats having all where the
-// oracle_placement has it from the beginning.
-TEST(GpuPolicies, ComeInTheirOrder) {
+// On reused data: moves pay, neighbours save shootdowns, and no policy beats the oracle's placement from the
+// beginning.
+TEST(GpuPolicies, ReusedData_PoliciesRankAsPublished) {
   const auto trace = sweeps(6, 1000);
   const auto gpu = test_gpu();
   const auto remote = run_shared(trace, gpu, 0);
@@ -144,8 +144,8 @@ TEST(GpuPolicies, ComeInTheirOrder) {
   EXPECT_LT(static_cast<double>(remote.cycles) / static_cast<double>(oracle_run.cycles), 3.5);
 }
 
-// A GPU of one SM comes to pages so slowly that most of them have moved before.
-TEST(GpuPolicies, RangeExpansionIsAheadOfSlowPrograms) {
+// A GPU of one SM reaches pages so slowly that most of them have moved before.
+TEST(GpuPolicies, SlowProgram_RangeExpansionMovesBeforeAccess) {
   const auto trace = sweeps(1, 300);
   auto gpu = test_gpu();
   gpu.processors = 1;
@@ -153,9 +153,9 @@ TEST(GpuPolicies, RangeExpansionIsAheadOfSlowPrograms) {
   EXPECT_GT(range.mover.without_shootdown, range.mover.moved_pages / 2);
 }
 
-// Once its own memory serves more than its share, nothing more moves: what is met later stays beyond, as long as
-// it is a small part of the traffic.
-TEST(GpuPolicies, BalancingStopsAtItsShare) {
+// Once the GPU's own memory serves more than its share, moves stop: pages accessed later stay in far memory as
+// long as they are a small part of the traffic.
+TEST(GpuPolicies, BalancedTraffic_StopsMoves) {
   KeptTrace trace;
   Device device(trace);
   constexpr std::int32_t ctas = 600;
@@ -175,7 +175,7 @@ TEST(GpuPolicies, BalancingStopsAtItsShare) {
   EXPECT_LT(balanced.mover.moved_pages, 1.6 * ctas);
 }
 
-TEST(GpuPolicies, OracleTakesTheFewestPages) {
+TEST(GpuPolicies, Oracle_TakesTheFewestPages) {
   const std::vector<std::uint64_t> traffic{5, 50, 0, 20, 25};
   EXPECT_EQ(oracle_placement(traffic, 0.5, 9), (std::vector<std::uint8_t>{1, 0, 1, 1, 1}));
   EXPECT_EQ(oracle_placement(traffic, 0.7, 9), (std::vector<std::uint8_t>{1, 0, 1, 1, 0}));
@@ -183,7 +183,7 @@ TEST(GpuPolicies, OracleTakesTheFewestPages) {
   EXPECT_EQ(oracle_placement(traffic, 1, 1), (std::vector<std::uint8_t>{1, 0, 1, 1, 1}));
 }
 
-TEST(GpuPolicies, SharesAreExact) {
+TEST(GpuPolicies, FractionPlacement_IsExact) {
   for (const double share : {0.0, 0.25, 5.0 / 7, 1.0}) {
     FractionPagePlacement decider(share);
     const auto memories = decider.initial({}, 7000);
@@ -192,7 +192,7 @@ TEST(GpuPolicies, SharesAreExact) {
   }
 }
 
-// Keeps the bandwidths that it was told of.
+// Stores the bandwidths that the policy receives.
 class Listening final : public strategy::Policy {
  public:
   explicit Listening(std::vector<double>& told) : told_(told) {}
@@ -206,7 +206,7 @@ class Listening final : public strategy::Policy {
   std::vector<double>& told_;
 };
 
-TEST(GpuPolicies, HearWhatALinkLetsThrough) {
+TEST(GpuPolicies, Policies_GetTheLinksBandwidth) {
   const auto trace = sweeps(1, 10);
   auto gpu = test_gpu();
   for (const auto& [link, slow] : {std::pair(0.0, 80e9), std::pair(12e9, 12e9), std::pair(450e9, 80e9)}) {

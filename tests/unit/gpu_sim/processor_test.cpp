@@ -1,5 +1,5 @@
-// Which warp an SM issues from, and what its stores wait for: traces by hand, whose order and time can be
-// reckoned.
+// Tests the order in which an SM issues warps, and what its stores wait for, with hand-written traces whose order
+// and time follow from the definitions.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t k_base = 2 << 20;
 constexpr std::uint64_t k_page = 4096;
 
-// Pages beyond the GPU's own memory in the order in which they are first asked for.
+// Returns far pages in the order of their first request.
 class FirstTouches final : public PagePlacement {
  public:
   explicit FirstTouches(std::vector<std::uint32_t>& order) : order_(order) {}
@@ -62,8 +62,8 @@ KeptTrace kernel_of(std::vector<Cta> ctas, std::uint64_t pages) {
 
 constexpr std::uint64_t line_of(std::uint32_t page) { return page * k_page / k_line_bytes; }
 
-// A warp can issue in each cycle; three have room. The first ends at once, and the youngest, `a`, takes its place.
-// `b` waits for page 0 from then on, `c` computes for far longer, then waits for page 1.
+// One warp can issue in each cycle; three fit. The first ends at once, and the youngest, `a`, takes its slot. `b`
+// waits for page 0 from then on, `c` computes for far longer, then waits for page 1.
 std::vector<std::uint32_t> order_of_pages(machine::WarpScheduler scheduler) {
   const auto none = warp_of({}, 5);
   const auto b = warp_of({{5, StepKind::load, line_of(0)}, {0, StepKind::use}, {5, StepKind::store, line_of(2)}});
@@ -83,20 +83,20 @@ std::vector<std::uint32_t> order_of_pages(machine::WarpScheduler scheduler) {
   return order;
 }
 
-// Greedy: `c` is not interrupted when `b` could go on. Then the oldest: `b` before `a`, whose place has a lower
+// Greedy: `c` is not interrupted when `b` becomes ready. Then the oldest: `b` before `a`, whose slot has a lower
 // number.
-TEST(GpuProcessor, GreedyThenOldest) {
+TEST(GpuProcessor, GreedyThenOldest_FollowsTheDefinition) {
   EXPECT_EQ(order_of_pages(machine::WarpScheduler::greedy_then_oldest),
             (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
 }
 
-// `a` has its turn long before the load of `b` is there, and `b` before the end of what `c` computes.
-TEST(GpuProcessor, RoundRobin) {
+// `a` is selected long before the load of `b` completes, and `b` before `c` ends its computation.
+TEST(GpuProcessor, RoundRobin_FollowsTheDefinition) {
   EXPECT_EQ(order_of_pages(machine::WarpScheduler::round_robin), (std::vector<std::uint32_t>{0, 3, 2, 1, 4}));
 }
 
-// An SM has so many stores on their way: twice as many, half of the time.
-TEST(GpuProcessor, StoresWaitForRoom) {
+// Twice the stores in flight per SM take half of the time.
+TEST(GpuProcessor, StoresBeyondTheLimit_Wait) {
   constexpr std::uint32_t warps = 8;
   constexpr std::uint32_t stores = 128;  // of each, a line in each page: each opens a row
   std::vector<Cta> ctas;
@@ -126,7 +126,7 @@ TEST(GpuProcessor, StoresWaitForRoom) {
     return static_cast<double>(run.cycles);
   };
   auto last = cycles(1);
-  // One at a time: each is on its way to L2 and back for two networks' latencies at least.
+  // One at a time: each takes at least two network latencies to L2 and back.
   EXPECT_GE(last, warps * stores * 2.0 * gpu.network_latency);
   for (const std::uint32_t at_once : {2U, 4U, 8U}) {
     const auto now = cycles(at_once);
@@ -135,8 +135,8 @@ TEST(GpuProcessor, StoresWaitForRoom) {
   }
 }
 
-// L1 writes through and keeps nothing of what was stored: who reads that again has to ask for it again.
-TEST(GpuProcessor, StoresDropTheLine) {
+// L1 is write-through and drops stored lines: a later read requests the line again.
+TEST(GpuProcessor, Store_EvictsTheL1Line) {
   const auto misses = [](std::uint64_t stored) {
     const auto trace = kernel_of({warp_of({{0, StepKind::load, 0},
                                            {0, StepKind::use},
@@ -152,7 +152,7 @@ TEST(GpuProcessor, StoresDropTheLine) {
     return count;
   };
   EXPECT_EQ(misses(0), 2U);
-  EXPECT_EQ(misses(1), 1U);  // of a neighbour
+  EXPECT_EQ(misses(1), 1U);  // the neighbouring line
 }
 
 }  // namespace

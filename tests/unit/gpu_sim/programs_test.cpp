@@ -1,5 +1,4 @@
-// The GPU programs: their results are right, they are the same in every run, and the simulator loses nothing of
-// them.
+// Tests the GPU programs: their results are right and repeat, and the simulator conserves their accesses.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,13 +23,13 @@ class Program : public testing::TestWithParam<const GpuProgram*> {
     KeptTrace trace;
     Device device(trace);
     const auto& program = *GetParam();
-    // It throws where a result is wrong.
+    // Throws if a result is wrong.
     EXPECT_FALSE(program.run(device, program.numbers("test", times)).empty());
     return trace;
   }
 };
 
-TEST_P(Program, ResultsAreRightAndRunsAreTheSame) {
+TEST_P(Program, Results_AreRightAndRepeat) {
   const auto once = traced();
   const auto again = traced();
   ASSERT_EQ(once.kernels.size(), again.kernels.size());
@@ -44,7 +43,7 @@ TEST_P(Program, ResultsAreRightAndRunsAreTheSame) {
   EXPECT_NO_THROW(static_cast<void>(GetParam()->size("paper")));
 }
 
-TEST_P(Program, SimulatorLosesNothing) {
+TEST_P(Program, Simulation_IsConserved) {
   const auto trace = traced();
   const auto instructions = instructions_of(trace);
   const auto gpu = test_gpu();
@@ -62,12 +61,12 @@ TEST_P(Program, SimulatorLosesNothing) {
   TieringPolicyAdapter policy(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{2, 16, true}),
                               k_all);
   run(policy);
-  // Nobody is told of anything: as if nobody decided.
+  // No callback is requested: equals a run without decisions.
   TieringPolicyAdapter never(
       gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{0xffffffff, 128, false}), k_all);
   const auto unmoved = run(never);
   EXPECT_EQ(unmoved.cycles, remote.cycles);
-  // To look at the parts changes nothing.
+  // Counting by intervals changes nothing.
   FractionPagePlacement again(0);
   Replay replay(trace);
   const auto whole = Simulator(gpu, replay, again, {k_all, k_all}).run();
@@ -77,13 +76,13 @@ TEST_P(Program, SimulatorLosesNothing) {
   EXPECT_TRUE(whole.camat_over_time.empty());
 }
 
-// Each further iteration does as much as the one before, or nearly: what depends on the data may differ.
-TEST_P(Program, MoreIterationsTakeMoreInstructions) {
-  if (!GetParam()->iterations()) return;  // as HaveMoreIterationsWhereTheyHaveAny says
+// Each further iteration does as much as the one before, or nearly, because some depend on the data.
+TEST_P(Program, MoreIterations_TakeMoreInstructions) {
+  if (!GetParam()->iterations()) return;  // as IterationCount_ScalesOrIsRejected says
   const auto instructions = [this](std::int64_t times) {
     return static_cast<double>(instructions_of(traced(times)));
   };
-  // Two more each time: hotspot's kernels make two steps each.
+  // Two more each time, because hotspot's kernels make two steps each.
   const auto one = instructions(1), three = instructions(3), five = instructions(5);
   EXPECT_GT(three, one);
   EXPECT_NEAR((five - three) / (three - one), 1, 0.1);
@@ -92,14 +91,14 @@ TEST_P(Program, MoreIterationsTakeMoreInstructions) {
 INSTANTIATE_TEST_SUITE_P(All, Program, testing::ValuesIn(gpu_programs()),
                          [](const auto& instance) { return std::string(instance.param->name()); });
 
-TEST(Programs, AreFoundByName) {
+TEST(Programs, Names_AreFound) {
   EXPECT_EQ(find_gpu_program("pathfinder").name(), "pathfinder");
   EXPECT_THROW(find_gpu_program("pathfounder"), Error);
   EXPECT_THROW(static_cast<void>(find_gpu_program("pathfinder").size("huge")), Error);
   EXPECT_GE(gpu_programs().size(), 14U);
 }
 
-TEST(Programs, HaveMoreIterationsWhereTheyHaveAny) {
+TEST(Programs, IterationCount_ScalesOrIsRejected) {
   const auto& hotspot = find_gpu_program("hotspot");
   auto numbers = hotspot.size("test").numbers;
   EXPECT_EQ(hotspot.numbers("test", 1), numbers);
@@ -114,7 +113,7 @@ TEST(Programs, HaveMoreIterationsWhereTheyHaveAny) {
   EXPECT_THROW(static_cast<void>(filter.run(device, filter.numbers("test", 7))), Error);
 }
 
-TEST(Programs, WrongResultsAreSeen) {
+TEST(Programs, WrongResults_AreDetected) {
   Comparison comparison;
   comparison.add(1, 1);
   EXPECT_NO_THROW(static_cast<void>(comparison.verdict("numbers", 0)));

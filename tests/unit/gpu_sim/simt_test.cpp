@@ -1,4 +1,4 @@
-// Kernels run for their results, and for the steps of their warps: what coalesces, what waits, where lanes meet.
+// Tests kernels for their results and the steps of their warps: coalescing, waits, divergence and reconvergence.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ const Step& access(const Cta& cta, std::size_t n) {
   throw std::out_of_range("the CTA has fewer accesses");
 }
 
-TEST(Simt, ResultsAreThoseOfTheLoop) {
+TEST(Simt, Kernel_ResultsMatchTheLoop) {
   KeptTrace trace;
   Device device(trace);
   constexpr std::int32_t n = 1000;
@@ -39,14 +39,14 @@ TEST(Simt, ResultsAreThoseOfTheLoop) {
     ASSERT_EQ(y.host()[static_cast<std::size_t>(i)], 2.0F * static_cast<float>(i) + static_cast<float>(i) + 5);
   ASSERT_EQ(trace.kernels.size(), 1U);
   EXPECT_EQ(trace.kernels[0].ctas.size(), 4U);
-  // The last warp's lanes 8 on are behind the end.
+  // Lanes 8 and above of the last warp are beyond the end.
   const auto& last = trace.kernels[0].ctas[3];
   EXPECT_EQ(last.warps.size(), 8U);
   EXPECT_EQ(last.steps[last.warps[7].first_step].lanes, 8);
 }
 
 // A load's result is waited for where it is used, not where it is loaded.
-TEST(Simt, WaitsAtTheFirstUse) {
+TEST(Simt, LoadedValue_WaitsAtItsFirstUse) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 64);
@@ -55,7 +55,7 @@ TEST(Simt, WaitsAtTheFirstUse) {
     const auto i = t.index();
     const auto a = t.load(x, i);
     const auto b = t.load(x, i + 32);
-    const auto c = b * 2.0F;  // the younger first
+    const auto c = b * 2.0F;  // the younger load first
     t.store(y, i, a + c);
   });
   const auto& cta = trace.kernels[0].ctas[0];
@@ -72,7 +72,7 @@ TEST(Simt, WaitsAtTheFirstUse) {
   EXPECT_EQ(cta.instructions(), 2 + 1 + 2 + 1 + 0 + 1 + 2 + 1U);
 }
 
-TEST(Simt, NeighboursCoalesce) {
+TEST(Simt, NeighbouringLanes_Coalesce) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 32 * 32 + 32);
@@ -92,8 +92,8 @@ TEST(Simt, NeighboursCoalesce) {
   EXPECT_EQ(lines_of(32, 0), std::pair(32U, 32U));
 }
 
-// A double in every lane: two lines. One that crosses a line's end asks for both.
-TEST(Simt, WideElements) {
+// A double per lane requests two lines; one that crosses a line boundary requests both.
+TEST(Simt, DoubleElements_RequestTwoLines) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<double>("x", 64);
@@ -101,8 +101,8 @@ TEST(Simt, WideElements) {
   EXPECT_EQ(access(trace.kernels[0].ctas[0], 0).lines, 2);
 }
 
-// Lanes of two sides of a branch access one after the other, in the order of the text, and meet behind.
-TEST(Simt, BranchesSplitAndMeet) {
+// Lanes on two sides of a branch access one after the other, in the order of the text, and reconverge after it.
+TEST(Simt, Branches_DivergeAndReconverge) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<std::int32_t>("x", 32);
@@ -122,9 +122,9 @@ TEST(Simt, BranchesSplitAndMeet) {
   EXPECT_EQ(cta.steps[2].lanes, 32);
 }
 
-// Lane i makes i turns of the inner loop: in turn k those above k take part, and in each outer turn all meet
-// again.
-TEST(Simt, LoopsOfDifferentLengthsMeetBehind) {
+// Lane i makes i iterations of the inner loop: in iteration k the lanes above k take part, and in each outer
+// iteration all reconverge.
+TEST(Simt, LoopsOfDifferentLengths_ReconvergeAfterTheLoop) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<std::int32_t>("x", 64);
@@ -147,12 +147,12 @@ TEST(Simt, LoopsOfDifferentLengthsMeetBehind) {
   EXPECT_EQ(lanes, expected);
 }
 
-TEST(Simt, WhileLoop) {
+TEST(Simt, WhileLoop_ReconvergesAfterTheLoop) {
   KeptTrace trace;
   Device device(trace);
   auto next = device.array<std::int32_t>("next", 32);
   auto found = device.array<std::int32_t>("found", 32);
-  // Lists that end at 31, one longer than the next.
+  // Lists that end at 31, each one longer than the previous.
   for (std::int32_t i = 0; i < 32; ++i) next.host()[static_cast<std::size_t>(i)] = std::min(i + 1, 31);
   device.launch({"chase", 1, 32}, [&](Thread& t) {
     auto at = t.thread();
@@ -171,11 +171,11 @@ TEST(Simt, WhileLoop) {
   EXPECT_EQ(cta.steps.back().lanes, 32);
 }
 
-// A function that stands below its caller in the text, called twice by some lanes: in its scopes the first calls
-// of all lanes come before the second ones.
+// A function below its caller in the text, called twice by some lanes: the first calls of all lanes come before
+// the second ones.
 Value<std::int32_t> read_of_some(Thread& t, const Array<std::int32_t>& x, const Value<std::int32_t>& i);
 
-TEST(Simt, CallsAreWhereTheyAreMade) {
+TEST(Simt, CalledFunctions_AreOrderedByTheirCallSite) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<std::int32_t>("x", 64);
@@ -198,8 +198,8 @@ Value<std::int32_t> read_of_some(Thread& t, const Array<std::int32_t>& x, const 
   return t.load(x, i);
 }
 
-// A tree sum in shared memory: right only if every thread stops at every barrier.
-TEST(Simt, Barriers) {
+// A tree sum in shared memory, which is right only if every thread stops at every barrier.
+TEST(Simt, TreeSum_StopsAtEveryBarrier) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<std::int32_t>("x", 512);
@@ -224,7 +224,7 @@ TEST(Simt, Barriers) {
   EXPECT_EQ(barriers, 9 * 8);
 }
 
-TEST(Simt, Atomics) {
+TEST(Simt, AtomicAdd_SumsAndReturnsOldValues) {
   KeptTrace trace;
   Device device(trace);
   auto count = device.array<std::int32_t>("count", 1);
@@ -233,7 +233,7 @@ TEST(Simt, Atomics) {
   EXPECT_EQ(access(trace.kernels[0].ctas[0], 0).kind, StepKind::atomic);
 }
 
-TEST(Simt, ArraysBeginOnBlocksOfTheirOwn) {
+TEST(Simt, Arrays_BeginOnSeparateBlocks) {
   KeptTrace trace;
   Device device(trace);
   const auto a = device.array<char>("a", 10);
@@ -244,7 +244,7 @@ TEST(Simt, ArraysBeginOnBlocksOfTheirOwn) {
   EXPECT_EQ(std::get<Allocation>(trace.events[1].first).bytes, (64U << 10) + 1);
 }
 
-TEST(Simt, RefusesWhatNoGpuCouldDo) {
+TEST(Simt, InvalidKernels_AreRejected) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<std::int32_t>("x", 4);

@@ -1,4 +1,4 @@
-// The GPU in virtual time against closed forms, conservation laws, and policies that have to agree.
+// Tests the simulated GPU against closed forms, conservation laws, and policies that have to agree.
 #include "gpu_sim/engine/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace terrace::gpu_sim {
 namespace {
 
-// Moves a page when it has been asked for so often.
+// Requests the promotion of a page after a number of accesses.
 class Threshold final : public PagePlacement {
  public:
   explicit Threshold(std::uint32_t touches) : touches_(touches) {}
@@ -28,7 +28,7 @@ class Threshold final : public PagePlacement {
   std::uint32_t touches_;
 };
 
-// Moves pages to and fro at random, by a look at the traffic every so often.
+// Moves pages at random in both directions, at every interval.
 class Restless final : public PagePlacement {
  public:
   explicit Restless(unsigned seed) : random_(seed) {}
@@ -52,7 +52,7 @@ RunCounts simulate(const KeptTrace& trace, const machine::Gpu& gpu, PagePlacemen
   return Simulator(gpu, replay, decider, std::move(capacity)).run();
 }
 
-TEST(GpuSimulator, StreamingReachesThePeak) {
+TEST(GpuSimulator, Stream_ReachesThePeak) {
   const auto gpu = test_gpu();
   const auto trace = streaming(1500);
   for (const std::uint32_t memory : {0U, 1U}) {
@@ -63,8 +63,8 @@ TEST(GpuSimulator, StreamingReachesThePeak) {
   }
 }
 
-// What refresh takes is lost.
-TEST(GpuSimulator, RefreshTakesItsTime) {
+// Time spent in refresh is lost.
+TEST(GpuSimulator, Refresh_TakesItsTime) {
   const auto trace = streaming(2000);
   auto gpu = test_gpu();
   gpu.memories[0].refresh = 0;
@@ -77,8 +77,8 @@ TEST(GpuSimulator, RefreshTakesItsTime) {
   }
 }
 
-// A copy, whose writes gather until they are half of a channel's queue: the bus turns once for some 24 of them.
-TEST(GpuSimulator, TurnsOfTheBusTakeTheirTime) {
+// A copy, whose writes are buffered up to half of a channel's queue: one turnaround for some 24 of them.
+TEST(GpuSimulator, BusTurnarounds_TakeTheirTime) {
   KeptTrace trace;
   Device device(trace);
   constexpr std::int32_t ctas = 1500;
@@ -101,13 +101,12 @@ TEST(GpuSimulator, TurnsOfTheBusTakeTheirTime) {
     EXPECT_GT(now, last) << turn;
     last = now;
   }
-  // 48 transfers of 4.7 commands' time, two turns of 40: at the most.
+  // At most 48 transfers of 4.7 commands' time, and two turnarounds of 40.
   EXPECT_LT(last, free_turns * (1 + 80 / (48 * 4.7)) * 1.05);
 }
 
-// Two memories at once: the slower finish of the two is the whole's, and the best split is that of their
-// bandwidths.
-TEST(GpuSimulator, SplitsGiveWhatBothMemoriesGive) {
+// Two memories concurrently: the slower one determines the time, and the best split is that of their bandwidths.
+TEST(GpuSimulator, SplitOverTwoMemories_ReachesBothBandwidths) {
   const auto gpu = test_gpu();
   const auto trace = streaming(1500);
   const auto best = 5.0 / 7;
@@ -132,10 +131,10 @@ TEST(GpuSimulator, SplitsGiveWhatBothMemoriesGive) {
       3.5);
 }
 
-// A step of a chase takes what it passes: address and loop, L1, network, L2, opening a row, network.
-TEST(GpuSimulator, ChaseTakesTheSumOfItsLatencies) {
+// A step of a chase takes what it passes: address and loop, L1, network, L2, activation of a row, network.
+TEST(GpuSimulator, Chase_TakesTheSumOfItsLatencies) {
   auto gpu = test_gpu();
-  gpu.l1_tlb_entries = 4096;  // translations are there
+  gpu.l1_tlb_entries = 4096;  // no TLB misses
   constexpr std::size_t lines = 1 << 16;
   constexpr std::int32_t steps = 2000;
   const auto trace = chase(lines, steps);
@@ -144,7 +143,7 @@ TEST(GpuSimulator, ChaseTakesTheSumOfItsLatencies) {
     auto warm = gpu;
     warm.walk_latency = warm.l2_tlb_latency = 0;
     const auto run = simulate(trace, warm, FractionPagePlacement(memory == 0 ? 1 : 0));
-    const auto instructions = 1.0;  // the address waits for the load before; the loop's own went on meanwhile
+    const auto instructions = 1.0;  // the address waits for the previous load; the loop's own ran meanwhile
     const auto& dram = warm.memories[memory];
     const auto burst = 128 * gpu.hertz * dram.channels / dram.bytes_per_second;
     const auto open = (12 + 12) * scale;  // row to column, column: a refresh has closed the bank since it was used
@@ -156,8 +155,8 @@ TEST(GpuSimulator, ChaseTakesTheSumOfItsLatencies) {
   }
 }
 
-// Of what is on its way at once, and for how long, follows the bandwidth, until the memory has no more.
-TEST(GpuSimulator, BandwidthIsBytesOnTheirWayOverLatency) {
+// Bandwidth follows from the bytes in flight and their latency (Little's law), up to the memory's bandwidth.
+TEST(GpuSimulator, Bandwidth_FollowsLittlesLaw) {
   auto gpu = test_gpu();
   gpu.walk_latency = gpu.l2_tlb_latency = 0;
   const auto trace = streaming(600);
@@ -174,7 +173,7 @@ TEST(GpuSimulator, BandwidthIsBytesOnTheirWayOverLatency) {
   EXPECT_LT(bytes_per_second(simulate(trace, gpu, FractionPagePlacement(1)), gpu, 0), 200e9);
 }
 
-TEST(GpuSimulator, NothingIsLost) {
+TEST(GpuSimulator, RandomMoves_AreConserved) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     SCOPED_TRACE(seed);
     const auto trace = mixed(seed);
@@ -190,7 +189,7 @@ TEST(GpuSimulator, NothingIsLost) {
   }
 }
 
-TEST(GpuSimulator, RepeatsToTheCycle) {
+TEST(GpuSimulator, RepeatedRun_IsTheSameToTheCycle) {
   const auto trace = mixed(1);
   const auto gpu = test_gpu();
   const auto once = simulate(trace, gpu, Restless(1));
@@ -199,7 +198,7 @@ TEST(GpuSimulator, RepeatsToTheCycle) {
   EXPECT_EQ(once.events, again.events);
 }
 
-TEST(GpuSimulator, AnInfiniteThresholdIsCoherentAccess) {
+TEST(GpuSimulator, InfiniteThreshold_EqualsCoherentAccess) {
   const auto trace = mixed(2);
   const auto gpu = test_gpu();
   const auto coherent = simulate(trace, gpu, FractionPagePlacement(0));
@@ -208,7 +207,7 @@ TEST(GpuSimulator, AnInfiniteThresholdIsCoherentAccess) {
   EXPECT_EQ(threshold.mover.moved_pages, 0U);
 }
 
-TEST(GpuSimulator, MovesNoFurtherThanThereIsRoom) {
+TEST(GpuSimulator, CapacityReached_StopsMoves) {
   const auto trace = mixed(3);
   const auto gpu = test_gpu();
   const auto run = simulate(trace, gpu, Threshold(1), {10 * 4096, k_all});
@@ -216,9 +215,8 @@ TEST(GpuSimulator, MovesNoFurtherThanThereIsRoom) {
   EXPECT_GT(run.mover.refused, 0U);
 }
 
-// Each interruption is counted, and no page that nobody has touched costs one.
 // Kernels of a few CTAs each: every SM gets some.
-TEST(GpuSimulator, SmallKernelsSpreadOverTheSms) {
+TEST(GpuSimulator, SmallKernels_SpreadOverTheSms) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 1024);
@@ -228,7 +226,8 @@ TEST(GpuSimulator, SmallKernelsSpreadOverTheSms) {
   for (const auto& processor : run.processors) EXPECT_EQ(processor.accesses, 2U);
 }
 
-TEST(GpuSimulator, ShootdownsStopAllSms) {
+// Each shootdown is counted, and an untouched page costs none.
+TEST(GpuSimulator, Shootdowns_StallAllSms) {
   const auto trace = mixed(2);
   auto gpu = test_gpu();
   for (const std::uint32_t shootdown : {0U, 100U, 500U}) {
@@ -238,7 +237,7 @@ TEST(GpuSimulator, ShootdownsStopAllSms) {
   }
 }
 
-TEST(GpuSimulator, RefusesAKernelThatNoSmHasRoomFor) {
+TEST(GpuSimulator, KernelLargerThanAnSm_IsRejected) {
   const auto said = [](const Kernel& kernel) -> std::string {
     KeptTrace trace;
     trace.begin(kernel);
@@ -261,8 +260,8 @@ TEST(GpuSimulator, RefusesAKernelThatNoSmHasRoomFor) {
   EXPECT_EQ(said({"large", 1, 769, 20, 0}), "a CTA of the kernel large needs 25 warps, more than an SM has, 24");
 }
 
-// A load of 32 lines, none of which is there: it looks up for a cycle, and misses in the others.
-TEST(GpuSimulator, AccessMissesWithItsFirstPartThatIsNotThere) {
+// A load of 32 missing lines: one cycle of lookup, and misses in the others.
+TEST(GpuSimulator, AccessWithAMissingPart_CountsAsAMiss) {
   KeptTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 32 * 32);
@@ -276,7 +275,7 @@ TEST(GpuSimulator, AccessMissesWithItsFirstPartThatIsNotThere) {
   EXPECT_EQ(camat_sum(run.camat.l1_by_part).hit_access_cycles, 32U);
 }
 
-TEST(GpuSimulator, PartsOfARunAddUp) {
+TEST(GpuSimulator, Intervals_AddUpToTheRun) {
   const auto gpu = test_gpu();
   const auto trace = mixed(3);
   for (const Cycle every : {1, 7, 1000, 1000000}) {
@@ -284,7 +283,7 @@ TEST(GpuSimulator, PartsOfARunAddUp) {
     Restless decider(5);
     const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run({.by_kernel = true, .every = every});
     expect_conserved(run, instructions_of(trace), gpu.page_bytes);
-    // The kernels, and what is written back behind them.
+    // The kernels, and the write-backs after them.
     ASSERT_EQ(run.camat_by_kernel.size(), 4U);
     for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_EQ(run.camat_by_kernel[i].kernel, "mixed");
@@ -300,9 +299,9 @@ TEST(GpuSimulator, PartsOfARunAddUp) {
   }
 }
 
-// By the chase's closed form: one access at a time, so every stretch in which loads begin and end alike has the
-// latency of one as its C-AMAT, and a cycle of each is the look-up.
-TEST(GpuSimulator, ChaseOverTime) {
+// By the chase's closed form: one access at a time, so every interval in which loads begin and end alike has the
+// latency of one as its C-AMAT, and one cycle of each is the lookup.
+TEST(GpuSimulator, ChaseIntervals_HaveTheLatencyAsCamat) {
   const auto gpu = test_gpu();
   const auto trace = chase(4096, 2000);
   Replay replay(trace);
@@ -317,8 +316,8 @@ TEST(GpuSimulator, ChaseOverTime) {
   }
 }
 
-// Those of a second allocation, too, and pages that are there already are not placed again.
-TEST(GpuSimulator, CountsPagesThatFindNoRoom) {
+// Pages of a second allocation count, too, and existing pages are not placed again.
+TEST(GpuSimulator, PagesWithoutCapacity_AreCounted) {
   KeptTrace trace;
   const auto page = test_gpu().page_bytes;
   trace.add(Allocation{"x", 0, 10 * page});
@@ -341,7 +340,7 @@ TEST(GpuSimulator, CountsPagesThatFindNoRoom) {
   EXPECT_EQ(placed(0, 0), std::pair(std::uint64_t{0}, std::uint64_t{0}));
 }
 
-TEST(GpuSimulator, RefusesAddressesInNoAllocation) {
+TEST(GpuSimulator, AddressesOutsideAllocations_AreRejected) {
   KeptTrace trace;
   trace.begin({"stray", 1, 32, 0, 0});
   Cta cta;

@@ -1,4 +1,4 @@
-// Traces in memory, for tests.
+// Holds traces in memory, for tests.
 #pragma once
 
 #include <utility>
@@ -8,14 +8,14 @@
 
 namespace terrace::gpu_sim {
 
-// Keeps what it gets, and gives it again from the beginning to each Replay.
+// Stores a trace, and replays it from the beginning for each Replay.
 class KeptTrace final : public TraceSink {
  public:
   struct KeptKernel {
     Kernel kernel;
     std::vector<Cta> ctas;
   };
-  std::vector<std::pair<TraceEvent, std::size_t>> events;  // a kernel's place in `kernels` behind it
+  std::vector<std::pair<TraceEvent, std::size_t>> events;  // with the index in `kernels` after a kernel
   std::vector<KeptKernel> kernels;
 
   void add(const Allocation& allocation) override { events.emplace_back(allocation, 0); }

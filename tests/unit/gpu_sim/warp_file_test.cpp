@@ -1,4 +1,4 @@
-// Files of warps: what was written comes back, and a damaged file is refused with its offset.
+// Tests files of warps: they round-trip, and a damaged file is rejected with an offset.
 #include "gpu_sim/trace/warp_file.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class WarpFile : public testing::Test {
     std::ifstream in(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  // Everything that the file holds.
+  // Everything in the file.
   KeptTrace read() const {
     KeptTrace trace;
     WarpFileReader reader(path_);
@@ -41,7 +41,7 @@ class WarpFile : public testing::Test {
       std::filesystem::temp_directory_path() / ("warp_file_test." + std::to_string(getpid()) + ".warps");
 };
 
-// Of 32 bits, and of that type.
+// Random numbers of 32 bits, converted to the type.
 class Random {
  public:
   explicit Random(unsigned seed) : random_(seed) {}
@@ -121,7 +121,7 @@ void expect_equal(const Cta& a, const Cta& b) {
   EXPECT_TRUE(a.lines == b.lines);
 }
 
-TEST_F(WarpFile, WhatWasWrittenComesBack) {
+TEST_F(WarpFile, Trace_RoundTrips) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     const auto trace = random_trace(seed);
@@ -150,8 +150,8 @@ TEST_F(WarpFile, WhatWasWrittenComesBack) {
   }
 }
 
-// Who wants no CTAs gets the next kernel.
-TEST_F(WarpFile, CtasMayBePassedOver) {
+// Skipping the CTAs leads to the next kernel.
+TEST_F(WarpFile, SkippedCtas_NextKernelFollows) {
   write_trace(random_trace(1), path_);
   WarpFileReader reader(path_);
   int kernels = 0;
@@ -160,7 +160,7 @@ TEST_F(WarpFile, CtasMayBePassedOver) {
   EXPECT_EQ(kernels, 5);
 }
 
-TEST_F(WarpFile, CutOffAnywhereItIsRefused) {
+TEST_F(WarpFile, TruncatedAnywhere_IsRejected) {
   write_trace(random_trace(2), path_);
   const auto whole = bytes();
   for (std::size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 37) {
@@ -175,7 +175,7 @@ TEST_F(WarpFile, CutOffAnywhereItIsRefused) {
   }
 }
 
-TEST_F(WarpFile, DamagedItIsRefused) {
+TEST_F(WarpFile, Damaged_IsRejected) {
   write_trace(random_trace(3), path_);
   const auto whole = bytes();
   Random random(4);
@@ -193,8 +193,8 @@ TEST_F(WarpFile, DamagedItIsRefused) {
   }
 }
 
-// Right checksums, and a content that would take all memory, or make a message of several lines.
-TEST_F(WarpFile, ForgedContentIsRefused) {
+// Valid checksums, but content that would take all memory, or make a message of several lines.
+TEST_F(WarpFile, ForgedContent_IsRejected) {
   const auto complaint = [&](const std::vector<Allocation>& allocations,
                              const std::string& kernel) -> std::string {
     WarpFileWriter writer(path_);
@@ -221,12 +221,12 @@ TEST_F(WarpFile, ForgedContentIsRefused) {
   EXPECT_EQ(complaint({}, "k\xff"), place + "12: a name that is not printable ASCII");
 }
 
-TEST_F(WarpFile, WithoutItsEndItIsRefused) {
+TEST_F(WarpFile, MissingEnd_IsRejected) {
   KeptTrace trace;
   trace.add(Allocation{"x", 4096, 4096});
   write_trace(trace, path_);
   const auto whole = bytes();
-  constexpr auto k_end_bytes = 4 * 4 + 1;  // a block's head, and how many CTAs there are
+  constexpr auto k_end_bytes = 4 * 4 + 1;  // block header and number of CTAs
   write(whole.substr(0, whole.size() - k_end_bytes));
   EXPECT_THROW(read(), Error);
   EXPECT_THROW(WarpFileReader("/nowhere/x.warps"), Error);
@@ -234,8 +234,8 @@ TEST_F(WarpFile, WithoutItsEndItIsRefused) {
   EXPECT_THROW(read(), Error);
 }
 
-// It is there whole or not at all, and what was there stays until then.
-TEST_F(WarpFile, IsWrittenBesideItsPlace) {
+// The file is replaced whole or not at all, and the old one stays until then.
+TEST_F(WarpFile, Write_ReplacesTheFileAtomically) {
   namespace fs = std::filesystem;
   const auto folder = fs::temp_directory_path() / ("warp_file_test." + std::to_string(getpid()));
   fs::create_directory(folder);

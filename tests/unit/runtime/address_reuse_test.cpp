@@ -1,4 +1,4 @@
-// Which memory a block stands for that is made where others were made and given back.
+// Tests which canonical address a reallocated object gets.
 #include "runtime/address_reuse.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace terrace::runtime {
 namespace {
 
-TEST(AddressReuse, WhatComesAgainStandsForWhatHasGone) {
+TEST(AddressReuse, ReallocatedObject_SameName_GetsTheFreedAddress) {
   AddressReuse memory;
   EXPECT_EQ(memory.on_alloc("a", 1000, Bytes{100}), 1000u);
   EXPECT_EQ(memory.on_alloc("a", 2000, Bytes{100}), 2000u) << "the first one is still there";
@@ -14,12 +14,12 @@ TEST(AddressReuse, WhatComesAgainStandsForWhatHasGone) {
   EXPECT_EQ(memory.on_alloc("b", 3000, Bytes{100}), 3000u) << "another name";
   EXPECT_EQ(memory.on_alloc("a", 4000, Bytes{120}), 1000u);
   EXPECT_EQ(memory.on_alloc("a", 5000, Bytes{100}), 5000u) << "it stands for one only";
-  // What stood for another is stood for as that one.
+  // A replaced object is represented by the same address as the one it replaced.
   memory.on_free("a", 1000, Bytes{120});
   EXPECT_EQ(memory.on_alloc("a", 6000, Bytes{100}), 1000u);
 }
 
-TEST(AddressReuse, SizesAreAlikeToAFactorOfTwo) {
+TEST(AddressReuse, SizesWithinAFactorOfTwo_Match) {
   AddressReuse memory;
   memory.on_free("a", 1000, Bytes{400});
   memory.on_free("a", 2000, Bytes{100});
@@ -29,8 +29,8 @@ TEST(AddressReuse, SizesAreAlikeToAFactorOfTwo) {
   EXPECT_EQ(memory.on_alloc("a", 6000, Bytes{50}), 2000u);
 }
 
-// A turn that makes blocks in one order and gives them back in the other has the same ones again.
-TEST(AddressReuse, TheLastThatHasGoneComesFirst) {
+// An iteration that allocates in one order and frees in the reverse order gets the same addresses again.
+TEST(AddressReuse, FreedInReverseOrder_ReusesLastInFirstOut) {
   AddressReuse memory;
   for (int turn = 0; turn < 3; ++turn) {
     const auto at = [&](std::uint64_t n) { return 1000 * n + 100000 * static_cast<std::uint64_t>(turn); };

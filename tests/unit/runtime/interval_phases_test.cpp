@@ -1,4 +1,4 @@
-// When intervals of time make a loop, and when it is over; which functions are probed.
+// Tests when intervals of time begin and end a loop, and which functions are probed.
 #include "runtime/interval_phases.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using Interval = IntervalPhases::Interval;
 
-TEST(IntervalPhases, TwoLikeIntervalsBeginALoopAndEachIsAnIteration) {
+TEST(IntervalPhases, TwoSimilarIntervals_BeginALoopOfOneIterationEach) {
   IntervalPhases phases;
   EXPECT_FALSE(phases.on_interval_end({1, {{"a", 100}}}).any());
   EXPECT_FALSE(phases.on_interval_end({1, {{"b", 100}}}).any());
@@ -28,7 +28,7 @@ TEST(IntervalPhases, TwoLikeIntervalsBeginALoopAndEachIsAnIteration) {
   }
 }
 
-TEST(IntervalPhases, OtherDataForAWhileEndTheLoopAndOneIntervalDoesNot) {
+TEST(IntervalPhases, OtherData_SeveralIntervals_EndTheLoop) {
   IntervalPhases phases;
   const Interval usual{1, {{"a", 100}}}, other{1, {{"b", 100}}};
   for (int i = 0; i < 3; ++i) static_cast<void>(phases.on_interval_end(usual));
@@ -37,11 +37,11 @@ TEST(IntervalPhases, OtherDataForAWhileEndTheLoopAndOneIntervalDoesNot) {
   EXPECT_FALSE(phases.on_interval_end(other).ends_loop);
   EXPECT_TRUE(phases.on_interval_end(other).ends_loop);
   EXPECT_FALSE(phases.in_loop());
-  // Which is a loop by itself as soon as it goes on.
+  // The other data is a loop of its own as soon as it continues.
   EXPECT_FALSE(phases.on_interval_end(other).begins_loop.empty());
 }
 
-TEST(IntervalPhases, AnIntervalInWhichNothingWasUsedSaysNothing) {
+TEST(IntervalPhases, IntervalWithoutAccesses_BeginsAndEndsNothing) {
   IntervalPhases phases;
   EXPECT_FALSE(phases.on_interval_end({1, {}}).any());
   EXPECT_FALSE(phases.on_interval_end({1, {}}).any());
@@ -50,7 +50,7 @@ TEST(IntervalPhases, AnIntervalInWhichNothingWasUsedSaysNothing) {
   EXPECT_FALSE(phases.on_interval_end({1, {}}).ends_loop);
 }
 
-TEST(IntervalPhases, LikenessIsAShareThatDoesNotDependOnSpeedOrOrder) {
+TEST(IntervalPhases, Similarity_SpeedAndOrderChanged_StaysTheSame) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> bytes(0, 1e9);
   for (int i = 0; i < 1000; ++i) {
@@ -71,7 +71,7 @@ TEST(IntervalPhases, LikenessIsAShareThatDoesNotDependOnSpeedOrOrder) {
   }
 }
 
-TEST(ProbeChoice, TakesWhatTakesTimeAndHasAName) {
+TEST(ProbeChoice, HotFunctions_OfNamedCode_AreOrderedByTime) {
   EXPECT_EQ(hot_functions({{0, 50}, {0x10, 2}, {0x20, 40}, {0x30, 8}}), (std::vector<std::uint64_t>{0x20, 0x30}));
   std::map<std::uint64_t, std::uint64_t> many;
   for (std::uint64_t i = 1; i <= 20; ++i) many[i] = 5;
@@ -79,7 +79,7 @@ TEST(ProbeChoice, TakesWhatTakesTimeAndHasAName) {
   EXPECT_TRUE(hot_functions({}).empty());
 }
 
-TEST(ProbeChoice, WhatIsKeptIsCalledSeldomEnough) {
+TEST(ProbeChoice, CalledTooOften_RandomCalls_KeepsRatesBelowTheLimits) {
   std::mt19937 random(3);
   for (int i = 0; i < 1000; ++i) {
     std::vector<std::uint64_t> calls(1 + random() % 8);
@@ -94,7 +94,7 @@ TEST(ProbeChoice, WhatIsKeptIsCalledSeldomEnough) {
     }
     EXPECT_LE(kept, k_max_total_rate);
     EXPECT_LE(dearest, k_max_call_rate);
-    // None is dropped that would have fitted.
+    // No function is dropped that would have fitted.
     for (const auto f : dropped) {
       const auto rate = static_cast<double>(calls[f]) / seconds;
       EXPECT_TRUE(rate > k_max_call_rate || kept + rate > k_max_total_rate);

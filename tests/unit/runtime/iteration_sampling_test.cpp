@@ -1,4 +1,4 @@
-// Which iterations are observed, by the phases that a loop goes through.
+// Tests which iterations are observed, by the phases of a loop.
 #include "runtime/iteration_sampling.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace terrace::runtime {
 namespace {
 
-// Marks phases as a program does; a observed phase shows in capitals.
+// Marks phases as a program does; an observed phase shows in capitals.
 class Loop {
  public:
   explicit Loop(std::uint32_t every) : sampling_(every) { begin(); }
@@ -38,7 +38,7 @@ class Loop {
   IterationSampling sampling_;
 };
 
-TEST(IterationSampling, TakesAllWhileHeld) {
+TEST(IterationSampling, ObserveAll_ObservesEveryIteration) {
   Loop loop(4);
   loop.sampling().set_observe_all(true);
   EXPECT_EQ(loop.iterations(4, "ab"), "AB AB AB AB ");
@@ -46,7 +46,7 @@ TEST(IterationSampling, TakesAllWhileHeld) {
   EXPECT_EQ(loop.iterations(3, "ab"), "ab AB AB ");
 }
 
-TEST(IterationSampling, TakesTheFirstTwoIterationsAndOneOfEveryN) {
+TEST(IterationSampling, EveryN_ObservesTheFirstTwoAndOneOfEachGroup) {
   Loop loop(4);
   EXPECT_EQ(loop.iterations(11, "ab"), "AB AB ab ab ab AB AB ab ab ab ab ");
   EXPECT_EQ(loop.sampling().num_observed(), 4U);
@@ -55,8 +55,8 @@ TEST(IterationSampling, TakesTheFirstTwoIterationsAndOneOfEveryN) {
   EXPECT_TRUE(loop.sampling().is_observing());
 }
 
-// Of iterations that take turns in any number up to 8, each is observed as often as the others.
-TEST(IterationSampling, SeesAllOfIterationsThatTakeTurns) {
+// Iterations with any period up to 8: each position is observed as often as the others.
+TEST(IterationSampling, PeriodicIterations_AreObservedEquallyOften) {
   constexpr int k_iterations = 16'000;
   Loop loop(16);
   std::array<std::array<int, 8>, 9> seen{};
@@ -66,19 +66,19 @@ TEST(IterationSampling, SeesAllOfIterationsThatTakeTurns) {
   }
   for (int turns = 2; turns <= 8; ++turns) {
     const double expected = k_iterations / 16.0 / turns;
-    // Four standard deviations of as many draws.
+    // Tolerance: four standard deviations of as many draws.
     for (int i = 0; i < turns; ++i) EXPECT_NEAR(seen.at(turns).at(i), expected, 4 * std::sqrt(expected)) << turns;
   }
 }
 
-TEST(IterationSampling, TakesAllWhereNothingIsLeftOut) {
+TEST(IterationSampling, EveryOne_ObservesEveryIteration) {
   Loop loop(1);
   EXPECT_EQ(loop.iterations(5, "ab"), "AB AB AB AB AB ");
   EXPECT_EQ(loop.sampling().num_observed(), 5U);
   EXPECT_FALSE(loop.sampling().is_sampling());
 }
 
-TEST(IterationSampling, BeginsAtOnceWithAPhaseThatIsNewAndTakesTheNextIterationWhole) {
+TEST(IterationSampling, NewPhase_IsObservedAtOnceAndTheNextIterationWhole) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "abc"), "ABC ABC abc ");
   EXPECT_EQ(loop.iteration("abdc"), "abDC");  // c too: it is the fourth phase here
@@ -86,13 +86,13 @@ TEST(IterationSampling, BeginsAtOnceWithAPhaseThatIsNewAndTakesTheNextIterationW
   EXPECT_EQ(loop.sampling().num_observed(), 3U);  // the one that was observed from d on does not count
 }
 
-TEST(IterationSampling, IsNotSurprisedByAnIterationThatEndsEarly) {
+TEST(IterationSampling, ShortIteration_ChangesNothing) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "abc"), "ABC ABC abc ");
   EXPECT_EQ(loop.iteration("ab"), "ab");
 }
 
-TEST(IterationSampling, KnowsNothingOfAnotherLoop) {
+TEST(IterationSampling, SecondLoop_StartsAnew) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "ab"), "AB AB ab ");
   loop.sampling().end_loop();
@@ -101,7 +101,7 @@ TEST(IterationSampling, KnowsNothingOfAnotherLoop) {
   EXPECT_EQ(loop.sampling().num_observed(), 2U);
 }
 
-TEST(IterationSampling, LeavesNothingOutOnceItIsTold) {
+TEST(IterationSampling, StopSampling_ObservesEveryIteration) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "ab"), "AB AB ab ");
   loop.sampling().stop_sampling();

@@ -1,5 +1,5 @@
-// Replays of recordings that few bytes make large: legitimate ones are replayed, and none costs more than it
-// holds.
+// Tests replays of small recordings with large content: valid ones are replayed, and the cost is bounded by the
+// content.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -57,7 +57,7 @@ observe::NewObject object_of(std::uint64_t size, std::uint32_t id, std::uint32_t
   return object;
 }
 
-TEST_F(Replays, ManyThreadsAndTerabytesAndIterations) {
+TEST_F(Replays, ManyThreadsTerabytesAndIterations_ReplayAtBoundedCost) {
   constexpr std::uint32_t k_objects = 100, k_chunks = 1024, k_threads = 1000, k_iterations = 200;
   {
     sim::RecordingWriter writer(file_.path(), header_, sim::never);
@@ -75,12 +75,12 @@ TEST_F(Replays, ManyThreadsAndTerabytesAndIterations) {
     writer.finished("exit");
   }
   EXPECT_TRUE(replayed().finished);
-  // Where every chunk lies is in the journal once for the objects and once for all iterations, not 200 times.
+  // The places of all chunks are in the journal once for the objects and once for all iterations, not 200 times.
   constexpr auto k_places = std::uintmax_t{k_objects} * k_chunks * sizeof(PlaceId);
   EXPECT_LT(journal_bytes(), 2 * k_places + (std::uintmax_t{1} << 20));
 }
 
-TEST_F(Replays, AnObjectThatIsCutOtherwiseIsRefusedBeforeItIsMade) {
+TEST_F(Replays, ObjectWithOtherChunks_IsRejectedBeforeItsCreation) {
   {
     sim::RecordingWriter writer(file_.path(), header_, sim::never);
     writer.object_added(object_of(std::uint64_t{1} << 56, 0, 1));
@@ -96,8 +96,8 @@ TEST_F(Replays, AnObjectThatIsCutOtherwiseIsRefusedBeforeItIsMade) {
   EXPECT_LT(journal_bytes(), std::uintmax_t{1} << 20);
 }
 
-// So late that doubles cannot tell the ends of a slot apart.
-TEST_F(Replays, ThreadsThatSleptForAgesGoOn) {
+// At times so late that doubles cannot distinguish the ends of a slot.
+TEST_F(Replays, ThreadsAfterVeryLongSleeps_Continue) {
   {
     sim::RecordingWriter writer(file_.path(), header_, sim::never);
     writer.set_num_alive(2);

@@ -1,4 +1,4 @@
-// Which loops could have been the main loop, with their shares, in programs whose loops are known.
+// Tests which loops could have been the main loop, and their shares, in programs whose loops are known.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace terrace::runtime {
 namespace {
 
-// The step loop is entered while turns of a set-up loop are left out: its shares are those of the program.
-TEST(LoopCandidates, SeveralLoopsAnySampling_SharesAndVisitsAreThePrograms) {
+// The step loop is entered while iterations of a set-up loop are unobserved: its shares are those of the program.
+TEST(LoopCandidates, SeveralLoopsAnySampling_SharesAndVisitsMatchTheProgram) {
   for (const int every : {1, 4}) {
     Program program({{1, {.last = 1}}, {2, {.last = 2}}, {3, {.last = 3}}});
     for (int i = 0; i < 20; ++i) {
@@ -60,8 +60,8 @@ TEST(LoopCandidates, SeveralLoopsAnySampling_SharesAndVisitsAreThePrograms) {
   }
 }
 
-// Set-up and steps run the same inner loop, which does more than the steps themselves, and is taken before them.
-TEST(LoopCandidates, InnerLoopAlsoRunBySetUp_MainLoopIsTheLoopOfSteps) {
+// Set-up and steps run the same inner loop, which does more than the steps themselves and is selected before them.
+TEST(LoopCandidates, InnerLoopAlsoRunBySetUp_MainLoopIsTheTimeStepLoop) {
   for (const int every : {1, 2}) {
     Program program({{1, {.last = 1}}, {2, {.last = 2}}});
     const auto inner = [&program](LoopId from) {
@@ -94,7 +94,7 @@ TEST(LoopCandidates, InnerLoopAlsoRunBySetUp_MainLoopIsTheLoopOfSteps) {
   }
 }
 
-TEST(LoopCandidates, TakenLoopDoesLittleOfTheRun_NoneIsTheMainLoop) {
+TEST(LoopCandidates, SelectedLoopDoesLittleOfTheRun_NoneIsTheMainLoop) {
   Program program({{1, {.last = 1}}, {2, {.last = 2}}});
   for (int i = 0; i < 20; ++i) {
     program.turn(1);
@@ -115,7 +115,7 @@ TEST(LoopCandidates, TakenLoopDoesLittleOfTheRun_NoneIsTheMainLoop) {
   EXPECT_EQ(loops[1].verdict, "within loop 1");
 }
 
-// Set-up spends 100 in a loop that the steps spend 20 of their 140 in.
+// Set-up spends 100 in a loop in which the steps spend 20 of their 140.
 TEST(LoopCandidates, LoopMostlyRunBySetUp_IsNotWithinTheMainLoop) {
   Program program({{1, {.last = 1}}, {2, {.last = 2}}});
   program.call(5, 0);
@@ -144,7 +144,7 @@ TEST(LoopCandidates, LoopMostlyRunBySetUp_IsNotWithinTheMainLoop) {
   EXPECT_EQ(loops[1].verdict, "chosen at first, but another loop does more of the work");
 }
 
-// The function of the loop calls itself in each turn.
+// The function of the loop calls itself in each iteration.
 TEST(LoopCandidates, RecursiveLoop_CountsItsWorkOnce) {
   Program program({{1, {.last = 1}}});
   for (int i = 0; i < 20; ++i) {
@@ -162,7 +162,7 @@ TEST(LoopCandidates, RecursiveLoop_CountsItsWorkOnce) {
   EXPECT_NEAR(loops[0].share, 1, 0.01);
 }
 
-TEST(LoopCandidates, LoopOfTwoTurns_IsOverBeforeTheyAreCompared) {
+TEST(LoopCandidates, LoopOfTwoIterations_EndsBeforeTheirComparison) {
   Program program({{1, {.last = 1}}, {2, {.last = 2}}});
   program.call(5, 0);
   for (int i = 0; i < 2; ++i) {
@@ -181,8 +181,8 @@ TEST(LoopCandidates, LoopOfTwoTurns_IsOverBeforeTheyAreCompared) {
   EXPECT_EQ(loops[1].verdict, "it was over before its iterations could be compared");
 }
 
-// Each goes round twice and begins the next one in its second turn; the innermost works.
-TEST(LoopCandidates, MoreLoopsThanAreKept_TheTakenAndTheLargestStay) {
+// Each loop iterates twice and begins the next one in its second iteration; the innermost one works.
+TEST(LoopCandidates, MoreLoopsThanTheLimit_SelectedAndLargestAreListed) {
   std::map<LoopId, observe::LoopCode::Loop> code;
   for (LoopId loop = 1; loop <= 21; ++loop) code[loop] = {.last = loop};
   Program program(std::move(code));
@@ -239,7 +239,7 @@ TEST(LoopCandidates, LoopLongByClockOnly_FewCountedInstructions_IsRejectedForGoo
   main_loop_of(1 << 12, true);
 }
 
-TEST(LoopCandidates, LoopWasNamed_ThereAreNone) {
+TEST(LoopCandidates, LoopWasNamed_ListIsEmpty) {
   Program program({{1, {.last = 1}}}, "loop 1");
   for (int i = 0; i < 20; ++i) {
     program.turn(1);

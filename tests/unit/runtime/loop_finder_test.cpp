@@ -1,5 +1,5 @@
-// Main loops found in programs whose loops are known: which turn they are found at, with which phases, and what is
-// not taken for one.
+// Tests the detection of main loops in programs whose loops are known: the iteration of the detection, the phases,
+// and loops that must not be selected.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace terrace::runtime {
 namespace {
 
-TEST(LoopFinder, FindsTheTimeLoopAtItsThirdTurn) {
+TEST(LoopFinder, TimeLoop_IsSelectedAtItsThirdIteration) {
   Program program({{1, {.last = 1}}, {2, {.last = 2}}});
-  // The set-up has a loop too, over memory that it sees for the first time.
+  // The set-up has a loop too, over memory that it accesses for the first time.
   for (std::uint64_t i = 0; i < 20; ++i) {
     program.turn(1);
     program.run(9, 1, k_much, 100 * i);
@@ -30,7 +30,7 @@ TEST(LoopFinder, FindsTheTimeLoopAtItsThirdTurn) {
   EXPECT_EQ(program.log, (Log{"begin loop 2", "f3", "f4", "f3", "f4", "f3", "f4", "end"}));
 }
 
-TEST(LoopFinder, BeginsWithTheFirstTurnWhereLoopAndPhasesAreKnown) {
+TEST(LoopFinder, KnownLoopAndPhases_BeginWithTheFirstIteration) {
   const auto run = [](Program& program) {
     for (std::uint64_t i = 0; i < 20; ++i) {
       program.turn(1);
@@ -40,7 +40,7 @@ TEST(LoopFinder, BeginsWithTheFirstTurnWhereLoopAndPhasesAreKnown) {
       program.turn(2);
       program.run(3, 2, k_much);
       program.call(4, 2);
-      program.run(3, 0, 10);  // within another phase
+      program.run(3, 0, 10);  // nested in another phase
       program.work(3 * k_much);
       program.leave();
     }
@@ -54,7 +54,7 @@ TEST(LoopFinder, BeginsWithTheFirstTurnWhereLoopAndPhasesAreKnown) {
   Program known(loops, "loop 2", {"f3", "f4"});
   run(known);
   EXPECT_EQ(known.log, (Log{"begin loop 2", "f3", "f4", "f3", "f4", "f3", "f4", "f3", "f4", "end"}));
-  // Its turns begin with something of their own.
+  // Its iterations begin with work of their own.
   Program own(loops, "loop 2", {"loop 2", "f4"});
   run(own);
   EXPECT_EQ(own.log, (Log{"begin loop 2", "loop 2", "f4", "loop 2", "f4", "loop 2", "f4", "loop 2", "f4", "end"}));
@@ -86,7 +86,7 @@ TEST(LoopFinder, InnerLoop_OuterLoopNotYetKnown_WaitsForIt) {
 
 // As in a Fourier transform or a multigrid cycle: a step calls functions, each with a loop of many turns that
 // resemble one another, and set-up calls one of them before the first step. `misses` stands for the cache's size.
-TEST(LoopFinder, LoopsOfFunctionsWithinSteps_AnyCacheOrSampling_TakesTheLoopOfSteps) {
+TEST(LoopFinder, LoopsOfFunctionsWithinSteps_AnyCacheOrSampling_SelectsTheTimeStepLoop) {
   for (const std::uint64_t misses : {0, 32, 200})
     for (const int every : {1, 4, 16}) {
       Program program({{1, {.last = 1}}, {2, {.last = 2}}});
@@ -109,8 +109,8 @@ TEST(LoopFinder, LoopsOfFunctionsWithinSteps_AnyCacheOrSampling_TakesTheLoopOfSt
     }
 }
 
-// An outer loop of one turn would leave the run without a main loop.
-TEST(LoopFinder, InnerLoop_OneLongVisitThatDoesMostOfTheOuterLoop_IsTaken) {
+// An outer loop of one iteration would leave the run without a main loop.
+TEST(LoopFinder, InnerLoop_OneLongVisitThatDoesMostOfTheOuterLoop_IsSelected) {
   const auto begins = [](observe::Work before, std::uint64_t turns) {
     Program program({{1, {.last = 2}}, {2, {.around = 1, .last = 2}}});
     program.turn(1);
@@ -130,8 +130,8 @@ TEST(LoopFinder, InnerLoop_OneLongVisitThatDoesMostOfTheOuterLoop_IsTaken) {
   EXPECT_EQ(begins(500 * k_much, 514), 1);
 }
 
-// As `record` sees them: some of the inner loop's turns, but all that comes in between.
-TEST(LoopFinder, GoesOnToTheOutermostLoopWhereTurnsAreLeftOut) {
+// As `record` observes them: some of the inner loop's iterations, but everything in between.
+TEST(LoopFinder, SampledIterations_StillSelectTheOutermostLoop) {
   Program program({{1, {.last = 2}}, {2, {.around = 1, .last = 2}}});
   for (int i = 0; i < 4; ++i) {
     program.turn(1);
@@ -154,8 +154,8 @@ TEST(LoopFinder, GoesOnToTheOutermostLoopWhereTurnsAreLeftOut) {
   EXPECT_EQ(std::count(at, program.log.end(), "f4"), 40);
 }
 
-// Where nothing is seen, what was heard of calls tells whether a loop is over.
-TEST(LoopFinder, IsNotOverBetweenShortVisitsWhereTurnsAreLeftOut) {
+// Without observed accesses, the number of calls determines whether a loop has ended.
+TEST(LoopFinder, SampledIterations_ShortGapsBetweenVisits_DoNotEndTheLoop) {
   Program program({{1, {.last = 1}}});
   for (int visit = 0; visit < 20; ++visit) {
     program.call(8, 0);
@@ -173,7 +173,7 @@ TEST(LoopFinder, IsNotOverBetweenShortVisitsWhereTurnsAreLeftOut) {
   EXPECT_EQ(std::count(program.log.begin(), program.log.end(), "end"), 1);
 }
 
-// The first loop makes many calls in an iteration, the one behind it few, which do as much.
+// The first loop makes many calls in an iteration, the one after it few, which do as much work.
 void run_busy_and_calm_loop(Program& program, observe::Work work_of_call) {
   for (int i = 0; i < 6; ++i) {
     program.turn(1);
@@ -188,7 +188,7 @@ void run_busy_and_calm_loop(Program& program, observe::Work work_of_call) {
 }
 
 // On real memory the clock stands while iterations are observed.
-TEST(LoopFinder, LoopOfManyCalls_IsObservedAndFollowedByOneOfFew_IsOver) {
+TEST(LoopFinder, LoopOfManyCalls_IsObservedAndFollowedByOneOfFew_Ends) {
   Program program({{1, {.last = 1}}, {2, {.last = 2}}});
   program.count_unseen();
   run_busy_and_calm_loop(program, 5000);
@@ -200,16 +200,16 @@ TEST(LoopFinder, LoopOfManyCalls_IsObservedAndFollowedByOneOfFew_IsOver) {
   EXPECT_NEAR(loops[1].share, 6 / 156.0, 0.01) << "work that is seen and counts for a turn counts once";
 }
 
-// Where nothing is seen, calls that are not known to be small stand for work.
-TEST(LoopFinder, LoopOfManyCalls_IsLeftOutAndFollowedByOneOfFew_IsOver) {
+// Without observed accesses, calls that are not known to be small stand for work.
+TEST(LoopFinder, LoopOfManyCalls_IsUnobservedAndFollowedByOneOfFew_Ends) {
   Program program({{1, {.last = 1}}, {2, {.last = 2}}});
   run_busy_and_calm_loop(program, 100);
   EXPECT_EQ(std::ranges::count(program.log, "begin loop 1"), 1);
   EXPECT_EQ(std::ranges::count(program.log, "begin loop 2"), 1);
 }
 
-// Behind it is one long loop without calls: nothing begins or ends in it, accesses alone tell.
-TEST(LoopFinder, IsOverWhereAccessesGoOnElsewhere) {
+// After it follows one long loop without calls: only accesses show that the program continues.
+TEST(LoopFinder, AccessesElsewhereWithoutCalls_EndTheLoop) {
   Program program({{1, {.last = 1}}, {2, {.last = 2}}});
   for (int i = 0; i < 5; ++i) {
     program.turn(1);
@@ -224,7 +224,7 @@ TEST(LoopFinder, IsOverWhereAccessesGoOnElsewhere) {
   EXPECT_EQ(program.log.back(), "end");
 }
 
-TEST(LoopFinder, LoopsWithoutCallsArePhases) {
+TEST(LoopFinder, LoopsWithoutCalls_ArePhases) {
   Program program({{1, {.last = 3}}, {2, {.around = 1, .last = 2}}, {3, {.around = 1, .last = 3}}});
   for (int i = 0; i < 3; ++i) {
     program.turn(1);
@@ -237,8 +237,8 @@ TEST(LoopFinder, LoopsWithoutCallsArePhases) {
   EXPECT_EQ(program.log, (Log{"begin loop 1", "loop 2", "loop 3"}));
 }
 
-// A function that is called three times in a turn: the turn is known by its first call alone.
-TEST(LoopFinder, TheFirstPhaseHasANameOfItsOwn) {
+// A function that is called three times in an iteration: only its first call begins the iteration.
+TEST(LoopFinder, FirstPhaseRepeated_GetsANumber) {
   Program program({{1, {.last = 1}}});
   for (int i = 0; i < 3; ++i) {
     program.turn(1);
@@ -251,7 +251,7 @@ TEST(LoopFinder, TheFirstPhaseHasANameOfItsOwn) {
   EXPECT_EQ(program.log, (Log{"begin loop 1", "f3", "f4", "f3#2", "f4"}));
 }
 
-TEST(LoopFinder, ASweepOverNewMemoryIsNone) {
+TEST(LoopFinder, SweepOverNewMemory_IsNoMainLoop) {
   Program program({{1, {.last = 1}}});
   for (std::uint64_t i = 0; i < 50; ++i) {
     program.turn(1);
@@ -260,7 +260,7 @@ TEST(LoopFinder, ASweepOverNewMemoryIsNone) {
   EXPECT_EQ(program.log, Log{});
 }
 
-TEST(LoopFinder, ShortTurnsAreNone) {
+TEST(LoopFinder, ShortIterations_AreNoMainLoop) {
   Program program({{1, {.last = 1}}});
   for (int i = 0; i < 100000; ++i) {
     program.turn(1);
@@ -269,8 +269,8 @@ TEST(LoopFinder, ShortTurnsAreNone) {
   EXPECT_EQ(program.log, Log{});
 }
 
-// Turns of a tenth of what is asked of a loop within others, in a loop that is most of what was done.
-TEST(LoopFinder, ALoopThatWasNamedIsTaken) {
+// Iterations of a tenth of the minimum for nested loops, in a loop that does most of the work so far.
+TEST(LoopFinder, NamedLoop_IsSelected) {
   const auto run = [](Program& program) {
     for (int i = 0; i < 10; ++i) {
       program.turn(1);
@@ -297,7 +297,7 @@ TEST(LoopFinder, ALoopThatWasNamedIsTaken) {
   EXPECT_EQ(once.failure_reason(), "the loop loop 1 did not go round twice; no loop went round twice");
 }
 
-TEST(LoopFinder, APatternMeansTheOutermostOfItsLoops) {
+TEST(LoopFinder, Pattern_SelectsTheOutermostMatch) {
   Program program({{1, {.last = 2}}, {2, {.around = 1, .last = 2}}}, "loop*");
   for (int i = 0; i < 4; ++i) {
     program.turn(1);
@@ -312,7 +312,7 @@ TEST(LoopFinder, APatternMeansTheOutermostOfItsLoops) {
 }
 
 // C++ has names of any length.
-TEST(LoopFinder, NamesAreNotCut) {
+TEST(LoopFinder, LongNames_AreNotTruncated) {
   const std::string name = "loop " + std::string(400, 'x');
   Program program({{1, {.last = 1}}}, name);
   program.turn(1);
@@ -320,7 +320,7 @@ TEST(LoopFinder, NamesAreNotCut) {
   EXPECT_EQ(program.failure_reason(), "no loop called " + name + " was entered; no loop went round twice");
 }
 
-TEST(LoopFinder, ShortTurnsOfWhatDoesMostAreTaken) {
+TEST(LoopFinder, ShortIterations_OutermostLoopWithMostWork_IsSelected) {
   const auto run = [](bool within_another) {
     Program program({{1, {.last = 1}}, {2, {.last = 3}}, {3, {.around = 2, .last = 3}}});
     program.run(9, 0, k_much / 16);
@@ -336,9 +336,9 @@ TEST(LoopFinder, ShortTurnsOfWhatDoesMostAreTaken) {
   EXPECT_EQ(run(true), Log{});
 }
 
-// A coder that fills a block with each turn, and works on it at every 4th: the others are short, but 8 turns
-// resemble the 8 before them.
-TEST(LoopFinder, TurnsThatDifferAreHeldAgainstAsManyBefore) {
+// A coder that fills a block in each iteration and works on it in every 4th: the others are short, but 8
+// iterations resemble the 8 before them.
+TEST(LoopFinder, IrregularIterations_AreComparedWithAsManyBefore) {
   const auto run = [](std::uint64_t apart, std::uint64_t after) {
     Program program({{1, {.last = 1}}});
     program.run(9, 0, after);
@@ -356,8 +356,8 @@ TEST(LoopFinder, TurnsThatDifferAreHeldAgainstAsManyBefore) {
   EXPECT_EQ(run(0, 500 * k_much), Log{}) << "it does little of the run";
 }
 
-// Calls that were left by a jump (longjmp, an exception) end nothing that goes on.
-TEST(LoopFinder, JumpsOutOfCallsAreNoticed) {
+// Calls left by a jump (longjmp, an exception) must not end enclosing nodes that continue.
+TEST(LoopFinder, JumpsOutOfCalls_EndNothingThatContinues) {
   Program program({{1, {.last = 1}}});
   for (int i = 0; i < 4; ++i) {
     program.turn(1);
@@ -370,7 +370,7 @@ TEST(LoopFinder, JumpsOutOfCallsAreNoticed) {
   EXPECT_EQ(program.log, (Log{"begin loop 1", "f3", "f3"}));
 }
 
-TEST(LoopFinder, RecursionIsNotFollowed) {
+TEST(LoopFinder, Recursion_IsNotFollowed) {
   Program program({{1, {.last = 1}}});
   for (int i = 0; i < 3; ++i) {
     program.turn(1);

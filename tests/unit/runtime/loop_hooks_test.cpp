@@ -1,4 +1,4 @@
-// Hooks that tell of a loop's iterations, before, within and behind its body: how many iterations they make, and
+// Tests hooks that report a loop's iterations before, within or after its body: the number of iterations, and
 // which inner loops become phases.
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 namespace terrace::runtime {
 namespace {
 
-// Told of at the end of each turn: there is none behind the last.
-TEST(LoopHooks, TurnsThatAreToldOfAtTheirEndAreNoMore) {
+// The hook is at the end of each iteration: there is none after the last.
+TEST(LoopHooks, HookAtTheEndOfTheBody_CountsAsManyIterations) {
   Program program({{1, {.last = 1}}});
   for (int i = 0; i < 5; ++i) {
     program.access(1);
@@ -22,9 +22,9 @@ TEST(LoopHooks, TurnsThatAreToldOfAtTheirEndAreNoMore) {
   EXPECT_EQ(program.log, (Log{"begin loop 1", "f3", "f3", "f3", "end"}));
 }
 
-// No block tells of the inner ones: accesses do, now and then. Where no access is seen (`record` leaves turns out,
-// a real run) nothing would tell that they begin: the phase before them has their work.
-TEST(LoopHooks, LoopsThatNothingTellsOfAreNoPhases) {
+// No hook reports the inner loops; accesses do, now and then. While accesses are unobserved (`record` skips
+// iterations; a real run), nothing would report their begin: their work belongs to the phase before them.
+TEST(LoopHooks, InnerLoopsWithoutHooks_AreNoPhases) {
   const auto run = [](bool is_told, bool sees_all) {
     Program program({{1, {.last = 4}},
                      {2, {.around = 1, .last = 2}},
@@ -53,8 +53,8 @@ TEST(LoopHooks, LoopsThatNothingTellsOfAreNoPhases) {
   EXPECT_EQ(run(false, true), (Log{"begin loop 1", "loop 2", "loop 3"})) << "all accesses are seen";
 }
 
-// A turn in which nothing is seen is one, too.
-TEST(LoopHooks, EveryEndOfATurnCounts) {
+// An iteration without observed accesses counts, too.
+TEST(LoopHooks, UnobservedIterations_AreCounted) {
   Program program({{1, {.last = 1}}});
   for (int i = 0; i < 12; ++i) {
     if (i < 4) program.run(3, 1, k_much);
@@ -65,8 +65,8 @@ TEST(LoopHooks, EveryEndOfATurnCounts) {
   EXPECT_EQ(std::ranges::count(program.log, "f3"), 10) << "the first two tell what it is";
 }
 
-// Whether the hook that tells of turns is behind the test at the loop's head or behind that at its end.
-TEST(LoopHooks, HookBehindEitherTest_AsManyTurnsAsTheProgramMakes) {
+// The hook may be behind the test at the loop's head or behind that at its end.
+TEST(LoopHooks, HookAfterEitherTest_CountsTheProgramsIterations) {
   const auto turns = [](bool tests_at_end) {
     Program program({{1, {.last = 1}}});
     for (int i = 0; i < 60; ++i) {

@@ -1,4 +1,4 @@
-// A program that says what calls and loops it has and what they do, for tests of the loop finder.
+// A scripted program whose calls, loops and work are given, for tests of the loop finder.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@ using observe::LoopId;
 using Log = std::vector<std::string>;
 
 inline constexpr std::uint64_t k_heads = 1 << 20;   // loop n begins at k_heads + n
-inline constexpr std::uint64_t k_turns = 2 << 20;   // its turns are told from k_turns + n
-inline constexpr std::uint64_t k_enters = 3 << 20;  // and its entries from k_enters + n
-inline constexpr std::uint64_t k_ends = 4 << 20;    // or the ends of its turns from k_ends + n
+inline constexpr std::uint64_t k_turns = 2 << 20;   // k_turns + n reports an iteration of loop n
+inline constexpr std::uint64_t k_enters = 3 << 20;  // k_enters + n its entry
+inline constexpr std::uint64_t k_ends = 4 << 20;    // k_ends + n the end of an iteration
 
-// Loops in one another, as numbers: each with the one around it.
+// Nested loops by number, each with its enclosing loop.
 class Code final : public observe::LoopCode {
  public:
   explicit Code(std::map<LoopId, Loop> loops) : loops_(std::move(loops)) {}
@@ -33,14 +33,14 @@ class Code final : public observe::LoopCode {
     loop.function = 1;
     return loop;
   }
-  // Of a call from loop n: n.
+  // A call from loop n has the site n.
   [[nodiscard]] Place place(std::uint64_t call_site) const override { return {static_cast<LoopId>(call_site), 1}; }
 
  private:
   std::map<LoopId, Loop> loops_;
 };
 
-// A program that says what it does.
+// A program that reports its calls, loops and work to a LoopFinder, and logs the boundaries.
 class Program {
  public:
   explicit Program(std::map<LoopId, observe::LoopCode::Loop> loops, const std::string& wanted = "",
@@ -71,18 +71,18 @@ class Program {
   void turn(LoopId loop) { finder_.tree().block(k_turns + loop, depth_, now_); }
   void end_turn(LoopId loop) { finder_.tree().block(k_ends + loop, depth_, now_); }
   void enter(LoopId loop) { finder_.tree().block(k_enters + loop, depth_, now_); }
-  // In that loop.
+  // Accesses memory in that loop.
   void access(LoopId loop) { finder_.tree().sample(loop, depth_, now_); }
   void jump(std::uint32_t calls) { depth_ -= calls; }
   void set_observes_all_iterations(bool all) { finder_.set_observes_all_iterations(all); }
   void see(bool seen) { finder_.set_observed(seen), is_seen_ = seen; }
-  // As on real memory, where hooks that are listened to count work for which the clock stands.
+  // As on real memory, where active hooks count work while the clock stands.
   void count_unseen() { counts_unseen_ = true; }
   void go_by_clock() {
     count_unseen();
     finder_.set_by_clock(true);
   }
-  // Goes over so many regions from that one on.
+  // Does work over `regions` regions of memory, starting at `region`.
   void work(std::uint64_t work, std::uint64_t region = 0, std::uint64_t regions = 32) {
     if (!is_seen_ && !counts_unseen_) return;
     now_ += work;

@@ -1,4 +1,4 @@
-// Each threshold of what is taken for the main loop, from both sides.
+// Tests each threshold of the main loop's selection, from both sides.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 namespace terrace::runtime {
 namespace {
 
-// Six turns of one loop: how many of them are told of. `after`: what was done before it; `within`: another loop
-// around.
+// Returns how many of six iterations of a loop are reported. `after`: work before the loop; `within`: it has an
+// enclosing loop.
 struct Turns {
-  std::uint64_t same = 32;                      // regions that each turn misses in, of 100: the others are new
-  observe::Work work = k_much, other = k_much;  // of every other turn
+  std::uint64_t same = 32;                      // regions of 100 in which each iteration misses; the rest are new
+  observe::Work work = k_much, other = k_much;  // of alternate iterations
   observe::Work after = 0;
   bool within = false;
 };
@@ -33,25 +33,25 @@ std::ptrdiff_t told(const Turns& of) {
   return std::ranges::count_if(program.log, [](const auto& line) { return line == "f3" || line == "loop 1"; });
 }
 
-TEST(LoopFinder, TurnsMissInTheSameMemoryToFourFifths) {
+TEST(LoopFinder, IterationsMissInTheSameMemory_ThresholdIsFourFifths) {
   EXPECT_EQ(told({.same = 80}), 4);
   EXPECT_EQ(told({.same = 79}), 0);
 }
 
-TEST(LoopFinder, ATurnTakesHalfAsMuchAsAnotherAtLeast) {
+TEST(LoopFinder, IterationWork_ThresholdIsHalfOfAnother) {
   EXPECT_EQ(told({.work = k_much, .other = 2 * k_much}), 4);
   EXPECT_EQ(told({.work = k_much, .other = 2 * k_much + 2}), 0);
 }
 
-TEST(LoopFinder, ATurnInAnotherLoopHasAQuarterOfAMillionInstructions) {
+TEST(LoopFinder, NestedIteration_ThresholdIsAQuarterMillionInstructions) {
   EXPECT_EQ(told({.work = 1 << 18, .other = 1 << 18, .within = true}), 4);
   EXPECT_EQ(told({.work = (1 << 18) - 1, .other = (1 << 18) - 1, .within = true}), 0);
   EXPECT_EQ(told({.work = 1 << 14, .other = 1 << 14}), 4) << "one that is in no other, and does most of the run";
   EXPECT_EQ(told({.work = (1 << 14) - 1, .other = (1 << 14) - 1}), 0);
 }
 
-// A twentieth: of 57 and 3 turns' work, 3 are.
-TEST(LoopFinder, ALoopDoesATwentiethOfTheRunSoFar) {
+// The threshold is a twentieth: 3 of 57 and 3 iterations' work are enough.
+TEST(LoopFinder, ShareOfTheRun_ThresholdIsATwentieth) {
   EXPECT_EQ(told({.after = 38 * k_much}), 4);
   EXPECT_EQ(told({.after = 39 * k_much}), 3);
   EXPECT_EQ(told({.after = 57 * k_much}), 3);

@@ -1,5 +1,5 @@
-// Loops and phases out of nested regions, of random programs and of random streams, which are written down as they
-// come and looked at as a whole.
+// Tests loops and phases derived from nested regions, of random programs and random streams, against an offline
+// evaluation of the whole stream.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "heard_regions.hpp"
+#include "region_recorder.hpp"
 #include "runtime/regions/region_phases.hpp"
 
 namespace terrace::runtime {
@@ -17,11 +17,11 @@ namespace {
 
 // --- random programs -------------------------------------------------------------------------------------------
 
-// A piece of a program: one region, with pieces in it, or pieces that are done several times.
+// A part of a program: a region with parts in it, or parts that are repeated.
 struct Piece {
   std::string name;  // empty: a repetition
   std::vector<Piece> parts;
-  int least = 1, most = 1;  // turns of a repetition
+  int least = 1, most = 1;  // iterations of a repetition
 };
 
 class Programs {
@@ -29,7 +29,7 @@ class Programs {
   explicit Programs(unsigned seed) : random_(seed) {}
   int number(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
 
-  // Names are unique, so that what repeats does so because of a repetition.
+  // Names are unique, so that only a repetition repeats them.
   Piece leaf() { return {"r" + std::to_string(next_++), {}, 1, 1}; }
   Piece turn(int depth) {
     Piece step{"r" + std::to_string(next_++), {}, 1, 1};
@@ -41,7 +41,7 @@ class Programs {
         Piece inner{"", {}, 2, number(2, 6)};
         const int count = number(1, 3);
         for (int k = 0; k < count; ++k) inner.parts.push_back(leaf());
-        step.parts.push_back(leaf());  // inner loops do not touch
+        step.parts.push_back(leaf());  // inner loops are not adjacent
         step.parts.push_back(inner);
         step.parts.push_back(leaf());
       }
@@ -64,14 +64,14 @@ class Programs {
   int next_ = 0;
 };
 
-// What a turn must come out as: its parts in order, an inner loop as its first region.
+// Returns the expected phases of an iteration: its parts in order, an inner loop as its first region.
 Texts phases_of(const Piece& step) {
   Texts phases{step.name};
   for (const auto& part : step.parts) phases.push_back(part.name.empty() ? part.parts.front().name : part.name);
   return phases;
 }
 
-TEST(RegionPhases, FindsTheLoopOfRandomPrograms) {
+TEST(RegionPhases, RandomPrograms_LoopIsDetected) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     Programs programs(seed);
@@ -83,7 +83,7 @@ TEST(RegionPhases, FindsTheLoopOfRandomPrograms) {
     const auto step = programs.turn(1);
     const auto expected = phases_of(step);
     for (int i = 0; i < 2; ++i) programs.run(step, run);
-    run.take();  // inner loops were taken meanwhile
+    run.take();  // discard inner loops that were selected meanwhile
     programs.run(step, run);
     auto first = run.take();
     ASSERT_FALSE(first.empty());
@@ -103,7 +103,7 @@ TEST(RegionPhases, FindsTheLoopOfRandomPrograms) {
 
 // --- random streams --------------------------------------------------------------------------------------------
 
-// A visit's sequence by the definition: as long as there is one, the square that ends first is taken away, of
+// Reduces a visit's sequence by the definition: while there is a square, the one that ends first is removed, of
 // several the shortest.
 Texts reduced(Texts sequence, std::vector<Texts>& words) {
   for (bool changed = true; changed;) {
@@ -127,8 +127,9 @@ bool is_within(const Texts& part, const Texts& whole) {
   return std::search(twice.begin(), twice.end(), part.begin(), part.end()) != twice.end();
 }
 
-// The main loop of a stream without nesting, from the whole of it: each square in turn takes over unless it is a
-// part of the one before; a word all of whose names come several times is none. And whether it has inner loops.
+// Returns the main loop of a stream without nesting, from the whole stream: each square replaces the last one
+// unless it is a part of it; a word all of whose names occur several times is none. Also returns whether it has
+// inner loops.
 struct Main {
   Texts word;
   bool has_inner = false;
@@ -151,7 +152,7 @@ Main main_of(const Texts& stream) {
   return {main, has_inner};
 }
 
-TEST(RegionPhases, AgreesWithTheDefinitionOnRandomStreams) {
+TEST(RegionPhases, RandomStreams_AgreeWithTheDefinition) {
   int loops = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
@@ -171,7 +172,8 @@ TEST(RegionPhases, AgreesWithTheDefinitionOnRandomStreams) {
       const auto at_end = run.take();
       const auto after = main_of(stream);
 
-      // What begins with the region: in a loop without inner ones its first name each turn, then all of it.
+      // Expected at the region's begin: in a loop without inner loops its first name in each iteration, then all
+      // of it.
       const auto unique = std::find_if(before.word.begin(), before.word.end(), [&](const std::string& one) {
         return std::count(before.word.begin(), before.word.end(), one) == 1;
       });
@@ -190,7 +192,7 @@ TEST(RegionPhases, AgreesWithTheDefinitionOnRandomStreams) {
         }
       }
       has_begun = has_begun || !at_begin.empty();
-      // What its end brings: another loop, or none.
+      // Expected at the region's end: another loop, or none.
       if (after.word == before.word) {
         EXPECT_EQ(at_end, Texts{});
       } else {
@@ -204,9 +206,9 @@ TEST(RegionPhases, AgreesWithTheDefinitionOnRandomStreams) {
   EXPECT_GT(loops, 1000);
 }
 
-// Whatever comes: loops begin and end by turns, phases are within, and the first phase of a loop comes once a
-// turn.
-TEST(RegionPhases, AnyStreamGivesLoopsAndPhasesInOrder) {
+// For any stream, loops begin and end alternately, phases are within loops, and the first phase of a loop occurs
+// once per iteration.
+TEST(RegionPhases, AnyStream_GivesLoopsAndPhasesInOrder) {
   for (unsigned seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);
     Programs programs(seed);

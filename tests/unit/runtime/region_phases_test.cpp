@@ -1,4 +1,4 @@
-// Loops and phases out of nested regions, of programs of which it is known what they do again and again.
+// Tests loops and phases derived from nested regions of programs with known structure.
 #include "runtime/regions/region_phases.hpp"
 
 #include <gtest/gtest.h>
@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "heard_regions.hpp"
+#include "region_recorder.hpp"
 
 namespace terrace::runtime {
 namespace {
 
-TEST(RegionPhases, KernelsThatFollowOneAnotherAreTheTurnsOfALoop) {
+TEST(RegionPhases, RepeatedKernels_AreIterationsOfALoop) {
   Regions run;
   run.regions({"read", "set up"});
   run.regions({"a", "b", "c", "a", "b", "c"});
@@ -20,7 +20,7 @@ TEST(RegionPhases, KernelsThatFollowOneAnotherAreTheTurnsOfALoop) {
   EXPECT_EQ(run.take(), (Texts{"+(regions)", "a", "b", "c", "a"}));
 }
 
-TEST(RegionPhases, ARegionThatComesAgainAndAgainIsTheLoopAndItsPartsArePhases) {
+TEST(RegionPhases, RepeatedRegion_IsTheLoopAndItsChildrenArePhases) {
   Regions run;
   for (int step = 0; step < 3; ++step) {
     run.open("step");
@@ -30,7 +30,7 @@ TEST(RegionPhases, ARegionThatComesAgainAndAgainIsTheLoopAndItsPartsArePhases) {
   EXPECT_EQ(run.take(), (Texts{"+step", "step", "force", "move"}));
 }
 
-TEST(RegionPhases, ARegionAroundTheLoopNamesItAndEndsIt) {
+TEST(RegionPhases, EnclosingRegion_NamesAndEndsTheLoop) {
   Regions run;
   run.region("init");
   run.open("main");
@@ -41,7 +41,7 @@ TEST(RegionPhases, ARegionAroundTheLoopNamesItAndEndsIt) {
   EXPECT_FALSE(run.in_loop());
 }
 
-TEST(RegionPhases, InnerLoopsOfAnyLengthAreOnePhase) {
+TEST(RegionPhases, InnerLoopsOfAnyLength_AreOnePhase) {
   Regions run;
   const std::vector<int> turns{2, 5, 3, 7, 4};
   for (const int count : turns) {
@@ -58,7 +58,7 @@ TEST(RegionPhases, InnerLoopsOfAnyLengthAreOnePhase) {
   EXPECT_EQ(run.take(), expected);
 }
 
-TEST(RegionPhases, ALoopAroundTakesOver) {
+TEST(RegionPhases, EnclosingLoop_ReplacesTheInnerOne) {
   Regions run;
   const auto turn = [&] {
     run.region("a");
@@ -75,7 +75,7 @@ TEST(RegionPhases, ALoopAroundTakesOver) {
   EXPECT_EQ(run.take(), (Texts{"a", "b", "d"}));
 }
 
-TEST(RegionPhases, ALaterLoopTakesOver) {
+TEST(RegionPhases, LaterLoop_ReplacesTheEarlierOne) {
   Regions run;
   run.regions({"zero", "zero", "zero"});
   EXPECT_EQ(run.take(), (Texts{"+zero", "zero"}));
@@ -83,7 +83,7 @@ TEST(RegionPhases, ALaterLoopTakesOver) {
   EXPECT_EQ(run.take(), (Texts{"-", "+(regions)", "a"}));
 }
 
-TEST(RegionPhases, NamesOfATurnAreUnique) {
+TEST(RegionPhases, RepeatedNames_GetNumbers) {
   Regions run;
   for (int step = 0; step < 3; ++step) run.regions({"exchange", "x", "exchange", "y"});
   EXPECT_EQ(run.take(), (Texts{"+(regions)", "x", "exchange", "y"}));
@@ -91,7 +91,7 @@ TEST(RegionPhases, NamesOfATurnAreUnique) {
   EXPECT_EQ(run.take(), (Texts{"exchange (2)", "x"}));
 }
 
-TEST(RegionPhases, ShortRegionsAreNone) {
+TEST(RegionPhases, ShortRegions_AreOmitted) {
   Regions run;
   for (int step = 0; step < 3; ++step) {
     run.region("a");
@@ -101,7 +101,7 @@ TEST(RegionPhases, ShortRegionsAreNone) {
   EXPECT_EQ(run.take(), (Texts{"+(regions)", "a", "b"}));
 }
 
-TEST(RegionPhases, OneRegionWithinAKernelAddsNothing) {
+TEST(RegionPhases, SingleChild_IsNotSplit) {
   Regions run;
   for (int step = 0; step < 3; ++step)
     for (const auto* name : {"first", "second"}) {
@@ -113,7 +113,7 @@ TEST(RegionPhases, OneRegionWithinAKernelAddsNothing) {
   EXPECT_EQ(run.kinds(), "regions");
 }
 
-TEST(RegionPhases, ARegionThatDoesMostByItselfIsOnePhase) {
+TEST(RegionPhases, RegionWithMostOwnWork_IsOnePhase) {
   for (const double own : {2e-3, 8e-3}) {
     Regions run;
     for (int step = 0; step < 3; ++step) {
@@ -122,17 +122,17 @@ TEST(RegionPhases, ARegionThatDoesMostByItselfIsOnePhase) {
       run.regions({"a", "b"});
       run.close();
     }
-    // Of 4 ms its parts take half, of 10 ms a fifth.
+    // The children take half of 4 ms, a fifth of 10 ms.
     EXPECT_EQ(run.take(), own < 5e-3 ? (Texts{"+step", "step", "a", "b"}) : (Texts{"+step", "step"}));
   }
 }
 
-TEST(RegionPhases, NamesWithoutEndAreNotKept) {
+TEST(RegionPhases, UnlimitedNames_AreIgnoredBeyondTheLimit) {
   Regions run;
   run.regions({"a", "b"});
   for (std::size_t i = 0; i < 2 * RegionPhases::k_max_paths; ++i) run.region("step " + std::to_string(i));
   EXPECT_EQ(run.take(), Texts{});
-  // What has a name already is found still, and what is in the others is in none.
+  // Known names are still found; regions with ignored names are in no phase.
   for (int step = 0; step < 3; ++step) {
     run.region("a");
     run.open("another");
@@ -143,7 +143,7 @@ TEST(RegionPhases, NamesWithoutEndAreNotKept) {
   EXPECT_EQ(run.take(), (Texts{"+(regions)", "a", "b"}));
 }
 
-TEST(RegionPhases, ARegionEndsWithTheOneAroundIt) {
+TEST(RegionPhases, EnclosingRegionEnds_EndsOpenChildren) {
   Regions run;
   for (int step = 0; step < 3; ++step) {
     run.open("step");
@@ -155,7 +155,7 @@ TEST(RegionPhases, ARegionEndsWithTheOneAroundIt) {
   EXPECT_EQ(run.take(), (Texts{"+step", "step", "a", "never ended"}));
 }
 
-TEST(RegionPhases, WhatEndsButNeverBeganIsNothing) {
+TEST(RegionPhases, EndWithoutBegin_IsIgnored) {
   Regions run;
   RegionPhases phases([] { return Seconds{0}; }, [](const PhaseBoundary&) { FAIL(); });
   phases.end(7);

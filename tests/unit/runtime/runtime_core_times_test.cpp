@@ -1,4 +1,4 @@
-// Phases with core times of their own: each costs its instructions at its own time, in the clock and in both
+// Tests phases with core times of their own: each costs its instructions at its own time, in the clock and in both
 // profiles.
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ void compute(TestRun& run, int iterations = 3) {
 
 double core(const TestRun& run) { return run.vm.account().core.value; }
 
-TEST(CoreTimesOfPhases, EachPhaseTakesItsOwn) {
+TEST(CoreTimesOfPhases, TwoPhases_TakeTheirOwnTimes) {
   TestRun run({.planner = "slow-only", .core_times = {{{"solve", {1e-9}}, {"out*", {3e-9}}, {"*", {9e-9}}}}});
   compute(run);
   run.runtime.finish("exit");
@@ -37,11 +37,11 @@ TEST(CoreTimesOfPhases, EachPhaseTakesItsOwn) {
   ASSERT_EQ(phases.size(), 6U);
   for (const auto& phase : phases)
     EXPECT_NEAR((phase.ended - phase.begun).value, phase.name == "solve" ? 1e-3 : 3e-3, 1e-15) << phase.name;
-  // The last pattern has what runs outside of the phases.
+  // The last pattern has the time of code outside of the phases.
   EXPECT_NEAR(core(run), 3 * (1e-3 + 3e-3) + 3 * 9e-3, 1e-14);
 }
 
-TEST(CoreTimesOfPhases, OutsideOfTheLoopAreBeforeAndAfter) {
+TEST(CoreTimesOfPhases, OutsideOfTheLoop_UsesBeforeAndAfter) {
   TestRun run({.planner = "slow-only", .core_times = {{{"before", {2e-9}}, {"after", {5e-9}}}}});
   compute(run, 2);
   EXPECT_NEAR(core(run), 2 * 2e-3 + 2 * 2 * k_machine + 5e-3, 1e-14);
@@ -50,7 +50,7 @@ TEST(CoreTimesOfPhases, OutsideOfTheLoopAreBeforeAndAfter) {
   EXPECT_NEAR(core(run), 2 * 2e-3 + 2 * 2 * k_machine + 5e-3 + 2e-3, 1e-14);
 }
 
-TEST(CoreTimesOfPhases, ProfilesHaveThem) {
+TEST(CoreTimesOfPhases, Profiles_HaveThePhasesTimes) {
   TestRun run({.planner = "unimem", .keep_exact = true, .core_times = {{{"output", {3e-9}}}}});
   compute(run, 2);
   run.runtime.finish("exit");
@@ -66,7 +66,7 @@ TEST(CoreTimesOfPhases, ProfilesHaveThem) {
   }
 }
 
-TEST(CoreTimesOfPhases, AreInTheJournalOnceForEachName) {
+TEST(CoreTimesOfPhases, Journal_HasEachNameOnce) {
   TestRun run({.planner = "slow-only", .core_times = {{{"solve", {1e-9}}}}});
   compute(run);
   run.runtime.finish("exit");
@@ -77,7 +77,7 @@ TEST(CoreTimesOfPhases, AreInTheJournalOnceForEachName) {
                        {"after", 0.25e-9}, {"before", 0.25e-9}, {"output", 0.25e-9}, {"solve", 1e-9}}));
 }
 
-TEST(CoreTimesOfPhases, WithoutThemNothingIsWritten) {
+TEST(CoreTimesOfPhases, NoneGiven_NothingIsWritten) {
   TestRun run({.planner = "slow-only"});
   compute(run);
   run.runtime.finish("exit");
@@ -85,8 +85,8 @@ TEST(CoreTimesOfPhases, WithoutThemNothingIsWritten) {
   EXPECT_NEAR(core(run), 9 * k_machine, 1e-14);
 }
 
-// What is left out counts as the last of its like, at that one's time.
-TEST(CoreTimesOfPhases, HoldWhereIterationsAreLeftOut) {
+// A skipped phase counts as the last observed one of its name, at that one's time.
+TEST(CoreTimesOfPhases, SampledIterations_EstimatesUseTheObservedTimes) {
   TestRun run({.every = 16, .core_times = {{{"output", {3e-9}}}}});
   compute(run, 10);
   run.runtime.finish("exit");

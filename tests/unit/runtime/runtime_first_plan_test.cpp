@@ -1,5 +1,5 @@
-// While the best plan is being made, a first one is obeyed: from the middle of an iteration on, with everything
-// where it has it there.
+// Tests the first plan, which is followed while the best one is computed: from the middle of an iteration on, with
+// all data where it has them at that point.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ void iterate(TestRun& run, const std::vector<ObjectId>& objects) {
   }
 }
 
-TEST(FirstPlan, IsThereBeforeTheBestOneFromThePhaseThatBeginsNext) {
+TEST(FirstPlan, BestPlanPending_FirstPlanBeginsWithTheNextPhase) {
   TestRun run;
   const std::vector<ObjectId> objects{run.hot, run.cold, run.add_late()};
   run.set_up(Seconds{10});
@@ -28,7 +28,7 @@ TEST(FirstPlan, IsThereBeforeTheBestOneFromThePhaseThatBeginsNext) {
   const auto learned = run.vm.now();
   iterate(run, objects);
   const auto second = run.vm.now();
-  // Room for one object and a little: the first plan has the one there that gains most, whatever the phase.
+  // Capacity for one object and a little: the first plan places the one that gains most, whatever the phase.
   EXPECT_GE(run.in_fast_memory(objects.back()), 3 * k_mib);
   for (int i = 0; i < 4; ++i) iterate(run, objects);
   run.runtime.loop_end();
@@ -38,13 +38,13 @@ TEST(FirstPlan, IsThereBeforeTheBestOneFromThePhaseThatBeginsNext) {
   ASSERT_FALSE(plans.empty());
   EXPECT_EQ(plans[0].plan.planner, "stay");
   EXPECT_GT(plans[0].at, learned);
-  EXPECT_LT(plans[0].at, second);  // not where an iteration begins
+  EXPECT_LT(plans[0].at, second);  // not at the begin of an iteration
   if (plans.size() > 1) {
     EXPECT_EQ(plans[1].plan.planner, "auto");
     EXPECT_LT(plans[1].plan.predicted, plans[0].plan.predicted);
     EXPECT_GT(plans[1].at, plans[0].at);
   }
-  // The second iteration has most of what it needs, and the third no more to wait for than it.
+  // The second iteration has most of what it needs, and the third waits no longer than it.
   std::vector<Seconds> begun;
   for (const auto& phase : run.records<profile::PhaseRecord>())
     if (phase.index == 0) begun.push_back(phase.begun);
@@ -54,8 +54,8 @@ TEST(FirstPlan, IsThereBeforeTheBestOneFromThePhaseThatBeginsNext) {
   EXPECT_LE(run.ledger.held(0).value, 5 * k_mib);
 }
 
-// One that is decided without a profile, or has none that decides sooner, is adopted when it is made.
-TEST(FirstPlan, IsTheOnlyOneOfAPlannerThatHasNoneSooner) {
+// A planner that needs no profile, or has no faster variant, has its plan adopted when it is complete.
+TEST(FirstPlan, PlannerWithoutFastPlan_HasOnlyOne) {
   TestRun run({.planner = "unimem"});
   run.iterate(12);
   const auto plans = run.records<profile::PlanRecord>();

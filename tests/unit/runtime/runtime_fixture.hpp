@@ -1,4 +1,4 @@
-// The runtime on the simulator, for tests: a configuration whose journal can be read back, and a program that
+// Runs the runtime on the simulator, for tests: a configuration whose journal can be read back, and a program that
 // alternates between a hot and a cold object.
 #pragma once
 
@@ -33,7 +33,7 @@
 
 namespace terrace::runtime {
 
-// 16 GB/s and 86 ns beside 4 GB/s and 344 ns.
+// Returns a machine with 16 GB/s and 86 ns in fast, 4 GB/s and 344 ns in slow memory.
 inline machine::Machine two_places() {
   machine::MachineParts parts;
   parts.name = "two";
@@ -59,18 +59,18 @@ struct RunChoice {
   Bytes fast{5 * k_mib};
   bool keep_exact = false;
   std::optional<Plan> plan = {};
-  bool refine_plan = false;  // than `plan`
-  std::uint32_t every = 0;   // above 0: a recording that follows each so many iterations
+  bool refine_plan = false;  // refine `plan`
+  std::uint32_t every = 0;   // above 0: a recording that observes one of so many iterations
   bool observes_outside = true;
   observe::CoreTimes core_times = {};
   strategy::Hints hints = {};
-  bool undoes_losing_plans = false;  // plans are undone that make a run slower than it was
+  bool undoes_losing_plans = false;
   Seconds sample_interval = k_sample_interval;
   std::string progress{observe::k_default_progress};
-  bool segments = false;  // progress is reported chunk by chunk, as it always is to policies
+  bool segments = false;  // report progress chunk by chunk, as always for policies
 };
 
-// One run of the program, in a process of its own as it were.
+// One run of the program with a journal of its own.
 class TestRun {
  public:
   explicit TestRun(RunChoice of = {}) : choice(std::move(of)) {
@@ -85,7 +85,7 @@ class TestRun {
 
   static const void* address(std::uint64_t n) { return reinterpret_cast<const void*>(n << 32); }
 
-  // `passes` sweeps over the object's chunks, every line once; unseen where accesses are not observed.
+  // Sweeps `passes` times over the object's chunks, every line once; ignored while accesses are not observed.
   void sweep(ObjectId object, int passes, observe::MissKind kind = observe::MissKind::prefetched) {
     if (!observed) return;
     for (int pass = 0; pass < passes; ++pass)
@@ -101,9 +101,9 @@ class TestRun {
         if (watched || choice.segments) runtime.on_quantum(quantum);
       }
   }
-  // Lets the program run for so long before its loop: what learning and moves may cost is a share of the run.
+  // Lets time pass before the loop: limits of learning and moves are shares of the run.
   void set_up(Seconds time) { vm.charge(time); }
-  // Nothing but instructions; unseen as those of a sweep are.
+  // Executes instructions without misses; ignored while accesses are not observed.
   void compute(std::uint64_t instructions) {
     if (!observed) return;
     observe::Quantum quantum;
@@ -121,24 +121,24 @@ class TestRun {
     runtime.loop_end();
     runtime.finish("exit");
   }
-  // What the collector's samples have taken: 250 ns each, and 2.5 us for each 64.
+  // Returns the cost of the collector's samples: 250 ns each, and 2.5 us for each 64.
   [[nodiscard]] Seconds paid_for_samples() const {
     return static_cast<double>(sampled.taken()) * Seconds{250e-9} +
            static_cast<double>(sampled.taken() / 64) * Seconds{2.5e-6};
   }
-  // A third object, which the runtime learns of now.
+  // Adds a third object during the run.
   ObjectId add_late() {
     return runtime.add_object("late", observe::ObjectKind::heap, address(3), Bytes{4 * k_mib});
   }
-  // Bytes of the object that lie in fast memory now.
+  // Returns the bytes of the object that are in fast memory at present.
   [[nodiscard]] std::uint64_t in_fast_memory(ObjectId object) const {
     std::uint64_t bytes = 0;
     for (const auto& chunk : chunks)
       if (chunk.object == object && chunk.place.load() == 0) bytes += chunk.size;
     return bytes;
   }
-  // Of the journal: what fast memory held at most, from what lay there at first and every transfer, whose room is
-  // taken when it begins and given when it is done.
+  // Returns the maximum of bytes in fast memory by the journal: initial places and every transfer, whose capacity
+  // is reserved when it begins and released when it is done.
   std::uint64_t max_held() {
     std::multimap<double, std::int64_t> changes;
     for (const auto& object : records<profile::ObjectRecord>())
@@ -158,7 +158,7 @@ class TestRun {
       const auto time = at->first;
       std::vector<std::int64_t> now;
       for (; at != changes.end() && at->first == time; ++at) now.push_back(at->second);
-      std::sort(now.begin(), now.end());  // what is done gives its room to what begins then
+      std::sort(now.begin(), now.end());  // completions release capacity for transfers that begin at that time
       for (const auto change : now) most = std::max(most, held += change);
     }
     return static_cast<std::uint64_t>(most);
@@ -183,7 +183,7 @@ class TestRun {
   }
 
   const RunChoice choice;
-  bool observed = true;  // what the runtime asks for
+  bool observed = true;  // as the runtime requests
   machine::Machine machine = two_places();
   machine::Budget budget = machine::fast_budget(machine, choice.fast);
   memory::ChunkTable chunks;

@@ -1,5 +1,5 @@
-// Hints in a run on the simulator: data with reference counts lies in fast memory from the start or when the loop
-// begins, is learned from where it lies, and never takes more than the budget.
+// Tests hints in a run on the simulator: data with reference counts is in fast memory from its allocation or from
+// the loop's begin, is profiled where it is, and never exceeds the budget.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::vector<std::string> notes(TestRun& run) {
   return texts;
 }
 
-// Bytes in the fast place over all that was moved, in the order in which it was: never more than the budget.
+// Returns the maximum of the bytes in the fast place over all moves, in their order: never more than the budget.
 void expect_within_budget(TestRun& run) {
   std::int64_t held = 0;
   for (const auto& record : run.records<profile::ObjectRecord>())
@@ -55,18 +55,18 @@ void expect_within_budget(TestRun& run) {
   EXPECT_EQ(held, static_cast<std::int64_t>(run.ledger.held(0).value));
 }
 
-TEST(RuntimeHints, DataThatIsReferredToMostLiesThereWhenItIsMade) {
+TEST(RuntimeHints, MostReferencedData_IsAllocatedInFastMemory) {
   TestRun run(choice("[values]\nniter = 40\n[refs]\nhot = \"8*65536*niter\"\n"));
   EXPECT_EQ(in_fast(run, run.hot), 4 * k_mib);
   EXPECT_EQ(in_fast(run, run.cold), 0U) << "what has no count takes no room from what has";
   run.iterate(40);
-  // The first iteration has 32 MiB at 16 GB/s and 16 MiB at 4, as later ones do at best.
+  // The first iteration moves 32 MiB at 16 GB/s and 16 MiB at 4 GB/s, the best that later ones reach.
   double first = 0;
   for (const auto& phase : run.records<profile::PhaseRecord>())
     if (phase.iteration == 0) first += (phase.ended - phase.begun).value;
   const double fast = 32 * static_cast<double>(k_mib) / 16e9 + 16 * static_cast<double>(k_mib) / 4e9;
   EXPECT_NEAR(first, fast, 0.01 * fast);
-  // It was learned from where it lay.
+  // It was profiled at its place.
   const auto iterations = run.records<profile::IterationRecord>();
   ASSERT_EQ(iterations.size(), 1U);
   EXPECT_EQ(iterations[0].places.at(0), 0);
@@ -74,7 +74,7 @@ TEST(RuntimeHints, DataThatIsReferredToMostLiesThereWhenItIsMade) {
   expect_within_budget(run);
 }
 
-TEST(RuntimeHints, TheLoopsBeginPutsRightWhatCameTooEarly) {
+TEST(RuntimeHints, LoopBegin_CorrectsEarlierPlacement) {
   TestRun run(choice("[refs]\nhot = 1000\ncold = 100\nlate = 5000\n"));
   const auto late = run.add_late();
   EXPECT_EQ(in_fast(run, run.hot), 4 * k_mib);
@@ -92,7 +92,7 @@ TEST(RuntimeHints, TheLoopsBeginPutsRightWhatCameTooEarly) {
   expect_within_budget(run);
 }
 
-TEST(RuntimeHints, TheProgramMayTellWhenEverythingIsMade) {
+TEST(RuntimeHints, HintsAfterAllocation_PlaceAtTheLoopsBegin) {
   RunChoice plain;
   TestRun run(plain);
   EXPECT_EQ(run.runtime.on_hint({What::references, "cold", "2*nnz", 0}), "");
@@ -106,8 +106,8 @@ TEST(RuntimeHints, TheProgramMayTellWhenEverythingIsMade) {
   EXPECT_EQ(std::ranges::count(texts, "initial placement by reference counts: 'cold' 2000, 5MiB in fast"), 1);
 }
 
-// Where data lies by first touch before the program says anything, what has no count makes room.
-TEST(RuntimeHints, WhatHasNoCountMakesRoomAndNoMoreThanIsNeeded) {
+// If first touch placed data before the hints, objects without counts are evicted.
+TEST(RuntimeHints, ObjectsWithoutCounts_AreEvictedAsFarAsNeeded) {
   TestRun run;
   EXPECT_EQ(in_fast(run, run.hot), 4 * k_mib);
   EXPECT_EQ(in_fast(run, run.cold), k_mib);
@@ -121,7 +121,7 @@ TEST(RuntimeHints, WhatHasNoCountMakesRoomAndNoMoreThanIsNeeded) {
   expect_within_budget(run);
 }
 
-TEST(RuntimeHints, AnUnknownValueIsNamedAndItsObjectTakesNoPart) {
+TEST(RuntimeHints, UnknownValue_IsReportedAndItsObjectIgnored) {
   TestRun run(choice("[refs]\nhot = \"2*nnz*niter\"\ncold = 3\n"));
   run.runtime.loop_begin("main");
   EXPECT_EQ(in_fast(run, run.hot), 0U);
@@ -134,7 +134,7 @@ TEST(RuntimeHints, AnUnknownValueIsNamedAndItsObjectTakesNoPart) {
             1);
 }
 
-TEST(RuntimeHints, NamesThatNothingHasAreSaidWithTheNearest) {
+TEST(RuntimeHints, UnknownNames_AreReportedWithTheNearestName) {
   TestRun run(choice("[values]\nn = 1\n[refs]\nhott = \"1\"\n[[phase]]\nname = \"solved\"\nuses = [\"cold\"]\n"));
   run.iterate(2);
   const auto texts = notes(run);
@@ -144,7 +144,7 @@ TEST(RuntimeHints, NamesThatNothingHasAreSaidWithTheNearest) {
     EXPECT_EQ(std::ranges::count(texts, text), 1) << text;
 }
 
-TEST(RuntimeHints, BaselinesAndPlansTakeNoCountsAndSaySo) {
+TEST(RuntimeHints, BaselinesAndPlans_IgnoreCountsWithANote) {
   TestRun run(choice("[refs]\nhot = 1\n", "slow-only"));
   run.iterate(2);
   EXPECT_EQ(in_fast(run, run.hot), 0U);
@@ -160,8 +160,8 @@ TEST(RuntimeHints, BaselinesAndPlansTakeNoCountsAndSaySo) {
   EXPECT_EQ(in_fast(obeying, obeying.cold), 0U);
 }
 
-// Its data lies where the first loop's plan has it, which knows more than the counts did.
-TEST(RuntimeHints, ASecondLoopBeginsWhereTheFirstOneEnded) {
+// Its data is where the first loop's plan has it, which is based on more than the counts.
+TEST(RuntimeHints, SecondLoop_KeepsTheFirstLoopsPlacement) {
   TestRun run(choice("[refs]\ncold = 1\n"));
   EXPECT_EQ(in_fast(run, run.cold), 5 * k_mib);
   run.runtime.loop_begin("main");

@@ -1,5 +1,5 @@
-// Policies in a running configuration on the simulator: they begin as the kernel does, stay within the budget,
-// find the hot object, are paid for, and do the same every time.
+// Tests policies in a running configuration on the simulator: they start like the kernel, stay within the budget,
+// find the hot object, are charged, and repeat.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace terrace::runtime {
 namespace {
 
-// `cold` and `hot` come first and fill fast memory; `late` is what the program works on.
+// `cold` and `hot` are allocated first and fill fast memory; `late` is what the program works on.
 struct LateRun {
   explicit LateRun(const std::string& planner, observe::MissKind kind = observe::MissKind::independent)
       : run({.planner = planner, .fast = Bytes{5 * k_mib}}) {
@@ -38,11 +38,11 @@ struct LateRun {
 
 class PolicyInARun : public testing::TestWithParam<std::string> {};
 
-TEST_P(PolicyInARun, KeepsTheBudgetAndRepeats) {
+TEST_P(PolicyInARun, AnyPolicy_KeepsTheBudgetAndRepeats) {
   LateRun once(GetParam()), again(GetParam());
   EXPECT_LE(once.run.max_held(), 5 * k_mib);
   EXPECT_EQ(once.run.vm.now().value, again.run.vm.now().value);
-  once.run.vm.charge(Seconds{1});  // a chunk that is on its way has room on both sides until it is there
+  once.run.vm.charge(Seconds{1});  // a chunk in flight occupies both places until it arrives
   EXPECT_EQ(once.run.ledger.held(0).value + once.run.ledger.held(1).value, 24 * k_mib);
   EXPECT_EQ(again.run.max_held(), once.run.max_held());
   EXPECT_EQ(again.transfers(), once.transfers());
@@ -57,30 +57,30 @@ INSTANTIATE_TEST_SUITE_P(All, PolicyInARun, testing::Values("kernel-tiering", "m
                            return name;
                          });
 
-TEST(PolicyInARun, BeginsAsFirstTouchDoes) {
+TEST(PolicyInARun, Start_PlacesAsFirstTouch) {
   TestRun run({.planner = "memtis", .fast = Bytes{5 * k_mib}});
   EXPECT_EQ(run.ledger.held(0).value, 5 * k_mib);
 }
 
-TEST(PolicyInARun, MemtisBringsTheHotObjectIn) {
+TEST(PolicyInARun, Memtis_PromotesTheHotObject) {
   LateRun run("memtis");
   EXPECT_EQ(run.run.in_fast_memory(run.late), 4 * k_mib);
 }
 
-TEST(PolicyInARun, TheKernelBringsTheHotObjectInAndIsPaidFor) {
+TEST(PolicyInARun, KernelTiering_PromotesTheHotObjectAtACost) {
   LateRun run("kernel-tiering");
   EXPECT_GE(run.run.in_fast_memory(run.late), 3 * k_mib);
-  // Chunks fault before they come in, at 1.5 us each.
+  // Chunks fault before they are promoted, at 1.5 us each.
   EXPECT_GE(run.run.vm.account().charged.value, 48 * 1.5e-6);
 }
 
-// Streams hide their latency here (prefetch_mlp = 200): nothing is worth a move.
-TEST(PolicyInARun, AltoLeavesStreamsAlone) {
+// Streams hide their latency here (prefetch_mlp = 200), so no move pays.
+TEST(PolicyInARun, Alto_DoesNotMoveStreams) {
   LateRun run("alto", observe::MissKind::prefetched);
   EXPECT_EQ(run.run.in_fast_memory(run.late), 0U);
 }
 
-TEST(InterleaveInARun, ChunksTakeTurnsAsTheyAreMade) {
+TEST(InterleaveInARun, NewChunks_AlternateBetweenPlaces) {
   TestRun run({.planner = "interleave", .fast = Bytes{64 * k_mib}});
   for (ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
     EXPECT_EQ(run.chunks[chunk].place.load(), chunk % 2) << chunk;

@@ -1,4 +1,4 @@
-// The runtime on the simulator, fed with quanta by hand: objects, phases, learning, moving, the journal.
+// Tests the runtime on the simulator with quanta by hand: objects, phases, learning, moving, the journal.
 #include "runtime/runtime.hpp"
 
 #include <gtest/gtest.h>
@@ -11,13 +11,13 @@
 namespace terrace::runtime {
 namespace {
 
-// Made last, so that first touch leaves it out of fast memory.
-TEST(RuntimeTest, LearnsInTheFirstIterationAndMovesTheHotObject) {
-  TestRun run({.planner = "global"});  // the planner that moves nothing in later iterations
+// The hot object is allocated last, so that first touch does not place it in fast memory.
+TEST(RuntimeTest, FirstIterationProfiled_MovesTheHotObject) {
+  TestRun run({.planner = "global"});  // makes no moves in later iterations
   const auto late = run.add_late();
   EXPECT_EQ(run.in_fast_memory(late), 0U);
   run.runtime.loop_begin("main");
-  for (int i = 0; i < 40; ++i) {  // planning goes on beside the first of them
+  for (int i = 0; i < 40; ++i) {  // planning runs concurrently with the first of them
     run.runtime.phase("solve");
     run.sweep(late, 8);
     run.runtime.phase("output");
@@ -37,7 +37,7 @@ TEST(RuntimeTest, LearnsInTheFirstIterationAndMovesTheHotObject) {
   EXPECT_LE(time[39], 1.02 * (32 * mib / 16e9 + 16 * mib / 4e9));
 }
 
-TEST(RuntimeTest, CutsObjectsIntoAbout64ChunksOfWholeSteps) {
+TEST(RuntimeTest, Objects_AreCutIntoAbout64Chunks) {
   TestRun run({.planner = "slow-only", .fast = Bytes{k_mib}});
   const auto chunks_of = [&](std::uint64_t n, std::uint64_t size) {
     const auto id = run.runtime.add_object("o" + std::to_string(n), observe::ObjectKind::heap, TestRun::address(n),
@@ -56,7 +56,7 @@ TEST(RuntimeTest, CutsObjectsIntoAbout64ChunksOfWholeSteps) {
   EXPECT_EQ(chunks_of(6, 200 * k_mib).front(), 4 * k_mib);  // whole huge pages
 }
 
-TEST(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {
+TEST(RuntimeTest, Journal_HasObjectAndTimeOfEachMove) {
   TestRun run;
   run.set_up(Seconds{10});
   run.iterate(40);
@@ -80,13 +80,13 @@ TEST(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {
       into_fast += moves[transfer.move].to == 0 ? transfer.size.value : 0;
       into_fast -= transfer.from == 0 ? transfer.size.value : 0;
     }
-  // Each is named once, however often it is made.
+  // Each move is named once, however often it is made.
   EXPECT_GT(transfers, 0U);
   EXPECT_LE(moves.size(), transfers);
   EXPECT_EQ(into_fast, run.ledger.held(0).value);
   EXPECT_LE(run.ledger.held(0).value, 5 * k_mib);
   const auto plans = run.records<profile::PlanRecord>();
-  ASSERT_GE(plans.size(), 1U);  // a plan in which nothing moves gains nothing here, and is not adopted
+  ASSERT_GE(plans.size(), 1U);  // a plan without moves gains nothing here, and is not adopted
   EXPECT_EQ(plans[0].plan.planner, "auto");
   for (std::size_t p = 1; p < plans.size(); ++p) {
     EXPECT_LT(plans[p].plan.predicted, plans[p - 1].plan.predicted);
@@ -97,7 +97,7 @@ TEST(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {
   EXPECT_EQ(run.records<profile::LoopEndRecord>().at(0).iterations, 40U);
 }
 
-TEST(RuntimeTest, ObeysAPlanThatItIsGivenAndWritesItDown) {
+TEST(RuntimeTest, GivenPlan_IsFollowedAndRecorded) {
   Plan plan;
   plan.planner = "hand";
   plan.budget = {"dram=5MiB"};
@@ -113,7 +113,7 @@ TEST(RuntimeTest, ObeysAPlanThatItIsGivenAndWritesItDown) {
   EXPECT_EQ(plans.front().plan.objects.at(0).name, "hot");
 }
 
-TEST(RuntimeTest, FirstTouchFillsTheFastPlaceInOrder) {
+TEST(RuntimeTest, FirstTouch_FillsTheFastPlaceInOrder) {
   TestRun run({.planner = "first-touch", .fast = Bytes{6 * k_mib}});
   std::uint64_t fast_hot = 0;
   std::uint64_t fast_cold = 0;
@@ -124,7 +124,7 @@ TEST(RuntimeTest, FirstTouchFillsTheFastPlaceInOrder) {
   EXPECT_EQ(fast_cold, 2 * k_mib);
 }
 
-TEST(RuntimeTest, FreedObjectsGiveTheirRoomBack) {
+TEST(RuntimeTest, FreedObjects_ReleaseTheirCapacity) {
   TestRun run({.planner = "first-touch", .fast = Bytes{6 * k_mib}});
   EXPECT_EQ(run.ledger.held(0).value, 6 * k_mib);
   run.runtime.remove_object(run.hot);
@@ -134,7 +134,7 @@ TEST(RuntimeTest, FreedObjectsGiveTheirRoomBack) {
   EXPECT_EQ(run.ledger.held(1).value, 0U);
 }
 
-TEST(RuntimeTest, ExactCountersCountEveryLine) {
+TEST(RuntimeTest, ExactCounters_CountEveryLine) {
   TestRun run({.planner = "slow-only", .keep_exact = true});
   run.iterate(2);
   const auto iterations = run.records<profile::IterationRecord>();
@@ -149,7 +149,7 @@ TEST(RuntimeTest, ExactCountersCountEveryLine) {
 }
 
 // A second program beside the first, at other addresses of the test's own memory.
-TEST(RuntimeTest, SameEventsSameTimesToTheLastDigit) {
+TEST(RuntimeTest, SameEvents_TakeTheSameTimeToTheLastDigit) {
   TestRun run;
   run.iterate(5);
   const auto first = run.vm.now();

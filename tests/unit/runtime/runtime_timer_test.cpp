@@ -1,4 +1,4 @@
-// Plans whose segments begin by time: phases are taken to be as long as they were the last time.
+// Tests plans whose segments begin by time: a phase is expected to be as long as the last time.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -9,11 +9,10 @@
 namespace terrace::runtime {
 namespace {
 
-// What a marker adds between a phase's beginning, as the journal has it, and the time from which its segments
-// count.
+// Returns the cost of a marker between a phase's begin in the journal and the time from which its segments count.
 constexpr double k_slack = 1e-6;
 
-// A phase whose second segment brings a chunk in, and the third takes it out again.
+// A phase whose second segment promotes a chunk and whose third demotes it.
 Plan plan_of_segments() {
   Plan plan;
   plan.planner = "hand";
@@ -33,7 +32,7 @@ struct WentByTime {
   std::vector<profile::Transfer> transfers;
 };
 
-// "solve" takes so many milliseconds, iteration by iteration; nothing counts its accesses.
+// "solve" takes the given milliseconds, iteration by iteration; its accesses are not counted.
 WentByTime run(const Plan& plan, const std::vector<int>& milliseconds) {
   TestRun of({.plan = plan, .progress = "timer"});
   of.runtime.loop_begin("main");
@@ -53,7 +52,7 @@ WentByTime run(const Plan& plan, const std::vector<int>& milliseconds) {
   return went;
 }
 
-TEST(Timer, ASegmentBeginsAfterItsShareOfTheLastTime) {
+TEST(SegmentTimer, Segment_BeginsAfterItsShareOfTheLastTime) {
   const auto went = run(plan_of_segments(), {10, 10, 14, 12});
   ASSERT_EQ(went.transfers.size(), 8U);
   for (std::size_t i = 1; i < went.solves.size(); ++i) {
@@ -64,29 +63,29 @@ TEST(Timer, ASegmentBeginsAfterItsShareOfTheLastTime) {
   }
 }
 
-// Until the phase has been there once nobody knows how long it is: its segments begin when it ends.
-TEST(Timer, WithoutAPredictionTheFirstTimeItWaitsForTheEnd) {
+// The length of a phase is unknown before its first instance has ended: its segments begin at its end.
+TEST(SegmentTimer, NoPrediction_FirstInstance_BeginsAtItsEnd) {
   const auto went = run(plan_of_segments(), {10, 10});
   ASSERT_EQ(went.transfers.size(), 4U);
   EXPECT_EQ(went.transfers[0].begun, went.solves[0].ended);
   EXPECT_GE(went.transfers[1].begun, went.transfers[0].done);
 }
 
-TEST(Timer, ThePredictionServesTheFirstTime) {
+TEST(SegmentTimer, Prediction_TimesTheFirstInstance) {
   auto plan = plan_of_segments();
   plan.times = {{1e-3}, {2e-3}, {7e-3}, {1e-3}};
   const auto went = run(plan, {10, 20});
   ASSERT_EQ(went.transfers.size(), 4U);
   EXPECT_NEAR((went.transfers[0].begun - went.solves[0].begun).value, 1e-3, k_slack);
   EXPECT_NEAR((went.transfers[1].begun - went.solves[0].begun).value, 3e-3, k_slack);
-  // Shares are those of the time that was predicted, not of accesses.
+  // Shares are those of the predicted time, not of accesses.
   EXPECT_NEAR((went.transfers[2].begun - went.solves[1].begun).value, 1e-3, k_slack);
   EXPECT_NEAR((went.transfers[3].begun - went.solves[1].begun).value, 3e-3, k_slack);
 }
 
-// A phase that is shorter than it was: what is left begins at its end, in its order, and the next phase finds
-// everything where the plan has it.
-TEST(Timer, WhatAShortPhaseDidNotReachBeginsAtItsEnd) {
+// A phase that is shorter than before: the remaining moves begin at its end, in their order, and the next phase
+// finds all data where the plan has it.
+TEST(SegmentTimer, ShortPhase_UnreachedSegmentsBeginAtItsEnd) {
   const auto went = run(plan_of_segments(), {10, 2, 5});
   ASSERT_EQ(went.transfers.size(), 6U);
   EXPECT_EQ(went.transfers[2].begun, went.solves[1].ended);
@@ -94,8 +93,8 @@ TEST(Timer, WhatAShortPhaseDidNotReachBeginsAtItsEnd) {
   EXPECT_NEAR((went.transfers[4].begun - went.solves[2].begun).value, 0.25 * 2e-3, k_slack);
 }
 
-// The order of moves does not depend on how long phases are.
-TEST(Timer, KeepsTheOrderOfThePlan) {
+// The order of moves does not depend on the length of phases.
+TEST(SegmentTimer, AnyLength_KeepsTheOrderOfThePlan) {
   const auto even = run(plan_of_segments(), {10, 10, 10, 10, 10});
   const auto uneven = run(plan_of_segments(), {10, 1, 30, 2, 7});
   ASSERT_EQ(even.transfers.size(), uneven.transfers.size());
@@ -105,9 +104,9 @@ TEST(Timer, KeepsTheOrderOfThePlan) {
   }
 }
 
-// The second segment begins with a chunk of `cold`, wherever in the phase the program comes to it; the third names
-// none and begins by time.
-TEST(Sentinel, ASegmentBeginsWithItsChunk) {
+// The second segment begins with an access to a chunk of `cold`, wherever in the phase it happens; the third has
+// no sentinel and begins by time.
+TEST(SegmentSentinel, AccessToTheChunk_BeginsTheSegment) {
   auto plan = plan_of_segments();
   plan.progress = "sentinel";
   plan.sentinels = {{1, 1, 7}};

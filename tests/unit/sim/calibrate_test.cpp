@@ -1,4 +1,4 @@
-// The calibration against what STREAM and a chase take on paper, and its way through a blob.
+// Tests the calibration against closed forms of STREAM and a pointer chase, and its encoding.
 #include "sim/engine/calibrate.hpp"
 
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 namespace terrace::sim {
 namespace {
 
-// A core that never limits: STREAM takes exactly what eq. 2 says.
-TEST(Calibration, ConstantsAreOneWhereTheEquationsAreRight) {
+// With a core that never limits, STREAM takes exactly what eq. 2 predicts.
+TEST(Calibration, CoreNeverLimits_ConstantsAreOne) {
   const auto calibration = measure_calibration(
       test_machine({.bandwidth = 0.5, .latency = 4, .instruction_ns = 0.0025, .prefetch_mlp = 200}), 0, 1);
   ASSERT_EQ(calibration.places.size(), 2u);
@@ -18,8 +18,8 @@ TEST(Calibration, ConstantsAreOneWhereTheEquationsAreRight) {
   EXPECT_NEAR(calibration.places[0].cf_latency, 1, 0.02) << "the fastest place: against itself";
 }
 
-// Eq. 1 divides by the share of the time in which accesses are met: D / (C + D) of triad and copy together.
-TEST(Calibration, PeakIsEquationOneOfStream) {
+// Eq. 1 divides by the share of time with accesses: D / (C + D) of triad and copy together.
+TEST(Calibration, Peak_IsEquationOneOfStream) {
   const MachineChoice choice{.bandwidth = 0.25, .instruction_ns = 0.0625, .prefetch_mlp = 20};
   const auto calibration = measure_calibration(test_machine(choice), 0, 1);
   const double core = (24 + 16) * 4 * 0.0625e-9;
@@ -30,8 +30,8 @@ TEST(Calibration, PeakIsEquationOneOfStream) {
   EXPECT_NEAR(calibration.places[1].peak_bandwidth, expected, 0.02 * expected);
 }
 
-// A slow core hides what bandwidth could gain: the constant says how much of eq. 2's gain is left.
-TEST(Calibration, BandwidthConstantShrinksWhereTheCoreIsTheLimit) {
+// A slow core hides what bandwidth could gain: the constant is the remaining share of eq. 2's gain.
+TEST(Calibration, SlowCore_ReducesTheBandwidthConstant) {
   const auto calibration = measure_calibration(test_machine({.bandwidth = 0.5, .instruction_ns = 0.125}), 0, 1);
   const double stalled = 40 * 4 * 0.125e-9 + 5 * 86e-9 / 20;
   const double slow = 7 * 64 / 8e9, fast = 7 * 64 / 16e9;
@@ -40,20 +40,20 @@ TEST(Calibration, BandwidthConstantShrinksWhereTheCoreIsTheLimit) {
   EXPECT_NEAR(calibration.places[1].cf_bandwidth, (slow - stalled) / (slow - fast), 0.02);
 }
 
-// Sixteen cores that each chase on their share make sixteen hops a latency.
-TEST(Calibration, LatencyConstantIsOneOverTheCores) {
+// Sixteen cores that chase on their shares make sixteen hops per latency.
+TEST(Calibration, SeveralCores_LatencyConstantIsOneOverTheirNumber) {
   const auto calibration = measure_calibration(test_machine({.bandwidth = 1, .latency = 4}), 0, 16);
   EXPECT_NEAR(calibration.places[1].cf_latency, 1.0 / 16, 0.02 / 16);
 }
 
-TEST(Calibration, EqualBandwidthsFallBackToTheTimeItself) {
+TEST(Calibration, EqualBandwidths_FallBackToTheMeasuredTime) {
   const auto calibration =
       measure_calibration(test_machine({.bandwidth = 1, .latency = 4, .instruction_ns = 0.0025}), 0, 1);
   const double time = 40 * 4 * 0.0025e-9 + 5 * 4 * 86e-9 / 20;
   EXPECT_NEAR(calibration.places[1].cf_bandwidth, time / (7 * 64 / 16e9), 0.03);
 }
 
-TEST(Calibration, IsTheSameToTheLastDigitEveryTime) {
+TEST(Calibration, Repeated_IsTheSameToTheLastDigit) {
   const auto machine = test_machine({.third = true});
   const auto once = measure_calibration(machine, 0, 3);
   const auto again = measure_calibration(machine, 0, 3);
@@ -64,7 +64,7 @@ TEST(Calibration, IsTheSameToTheLastDigitEveryTime) {
   }
 }
 
-TEST(Calibration, GoesThroughABlobUnchanged) {
+TEST(Calibration, BlobRoundTrip_IsUnchanged) {
   auto calibration = measure_calibration(test_machine({.third = true}), 0, 1);
   calibration.latency_sensitive = 0.125;
   BlobWriter out;

@@ -1,5 +1,5 @@
-// C-AMAT by the time law against closed forms: a chase, STREAM, two places, caches; and that its parts are the
-// clock.
+// Tests C-AMAT by the time law against closed forms (a chase, STREAM, two places, caches), and that its parts add
+// up to the clock.
 #include <gtest/gtest.h>
 
 #include <span>
@@ -21,8 +21,8 @@ profile::LevelUse level(const TestWorld& world, const std::string& name) {
 
 double camat(const profile::LevelUse& use) { return (use.hit + use.miss).value / use.accesses; }
 
-// One access after the other: its latency.
-TEST(CamatCounters, OfAChaseIsTheLatency) {
+// Sequential accesses: C-AMAT is the latency.
+TEST(CamatCounters, Chase_IsTheLatency) {
   for (const double latency : {1.0, 4.0}) {
     TestWorld world(test_machine({.latency = latency}));
     const auto array = world.add_array(k_lines, 1);
@@ -37,8 +37,8 @@ TEST(CamatCounters, OfAChaseIsTheLatency) {
   }
 }
 
-// As many as the bandwidth lets through: the time that a line takes of it.
-TEST(CamatCounters, OfAStreamIsALinesShareOfTheBandwidth) {
+// Bandwidth-bound accesses: C-AMAT is the transfer time of a line.
+TEST(CamatCounters, Stream_IsALinesShareOfTheBandwidth) {
   TestWorld world(test_machine({.bandwidth = 0.25, .instruction_ns = 0.0125, .prefetch_mlp = 60}));
   const auto array = world.add_array(k_lines, 1);
   SyntheticGenerator program(world.virtual_machine, {64});
@@ -49,8 +49,8 @@ TEST(CamatCounters, OfAStreamIsALinesShareOfTheBandwidth) {
   EXPECT_NEAR(camat(use), 64 / 4e9, 1e-15);
 }
 
-// Independent misses overlap as many as there are miss registers: a tenth of the latency each.
-TEST(CamatCounters, OfOverlappingMissesIsTheirShareOfTheLatency) {
+// Independent misses overlap up to the number of miss registers: a tenth of the latency each.
+TEST(CamatCounters, OverlappingMisses_ShareTheLatency) {
   TestWorld world(test_machine({.latency = 4, .instruction_ns = 0}));
   const auto array = world.add_array(2000, 1);
   const std::vector<observe::Miss> misses(10000, {array.first, 0, 0, observe::MissKind::independent});
@@ -58,8 +58,8 @@ TEST(CamatCounters, OfOverlappingMissesIsTheirShareOfTheLatency) {
   EXPECT_NEAR(camat(level(world, "slow")), 4 * 86e-9 / 10, 1e-15);
 }
 
-// Places work beside one another: each is active for its own lines, and the longer of both is the clock.
-TEST(CamatCounters, PlacesAreActiveForTheirOwnTraffic) {
+// Places work concurrently: each is active for its own lines, and the longer of both is the clock.
+TEST(CamatCounters, TwoPlaces_AreActiveForTheirOwnTraffic) {
   TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
   const auto fast = world.add_array(2000, 0);
   const auto slow = world.add_array(2000, 1);
@@ -76,8 +76,8 @@ TEST(CamatCounters, PlacesAreActiveForTheirOwnTraffic) {
   EXPECT_NEAR(in_slow.hit.value, world.now(), 1e-12);
 }
 
-// 1,000 accesses: 600 hit the first cache, 290 the second, 100 the third, 10 go to memory one after the other.
-TEST(CamatCounters, CachesHaveHitsAndWhatIsBehindThem) {
+// Of 1,000 accesses 600 hit the first cache, 290 the second, 100 the third, and 10 go to memory sequentially.
+TEST(CamatCounters, Caches_HaveHitsAndTheTimeOfLowerLevels) {
   TestWorld world;
   const auto array = world.add_array(100, 0);
   const std::vector<observe::Miss> misses(10, {array.first, 0, 255, observe::MissKind::dependent});
@@ -90,12 +90,12 @@ TEST(CamatCounters, CachesHaveHitsAndWhatIsBehindThem) {
   EXPECT_EQ(third.accesses, 110);
   EXPECT_NEAR(third.hit.value, 100 * 20e-9 / 10, 1e-18);
   EXPECT_NEAR(third.miss.value, 10 * 86e-9, 1e-17);
-  // The clock is what instructions take, and the second cache's active time.
+  // The clock is the time of the instructions, and the second cache's active time.
   EXPECT_NEAR(world.now(), 1000 * 0.25e-9 + (second.hit + second.miss).value, 1e-15);
 }
 
-// A copy that ends within a quantum takes the rest of the chunk's traffic to its new place: nothing is lost.
-TEST(CamatCounters, TrafficOfAMovedChunkIsOnBothPlaces) {
+// A copy that completes within a quantum moves the rest of the chunk's traffic to its new place: nothing is lost.
+TEST(CamatCounters, MovedChunk_HasTrafficOnBothPlaces) {
   TestWorld world(test_machine({.instruction_ns = 0.0125, .prefetch_mlp = 60}));
   const auto array = world.add_array(k_lines, 1);
   const auto ticket = world.virtual_machine.submit({array.first, 0});

@@ -1,4 +1,4 @@
-// A program on a machine of one memory with a file beside it, for tests.
+// Runs a program on a machine of one memory with a backing file, for tests.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ inline machine::Machine file_machine(const FileChoice& choice = {}) {
   return machine::Machine(parts);
 }
 
-// `memory` 0: all of it, and no file.
+// `memory` 0: no limit, and no file.
 class FileWorld {
  public:
   explicit FileWorld(std::uint64_t memory_chunks, const FileChoice& choice = {})
@@ -47,7 +47,7 @@ class FileWorld {
                                                 std::make_unique<strategy::BeladyPolicy>());
   }
 
-  // An object of its own, of whole chunks.
+  // Adds an object of whole chunks.
   SyntheticArray add(std::uint32_t chunks) {
     const auto first = world.add_chunks(chunks, k_spilled_chunk, k_no_place);
     for (auto c = first; c < first + chunks; ++c) world.chunks[c].object = objects;
@@ -68,7 +68,7 @@ class FileWorld {
     synthetic.stream(StreamKernel::copy, std::vector{array, array});
     synthetic.flush();
   }
-  // Lines are written back only when so many more have been read, as a cache does.
+  // Writes lines back only after k_lines more have been read, as a cache does.
   void write_behind(const SyntheticArray& array, std::uint32_t lag) {
     constexpr std::uint32_t k_lines = 2048;  // of a quantum
     std::vector<observe::Miss> misses;
@@ -92,7 +92,7 @@ class FileWorld {
     synthetic.chase(array, hops);
     synthetic.flush();
   }
-  // A line of each so many, in the order of addresses.
+  // Accesses one line of each `step`, in the order of addresses.
   void stride(const SyntheticArray& array, std::uint32_t lines) {
     observe::Quantum quantum;
     std::vector<observe::Miss> misses;

@@ -1,6 +1,6 @@
-// Every shipped machine file in virtual time: STREAM reaches each place's bandwidth (or, where latency lets fewer
-// lines come, what it allows) and a chase its latency, both within 2 %, and both follow the file. Instructions
-// take no time here: between a core's lines they would show.
+// Tests every shipped machine file in virtual time: STREAM reaches each place's bandwidth (or what the latency
+// allows), a chase its latency, both within 2 %, and both follow the file. Instructions take no time here: they
+// would show between a core's lines.
 #include <gtest/gtest.h>
 
 #include "machine/file/machine_file.hpp"
@@ -18,7 +18,7 @@ class ShippedMachine : public testing::TestWithParam<std::string> {
   }
 };
 
-// Lines per second of a kernel's pass over arrays on `place`, by all cores of the initiator.
+// Returns the lines per second of a kernel's pass over arrays on `place`, by all cores of the initiator.
 double stream_bandwidth(const machine::Machine& machine, InitiatorId initiator, PlaceId place) {
   TestWorld world(machine, {}, machine.initiators()[initiator].cores, initiator);
   const auto array = world.add_array(50000, place);
@@ -37,14 +37,14 @@ double chase_latency(const machine::Machine& machine, InitiatorId initiator, Pla
   return world.now() / 20000;
 }
 
-// The path's bandwidth, or what the lines that all cores can have under way bring at its latency (Little's law).
+// Returns the path's bandwidth, or what all cores' lines in flight yield at its latency (Little's law).
 double reachable(const machine::Machine& machine, const machine::Path& path) {
   const auto& initiator = machine.initiators()[path.initiator];
   const auto lines = initiator.prefetch_mlp * initiator.cores;
   return std::min(path.read.value, lines * static_cast<double>(machine.parts().line.value) / path.latency.value);
 }
 
-TEST_P(ShippedMachine, ReachesEachPlacesBandwidthAndLatency) {
+TEST_P(ShippedMachine, StreamAndChase_ReachEachPlacesBandwidthAndLatency) {
   const auto machine = read();
   for (const auto& path : machine.parts().paths) {
     const auto& name = machine.place(path.place).name;
@@ -53,7 +53,7 @@ TEST_P(ShippedMachine, ReachesEachPlacesBandwidthAndLatency) {
   }
 }
 
-TEST_P(ShippedMachine, FollowsItsFileInProportion) {
+TEST_P(ShippedMachine, ChangedFigures_ChangeTimesInProportion) {
   const auto machine = read();
   auto parts = machine.parts();
   for (auto& path : parts.paths) {

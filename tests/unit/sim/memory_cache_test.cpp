@@ -1,4 +1,4 @@
-// Fast memory as a cache: against a direct-mapped cache that is written as its definition is, and against the
+// Tests fast memory as a cache, against a direct-mapped cache written from its definition, and against the
 // placements that it must equal at both ends.
 #include "sim/engine/memory_cache.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 using observe::Miss;
 using observe::MissKind;
 
-// Lines by address in a map of sets, and what each access asks of fast and slow memory, one by one.
+// Reference model: lines by address in a map of sets, and the traffic of each access on fast and slow memory.
 struct Model {
   std::uint64_t sets;
   struct Line {
@@ -44,7 +44,7 @@ struct Model {
   }
 };
 
-TEST(MemoryCache, IsADirectMappedCache) {
+TEST(MemoryCache, RandomAccesses_AgreeWithADirectMappedCache) {
   std::mt19937 random(23);
   for (const std::uint64_t sets : {1U, 7U, 64U, 100U, 1000U}) {
     TestWorld world;
@@ -63,7 +63,7 @@ TEST(MemoryCache, IsADirectMappedCache) {
     for (int n = 0; n < 50; ++n) {
       std::vector<Miss> misses;
       for (int i = 0; i < 200; ++i) {
-        // Half of them near one another, so that something hits in the smallest, too.
+        // Half of the accesses are near one another, so that some hit in the smallest cache, too.
         const auto chunk = static_cast<std::uint32_t>(random() % sizes.size());
         const auto line = random() % (random() % 2 ? 4 : sizes[chunk] / 64);
         const auto kind = static_cast<MissKind>(random() % 4);
@@ -79,10 +79,10 @@ TEST(MemoryCache, IsADirectMappedCache) {
   }
 }
 
-TEST(MemoryCache, KeepsTheKindsOfWhatItServes) {
+TEST(MemoryCache, Misses_KeepTheirKinds) {
   TestWorld world;
   world.add_chunks(1, 4096, 1);
-  world.add_chunks(1, 4096, 0);  // is in fast memory: goes past the cache
+  world.add_chunks(1, 4096, 0);  // in fast memory: bypasses the cache
   MemoryCache cache(world.chunks, 0, 1, Bytes{4096}, Bytes{64});
   const observe::PlaceView view(world.machine, 0);
   TimeLaw::Traffic traffic(2);
@@ -100,8 +100,8 @@ TEST(MemoryCache, KeepsTheKindsOfWhatItServes) {
   EXPECT_EQ(traffic[1].independent, 1U);
 }
 
-// A recording may hold anything: a line that the chunk does not have is taken for one that it has.
-TEST(MemoryCache, LinesOutsideTheChunkDoNoHarm) {
+// A recording may hold anything: a line outside the chunk is wrapped into it.
+TEST(MemoryCache, LinesOutsideTheChunk_AreWrapped) {
   TestWorld world;
   world.add_chunks(2, 4096, 1);
   MemoryCache cache(world.chunks, 0, 1, Bytes{1 << 20}, Bytes{64});
@@ -120,21 +120,21 @@ double pass(TestWorld& world, const SyntheticArray& array) {
   return world.now() - before;
 }
 
-TEST(CacheMode, ACacheOfEverythingIsFastMemoryAfterTheFirstTouch) {
+TEST(CacheMode, CacheLargerThanTheData_IsFastMemoryAfterTheFirstTouch) {
   TestWorld fast, cached;
   const auto in_fast = fast.add_array(100'000, 0);
   const auto in_slow = cached.add_array(100'000, 1);
   cached.virtual_machine.enable_cache_mode(0, Bytes{100'352 * 64});
   const auto first = pass(cached, in_slow);
   const auto fast_pass = pass(fast, in_fast);
-  // Each line came from slow memory, too: its latency (86 ns) once more, of which a prefetched line exposes 1/20.
+  // Each line also came from slow memory: its latency (86 ns) once more, of which a prefetched line exposes 1/20.
   EXPECT_NEAR(first - fast_pass, 100'000 * 86e-9 / 20, 1e-9 * first);
   EXPECT_NEAR(pass(cached, in_slow), fast_pass, 1e-9 * fast_pass);
   EXPECT_EQ(cached.virtual_machine.account().misses, 200'000U);
 }
 
-// A stream over twice the cache finds nothing: each line is displaced before it comes again.
-TEST(CacheMode, AStreamOverTwiceTheCacheNeverHits) {
+// A stream over twice the cache never hits: each line is displaced before its next access.
+TEST(CacheMode, StreamOverTwiceTheCache_NeverHits) {
   TestWorld world;
   const auto array = world.add_array(65'536, 1);
   world.virtual_machine.enable_cache_mode(0, Bytes{32'768 * 64});
@@ -142,7 +142,7 @@ TEST(CacheMode, AStreamOverTwiceTheCacheNeverHits) {
   EXPECT_NEAR(pass(world, array), first, 1e-9 * first);
 }
 
-TEST(CacheMode, RefusesWhatIsNoCache) {
+TEST(CacheMode, InvalidCache_IsRejected) {
   TestWorld world;
   EXPECT_THROW(MemoryCache(world.chunks, 1, 1, Bytes{1 << 20}, Bytes{64}), Error);
   EXPECT_THROW(MemoryCache(world.chunks, 0, 1, Bytes{63}, Bytes{64}), Error);

@@ -1,5 +1,5 @@
-// The least that must be moved, against Belady's rule (Belady 1966), which reads least of all that load on demand;
-// and the device's time, against closed forms.
+// Tests the lower bound of traffic against Belady's rule (Belady 1966), which reads least under demand paging; and
+// the device's time against closed forms.
 #include "sim/engine/page_bound.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 namespace terrace::sim {
 namespace {
 
-// Pages that Belady's rule reads with room for so many; first touches bring content and are not read.
+// Returns the pages that Belady's rule reads with the given capacity; first accesses bring content and are not
+// reads.
 std::uint64_t belady(const std::vector<std::uint32_t>& touches, std::size_t room) {
   std::vector<std::uint32_t> in;
   std::vector<bool> known(1000, false);
@@ -34,7 +35,7 @@ std::uint64_t belady(const std::vector<std::uint32_t>& touches, std::size_t room
   return read;
 }
 
-TEST(PageBound, IsExactForACyclicSweep) {
+TEST(PageBound, CyclicSweep_IsExact) {
   PageBound bound;
   for (int round = 0; round < 5; ++round) {
     for (std::uint32_t page = 0; page < 100; ++page) {
@@ -47,7 +48,7 @@ TEST(PageBound, IsExactForACyclicSweep) {
   }
 }
 
-TEST(PageBound, IsNeverAboveBelady) {
+TEST(PageBound, RandomAccesses_NeverExceedBelady) {
   std::mt19937 random(3);
   std::uint64_t least_of_all = 0;
   std::uint64_t belady_of_all = 0;
@@ -72,11 +73,11 @@ TEST(PageBound, IsNeverAboveBelady) {
     least_of_all += least;
     belady_of_all += read;
   }
-  // Cut every hundred touches, where some fifty are in memory, it proves much of what there is.
+  // Cut every hundred accesses, with some fifty pages in memory, the bound is still large.
   EXPECT_GT(least_of_all, belady_of_all / 2);
 }
 
-TEST(PageBound, WhatIsFreedNeedsNoWriting) {
+TEST(PageBound, FreedPages_NeedNoWriting) {
   for (const bool freed : {false, true}) {
     PageBound bound;
     for (std::uint32_t from : {0U, 100U}) {
@@ -94,7 +95,7 @@ TEST(PageBound, WhatIsFreedNeedsNoWriting) {
 
 constexpr machine::BackingFile device(std::uint32_t requests) { return {{}, 0, {2e9}, {1e9}, {1e-3}, requests}; }
 
-TEST(VirtualDisk, ARequestTakesItsLatencyAndItsBytes) {
+TEST(VirtualDisk, SingleRequest_TakesLatencyAndTransfer) {
   VirtualDisk disk(device(8));
   EXPECT_FALSE(disk.next_end());
   disk.start(false, Bytes{2'000'000}, 7, Seconds{1});
@@ -107,19 +108,19 @@ TEST(VirtualDisk, ARequestTakesItsLatencyAndItsBytes) {
   EXPECT_EQ(disk.under_way(), 0u);
 }
 
-TEST(VirtualDisk, ReadsAndWritesShareItsTime) {
+TEST(VirtualDisk, ReadsAndWrites_ShareTheBandwidth) {
   VirtualDisk disk(device(8));
-  disk.start(false, Bytes{2'000'000}, 1, {});  // a millisecond of the device
-  disk.start(true, Bytes{3'000'000}, 2, {});   // three
+  disk.start(false, Bytes{2'000'000}, 1, {});  // a millisecond of the device's time
+  disk.start(true, Bytes{3'000'000}, 2, {});   // three milliseconds
   const auto first = disk.take_ended(Seconds{1});
   const auto second = disk.take_ended(Seconds{1});
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first->token, 1u);
-  EXPECT_NEAR(first->at.value, 3e-3, 1e-12);   // latency, then half of it for two milliseconds
-  EXPECT_NEAR(second->at.value, 5e-3, 1e-12);  // all work, and one latency
+  EXPECT_NEAR(first->at.value, 3e-3, 1e-12);   // latency, then half of the bandwidth for two milliseconds
+  EXPECT_NEAR(second->at.value, 5e-3, 1e-12);  // all transfers, and one latency
 }
 
-TEST(VirtualDisk, RequestsBeyondItsNumberWait) {
+TEST(VirtualDisk, RequestsBeyondTheLimit_Wait) {
   VirtualDisk disk(device(1));
   for (std::uint64_t i = 0; i < 3; ++i) disk.start(false, Bytes{2'000'000}, i, {});
   for (std::uint64_t i = 0; i < 3; ++i) {

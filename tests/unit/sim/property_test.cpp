@@ -1,5 +1,5 @@
-// What must hold for any program and any transfers: the rows of the placement problem, the budget at every
-// instant, no byte lost, the same digits every time, and the rule by which program and copy share the memories.
+// Tests properties of any program and any transfers: the rows of the placement problem, the budget at every
+// instant, conservation of bytes, determinism, and the rule by which program and copy share the memories.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,8 +39,8 @@ MachineChoice random_choice(std::mt19937& random) {
   return choice;
 }
 
-// The rows, straight from the page: with every chunk served by whichever of the places it was on during a quantum
-// makes the row least. Nothing here uses the simulator's arithmetic.
+// Computes the rows by their definition: each chunk is served by that one of its places during a quantum which
+// makes the row smallest. Independent of the simulator's arithmetic.
 struct Rows {
   double core_and_exposed = 0;
   std::vector<double> busy;
@@ -92,7 +92,7 @@ struct Rows {
   }
 };
 
-TEST(Property, AStretchTakesAtLeastEveryRow) {
+TEST(Property, AnySegment_TakesAtLeastEveryRow) {
   std::mt19937 random(1);
   int tight = 0;
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
@@ -104,7 +104,7 @@ TEST(Property, AStretchTakesAtLeastEveryRow) {
     rows.busy.assign(world.machine.places().size(), 0);
     for (int i = 0; i < 40; ++i) run.step();
     run.finish();
-    world.virtual_machine.quantum({0, 0, 0, {}, {}});  // what is still owed for moves is paid by who runs
+    world.virtual_machine.quantum({0, 0, 0, {}, {}});  // charges outstanding stalls to the running thread
     for (const auto& seen : run.quanta) rows.add_quantum(world, choice, seen, cores);
     for (const auto& result : world.virtual_machine.completions()) rows.add_transfer(world, choice, result);
     const double time = world.now();
@@ -122,7 +122,7 @@ TEST(Property, AStretchTakesAtLeastEveryRow) {
   EXPECT_GT(tight, 100) << "rows far below the time would not test anything";
 }
 
-TEST(Property, TheBudgetHoldsAtEveryInstant) {
+TEST(Property, RandomTransfers_AtEveryInstant_StayWithinTheBudget) {
   std::mt19937 random(2);
   std::size_t moved = 0, refused = 0;
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
@@ -141,8 +141,8 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
     }
     run.finish();
 
-    // The same from the transfers' own times: a chunk is on both places from its beginning until it is done.
-    // Of events at one instant the giving comes first, as it does when a transfer begins where another ended.
+    // The same from the transfers' own times: a chunk occupies both places from its begin until it is done. Of
+    // events at one instant the release comes first, as when a transfer begins where another ended.
     struct Event {
       double at;
       std::size_t order;
@@ -172,7 +172,7 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
       held[event.place] += event.change;
       ASSERT_LE(static_cast<std::uint64_t>(held[event.place]), budget[event.place].value) << seed;
     }
-    // No byte is lost: what the transfers say, where the chunks are and what the ledger holds agree.
+    // Conservation: transfers, places of the chunks and the ledger agree.
     std::vector<std::int64_t> lies(budget.size(), 0);
     const auto last = run.places();
     for (ChunkId c = 0; c < last.size(); ++c) lies[last[c]] += world.chunks[c].size;
@@ -185,7 +185,7 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
   EXPECT_GT(refused, 100u);
 }
 
-TEST(Property, TransfersOfOneMoverNeverOverlap) {
+TEST(Property, TransfersOfOneMover_NeverOverlap) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     TestWorld world(test_machine({.copy = 2e9}));
     RandomRun run(seed, world, 12);
@@ -199,12 +199,12 @@ TEST(Property, TransfersOfOneMoverNeverOverlap) {
   }
 }
 
-TEST(Property, RepeatsAreTheSameToTheLastDigit) {
+TEST(Property, RepeatedRun_IsTheSameToTheLastDigit) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     const auto machine = test_machine(random_choice(random));
     const auto play = [&](std::size_t unrelated) {
-      // Host addresses differ from run to run; nothing may depend on them.
+      // Host addresses differ from run to run, and nothing may depend on them.
       const std::vector<char> elsewhere(1 + unrelated * 12345);
       auto world = std::make_unique<TestWorld>(machine);
       RandomRun run(seed, *world, 12);
@@ -221,7 +221,7 @@ TEST(Property, RepeatsAreTheSameToTheLastDigit) {
   }
 }
 
-TEST(Property, SharingIsFeasibleLosesNothingAndGivesEachItsHalf) {
+TEST(Property, ConcurrentSpeeds_AreFeasibleWorkConservingAndFair) {
   std::mt19937 random(3);
   const auto value = [&](double most) { return static_cast<double>(random() % 10001) / 10000 * most; };
   for (int i = 0; i < 20000; ++i) {
@@ -244,7 +244,7 @@ TEST(Property, SharingIsFeasibleLosesNothingAndGivesEachItsHalf) {
     ASSERT_TRUE(feasible(speeds.program, speeds.copy));
     ASSERT_FALSE(feasible(speeds.program * (1 + 1e-4), speeds.copy)) << "the program could go faster";
     ASSERT_FALSE(feasible(speeds.program, speeds.copy * (1 + 1e-4))) << "the copy could go faster";
-    // Who is slower than alone is so at a place that is full, and has at least half of it.
+    // Whichever is slower than alone is limited by a saturated place, of which it has at least half.
     bool program_has_its_half = speeds.program >= (1 - 1e-9) / demand.longest();
     bool copy_has_its_half = speeds.copy >= copy.rate * (1 - 1e-9);
     for (const auto place : {copy.from, copy.to}) {
@@ -259,9 +259,9 @@ TEST(Property, SharingIsFeasibleLosesNothingAndGivesEachItsHalf) {
   }
 }
 
-// Two domains of three kinds with budgets of their own: every place keeps its own, and chunks stay where they
-// belong.
-TEST(Property, NoChunkLeavesItsDomain) {
+// Two domains of three kinds with budgets of their own: every place keeps its budget, and chunks stay in their
+// domain.
+TEST(Property, TwoDomains_ChunksStayInTheirs) {
   std::size_t moved = 0, refused = 0;
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
     auto parts = machine::example_parts();
@@ -289,8 +289,8 @@ TEST(Property, NoChunkLeavesItsDomain) {
   EXPECT_GT(refused, 300u);
 }
 
-// Without transfers a quantum is the largest of its rows, exactly.
-TEST(Property, WithoutTransfersAQuantumIsItsLargestRow) {
+// Without transfers a quantum takes exactly the largest of its rows.
+TEST(Property, NoTransfers_QuantumIsItsLargestRow) {
   std::mt19937 random(4);
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     auto choice = random_choice(random);

@@ -1,4 +1,4 @@
-// Random programs with random transfers, for property tests: the same seed makes the same calls.
+// Runs random programs with random transfers, for property tests: the same seed makes the same calls.
 #pragma once
 
 #include <random>
@@ -10,7 +10,7 @@ namespace terrace::sim {
 
 class RandomRun {
  public:
-  struct Seen {  // one quantum, as the test remembers it
+  struct Seen {  // a quantum as the test has observed it
     std::vector<observe::Miss> misses;
     std::uint64_t accesses = 0, instructions = 0;
     std::array<std::uint64_t, observe::k_max_cache_levels> hits{};
@@ -27,7 +27,7 @@ class RandomRun {
     }
   }
 
-  // One quantum, transfer or charge. Quanta are remembered.
+  // Runs one quantum, transfer or charge. Quanta are remembered.
   void step() {
     auto& machine = world_.virtual_machine;
     const auto dice = pick(100);
@@ -61,7 +61,7 @@ class RandomRun {
   void run_quantum() {
     Seen seen;
     const auto count = pick(2000);
-    // A few chunks of a few kinds, in stretches, as programs have them.
+    // A few chunks of a few kinds, in contiguous ranges, as programs have them.
     using observe::MissKind;
     while (seen.misses.size() < count) {
       const auto chunk = any_chunk();

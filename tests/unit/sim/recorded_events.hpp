@@ -1,4 +1,4 @@
-// Random programs as a recorder hears of them, and what a replay of them must say, word for word.
+// Generates random programs as a recorder receives them, and the expected events of a replay, word for word.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace terrace::sim {
 
-/// A file of this test's own, there from the beginning and removed in the end.
+/// A temporary file of this test.
 class TestFile {
  public:
   TestFile() {
@@ -41,7 +41,7 @@ class TestFile {
   std::string path_;
 };
 
-/// For a recorder that has no reason to complain.
+/// An error callback for a recorder that must not fail.
 inline void never(const std::string& why) { ADD_FAILURE() << why; }
 
 inline RecordingHeader example_header(std::uint32_t process = 7) {
@@ -55,7 +55,7 @@ inline RecordingHeader example_header(std::uint32_t process = 7) {
   return header;
 }
 
-/// Each event as a line of text: equal texts are equal events.
+/// Renders each event as a line of text: equal texts are equal events.
 class Transcript {
  public:
   void quantum(const observe::Quantum& quantum, bool with_misses) {
@@ -91,7 +91,7 @@ class Transcript {
   std::vector<std::string> lines;
 };
 
-/// Writes down what it is told; wants single misses or not, by `wants`.
+/// Writes a transcript of the events; requests single misses if `wants` returns true.
 class TranscriptSink : public ReplaySink {
  public:
   explicit TranscriptSink(bool wants) : wants_(wants) {}
@@ -141,7 +141,7 @@ class TranscriptSink : public ReplaySink {
   bool wants_;
 };
 
-/// Tells a recorder and a transcript of the same random program.
+/// Passes the same random program to a recorder and a transcript.
 class RandomProgram {
  public:
   RandomProgram(std::uint32_t seed, bool with_misses, std::uint64_t max_misses = 3000)
@@ -173,12 +173,12 @@ class RandomProgram {
       case 5:
         return both(to, [time = 1e-3 / static_cast<double>(1 + below(999))](auto& s) { s.slept(Seconds{time}); });
       case 6:
-        ++unseen_;  // the recorder leaves out what it has said already
+        ++unseen_;  // the recorder omits repeated values
         return both(to, [&, dropped = random_()](auto& s) { s.unobserved(unseen_, dropped); });
       case 7:
         return both(to, [](auto& s) { s.noted("warning", std::string("a\0b\n", 4)); });
       case 8:
-        // The recorder leaves out what is known already.
+        // The recorder omits a thread that runs already.
         running_ = static_cast<std::uint32_t>(running_ + 1 + below(1U << 20)) % k_max_recorded_threads;
         return both(to, [&](auto& s) { s.set_running(running_); });
       case 9:
@@ -227,7 +227,7 @@ class RandomProgram {
     chunks_ += object.chunks;
     both(to, [&](auto& s) { s.object_added(object); });
   }
-  // Streams, chains and noise in turns, with and without memory that belongs to nobody.
+  // Streams, chains and noise alternately, with and without memory that belongs to no object.
   void add_quantum(RecordingWriter& to) {
     std::vector<observe::Miss> misses(below(below(3) == 0 ? max_misses_ : 40));
     const auto noise = below(4);

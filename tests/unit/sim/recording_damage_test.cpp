@@ -1,5 +1,5 @@
-// Recordings that were cut or changed: what is whole before the damage is told, nothing after it, and nothing that
-// was never recorded.
+// Tests truncated and modified recordings: what is complete before the damage is replayed, and nothing after it or
+// invented.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ bool begins(const std::vector<std::string>& all, const std::vector<std::string>&
   return with.size() <= all.size() && std::equal(with.begin(), with.end(), all.begin());
 }
 
-TEST(RecordingDamage, CutAtAnyByteItReplaysUpToTheLastWholeFrame) {
+TEST(RecordingDamage, TruncatedAnywhere_ReplaysUpToTheLastWholeFrame) {
   const auto recorded = record(1, 60, 300);
   ASSERT_GT(recorded.frame_ends.size(), 4U);
   std::size_t lines_before = 0;
@@ -77,7 +77,7 @@ TEST(RecordingDamage, CutAtAnyByteItReplaysUpToTheLastWholeFrame) {
   EXPECT_EQ(tell(recorded.bytes).lines, recorded.lines);
 }
 
-TEST(RecordingDamage, NoChangedBitIsBelieved) {
+TEST(RecordingDamage, AnyChangedBit_IsDetected) {
   auto recorded = record(2, 40, 300);
   const auto whole = recorded.lines;
   for (std::size_t at = 0; at < recorded.bytes.size(); ++at) {
@@ -96,7 +96,7 @@ TEST(RecordingDamage, NoChangedBitIsBelieved) {
   }
 }
 
-TEST(RecordingDamage, AFrameThatIsMissingEndsIt) {
+TEST(RecordingDamage, MissingFrame_EndsTheRecording) {
   const auto recorded = record(3, 60, 300);
   const auto from = recorded.frame_ends[1], to = recorded.frame_ends[2];
   auto bytes = recorded.bytes;
@@ -106,7 +106,7 @@ TEST(RecordingDamage, AFrameThatIsMissingEndsIt) {
   EXPECT_NE(told.cut.find("frame 3 of its process, after frame 1"), std::string::npos) << told.cut;
 }
 
-TEST(RecordingDamage, OtherFilesAreRefused) {
+TEST(RecordingDamage, OtherFiles_AreRejected) {
   const auto refused = [](std::string_view text) {
     try {
       index_recording(std::as_bytes(std::span(text)));
@@ -121,7 +121,7 @@ TEST(RecordingDamage, OtherFilesAreRefused) {
   EXPECT_EQ(refused(std::string(1000, 'x')), "not a recording: there is no frame of a recording");
 }
 
-// Frames with right checksums whose contents no recorder writes.
+// Frames with valid checksums whose content no recorder writes.
 class MadeUp {
  public:
   MadeUp() : file_(), writer_(std::make_unique<RecordingWriter>(file_.path(), example_header())) {}
@@ -162,7 +162,7 @@ void put_removal(std::vector<std::byte>& out, std::uint64_t id) {
   put_number(out, id);
 }
 
-// One class with `count` misses on `chunk`.
+// Encodes one class with `count` misses on `chunk`.
 void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t count, std::uint64_t lines,
                  std::uint64_t accesses = 0) {
   put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
@@ -176,7 +176,7 @@ void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t 
   put_number(out, lines);
 }
 
-TEST(RecordingDamage, NonsenseUnderARightChecksumIsRefused) {
+TEST(RecordingDamage, InvalidContentWithValidChecksum_IsRejected) {
   EXPECT_EQ(MadeUp().refused([](auto& out) { put_byte(out, 99); }),
             "a recording has an event of a kind that this version does not know");
   EXPECT_EQ(MadeUp().refused([](auto& out) { put_byte(out, static_cast<std::uint8_t>(EventTag::slept)); }),
@@ -219,8 +219,8 @@ TEST(RecordingDamage, NonsenseUnderARightChecksumIsRefused) {
   EXPECT_EQ(MadeUp().refused(quantum_of(16385), zero, zero), "a recording holds a number that is too large");
 }
 
-// Functions are told by what lies between them; 16,384 accesses have room for 2,048 calls and the last one.
-TEST(RecordingDamage, CallsThatNoProgramMakesAreRefused) {
+// Each function number is encoded as a difference; 16,384 accesses have room for 2,048 calls and the last one.
+TEST(RecordingDamage, ImpossibleCalls_AreRejected) {
   const auto quantum_with = [](const std::vector<std::pair<std::uint64_t, std::uint64_t>>& calls) {
     return [=](std::vector<std::byte>& out) {
       put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
@@ -242,8 +242,8 @@ TEST(RecordingDamage, CallsThatNoProgramMakesAreRefused) {
   EXPECT_EQ(MadeUp().refused(quantum_with({{last + 2, 1}})), "a recording holds a number that is too large");
 }
 
-// A walk is of a hit beyond the first cache.
-TEST(RecordingDamage, WalksOfNoHitAreRefused) {
+// A page walk needs a hit beyond the first cache.
+TEST(RecordingDamage, PageWalksWithoutHits_AreRejected) {
   const auto quantum_with = [](std::uint64_t first_hits, std::uint64_t outer_hits, std::uint64_t walks) {
     return [=](std::vector<std::byte>& out) {
       put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
@@ -258,8 +258,8 @@ TEST(RecordingDamage, WalksOfNoHitAreRefused) {
   EXPECT_EQ(MadeUp().refused(quantum_with(50, 0, 1)), "a recording holds a number that is too large");
 }
 
-// A few bytes ask for a million chunks, which every iteration looks at.
-TEST(RecordingDamage, ChunksThatNoProcessCanHoldAreRefused) {
+// A few bytes request a million chunks, which every iteration scans.
+TEST(RecordingDamage, TooManyChunks_AreRejected) {
   constexpr std::uint64_t k_tebibyte = 1024;  // in chunks of 1 GiB, of which 64 are what any object has
   const auto added = [](std::uint64_t objects, std::uint64_t chunks, bool removed) {
     return [=](std::vector<std::byte>& out) {
@@ -283,8 +283,8 @@ TEST(RecordingDamage, ChunksThatNoProcessCanHoldAreRefused) {
   EXPECT_EQ(MadeUp().refused(added(100'000, 64, false)), "accepted");
 }
 
-// Misses that nobody asks for one by one are paid for in bytes, too.
-TEST(RecordingDamage, MissesForWhichTheColumnsHaveNoRoomAreRefused) {
+// Misses take bytes in the columns even if the replay does not request them.
+TEST(RecordingDamage, MoreMissesThanTheColumnsHold_AreRejected) {
   std::vector<std::byte> events;
   put_object(events, 0, 0, 2);
   put_quantum(events, 1, 1000, 1000);

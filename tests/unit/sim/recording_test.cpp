@@ -1,5 +1,5 @@
-// What a recorder is told is what a replay tells: all of it, in order, whatever the program; and what the file is
-// to others than ourselves.
+// Tests that a replay reports what the recorder received: all of it, in order, for any program; and the file's
+// format as other tools see it.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <zstd.h>
@@ -23,7 +23,7 @@ std::vector<std::string> replayed(const TestFile& file, bool wants_misses, std::
   return sink.said.lines;
 }
 
-TEST(Recording, TellsWhatItWasTold) {
+TEST(Recording, RandomProgram_ReplaysTheSameEvents) {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     const bool with_misses = seed % 2 == 0;
     const TestFile file;
@@ -36,8 +36,8 @@ TEST(Recording, TellsWhatItWasTold) {
   }
 }
 
-// A collector may begin to listen in the middle of a frame.
-TEST(Recording, MissesMayBeAskedForAtAnyQuantum) {
+// A collector may begin to need misses in the middle of a frame.
+TEST(Recording, MissesRequestedAtAnyQuantum_AreReturned) {
   const TestFile file;
   RandomProgram program(3, true);
   {
@@ -73,7 +73,7 @@ TEST(Recording, MissesMayBeAskedForAtAnyQuantum) {
   }
 }
 
-TEST(Recording, HeaderComesBack) {
+TEST(Recording, Header_RoundTrips) {
   const TestFile file;
   const auto header = example_header(42);
   { const RecordingWriter writer(file.path(), header); }
@@ -86,7 +86,7 @@ TEST(Recording, HeaderComesBack) {
   EXPECT_TRUE(std::ranges::equal(written.bytes(), read.bytes()));
 }
 
-TEST(Recording, ProcessesShareAFile) {
+TEST(Recording, SeveralProcesses_ShareAFile) {
   const TestFile file;
   RandomProgram first(1, true), second(2, true);
   {
@@ -103,8 +103,8 @@ TEST(Recording, ProcessesShareAFile) {
   EXPECT_EQ(replayed(file, true, 1), second.lines());
 }
 
-// The specification says so, and zstd is the judge: frames one after the other, skippable ones among them.
-TEST(Recording, IsGoodInputForZstd) {
+// By the specification a file is valid zstd input: frames, some of them skippable; zstd itself checks it.
+TEST(Recording, File_IsValidInputForZstd) {
   const TestFile file;
   {
     RecordingWriter writer(file.path(), example_header(), never, 5000);
@@ -124,8 +124,8 @@ TEST(Recording, IsGoodInputForZstd) {
   EXPECT_GT(contents, bytes.size());
 }
 
-// Streams are what recordings are mostly made of.
-TEST(Recording, AStreamTakesAlmostNothing) {
+// Streams are most of what recordings contain.
+TEST(Recording, Stream_TakesFewBytes) {
   const TestFile file;
   constexpr std::uint64_t k_quanta = 1000, k_misses = 4096;
   {
@@ -143,12 +143,12 @@ TEST(Recording, AStreamTakesAlmostNothing) {
   EXPECT_LT(static_cast<double>(file.bytes().size()), 0.01 * k_quanta * k_misses);
 }
 
-TEST(Recording, EndsWhereTheFileMayNotGrowAndSaysWhy) {
+TEST(Recording, FileSizeLimit_EndsTheRecordingWithAReason) {
   const TestFile file;
   std::vector<std::string> complaints;
   RecordingWriter writer(
       file.path(), example_header(), [&](const std::string& why) { complaints.push_back(why); }, 1000);
-  RandomProgram program(11, true, 300);  // so that a frame is small beside the limit
+  RandomProgram program(11, true, 300);  // so that a frame is small relative to the limit
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit little{4096, before.rlim_max};
@@ -167,7 +167,7 @@ TEST(Recording, EndsWhereTheFileMayNotGrowAndSaysWhy) {
   EXPECT_TRUE(std::equal(sink.said.lines.begin(), sink.said.lines.end(), program.lines().begin()));
 }
 
-TEST(CacheShape, SaysWhatDiffers) {
+TEST(CacheShape, Difference_NamesWhatDiffers) {
   const CacheShape one{64, 10, 64, 56, 16, {{32768, 8, false}, {1 << 20, 16, true}}};
   const auto differs = [&](auto change) {
     auto other = one;
@@ -191,7 +191,7 @@ TEST(CacheShape, SaysWhatDiffers) {
             "TLB: none recorded, 2048 entries in 8 ways for pages of 4KiB here");
 }
 
-TEST(CacheShape, HasTheTlbsShapeAndNotWhatAWalkCosts) {
+TEST(CacheShape, Tlb_GeometryCountsAndWalkCostDoesNot) {
   machine::MachineParts parts;
   parts.name = "m";
   parts.places = {{"p", "ddr", {1 << 30}, {4096}, 0, -1}};

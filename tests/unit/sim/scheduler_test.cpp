@@ -1,5 +1,5 @@
-// Scheduler against a plain loop that always runs whoever is furthest behind; and threads that wait in unknown
-// ways.
+// Tests the scheduler against a plain loop that always runs the thread with the least progress; and threads that
+// block in unknown ways.
 #include "sim/scheduler/scheduler.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Steps = std::vector<std::uint64_t>;  // of one thread: the progress of each quantum
 
-// Who runs each quantum, when all begin at 0: the thread with the lowest (progress, number).
+// Returns the thread of each quantum, if all begin at 0: the one with the lowest (progress, number).
 std::vector<std::uint32_t> expected_order(const std::vector<Steps>& threads) {
   std::vector<std::uint32_t> order;
   std::vector<std::uint64_t> progress(threads.size(), 0);
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> expected_order(const std::vector<Steps>& threads) {
   }
 }
 
-TEST(Scheduler, GoToWhoeverIsFurthestBehind) {
+TEST(Scheduler, Dispatch_TakesTheThreadWithLeastProgress) {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
     std::vector<Steps> threads(1 + random() % 6);
@@ -41,7 +41,7 @@ TEST(Scheduler, GoToWhoeverIsFurthestBehind) {
     const auto page = std::make_unique<SchedulerPage>();
     constexpr std::uint32_t k_main = 1000;
     Scheduler scheduler(*page, k_main);
-    std::vector<std::uint32_t> order;  // by whoever has the turn: needs no lock
+    std::vector<std::uint32_t> order;  // written by the running thread only: needs no lock
     std::vector<std::thread> running;
     for (std::uint32_t i = 0; i < threads.size(); ++i) ASSERT_TRUE(scheduler.add_thread(i, k_main));
     for (std::uint32_t i = 0; i < threads.size(); ++i)
@@ -61,7 +61,7 @@ TEST(Scheduler, GoToWhoeverIsFurthestBehind) {
   }
 }
 
-TEST(Scheduler, WaitsEndByWakingOrInTime) {
+TEST(Scheduler, Wait_EndsByWakeOrDeadline) {
   const auto page = std::make_unique<SchedulerPage>();
   Scheduler scheduler(*page, 0);
   bool woken = false;
@@ -91,8 +91,8 @@ TEST(Scheduler, WaitsEndByWakingOrInTime) {
   EXPECT_TRUE(scheduler.is_alone());
 }
 
-// One that looks again and again without an access for what another is to do would stop everybody, too.
-TEST(Scheduler, AreTakenFromWhoeverSpinsForSeconds) {
+// A thread that polls without an access for what another is to do would stop all threads.
+TEST(Scheduler, SpinningThread_LosesItsQuantumAfterSeconds) {
   const auto page = std::make_unique<SchedulerPage>();
   Scheduler scheduler(*page, 0);
   std::atomic<bool> go{false};
@@ -111,8 +111,8 @@ TEST(Scheduler, AreTakenFromWhoeverSpinsForSeconds) {
   other.join();
 }
 
-// A wait that nobody told of would stop everybody: the turn is taken away, and this is known.
-TEST(Scheduler, AreTakenFromWhoeverSleepsWithThem) {
+// A wait that is not intercepted would stop all threads: the quantum is revoked, and the run is not repeatable.
+TEST(Scheduler, SleepingThread_LosesItsQuantum) {
   const auto page = std::make_unique<SchedulerPage>();
   Scheduler scheduler(*page, 0);
   std::atomic<std::uint32_t> word{0};
@@ -124,7 +124,7 @@ TEST(Scheduler, AreTakenFromWhoeverSleepsWithThem) {
     scheduler.end_thread(1);
   });
   scheduler.advance(0, 10);
-  EXPECT_TRUE(scheduler.yield(0));  // returns although 1 never lets go
+  EXPECT_TRUE(scheduler.yield(0));  // returns although 1 never yields
   EXPECT_FALSE(scheduler.is_repeatable());
   word.store(1);
   futex_wake_all(word);

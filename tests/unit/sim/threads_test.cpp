@@ -1,5 +1,5 @@
-// Several threads in virtual time against closed forms: STREAM by two threads, halves on two places by Little's
-// law, and that no place ever works more than all of the time.
+// Tests several threads in virtual time against closed forms: STREAM by two threads, data on two places by
+// Little's law, and that no place ever exceeds its bandwidth.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ observe::Quantum quantum(std::uint32_t thread, std::vector<observe::Miss>& misse
   return quantum;
 }
 
-// The time in which `threads` threads have each run `quanta` quanta, and met.
+// Returns the time in which `threads` threads have each run `quanta` quanta and met at a barrier.
 double time_of(TestWorld& world, std::uint32_t threads, std::uint32_t quanta, std::uint32_t fast,
                std::uint32_t slow, MissKind kind) {
   auto& machine = world.virtual_machine;
@@ -51,13 +51,13 @@ struct TwoPlaces : TestWorld {
   }
 };
 
-// Two threads stream: limited by the place once together they ask for more than it gives, else by themselves.
-TEST(Threads, StreamSharesABandwidth) {
+// Two threads stream: the place limits them if their common demand exceeds its bandwidth, else their own latency.
+TEST(Threads, TwoStreams_ShareTheBandwidth) {
   for (const double prefetch_mlp : {5.0, 12.0, 20.0, 60.0}) {
     MachineChoice choice;
     choice.prefetch_mlp = prefetch_mlp;
     choice.instruction_ns = 0;
-    const double alone = k_line * prefetch_mlp / 86e-9;  // bytes/s that one thread asks for: Little's law
+    const double alone = k_line * prefetch_mlp / 86e-9;  // bytes/s of one thread by Little's law
     for (const std::uint32_t threads : {1u, 2u, 4u}) {
       TwoPlaces world(choice);
       const double time = time_of(world, threads, 100, k_lines, 0, MissKind::prefetched);
@@ -68,7 +68,7 @@ TEST(Threads, StreamSharesABandwidth) {
   }
 }
 
-TEST(Threads, ChasesOverlap) {
+TEST(Threads, Chases_Overlap) {
   for (const std::uint32_t threads : {1u, 2u, 4u}) {
     TwoPlaces world({});
     const double time = time_of(world, threads, 50, k_lines, 0, MissKind::dependent);
@@ -76,9 +76,9 @@ TEST(Threads, ChasesOverlap) {
   }
 }
 
-// Half of the lines on each place: a thread's misses take the mean latency, its bandwidth is mlp lines in that
-// time.
-TEST(Threads, HalvesFollowLittlesLaw) {
+// Half of the lines are on each place: misses take the mean latency, and the bandwidth is mlp lines per mean
+// latency.
+TEST(Threads, HalvesOnTwoPlaces_FollowLittlesLaw) {
   MachineChoice choice;
   choice.latency = 3;
   choice.bandwidth = 1;
@@ -93,7 +93,7 @@ TEST(Threads, HalvesFollowLittlesLaw) {
   }
 }
 
-TEST(Threads, NoPlaceWorksMoreThanAllOfTheTime) {
+TEST(Threads, RandomThreads_NoPlaceExceedsItsBandwidth) {
   std::mt19937 random(3);
   const auto pick = [&](std::uint32_t below) { return static_cast<std::uint32_t>(random() % below); };
   for (int round = 0; round < 30; ++round) {
@@ -117,14 +117,14 @@ TEST(Threads, NoPlaceWorksMoreThanAllOfTheTime) {
       machine.set_running(i);
       latest = std::max(latest, machine.now().value);
     }
-    // A slot of the row may be used whole by who comes last.
+    // The last thread may use a whole slot of the ring.
     EXPECT_GE(latest + Occupancy::k_slot, bytes[0] / 16e9) << "round " << round;
     EXPECT_GE(latest + Occupancy::k_slot, bytes[1] / 8e9) << "round " << round;
   }
 }
 
-// Clocks: who begins, joins or takes a lock goes on no earlier than the other.
-TEST(Threads, ClocksFollow) {
+// A thread that begins, joins or takes a lock continues no earlier than the other thread.
+TEST(Threads, BeginJoinAndLock_AdvanceTheClock) {
   TwoPlaces world({});
   auto& machine = world.virtual_machine;
   machine.charge({1});

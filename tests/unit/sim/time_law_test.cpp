@@ -1,5 +1,4 @@
-// The time law without transfers, against closed forms: STREAM, a chase, data split over two places, caches,
-// cores.
+// Tests the time law without transfers against closed forms: STREAM, a chase, data on two places, caches, cores.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -32,15 +31,15 @@ double chase_time(TestWorld& world, PlaceId place, std::uint64_t hops) {
   return world.now() - begin;
 }
 
-TEST(TimeLaw, SumReachesThePlacesReadBandwidth) {
+TEST(TimeLaw, Sum_ReachesThePlacesReadBandwidth) {
   for (const double share : {1.0, 0.5, 0.25, 0.125}) {
-    // A core fast enough that memory is the limit.
+    // The core is fast enough that memory is the limit.
     TestWorld world(test_machine({.bandwidth = share, .instruction_ns = 0.0125, .prefetch_mlp = 60}));
     EXPECT_NEAR(k_lines * k_line / stream_time(world, StreamKernel::sum, 1), 16e9 * share, 16e9 * share * 1e-9);
   }
 }
 
-TEST(TimeLaw, KernelsOfStreamMoveReadAndWrittenLinesAtTheirOwnBandwidths) {
+TEST(TimeLaw, StreamKernels_UseReadAndWriteBandwidths) {
   for (const auto kernel : {StreamKernel::copy, StreamKernel::scale, StreamKernel::add, StreamKernel::triad}) {
     TestWorld world(test_machine({.bandwidth = 0.25, .instruction_ns = 0.0125, .write = 0.4}));
     const double read = arrays_read(kernel) + 1;  // a stored line is read first
@@ -49,21 +48,21 @@ TEST(TimeLaw, KernelsOfStreamMoveReadAndWrittenLinesAtTheirOwnBandwidths) {
   }
 }
 
-TEST(TimeLaw, SlowCoreLimitsStream) {
+TEST(TimeLaw, SlowCore_LimitsStream) {
   TestWorld world(test_machine({.instruction_ns = 0.25}));
-  // 8 loads a line, of four instructions each; one prefetched line exposes a twentieth of the latency.
+  // 8 loads per line, of four instructions each; one prefetched line exposes a twentieth of the latency.
   const double expected = k_lines * (8 * 1e-9 + 86e-9 / 20);
   EXPECT_NEAR(stream_time(world, StreamKernel::sum, 0), expected, expected * 1e-9);
 }
 
-TEST(TimeLaw, ChaseTakesALatencyAHop) {
+TEST(TimeLaw, Chase_TakesALatencyPerHop) {
   for (const double latency : {1.0, 2.0, 4.0}) {
     TestWorld world(test_machine({.latency = latency}));
     EXPECT_NEAR(chase_time(world, 1, 50000) / 50000, 86e-9 * latency + 4 * 0.25e-9, 1e-15);
   }
 }
 
-TEST(TimeLaw, MoreBandwidthAndLessLatencyPayInProportion) {
+TEST(TimeLaw, BandwidthAndLatency_ChangeTimeInProportion) {
   const MachineChoice fast_core{.instruction_ns = 0};
   const auto with = [&](double bandwidth, double latency) {
     auto choice = fast_core;
@@ -76,9 +75,9 @@ TEST(TimeLaw, MoreBandwidthAndLessLatencyPayInProportion) {
   EXPECT_NEAR(chase_time(triple, 1, 1000) / chase_time(single, 1, 1000), 3, 1e-9);
 }
 
-// Both memories work at the same time: with a share f of the traffic in the fast one, the one that is done last
-// decides, and the best share is fast / (fast + slow).
-TEST(TimeLaw, SplitOverTwoPlacesTakesTheLongerOfBoth) {
+// Both memories work concurrently: with a share f of the traffic in fast memory the slower one determines the
+// time, and the best share is fast / (fast + slow).
+TEST(TimeLaw, SplitOverTwoPlaces_TakesTheLongerOfBoth) {
   for (const double f : {0.0, 0.25, 0.5, 2.0 / 3, 0.75, 1.0}) {
     TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
     const auto fast = world.add_array(2000, 0);
@@ -95,9 +94,9 @@ TEST(TimeLaw, SplitOverTwoPlacesTakesTheLongerOfBoth) {
   }
 }
 
-// Little's law for misses that overlap ten at a time: throughput is 10 lines a latency, of each place's own
+// Little's law for misses that overlap ten at a time: throughput is 10 lines per latency, of each place's own
 // latency.
-TEST(TimeLaw, IndependentMissesOverlapAsLittleSays) {
+TEST(TimeLaw, IndependentMisses_FollowLittlesLaw) {
   TestWorld world(test_machine({.bandwidth = 1, .latency = 4, .instruction_ns = 0}));
   const auto fast = world.add_array(2000, 0);
   const auto slow = world.add_array(2000, 1);
@@ -110,20 +109,20 @@ TEST(TimeLaw, IndependentMissesOverlapAsLittleSays) {
   EXPECT_NEAR(10000 / world.now(), 10 / mean_latency, 10 / mean_latency * 1e-9);
 }
 
-TEST(TimeLaw, HitsBeyondTheFirstLevelCostTheirLatencyOverlapped) {
+TEST(TimeLaw, HitsBeyondTheFirstLevel_CostOverlappedLatency) {
   TestWorld world;
   world.virtual_machine.quantum({0, 1000, 1000, {600, 300, 100, 0}, {}});
   EXPECT_NEAR(world.now(), 1000 * 0.25e-9 + 300 * 4e-9 / 10 + 100 * 20e-9 / 10, 1e-18);
 }
 
-TEST(TimeLaw, CoresDivideCoreTimeAndLatencyButNotTraffic) {
+TEST(TimeLaw, SeveralCores_DivideCoreTimeAndLatencyButNotTraffic) {
   TestWorld four(test_machine(), {}, 4);
   EXPECT_NEAR(chase_time(four, 1, 40000) * 4, 40000 * (86e-9 + 4 * 0.25e-9), 1e-12);
   TestWorld many(test_machine(), {}, 64);
   EXPECT_NEAR(k_lines * k_line / stream_time(many, StreamKernel::sum, 0), 16e9, 16);
 }
 
-TEST(TimeLaw, PartlyExposedDependentMissesCountBytheirWeight) {
+TEST(TimeLaw, DependentMisses_CountByTheirWeight) {
   TestWorld world(test_machine({.instruction_ns = 0}));
   const auto array = world.add_array(10, 0);
   std::vector<observe::Miss> misses(255, {array.first, 0, 51, observe::MissKind::dependent});
@@ -131,7 +130,7 @@ TEST(TimeLaw, PartlyExposedDependentMissesCountBytheirWeight) {
   EXPECT_NEAR(world.now(), 51 * 86e-9, 1e-15);
 }
 
-TEST(TimeLaw, TheAccountAddsUpToTheClock) {
+TEST(TimeLaw, Account_AddsUpToTheClock) {
   TestWorld world(test_machine({.bandwidth = 0.25}));
   stream_time(world, StreamKernel::triad, 1);
   chase_time(world, 1, 10000);
@@ -146,7 +145,7 @@ TEST(TimeLaw, TheAccountAddsUpToTheClock) {
   EXPECT_EQ(account.misses, k_lines * 3u + 10000u);
 }
 
-TEST(TimeLaw, RefusesANumberOfCoresThatIsNone) {
+TEST(TimeLaw, InvalidNumberOfCores_IsRejected) {
   EXPECT_THROW(TestWorld(test_machine(), {}, 0), Error);
   EXPECT_THROW(TimeLaw(test_machine(), 7, 1), Error);
 }

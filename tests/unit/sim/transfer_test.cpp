@@ -1,4 +1,5 @@
-// Transfers in virtual time: alone, beside a program, in their order, within the budget, against closed forms.
+// Tests transfers in virtual time against closed forms: alone, concurrent with a program, in order, within the
+// budget.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,18 +14,18 @@ constexpr PlaceId k_fast = 0;
 constexpr PlaceId k_slow = 1;
 constexpr std::uint32_t k_mib = 1u << 20;
 
-// A quantum that takes `seconds` of core time and misses nothing.
+// Runs a quantum of `seconds` of core time without misses.
 void compute(TestWorld& world, double seconds) {
   world.virtual_machine.quantum({0, 0, static_cast<std::uint64_t>(seconds / 0.25e-9), {}, {}});
 }
 
-// `lines` lines of the chunk, prefetched: 64 bytes of bandwidth each.
+// Misses `lines` lines of the chunk, prefetched: 64 bytes of bandwidth each.
 void read_lines(TestWorld& world, ChunkId chunk, std::size_t lines) {
   const std::vector<observe::Miss> misses(lines, {chunk, 0, 0, observe::MissKind::prefetched});
   world.virtual_machine.quantum({0, lines, lines, {}, misses});
 }
 
-TEST(Transfer, AloneTakesItsSizeOverCopyBandwidth) {
+TEST(Transfer, Alone_TakesSizeOverCopyBandwidth) {
   for (const double copy : {0.0, 1e9, 5e9}) {
     TestWorld world(test_machine({.copy = copy}));
     const auto chunk = world.add_chunks(1, 16 * k_mib, k_slow);
@@ -34,13 +35,13 @@ TEST(Transfer, AloneTakesItsSizeOverCopyBandwidth) {
     world.virtual_machine.wait(ticket);
     EXPECT_TRUE(world.virtual_machine.done(ticket));
     EXPECT_EQ(world.chunks[chunk].place, k_fast);
-    const double bandwidth = copy > 0 ? copy : 8e9;  // without a figure: the slow memory's read bandwidth
+    const double bandwidth = copy > 0 ? copy : 8e9;  // not stated: the slow memory's read bandwidth
     EXPECT_NEAR(world.now(), 16 * k_mib / bandwidth, 1e-15);
     EXPECT_NEAR(world.virtual_machine.account().waited.value, world.now(), 1e-15);
   }
 }
 
-TEST(Transfer, RunsBehindComputationForNothing) {
+TEST(Transfer, BehindComputation_CostsNothing) {
   TestWorld world(test_machine({.copy = 1e9}));
   const auto chunk = world.add_chunks(1, k_mib, k_slow);
   const auto ticket = world.virtual_machine.submit({chunk, k_fast});
@@ -58,7 +59,7 @@ TEST(Transfer, RunsBehindComputationForNothing) {
   EXPECT_TRUE(world.virtual_machine.completions().empty());
 }
 
-TEST(Transfer, WaitingPaysOnlyForTheRest) {
+TEST(Transfer, Wait_CostsOnlyTheRest) {
   TestWorld world(test_machine({.copy = 1e9}));
   const auto chunk = world.add_chunks(1, k_mib, k_slow);
   const auto ticket = world.virtual_machine.submit({chunk, k_fast});
@@ -67,12 +68,12 @@ TEST(Transfer, WaitingPaysOnlyForTheRest) {
   world.virtual_machine.wait(ticket);
   EXPECT_NEAR(world.now(), k_mib / 1e9, 1e-12);
   EXPECT_NEAR(world.virtual_machine.account().waited.value, k_mib / 1e9 - 0.5e-3, 1e-12);
-  world.virtual_machine.wait(ticket);  // again: nothing to wait for
+  world.virtual_machine.wait(ticket);  // a second wait takes no time
   EXPECT_NEAR(world.now(), k_mib / 1e9, 1e-12);
 }
 
-// A program that saturates the memory which a copy reads: each gets half, and together all of it.
-TEST(Transfer, SharesASaturatedMemoryEquallyAndLosesNothingOfIt) {
+// A program saturates the memory that a copy reads: each gets half, and together they use all of it.
+TEST(Transfer, SaturatedMemory_IsSharedEqually) {
   TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
   const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
   const auto moved = world.add_chunks(1, 16 * k_mib, k_slow);
@@ -85,8 +86,8 @@ TEST(Transfer, SharesASaturatedMemoryEquallyAndLosesNothingOfIt) {
   EXPECT_NEAR(world.now(), (64 + 16) * k_mib / 8e9, 1e-12);
 }
 
-// Free copies: the program is served by the new place from the start, and pays nothing for it.
-TEST(Transfer, FreeOnesTakeNeitherTimeNorBandwidth) {
+// Free copies: the new place serves the program from the start, and the copy costs nothing.
+TEST(Transfer, FreeCopies_TakeNeitherTimeNorBandwidth) {
   TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
   world.virtual_machine.make_copies_free();
   const auto moved = world.add_chunks(1, 64 * k_mib, k_slow);
@@ -100,7 +101,7 @@ TEST(Transfer, FreeOnesTakeNeitherTimeNorBandwidth) {
 }
 
 // A copy slower than half of the memory leaves the rest to the program.
-TEST(Transfer, TakesNoMoreThanItsCopyBandwidth) {
+TEST(Transfer, SlowCopier_LeavesTheRestToTheProgram) {
   TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000, .copy = 1e9}));
   const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
   const auto moved = world.add_chunks(1, k_mib, k_slow);
@@ -112,8 +113,8 @@ TEST(Transfer, TakesNoMoreThanItsCopyBandwidth) {
   EXPECT_NEAR(world.now(), (64 + 1) * k_mib / 8e9, 1e-12);
 }
 
-// A program that leaves part of the memory idle gives it to the copy and is not slowed down.
-TEST(Transfer, UsesWhatALatencyBoundProgramLeaves) {
+// A program that leaves part of the memory idle is not slowed down by a copy that uses it.
+TEST(Transfer, LatencyBoundProgram_IsNotSlowedDown) {
   TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 5}));
   const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
   const auto moved = world.add_chunks(1, k_mib, k_slow);
@@ -127,8 +128,9 @@ TEST(Transfer, UsesWhatALatencyBoundProgramLeaves) {
   EXPECT_NEAR(results[0].done.value, k_mib / (8e9 - 64 * 5 / 86e-9), 1e-12);
 }
 
-// Held back to a quarter of its speed, it leaves three quarters of the memory to a program that wants all of it.
-TEST(Transfer, LeavesTheProgramWhatItsPaceLeaves) {
+// Limited to a quarter of its speed, the copy leaves three quarters of the memory to a program that could use all
+// of it.
+TEST(Transfer, RateLimit_LeavesTheRestToTheProgram) {
   TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
   const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
   const auto moved = world.add_chunks(1, 4 * k_mib, k_slow);
@@ -141,8 +143,8 @@ TEST(Transfer, LeavesTheProgramWhatItsPaceLeaves) {
   EXPECT_NEAR(world.now(), (64 + 4) * k_mib / 8e9, 1e-12) << "nothing of the memory is lost";
 }
 
-// Beside computation, and from one pace to another, it goes on from where it is; who waits, waits at full speed.
-TEST(Transfer, ChangesItsPaceUnderWay) {
+// A change of the rate limit takes effect on the running copy; a wait runs at full speed.
+TEST(Transfer, RateLimitChanges_TakeEffectInFlight) {
   TestWorld world(test_machine({.copy = 1e9}));
   const auto chunk = world.add_chunks(1, 4 * k_mib, k_slow);
   const auto ticket = world.virtual_machine.submit({chunk, k_fast});
@@ -157,14 +159,14 @@ TEST(Transfer, ChangesItsPaceUnderWay) {
   EXPECT_NEAR(world.now(), 3e-3 + (4 * k_mib - 1.6e6) / 1e9, 1e-12);
 }
 
-// The chunk that is on its way serves the program from its old place until the copy is complete, and from the new
-// one from that instant on.
-TEST(Transfer, CutsTheQuantumWhereItCompletes) {
+// The chunk in flight is served by its old place until the copy is complete, and by the new one from that instant
+// on.
+TEST(Transfer, Completion_SplitsTheQuantum) {
   TestWorld world(test_machine({.bandwidth = 1, .latency = 4, .instruction_ns = 0, .copy = 1e9}));
   const auto chunk = world.add_chunks(1, k_mib, k_slow);
   const double copy_time = k_mib / 1e9;
-  // Dependent misses on the chunk: 344 ns each in slow memory, 86 ns in fast. n of them take the copy's time on
-  // the slow side, as many again follow on the fast side.
+  // Dependent misses on the chunk: 344 ns each in slow memory, 86 ns in fast memory. n of them take the copy's
+  // time on the slow side, as many again follow on the fast side.
   const auto n = static_cast<std::size_t>(copy_time / 344e-9);
   const std::vector<observe::Miss> misses(2 * n, {chunk, 0, 255, observe::MissKind::dependent});
   world.virtual_machine.submit({chunk, k_fast});
@@ -174,7 +176,7 @@ TEST(Transfer, CutsTheQuantumWhereItCompletes) {
   EXPECT_EQ(world.chunks[chunk].place, k_fast);
 }
 
-TEST(Transfer, OneAtATimeInTheOrderInWhichTheyWereAsked) {
+TEST(Transfer, SeveralTransfers_RunInTheOrderOfSubmission) {
   TestWorld world(test_machine({.copy = 1e9}));
   const auto first = world.add_chunks(4, k_mib, k_slow);
   std::vector<transfer::Ticket> tickets;
@@ -194,7 +196,7 @@ TEST(Transfer, OneAtATimeInTheOrderInWhichTheyWereAsked) {
   }
 }
 
-TEST(Transfer, AMoveInUsesTheRoomOfTheMoveOutBeforeIt) {
+TEST(Transfer, Promotion_UsesTheCapacityOfTheDemotionBefore) {
   TestWorld world(test_machine(), {{k_mib}, {64u * k_mib}});
   const auto out = world.add_chunks(1, k_mib, k_fast);
   const auto in = world.add_chunks(1, k_mib, k_slow);
@@ -210,7 +212,7 @@ TEST(Transfer, AMoveInUsesTheRoomOfTheMoveOutBeforeIt) {
   EXPECT_EQ(world.ledger.held(k_slow).value, k_mib);
 }
 
-TEST(Transfer, WaitsForRoomThatTheProgramFrees) {
+TEST(Transfer, CapacityMissing_WaitsUntilTheProgramFreesSome) {
   TestWorld world(test_machine({.copy = 1e9}), {{k_mib}, {64u * k_mib}});
   world.add_chunks(1, k_mib, k_fast);
   const auto in = world.add_chunks(1, k_mib, k_slow);
@@ -226,12 +228,12 @@ TEST(Transfer, WaitsForRoomThatTheProgramFrees) {
   EXPECT_NEAR(results[0].begun.value, 1e-3, 1e-12);
 }
 
-TEST(Transfer, WaitingForRoomThatNobodyCanMakeRefuses) {
+TEST(Transfer, WaitForImpossibleCapacity_Refuses) {
   TestWorld world(test_machine(), {{k_mib}, {64u * k_mib}});
   world.add_chunks(1, k_mib, k_fast);
   const auto blocked = world.add_chunks(1, k_mib, k_slow);
   const auto first = world.virtual_machine.submit({blocked, k_fast});
-  const auto behind = world.virtual_machine.submit({blocked, k_slow});  // lies there: nothing to do
+  const auto behind = world.virtual_machine.submit({blocked, k_slow});  // already there: nothing to do
   EXPECT_FALSE(world.virtual_machine.done(behind)) << "in order: the first one keeps its turn";
   world.virtual_machine.wait(behind);
   EXPECT_TRUE(world.virtual_machine.done(first));
@@ -243,7 +245,7 @@ TEST(Transfer, WaitingForRoomThatNobodyCanMakeRefuses) {
   EXPECT_EQ(world.chunks[blocked].place, k_slow);
 }
 
-TEST(Transfer, RefusesWhatCouldNeverBe) {
+TEST(Transfer, ImpossibleTransfers_AreRefused) {
   TestWorld world(test_machine(), {{k_mib}, {64u * k_mib}});
   const auto large = world.add_chunks(1, 2 * k_mib, k_slow);
   const auto freed = world.add_chunks(1, k_mib / 2, k_slow);
@@ -258,7 +260,7 @@ TEST(Transfer, RefusesWhatCouldNeverBe) {
   EXPECT_EQ(world.ledger.held(k_fast).value, 0u);
 }
 
-TEST(Transfer, ForgettingDropsWhatHasNotBegunAndWaitsForWhatHas) {
+TEST(Transfer, Forget_CancelsQueuedAndWaitsForRunning) {
   TestWorld world(test_machine({.copy = 1e9}));
   const auto first = world.add_chunks(3, k_mib, k_slow);
   const auto running = world.virtual_machine.submit({first, k_fast});
@@ -273,7 +275,7 @@ TEST(Transfer, ForgettingDropsWhatHasNotBegunAndWaitsForWhatHas) {
   EXPECT_EQ(world.chunks[first + 1].place, k_slow);
 }
 
-TEST(Backing, UntouchedDataGoesHomeWhenItIsTouched) {
+TEST(FirstTouch, UnboundData_GoesToTheHomePlace) {
   TestWorld world;
   const auto chunk = world.add_chunks(1, k_mib, k_no_place);
   EXPECT_EQ(world.virtual_machine.where(chunk), k_no_place);
@@ -283,7 +285,7 @@ TEST(Backing, UntouchedDataGoesHomeWhenItIsTouched) {
   EXPECT_EQ(world.ledger.held(k_slow).value, k_mib);
 }
 
-TEST(Backing, SettledDataLiesWhereItWasSettled) {
+TEST(FirstTouch, BoundData_StaysAtItsPlace) {
   TestWorld world;
   const auto first = world.add_chunks(3, k_mib, k_no_place);
   EXPECT_TRUE(world.virtual_machine.bind(first, 2, k_fast));
@@ -295,11 +297,11 @@ TEST(Backing, SettledDataLiesWhereItWasSettled) {
   EXPECT_FALSE(world.virtual_machine.bind(first + 2, 1, 9));
 }
 
-TEST(Backing, NothingLiesWhereTheInitiatorCannotSeeIt) {
+TEST(FirstTouch, UnreachablePlace_IsNotUsed) {
   auto parts = machine::example_parts();
   std::erase_if(parts.paths, [](const machine::Path& path) { return path.initiator == 0 && path.place == 2; });
   parts.domains[0].places.clear();
-  parts.places[2].domain = 1;  // the CXL memory belongs to the other domain, and only that sees it
+  parts.places[2].domain = 1;  // the CXL memory belongs to the other domain, which alone has a path to it
   TestWorld world{machine::Machine(parts)};
   const auto chunk = world.chunks.add(0, 4096, 0, 1, k_no_place);
   EXPECT_FALSE(world.virtual_machine.bind(chunk, 1, 2));
@@ -311,7 +313,7 @@ TEST(Backing, NothingLiesWhereTheInitiatorCannotSeeIt) {
   EXPECT_EQ(world.chunks[chunk].place, 3);
 }
 
-TEST(Backing, FirstTouchGoesNextDoorWhenHomeIsFull) {
+TEST(FirstTouch, HomeFull_UsesAnotherPlaceOfTheDomain) {
   TestWorld world(test_machine(), {{4u * k_mib}, {k_mib}});
   const auto first = world.add_chunks(7, k_mib, k_no_place);
   for (std::uint32_t i = 0; i < 7; ++i) read_lines(world, first + i, 1);

@@ -1,4 +1,4 @@
-// Memory over a file in virtual time: how long stretches of a program were expected to take, and took.
+// Tests predicted against actual times of program segments with out-of-core memory in virtual time.
 #include <gtest/gtest.h>
 
 #include "file_memory.hpp"
@@ -6,7 +6,7 @@
 namespace terrace::sim {
 namespace {
 
-// What was predicted against what it took, and how much of the time was, in the rounds from the third on.
+// Returns predicted time over actual time, and the predicted share of the time, in the rounds from the third on.
 struct Foretold {
   double error = 0, share = 0;
 };
@@ -21,7 +21,7 @@ Foretold foretold(FileWorld& world, const Round& round) {
   return {(after.predicted - before.predicted).value / measured - 1, measured / (world.now() - begun)};
 }
 
-TEST(VirtualSpill, TheTimeOfASweepThatWaitsForTheDiskIsPredicted) {
+TEST(VirtualSpill, SweepLimitedByTheDisk_TimeIsPredicted) {
   FileWorld world(96);
   const auto array = world.add(192);
   const auto told = foretold(world, [&] { world.read(array); });
@@ -29,7 +29,7 @@ TEST(VirtualSpill, TheTimeOfASweepThatWaitsForTheDiskIsPredicted) {
   EXPECT_GT(told.share, 0.8);
 }
 
-TEST(VirtualSpill, TheTimeOfASweepThatComputesIsPredicted) {
+TEST(VirtualSpill, SweepLimitedByTheCore_TimeIsPredicted) {
   FileChoice fast;
   fast.read = fast.write = 8e9;
   fast.instruction_ns = 1;
@@ -40,8 +40,8 @@ TEST(VirtualSpill, TheTimeOfASweepThatComputesIsPredicted) {
   EXPECT_GT(told.share, 0.8);
 }
 
-// A multigrid's cycle: three arrays, swept alone, by two and all together; some are written.
-TEST(VirtualSpill, TheTimeOfACycleOverSeveralArraysIsPredicted) {
+// A multigrid cycle over three arrays: each alone, in pairs, and all together; some are written.
+TEST(VirtualSpill, CycleOverSeveralArrays_TimeIsPredicted) {
   for (const std::uint32_t memory : {36, 60, 96}) {
     FileWorld world(memory);
     const auto a = world.add(40);
@@ -60,7 +60,7 @@ TEST(VirtualSpill, TheTimeOfACycleOverSeveralArraysIsPredicted) {
   }
 }
 
-TEST(VirtualSpill, WhatIsTouchedInNoOrderIsNotPredicted) {
+TEST(VirtualSpill, RandomAccesses_AreNotPredicted) {
   FileWorld world(64);
   const auto array = world.add(256);
   world.write(array);

@@ -1,4 +1,4 @@
-// Memory over a file in virtual time, against what any schedule must do, and against itself.
+// Tests out-of-core memory in virtual time against the bounds of any schedule, and its own determinism.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,22 +13,22 @@ constexpr std::uint64_t k_chunk = k_spilled_chunk;
 
 std::uint64_t chunks(Bytes bytes) { return bytes.value / k_chunk; }
 
-// Chunks in memory that are not in their place while a program sweeps: an eighth of all leave, eight have been
-// read ahead (BeladyPolicy), two are kept for who waits (spill_limits.hpp). So much more than any schedule may a sweep
-// read.
+// Resident but unmapped chunks during a sweep: an eighth of all is being evicted, eight have been prefetched
+// (BeladyPolicy), two are reserved for faults (spill_limits.hpp). A sweep may read so many chunks more than any
+// schedule must.
 constexpr std::uint64_t beside(std::uint64_t memory) { return memory / 8 + 8 + 2; }
 
-// What is read is what was asked for; nothing that nobody touched is.
+// Reads are what was requested; nothing unaccessed is read.
 void expect_conserved(const FileIoTotals& account) {
   EXPECT_EQ(account.kernel_paged.value, 0u);
   EXPECT_LE(chunks(account.read), account.prefetched + account.demanded);
-  // At most the reads that the limits allow are still under way.
+  // At most the reads that the limits allow are still in flight.
   EXPECT_LE(account.prefetched + account.demanded - chunks(account.read), 5u);
   EXPECT_EQ(account.read.value % k_chunk, 0u);
   EXPECT_EQ(account.written.value % k_chunk, 0u);
 }
 
-TEST(VirtualSpill, WhatFitsIsNeverReadNorWritten) {
+TEST(VirtualSpill, DataThatFits_CausesNoIo) {
   FileWorld with(40);
   FileWorld without(0);
   for (auto* world : {&with, &without}) {
@@ -38,7 +38,7 @@ TEST(VirtualSpill, WhatFitsIsNeverReadNorWritten) {
   const auto account = with.account();
   EXPECT_EQ(account.read.value, 0u);
   EXPECT_EQ(account.written.value, 0u);
-  EXPECT_EQ(account.touches, 32u);  // each chunk's first
+  EXPECT_EQ(account.touches, 32u);  // first access to each chunk
   EXPECT_EQ(account.max_content.value, 32 * k_chunk);
   EXPECT_EQ(account.min_read.value, 0u);
   const auto& time = with.world.virtual_machine.account();
@@ -46,7 +46,7 @@ TEST(VirtualSpill, WhatFitsIsNeverReadNorWritten) {
   EXPECT_NEAR(with.now() - time.waited.value - time.stalled.value, without.now(), 1e-9);
 }
 
-TEST(VirtualSpill, ACyclicSweepReadsLittleMoreThanWhatDoesNotFit) {
+TEST(VirtualSpill, CyclicSweep_ReadsLittleMoreThanTheOverflow) {
   constexpr std::uint64_t k_all = 96;
   constexpr std::uint64_t k_memory = 48;
   FileWorld world(k_memory);
@@ -57,7 +57,7 @@ TEST(VirtualSpill, ACyclicSweepReadsLittleMoreThanWhatDoesNotFit) {
   for (int round = 0; round < 10; ++round) {
     world.read(array);
     const auto after = world.account();
-    // Exactly what any schedule must: the sweep touches all, and so much was there when it began.
+    // Exactly the minimum of any schedule: the sweep accesses all, and so much was resident at its begin.
     EXPECT_EQ(chunks(after.min_read - before.min_read), k_all - k_memory);
     const auto read = chunks(after.read - before.read);
     EXPECT_GE(read + 4, k_all - k_memory) << "round " << round;
@@ -66,14 +66,14 @@ TEST(VirtualSpill, ACyclicSweepReadsLittleMoreThanWhatDoesNotFit) {
   }
   EXPECT_LE(late, 6 * (k_all - k_memory + beside(k_memory)));
   expect_conserved(before);
-  // All was written once, as nobody knew it before; then it was as the file has it.
+  // All chunks are written once, because the file had no copy; then they equal the file's copy.
   EXPECT_LE(chunks(before.written), k_all + 4);
   EXPECT_GT(before.clean, 5 * (k_all - k_memory));
-  // Most is read ahead once the sweep is known.
+  // Most chunks are prefetched once the sweep is known.
   EXPECT_GT(before.prefetched, 4 * before.demanded);
 }
 
-TEST(VirtualSpill, WhatIsWrittenIsWrittenBackEachRound) {
+TEST(VirtualSpill, StoredData_IsWrittenBackEachRound) {
   constexpr std::uint64_t k_all = 96;
   constexpr std::uint64_t k_memory = 48;
   FileWorld world(k_memory);
@@ -89,8 +89,8 @@ TEST(VirtualSpill, WhatIsWrittenIsWrittenBackEachRound) {
   expect_conserved(after);
 }
 
-// The same where caches hold what was stored for longer than the chunk is in memory.
-TEST(VirtualSpill, WhatIsWrittenBackLateIsWrittenAllTheSame) {
+// The same if caches hold stored lines longer than the chunk is in memory.
+TEST(VirtualSpill, LateWriteBacks_AreWrittenAllTheSame) {
   constexpr std::uint64_t k_all = 96;
   constexpr std::uint64_t k_memory = 48;
   FileWorld world(k_memory);
@@ -105,7 +105,7 @@ TEST(VirtualSpill, WhatIsWrittenBackLateIsWrittenAllTheSame) {
   EXPECT_GE(after.written, after.min_written);
 }
 
-TEST(VirtualSpill, ReadOnlySweepsTakeNoLongerThanTheDeviceAndTheProgram) {
+TEST(VirtualSpill, ReadOnlySweeps_OverlapDeviceAndProgram) {
   FileChoice fast;
   fast.read = fast.write = 8e9;
   fast.instruction_ns = 1;
@@ -120,14 +120,14 @@ TEST(VirtualSpill, ReadOnlySweepsTakeNoLongerThanTheDeviceAndTheProgram) {
     for (int round = 0; round < 4; ++round) one->read(array);
     (one == &world ? steady : alone) = one->now() - before;
   }
-  // A third of the data does not fit; computing takes longer than reading it, so that there is little to wait for.
+  // A third of the data does not fit; computing takes longer than reading it, so there is little to wait for.
   const auto device = 4 * 32 * static_cast<double>(k_chunk) / 8e9;
   ASSERT_GT(alone, 2 * device);
   EXPECT_GT(steady, alone);
   EXPECT_LT(steady, 1.15 * alone);
 }
 
-TEST(VirtualSpill, WhatIsTouchedInNoOrderIsPagedByTheKernel) {
+TEST(VirtualSpill, RandomAccesses_AreHandedOverToKernelPaging) {
   FileWorld world(64);
   const auto array = world.add(256);
   world.write(array);
@@ -138,31 +138,31 @@ TEST(VirtualSpill, WhatIsTouchedInNoOrderIsPagedByTheKernel) {
   EXPECT_GE(after.read, after.min_read);
   EXPECT_GE(after.written, after.min_written);
   EXPECT_GT(after.waited, before.waited);
-  // From now on single pages are read: nearly each hop's, as few have been there before.
+  // From now on single pages are read: one for nearly each hop, because few were accessed before.
   world.chase(array, 3000);
   const auto paged = world.account();
   EXPECT_EQ(chunks(paged.given), 256u);
   EXPECT_NEAR(static_cast<double>((paged.read - after.read).value) / 4096, 3000, 150);
-  // What is swept later is in chunks again.
+  // A later sweep uses chunks again.
   for (int round = 0; round < 3; ++round) world.read(array);
   EXPECT_EQ(world.account().given.value, 0u);
 }
 
-TEST(VirtualSpill, WhatIsUsedInSmallPartsIsPagedByTheKernel) {
+TEST(VirtualSpill, SparseAccesses_AreHandedOverToKernelPaging) {
   FileWorld world(64, {.memory = 200e9});
   const auto array = world.add(256);
   world.write(array);
   for (int round = 0; round < 10; ++round) world.stride(array, 640);
   EXPECT_EQ(chunks(world.account().given), 256u);
-  // All that is used fits: nothing is read any more, and it stays so.
+  // All used pages fit: nothing is read any more.
   const auto before = world.account();
   for (int round = 0; round < 1000; ++round) world.stride(array, 640);
   EXPECT_EQ(chunks(world.account().given), 256u);
   EXPECT_EQ(world.account().read, before.read);
 }
 
-// Other lines each time, and more than the memory: pages do not serve it, which is found out and remembered.
-TEST(VirtualSpill, WhatPagesDoNotServeComesBack) {
+// Other lines each time, and more than the memory: kernel paging does not help, which is detected and remembered.
+TEST(VirtualSpill, KernelPagingDoesNotHelp_BlockIsReclaimed) {
   FileWorld world(64, {.memory = 200e9});
   const auto array = world.add(256);
   world.write(array);
@@ -176,7 +176,7 @@ TEST(VirtualSpill, WhatPagesDoNotServeComesBack) {
   EXPECT_LT(given, k_rounds / 2);
 }
 
-TEST(VirtualSpill, TheSameProgramTakesTheSameTimeToTheLastDigit) {
+TEST(VirtualSpill, RepeatedRun_TakesTheSameTimeToTheLastDigit) {
   const auto run = [](FileWorld& world) {
     const auto one = world.add(40);
     const auto other = world.add(30);
@@ -199,7 +199,7 @@ TEST(VirtualSpill, TheSameProgramTakesTheSameTimeToTheLastDigit) {
   EXPECT_GT(one.account().read.value, 0u);
 }
 
-TEST(VirtualSpill, FreedMemoryIsNeitherWrittenNorRead) {
+TEST(VirtualSpill, FreedMemory_CausesNoIo) {
   FileWorld world(32);
   for (int i = 0; i < 20; ++i) {
     const auto array = world.add(24);
@@ -213,7 +213,7 @@ TEST(VirtualSpill, FreedMemoryIsNeitherWrittenNorRead) {
   EXPECT_EQ(account.max_content.value, 24 * k_chunk);
 }
 
-TEST(VirtualSpill, TheThreadBesideTheProgramTakesACoreWhereNoneIsFree) {
+TEST(VirtualSpill, NoFreeCore_BackgroundThreadSlowsTheProgram) {
   FileChoice one_core;
   one_core.cores = 1;
   FileWorld alone(32, one_core);
@@ -226,7 +226,7 @@ TEST(VirtualSpill, TheThreadBesideTheProgramTakesACoreWhereNoneIsFree) {
   EXPECT_GT(alone.world.virtual_machine.account().stalled, beside.world.virtual_machine.account().stalled);
 }
 
-TEST(VirtualSpill, SmallObjectsStayAndTakeTheirShare) {
+TEST(VirtualSpill, SmallObjects_StayInMemory) {
   FileWorld world(32);
   const auto first = world.world.add_chunks(1, 512 << 10, k_no_place);
   world.world.chunks[first].object = world.objects++;
@@ -239,7 +239,7 @@ TEST(VirtualSpill, SmallObjectsStayAndTakeTheirShare) {
   EXPECT_EQ(account.limit.value, 31 * k_chunk);
 }
 
-TEST(VirtualSpill, MachinesThatCannotAreRefused) {
+TEST(VirtualSpill, UnsuitableMachines_AreRejected) {
   TestWorld two;  // kinds of memory, and no file
   EXPECT_THROW(two.virtual_machine.enable_backing_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()),
                Error);
@@ -251,7 +251,7 @@ TEST(VirtualSpill, MachinesThatCannotAreRefused) {
 }
 
 // Two threads over an array each: no schedule moves less, and both wait for one device.
-TEST(VirtualSpill, ThreadsShareTheMemoryAndTheDevice) {
+TEST(VirtualSpill, TwoThreads_ShareMemoryAndDevice) {
   const auto run = [](FileWorld& world) {
     auto& machine = world.world.virtual_machine;
     const auto one = world.add(40);
@@ -291,9 +291,9 @@ TEST(VirtualSpill, ThreadsShareTheMemoryAndTheDevice) {
   EXPECT_GT(account.waited.value, 0);
 }
 
-// Random programs: nothing moves less than any schedule must, nor is done sooner than the device can, nor sooner
-// than with all data in memory.
-TEST(VirtualSpill, NoRandomProgramBeatsTheBound) {
+// Random programs never move less than any schedule must, and are never faster than the device, or than with all
+// data in memory.
+TEST(VirtualSpill, RandomPrograms_NeverBeatTheBound) {
   std::mt19937 random(7);
   const auto pick = [&](std::uint32_t least, std::uint32_t most) {
     return std::uniform_int_distribution<std::uint32_t>(least, most)(random);

@@ -1,4 +1,4 @@
-// A small machine with two or three kinds and everything that a virtual machine stands on, for tests.
+// A small machine with two or three kinds of memory, and everything that a virtual machine needs, for tests.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ struct MachineChoice {
   double instruction_ns = 0.25;
   double mlp = 10;
   double prefetch_mlp = 20;
-  double copy = 0;     // bytes/s, 0: the least of both memories
-  double write = 1;    // write bandwidth over read bandwidth
+  double copy = 0;     // bytes/s; 0: the lower bandwidth of both memories
+  double write = 1;    // ratio of write to read bandwidth
   bool third = false;  // a third kind, half as fast as the slow one
   machine::CopierPrice copier{.name = machine::k_ideal_copier};
   std::uint32_t cores = 1;
@@ -73,7 +73,7 @@ class TestWorld {
     return budget;
   }
 
-  // `count` chunks of `size` bytes on `place`, in the ledger as the runtime would have it.
+  // Adds `count` chunks of `size` bytes on `place`, charged to the ledger as the runtime does.
   ChunkId add_chunks(std::uint32_t count, std::uint32_t size, PlaceId place) {
     const auto first = static_cast<ChunkId>(chunks.size());
     const DomainId domain = place == k_no_place ? DomainId{0} : machine.place(place).domain;
@@ -83,7 +83,7 @@ class TestWorld {
     }
     return first;
   }
-  // An array of `lines` lines in chunks of 1,024 lines, on `place`.
+  // Adds an array of `lines` lines in chunks of 1,024 lines, on `place`.
   SyntheticArray add_array(std::uint32_t lines, PlaceId place) {
     constexpr std::uint32_t k_chunk_lines = 1024;
     const auto count = (lines + k_chunk_lines - 1) / k_chunk_lines;

@@ -1,4 +1,4 @@
-// Regions of a program, and what the runtime hears of them.
+// Records the loops and phases that region_phases.hpp derives from regions, for tests.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace terrace::runtime {
 
-// Regions that take a time each, and what comes out: "+name" a loop begins, "-" it ends, else a phase.
+// Runs regions of given durations, and records the boundaries: "+name" a loop begins, "-" it ends, else a phase.
 class Regions {
  public:
   explicit Regions(Seconds least = RegionPhases::k_min)

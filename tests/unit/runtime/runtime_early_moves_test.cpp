@@ -1,5 +1,5 @@
-// While a loop is learned, data moves as soon as what was seen of it pays for that, where learning has no
-// iteration to compare with.
+// Tests moves while a loop is profiled: data moves as soon as the observed accesses pay for it, if no iteration
+// serves as the comparison.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace terrace::runtime {
 namespace {
 
-// `hot` and `cold` come first and fill fast memory; `late` is what the program works on.
+// `hot` and `cold` are allocated first and fill fast memory; `late` is what the program works on.
 struct Early {
   explicit Early(const RunChoice& choice) : run(choice), late(run.add_late()) { run.set_up(Seconds{10}); }
   void iterate(int iterations) {
@@ -40,31 +40,31 @@ struct Early {
   }
 };
 
-TEST(EarlyMoves, ComeInTheIterationThatIsLearned) {
-  constexpr Seconds k_seldom{8320e-9};  // 20,000 cycles: what samples cost shifts little
+TEST(EarlyMoves, LearnedIteration_MovesAsSoonAsItPays) {
+  constexpr Seconds k_seldom{8320e-9};  // 20,000 cycles: sampling costs change times little
   Early early({.sample_interval = k_seldom, .segments = true});
   early.iterate(12);
   Early waits({.planner = "unimem",
                .sample_interval = k_seldom,
-               .segments = true});  // it has no first plan, and learns as published
+               .segments = true});  // has no first plan, and learns as published
   waits.iterate(12);
   EXPECT_EQ(early.came, 4 * k_mib);
   EXPECT_EQ(waits.came, 0U);
-  // It comes once it has lost what both ways cost, as one sample of 14 says.
+  // A chunk moves once it has lost what both moves cost, as one sample of 14 says.
   EXPECT_LT(early.begun[1] - early.begun[0], (waits.begun[1] - waits.begun[0]) * 0.7);
   EXPECT_LE(early.run.max_held(), 5 * k_mib);
-  // What the phases took is not held against the estimates.
+  // The time of the phases is not counted against the estimates.
   const auto learned = early.run.records<profile::IterationRecord>();
   ASSERT_FALSE(learned.empty());
   EXPECT_TRUE(learned[0].anew);
   EXPECT_FALSE(waits.run.records<profile::IterationRecord>().at(0).anew);
-  // The plan that follows is as good as that of an iteration in which nothing moved.
+  // The plan that follows is as good as that of an iteration without moves.
   Early home({.undoes_losing_plans = true, .sample_interval = k_seldom, .segments = true});
   home.iterate(12);
   EXPECT_NEAR((early.begun[11] - early.begun[10]) / (home.begun[11] - home.begun[10]), 1, 0.02);
 }
 
-TEST(EarlyMoves, LeaveTheIterationAloneThatARunIsComparedWith) {
+TEST(EarlyMoves, ComparedIteration_HasNoMoves) {
   for (const RunChoice& choice :
        {RunChoice{.undoes_losing_plans = true, .segments = true}, RunChoice{.every = 1, .segments = true},
         RunChoice{.planner = "slow-only", .segments = true}}) {
@@ -74,7 +74,7 @@ TEST(EarlyMoves, LeaveTheIterationAloneThatARunIsComparedWith) {
   }
 }
 
-TEST(EarlyMoves, AreTheSameInEveryRun) {
+TEST(EarlyMoves, RepeatedRun_MovesTheSame) {
   Early one({.segments = true}), other({.segments = true});
   one.iterate(4);
   other.iterate(4);

@@ -1,5 +1,5 @@
-// Programs that begin to do something else: they are profiled and planned again, and end up where a run that had
-// done nothing else would have been.
+// Tests programs whose behaviour changes: they are profiled and planned again, and end up as fast as a run with
+// the new behaviour alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace terrace::runtime {
 namespace {
 
-// "solve" sweeps the hot object eight times, or the late one; "output" the cold one once.
+// "solve" sweeps the hot object eight times, or the late one; "output" sweeps the cold one once.
 void iterate(TestRun& run, ObjectId late, int iterations, bool turned) {
   for (int i = 0; i < iterations; ++i) {
     run.runtime.phase("solve");
@@ -26,8 +26,8 @@ void finish(TestRun& run) {
   run.runtime.finish("exit");
 }
 
-TEST(ProfilesAgain, WhenThePatternChanges) {
-  TestRun run({.planner = "global"});  // which moves nothing in later iterations
+TEST(Reprofiling, PatternChanges_ProfilesAgain) {
+  TestRun run({.planner = "global"});  // makes no moves in later iterations
   const auto late = run.add_late();
   run.runtime.loop_begin("main");
   iterate(run, late, 40, false);
@@ -39,7 +39,7 @@ TEST(ProfilesAgain, WhenThePatternChanges) {
   second_half.runtime.loop_begin("main");
   iterate(second_half, its_late, 40, true);
   finish(second_half);
-  // The late object whole, and as much of the two others, which are alike.
+  // All of the late object, and as much as fits of the two others, which are equivalent.
   for (ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
     if (run.chunks[chunk].object == late) {
       EXPECT_EQ(run.chunks[chunk].place.load(), 0) << chunk;
@@ -57,7 +57,7 @@ TEST(ProfilesAgain, WhenThePatternChanges) {
   EXPECT_FALSE(profiled[0].anew);
   EXPECT_TRUE(profiled[1].anew);
   EXPECT_EQ(profiled[1].iteration.number, 42U);
-  // As fast in the end as the one that had learned nothing else.
+  // As fast in the end as the run without the earlier behaviour.
   const auto last = [](TestRun& of) {
     const auto phases = of.records<profile::PhaseRecord>();
     return (phases.back().ended - phases[phases.size() - 2].begun).value;
@@ -65,7 +65,7 @@ TEST(ProfilesAgain, WhenThePatternChanges) {
   EXPECT_NEAR(last(run), last(second_half), 1e-6 * last(second_half));
 }
 
-TEST(ProfilesAgain, NotWhenThePatternAlternates) {
+TEST(Reprofiling, PatternAlternates_DoesNotProfileAgain) {
   TestRun run({.planner = "global"});
   const auto late = run.add_late();
   run.runtime.loop_begin("main");
@@ -75,8 +75,8 @@ TEST(ProfilesAgain, NotWhenThePatternAlternates) {
   EXPECT_EQ(run.records<profile::IterationRecord>().size(), 1U);
 }
 
-// Three of one, three of the other: noticed once or twice, then left alone.
-TEST(ProfilesAgain, SeldomWhenThePatternComesAndGoes) {
+// Three iterations of one kind, three of the other: noticed once or twice, then ignored.
+TEST(Reprofiling, PatternChangesBackAndForth_ProfilesSeldom) {
   TestRun run({.planner = "global"});
   const auto late = run.add_late();
   run.runtime.loop_begin("main");
@@ -85,7 +85,7 @@ TEST(ProfilesAgain, SeldomWhenThePatternComesAndGoes) {
   EXPECT_LE(run.records<profile::IterationRecord>().size(), 4U);
 }
 
-TEST(ProfilesAgain, NeverUnderAPlanThatWasGiven) {
+TEST(Reprofiling, GivenPlan_NeverProfiles) {
   Plan plan;
   plan.objects.push_back({"hot", Bytes{4 * k_mib}, 1, false, {{{0, 1}, "fast"}}});
   TestRun run({.plan = plan});
@@ -98,9 +98,9 @@ TEST(ProfilesAgain, NeverUnderAPlanThatWasGiven) {
   EXPECT_TRUE(run.records<profile::IterationRecord>().empty());
 }
 
-// With the planner that moves chunks in every iteration, too: the budget holds, the second half is about as fast
-// as in a run of its own.
-TEST(ProfilesAgain, UnderAPlanWithMoves) {
+// With the planner that moves chunks in every iteration: the budget holds, and the second half is about as fast as
+// in a run of its own.
+TEST(Reprofiling, PlanWithMoves_ProfilesAgainWithinTheBudget) {
   TestRun run;
   const auto late = run.add_late();
   run.runtime.loop_begin("main");

@@ -1,4 +1,4 @@
-// A plan that was made of smaller objects: what it asks for before there is room does not hold up what follows.
+// Tests a plan made for smaller objects: a move without capacity does not delay the moves after it.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -8,8 +8,8 @@
 namespace terrace::runtime {
 namespace {
 
-// Made of a run whose objects had half the size, with room for one chunk more than here: `cold` comes before `hot`
-// makes room for it.
+// Returns a plan of a run whose objects had half the size, with capacity for one chunk more than here: `cold` is
+// promoted before `hot` is demoted.
 Plan plan_of_a_smaller_run() {
   Plan plan;
   plan.planner = "hand";
@@ -26,11 +26,11 @@ Plan plan_of_a_smaller_run() {
   return plan;
 }
 
-TEST(CarriedPlan, MovesWhatHasRoomWhateverCameBefore) {
+TEST(CarriedPlan, CapacityMissing_LaterMovesProceed) {
   TestRun run({.plan = plan_of_a_smaller_run()});
   run.iterate(4);
   EXPECT_LE(run.max_held(), 5 * k_mib);
-  // Nothing waits for what others hold: each move is done in the iteration in which it was asked for.
+  // No move waits for another: each is done in the iteration in which it was requested.
   const auto phases = run.records<profile::PhaseRecord>();
   std::size_t moved = 0;
   for (const auto& record : run.records<profile::TransfersRecord>())
@@ -42,8 +42,9 @@ TEST(CarriedPlan, MovesWhatHasRoomWhateverCameBefore) {
   EXPECT_GT(moved, 64U);
 }
 
-// Nobody waits for these moves, and the program needs no memory meanwhile: each takes as long as its pace says.
-TEST(CarriedPlan, MovesAtThePaceOfThePlan) {
+// No thread waits for these moves, and the program needs no bandwidth meanwhile: each takes as long as its rate
+// says.
+TEST(CarriedPlan, MovesWithoutWaiters_RunAtThePlansRate) {
   auto plan = plan_of_a_smaller_run();
   plan.rate_limits = {0.25, 1};
   TestRun run({.plan = plan});
@@ -81,8 +82,8 @@ TEST(CarriedPlan, MovesAtThePaceOfThePlan) {
   EXPECT_GT(unpaced, 10U);
 }
 
-// Where the program goes another way than the plan, what is under way is no longer held back.
-TEST(CarriedPlan, HoldsNothingBackOnceItIsLeft) {
+// If the program deviates from the plan, moves in flight are no longer rate-limited.
+TEST(CarriedPlan, OtherPhases_PendingMovesRunAtFullRate) {
   auto plan = plan_of_a_smaller_run();
   plan.rate_limits = {0.01, 1};
   TestRun run({.plan = plan});
@@ -106,8 +107,8 @@ TEST(CarriedPlan, HoldsNothingBackOnceItIsLeft) {
   EXPECT_GT(fast, 10U);
 }
 
-// The planner's own plan follows it, of the first iteration, in which it was obeyed.
-TEST(CarriedPlan, IsFollowedByABetterOne) {
+// The planner's own plan follows after the first iteration, in which the given plan was followed.
+TEST(CarriedPlan, RefinePlan_AdoptsThePlannersPlan) {
   TestRun kept({.plan = plan_of_a_smaller_run()}),
       bettered({.plan = plan_of_a_smaller_run(), .refine_plan = true});
   kept.iterate(6);
@@ -121,7 +122,7 @@ TEST(CarriedPlan, IsFollowedByABetterOne) {
   EXPECT_LE(bettered.max_held(), 5 * k_mib);
   const auto iteration = [](TestRun& run, std::size_t i) {
     const auto phases = run.records<profile::PhaseRecord>();
-    // Samples are paid between phases.
+    // Sampling costs are charged between phases.
     return phases.at(2 * i + 1).ended - phases.at(2 * i + 1).begun + phases.at(2 * i).ended -
            phases.at(2 * i).begun;
   };
@@ -129,8 +130,8 @@ TEST(CarriedPlan, IsFollowedByABetterOne) {
   EXPECT_LT(iteration(bettered, 5), 0.9 * iteration(kept, 5));
 }
 
-// Of an iteration with other phases it is no more than where data lies at first.
-TEST(CarriedPlan, OfOtherPhasesIsLeft) {
+// In an iteration with other phases, only the plan's initial placement applies.
+TEST(CarriedPlan, OtherPhases_OnlyTheInitialPlacementRemains) {
   auto plan = plan_of_a_smaller_run();
   plan.phases = {"other", "solve", "output"};
   TestRun run({.plan = plan, .refine_plan = true});

@@ -1,4 +1,4 @@
-// Transfers that are asked for before they are due, in virtual time: to the digit.
+// Tests transfers that are submitted before they are due, in virtual time, exact to the digit.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,11 +11,11 @@ namespace {
 constexpr std::uint32_t k_chunk_size = 1u << 20;
 constexpr double k_copy_time = k_chunk_size / 1e9;
 
-// A mover that copies 1e9 bytes a second from slow memory to fast memory.
+// A mover that copies 1e9 bytes per second from slow to fast memory.
 class DueWorld : public TestWorld {
  public:
   explicit DueWorld(std::uint32_t cores = 1) : TestWorld(test_machine({.copy = 1e9, .cores = cores})) {}
-  // Nothing but core time.
+  // Core time only.
   void compute(double seconds, std::uint32_t thread = 0) {
     virtual_machine.quantum({thread, 0, static_cast<std::uint64_t>(seconds / 0.25e-9), {}, {}});
   }
@@ -25,7 +25,7 @@ class DueWorld : public TestWorld {
   }
 };
 
-TEST(Due, BeginsInsideAQuantumAtThatTime) {
+TEST(DueTransfer, InsideAQuantum_BeginsWhenDue) {
   DueWorld world;
   const auto chunk = world.add(1);
   const double due = 0.7e-3;
@@ -39,11 +39,11 @@ TEST(Due, BeginsInsideAQuantumAtThatTime) {
   EXPECT_NEAR(world.now(), 3e-3, 1e-15) << "the program notices nothing of it";
 }
 
-TEST(Due, BeginsBetweenQuantaAtThatTime) {
+TEST(DueTransfer, BetweenQuanta_BeginsWhenDue) {
   DueWorld world;
   const auto chunks = world.add(2);
   world.ask(chunks, 0.7e-3);
-  world.virtual_machine.charge({1e-3});  // the program stands still
+  world.virtual_machine.charge({1e-3});  // the program does not run
   world.ask(chunks + 1, 2.5e-3);
   world.compute(1e-3);
   world.virtual_machine.charge({4e-3});
@@ -54,8 +54,8 @@ TEST(Due, BeginsBetweenQuantaAtThatTime) {
   EXPECT_NEAR(results[1].done.value, 2.5e-3 + k_copy_time, 1e-15);
 }
 
-// A transfer that takes long delays the next; one that is due late delays those behind it.
-TEST(Due, KeepsTheOrderOfAsking) {
+// A long transfer delays the next; one that is due late delays those behind it.
+TEST(DueTransfer, LaterOnes_KeepTheOrderOfSubmission) {
   DueWorld world;
   const auto chunks = world.add(3);
   world.ask(chunks, 1e-3);
@@ -70,7 +70,7 @@ TEST(Due, KeepsTheOrderOfAsking) {
   }
 }
 
-TEST(Due, AtOnceWhenHastened) {
+TEST(DueTransfer, Hastened_BeginsAtOnce) {
   DueWorld world;
   const auto chunks = world.add(2);
   world.ask(chunks, transfer::k_never.value);
@@ -86,8 +86,8 @@ TEST(Due, AtOnceWhenHastened) {
   EXPECT_NEAR(results[1].begun.value, hastened + k_copy_time, 1e-15);
 }
 
-// Whoever waits for one waits for no time; what is behind it stays as it was.
-TEST(Due, AtOnceWhenWaitedFor) {
+// A transfer that is waited for begins at once; later ones keep their due times.
+TEST(DueTransfer, WaitedFor_BeginsAtOnce) {
   DueWorld world;
   const auto chunks = world.add(3);
   world.ask(chunks, 50e-3);
@@ -102,7 +102,7 @@ TEST(Due, AtOnceWhenWaitedFor) {
   EXPECT_EQ(results[2].begun.value, 70e-3);
 }
 
-TEST(Due, GoesAtARateOfItsOwnUnlessHastened) {
+TEST(DueTransfer, OwnRate_AppliesUnlessHastened) {
   DueWorld world;
   const auto chunks = world.add(3);
   world.ask(chunks, 0, 0.5);
@@ -115,7 +115,7 @@ TEST(Due, GoesAtARateOfItsOwnUnlessHastened) {
   EXPECT_NEAR(results[1].done.value, 6 * k_copy_time, 1e-12);
   world.virtual_machine.limit_rate(1);
   world.ask(chunks + 2, 0, 0.5);
-  world.compute(k_copy_time);  // half of it
+  world.compute(k_copy_time);  // half of the copy
   world.virtual_machine.expedite_pending();
   world.compute(10e-3);
   results = world.virtual_machine.completions();
@@ -123,7 +123,7 @@ TEST(Due, GoesAtARateOfItsOwnUnlessHastened) {
   EXPECT_NEAR((results[0].done - results[0].begun).value, 1.5 * k_copy_time, 1e-12);
 }
 
-TEST(Due, IsRefusedWhereItsObjectIsFreedBefore) {
+TEST(DueTransfer, ObjectFreedBefore_IsRefused) {
   DueWorld world;
   const auto chunks = world.add(2);
   world.ask(chunks, 1e-3);
@@ -136,9 +136,9 @@ TEST(Due, IsRefusedWhereItsObjectIsFreedBefore) {
   EXPECT_EQ(results[1].begun.value, 2e-3);
 }
 
-// A touch of the sentinel traps, at the end of its quantum, and lets all begin that waits for it, and what is
-// before that: what is behind waits for its own.
-TEST(Due, OnceTheSentinelIsTouched) {
+// An access to the sentinel traps at the end of its quantum and starts all transfers that wait for it, and those
+// before them; later ones wait for their own sentinels.
+TEST(DueTransfer, SentinelAccessed_Begins) {
   const Seconds trap{4e-6};
   TestWorld world(
       test_machine({.instruction_ns = 0.25, .copy = 1e9, .copier = {.name = "trapping", .trap = trap}}));
@@ -162,7 +162,7 @@ TEST(Due, OnceTheSentinelIsTouched) {
   const auto touched = world.now();
   EXPECT_NEAR(touched - before, before + trap.value, 1e-12) << "a quantum as long as the first, and a trap";
   EXPECT_NEAR(world.virtual_machine.account().stalled.value, trap.value, 1e-15);
-  touch(first);  // it is no sentinel any more
+  touch(first);  // no longer a sentinel
   touch(second);
   const auto touched_second = world.now();
   EXPECT_NEAR(world.virtual_machine.account().stalled.value, 2 * trap.value, 1e-15);
@@ -174,8 +174,8 @@ TEST(Due, OnceTheSentinelIsTouched) {
   EXPECT_EQ(results[2].begun.value, touched_second);
 }
 
-// Whose clock comes by first begins it: at the same time.
-TEST(Due, BeginsAtThatTimeBesideSeveralThreads) {
+// The first thread whose clock passes the due time begins the transfer, at that time.
+TEST(DueTransfer, SeveralThreads_BeginsWhenDue) {
   for (const std::array<std::uint32_t, 2> order : {std::array<std::uint32_t, 2>{0, 1}, {1, 0}}) {
     DueWorld world(4);
     world.virtual_machine.set_num_alive(2);

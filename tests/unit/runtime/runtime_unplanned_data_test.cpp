@@ -1,5 +1,5 @@
-// What a learned plan has no use for: what was in fast memory stays there as far as the plan leaves room, new
-// objects are made in what is left, and after the loop the plan holds no longer.
+// Tests data that a learned plan does not cover: it stays in fast memory as far as the plan leaves capacity, new
+// objects are allocated in the rest, and after the loop the plan no longer applies.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ struct Leftovers {
   ObjectId late = run.add_late();
 };
 
-TEST(Leftovers, StayWhereThePlanLeavesRoom) {
+TEST(UnplannedData, CapacityLeftByThePlan_Stays) {
   Leftovers program;
   auto& run = program.run;
   const auto planned = run.in_fast_memory(program.late);
@@ -44,7 +44,7 @@ TEST(Leftovers, StayWhereThePlanLeavesRoom) {
   EXPECT_LE(run.max_held(), 10 * k_mib);
 }
 
-TEST(Leftovers, GiveTheirRoomToNewObjects) {
+TEST(UnplannedData, NewObjects_TakeItsCapacity) {
   Leftovers program;
   auto& run = program.run;
   EXPECT_LT(run.in_fast_memory(program.add(4, Bytes{k_mib})), k_mib) << "there is little room";
@@ -53,7 +53,7 @@ TEST(Leftovers, GiveTheirRoomToNewObjects) {
   run.runtime.remove_object(run.cold);
   program.iterate(1);
   EXPECT_EQ(run.in_fast_memory(program.add(5, Bytes{2 * k_mib})), 2 * k_mib);
-  // The plan's own room is not for others, even while what it was for is gone.
+  // The plan's own capacity is not available to others, even while its data is freed.
   run.runtime.remove_object(program.late);
   const auto before = run.ledger.held(0).value;
   const auto more = run.in_fast_memory(program.add(6, Bytes{16 * k_mib}));
@@ -61,7 +61,7 @@ TEST(Leftovers, GiveTheirRoomToNewObjects) {
   EXPECT_LE(before + more, 10 * k_mib - planned);
 }
 
-TEST(Leftovers, TakeThePlansRoomOnceItsLoopIsOver) {
+TEST(UnplannedData, LoopEnds_MayUseThePlansCapacity) {
   Leftovers program;
   auto& run = program.run;
   run.runtime.remove_object(program.late);
@@ -70,8 +70,8 @@ TEST(Leftovers, TakeThePlansRoomOnceItsLoopIsOver) {
   EXPECT_GT(run.in_fast_memory(program.add(5, Bytes{4 * k_mib})), 2 * k_mib);
 }
 
-// Room is counted in chunks as they are: of 36 KiB in chunks of 16 KiB the first two are 32 KiB, not two thirds.
-TEST(Leftovers, LeaveThePlanItsWholeChunks) {
+// Capacity is counted in whole chunks: of 36 KiB in chunks of 16 KiB the first two are 32 KiB, not two thirds.
+TEST(UnplannedData, PartialChunks_LeaveThePlanWholeChunks) {
   const auto machine = two_places();
   constexpr std::uint64_t k_kib = 1024;
   memory::ChunkTable chunks;
@@ -95,8 +95,8 @@ TEST(Leftovers, LeaveThePlanItsWholeChunks) {
   EXPECT_FALSE(leftovers.allocate(objects[1], 1, 1).has_value());
 }
 
-// What another process of the job holds is no room for leftovers: they would take it from the plan.
-TEST(Leftovers, LeaveOthersWhatTheyHold) {
+// Memory of another process of the job is no free capacity: using it would take it from the plan.
+TEST(UnplannedData, OtherProcesses_KeepTheirCapacity) {
   const auto machine = two_places();
   constexpr std::uint64_t k_kib = 1024;
   void* const shared =

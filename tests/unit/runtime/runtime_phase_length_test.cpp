@@ -1,4 +1,4 @@
-// Phases that are longer or shorter than those that a plan was made of.
+// Tests phases that are longer or shorter than those that a plan was made for.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace {
 constexpr int k_chunks = 64;                            // of `hot`
 constexpr std::uint64_t k_pass = 8 * (4 * k_mib / 64);  // accesses of a sweep over it
 
-// Four passes over `hot`: its first chunk leaves after one and comes back after two.
+// Four passes over `hot`: its first chunk is demoted after one and promoted after two.
 Plan plan_of_four_passes(bool repeats) {
   Plan plan;
   plan.planner = "hand";
@@ -32,7 +32,7 @@ struct Went {
   std::uint64_t in_fast_memory = 0;      // of `hot`, when the last `output` began
 };
 
-// An iteration for each of `passes`: so many over `hot`.
+// Runs an iteration for each of `passes`, which is its number of passes over `hot`.
 Went run(bool repeats, const std::vector<int>& passes, int last_chunks = 0) {
   TestRun of({.plan = plan_of_four_passes(repeats), .segments = true});
   Went went;
@@ -58,25 +58,25 @@ Went run(bool repeats, const std::vector<int>& passes, int last_chunks = 0) {
   return went;
 }
 
-// From the end of the fourth pass to that of the first: the next three passes do what the last three did.
-TEST(GoingOn, RepeatsThePlanWhileAPhaseGoesOn) {
+// From the end of the fourth pass to that of the first: the next three passes repeat the last three.
+TEST(PhaseLength, LongerThanPlanned_RepeatsTheLastSegments) {
   const auto went = run(true, {4, 7, 10, 13, 4});
   EXPECT_EQ(went.transfers, (std::vector<std::uint32_t>{2, 4, 6, 8, 2}));
   EXPECT_EQ(went.in_fast_memory, 4 * k_mib);
 }
 
-TEST(GoingOn, DoesNothingThereWithoutARepeat) {
+TEST(PhaseLength, LongerThanPlanned_NoRepeat_DoesNothing) {
   EXPECT_EQ(run(false, {4, 7, 10}).transfers, (std::vector<std::uint32_t>{2, 2, 2}));
 }
 
-// A little more than was planned is no reason to begin again.
-TEST(GoingOn, WaitsForHalfASegment) {
+// A little more than planned does not begin a repetition.
+TEST(PhaseLength, SlightlyLongerThanPlanned_DoesNotRepeat) {
   EXPECT_EQ(run(true, {4, 4}, k_chunks / 2 - 1).transfers, (std::vector<std::uint32_t>{2, 2}));
   EXPECT_EQ(run(true, {4, 4}, k_chunks / 2).transfers, (std::vector<std::uint32_t>{4, 4}));
 }
 
-// The chunk is where it should be in the end, and does not travel for it.
-TEST(GoingOn, SkipsWhatAShortPhaseDidNotReach) {
+// The chunk ends up where it should be, and does not move for it.
+TEST(PhaseLength, ShorterThanPlanned_SkipsUnreachedMoves) {
   const auto went = run(true, {0, 1, 0, 4});
   EXPECT_EQ(went.transfers, (std::vector<std::uint32_t>{0, 2, 0, 2}));
   EXPECT_EQ(went.in_fast_memory, 4 * k_mib);

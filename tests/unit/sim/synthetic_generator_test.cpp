@@ -1,4 +1,6 @@
-// The synthetic streams against the same kernels really run, load by load, through caches and prefetchers.
+// Tests the synthetic streams against the same kernels run load by load through caches and prefetchers.
+#include "sim/engine/synthetic_generator.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <random>
 
 #include "observe/recording.hpp"
-#include "sim/engine/synthetic_generator.hpp"
 
 namespace terrace::sim {
 namespace {
@@ -18,7 +19,7 @@ using observe::test::Bench;
 using observe::test::RecordingSink;
 
 constexpr std::uint32_t k_array_lines = 16384;  // of each array: 16 times the last-level cache
-constexpr std::uint32_t k_chunk_lines = 1024;   // 64 KiB, as in the bench
+constexpr std::uint32_t k_chunk_lines = 1024;   // 64 KiB, as in the calibration
 constexpr std::uint32_t k_elements = k_array_lines * 8;
 constexpr double k_cached_lines = 65536.0 / 64;  // what the last-level cache still holds at the end
 
@@ -41,7 +42,7 @@ void expect_like(const RecordingSink& synthetic, const RecordingSink& real) {
   auto expected = by_array(real);
   auto counts = by_array(synthetic);
   for (std::uint32_t array = 0; array < 3; ++array) {
-    // A few lines train the prefetcher in the real one.
+    // In the real kernel a few lines train the prefetcher.
     EXPECT_NEAR((counts[{array, MissKind::prefetched}]), (expected[{array, MissKind::prefetched}]),
                 0.01 * k_array_lines);
     EXPECT_LT((expected[{array, MissKind::independent}]), 0.01 * k_array_lines);
@@ -50,7 +51,7 @@ void expect_like(const RecordingSink& synthetic, const RecordingSink& real) {
   EXPECT_EQ(real.count(MissKind::dependent), 0u);
 }
 
-TEST(SyntheticGenerator, TriadIsTheRealOne) {
+TEST(SyntheticGenerator, Triad_MatchesTheRealKernel) {
   Bench bench(3ull * k_array_lines * 64);
   auto* b = bench.as<double>();
   auto* c = b + k_elements;
@@ -66,7 +67,7 @@ TEST(SyntheticGenerator, TriadIsTheRealOne) {
   expect_like(sink, bench.sink);
 }
 
-TEST(SyntheticGenerator, CopyIsTheRealOne) {
+TEST(SyntheticGenerator, Copy_MatchesTheRealKernel) {
   Bench bench(3ull * k_array_lines * 64);
   auto* a = bench.as<double>();
   auto* c = a + k_elements;
@@ -81,7 +82,7 @@ TEST(SyntheticGenerator, CopyIsTheRealOne) {
   expect_like(sink, bench.sink);
 }
 
-TEST(SyntheticGenerator, ChaseIsTheRealOne) {
+TEST(SyntheticGenerator, Chase_MatchesTheRealKernel) {
   struct Line {
     Line* next;
     std::uint64_t padding[7];

@@ -1,4 +1,4 @@
-// What moves cost beside their bytes, in virtual time: against closed forms.
+// Tests what moves cost beyond their bytes, in virtual time, against closed forms.
 #include <gtest/gtest.h>
 
 #include "world.hpp"
@@ -31,16 +31,17 @@ double alone(const MachineChoice& choice, std::uint32_t size, PlaceId from = k_s
   return world.now();
 }
 
-TEST(Price, OfPiecesPagesAndBytes) {
+TEST(CopyPrice, PiecesPagesAndBytes_AddUp) {
   const MachineChoice choice{.copier = swap(), .cores = 8};
   EXPECT_NEAR(alone(choice, 2 * k_mib), 25e-6 + 1e-6 + 2 * k_mib / 8e9, 1e-12);
   EXPECT_NEAR(alone(choice, 64 * 1024), 25e-6 + 16 * 0.2e-6 + 65536 / 8e9, 1e-12);
-  // Three pieces; two large pages and half of one in small ones.
+  // Three pieces; two huge pages and half of one in small pages.
   EXPECT_NEAR(alone(choice, 5 * k_mib), 3 * 25e-6 + 2 * 1e-6 + 256 * 0.2e-6 + 5 * k_mib / 8e9, 1e-12);
 }
 
-TEST(Price, OfACopyFollowsFromLatencyToo) {
-  // 15 lines of 64 bytes over 344 ns are 2.79 GB/s: one thread gets those, four of them 11.2, eight the bandwidth.
+TEST(CopyPrice, FewThreads_LatencyLimitsTheRate) {
+  // 15 lines of 64 bytes per 344 ns are 2.79 GB/s: one thread reaches that, four of them 11.2, eight the
+  // bandwidth.
   for (const std::uint32_t threads : {1, 4, 8}) {
     auto copier = swap();
     copier.threads = threads;
@@ -51,18 +52,18 @@ TEST(Price, OfACopyFollowsFromLatencyToo) {
   }
 }
 
-TEST(Price, MoversHaveTheCoresThatAreFree) {
+TEST(CopyPrice, FreeCores_AreUsedByTheMover) {
   const MachineChoice choice{.bandwidth = 1, .latency = 4, .copier = swap(), .cores = 3};  // two of them free
   EXPECT_NEAR(alone(choice, 2 * k_mib), 26e-6 + 2 * k_mib / (2 * 15 * 64 / 344e-9), 1e-12);
 }
 
-TEST(Price, AMoverSharesACoreWhereNoneIsFree) {
+TEST(CopyPrice, NoFreeCore_MoverAndProgramShareOne) {
   const MachineChoice choice{.copier = swap(), .cores = 1};
   TestWorld world(test_machine(choice));
   const auto chunk = world.add_chunks(1, 2 * k_mib, k_slow);
   world.virtual_machine.submit({chunk, k_fast});
   compute(world, 1e-3);
-  // Both have half of the core until the move is done.
+  // Both have half of the core until the move completes.
   const auto own = 26e-6 + 2 * k_mib / 8e9;
   EXPECT_NEAR(world.virtual_machine.completions().at(0).done.value, 2 * own, 1e-12);
   EXPECT_NEAR(world.now(), 1e-3 + own + 20e-6, 1e-12);
@@ -70,7 +71,7 @@ TEST(Price, AMoverSharesACoreWhereNoneIsFree) {
   EXPECT_NEAR(world.virtual_machine.account().core.value, 1e-3, 1e-12);
 }
 
-TEST(Price, EachPieceStallsTheProgram) {
+TEST(CopyPrice, EachPiece_StallsTheProgram) {
   const MachineChoice choice{.copier = swap(), .cores = 8};
   TestWorld world(test_machine(choice));
   const auto chunks = world.add_chunks(3, 4 * k_mib, k_slow);
@@ -81,7 +82,7 @@ TEST(Price, EachPieceStallsTheProgram) {
   EXPECT_NEAR(world.virtual_machine.account().total().value, world.now(), 1e-12);
 }
 
-TEST(Price, WhoWaitsLosesNoMoreThanTheWait) {
+TEST(CopyPrice, WaitingThread_LosesOnlyTheWait) {
   const MachineChoice choice{.copier = swap(), .cores = 8};
   TestWorld world(test_machine(choice));
   const auto chunk = world.add_chunks(1, 2 * k_mib, k_slow);
@@ -92,7 +93,7 @@ TEST(Price, WhoWaitsLosesNoMoreThanTheWait) {
   EXPECT_EQ(world.virtual_machine.account().stalled.value, 0);
 }
 
-TEST(Price, WhoTouchesAChunkInFlightTrapsAndWaits) {
+TEST(CopyPrice, ChunkInFlightAccessed_TrapsAndWaits) {
   const MachineChoice choice{.latency = 4, .copier = swap(), .cores = 8};
   const auto whole = 26e-6 + 2 * k_mib / 8e9;
   TestWorld world(test_machine(choice));
@@ -107,7 +108,7 @@ TEST(Price, WhoTouchesAChunkInFlightTrapsAndWaits) {
   EXPECT_NEAR(world.virtual_machine.account().stalled.value, 4e-6, 1e-12);
 }
 
-TEST(Price, TheIdealCopierServesFromTheSource) {
+TEST(CopyPrice, IdealCopier_ServesFromTheSource) {
   TestWorld world(test_machine({.latency = 4}));
   const auto moved = world.add_chunks(1, 2 * k_mib, k_slow);
   world.virtual_machine.submit({moved, k_fast});
@@ -115,7 +116,7 @@ TEST(Price, TheIdealCopierServesFromTheSource) {
   EXPECT_NEAR(world.now(), 344e-9, 1e-15);
 }
 
-TEST(Price, FreeMovesCostNothing) {
+TEST(CopyPrice, FreeMoves_CostNothing) {
   TestWorld world(test_machine({.copier = swap()}));
   world.virtual_machine.make_copies_free();
   const auto moved = world.add_chunks(1, 2 * k_mib, k_slow);
@@ -126,9 +127,9 @@ TEST(Price, FreeMovesCostNothing) {
   EXPECT_EQ(world.virtual_machine.account().stalled.value, 0);
 }
 
-// A chunk goes and comes back: it goes while the program pays for a stall, before the quantum is served, and comes
-// back inside the quantum, whose traffic it takes along. (The traffic once was where the chunk had been before.)
-TEST(Price, TrafficIsWhereTheChunkIsWhenStallsArePaid) {
+// A chunk is demoted while the program is charged for a stall, before the quantum is priced, and promoted within
+// the quantum, with its traffic. (Regression: the traffic was on the chunk's previous place.)
+TEST(CopyPrice, ChunkMovesWhileStalled_TrafficIsAtItsPlace) {
   auto copier = swap();
   copier.stall = Seconds{100e-6};
   copier.trap = {};
@@ -145,12 +146,12 @@ TEST(Price, TrafficIsWhereTheChunkIsWhenStallsArePaid) {
   world.virtual_machine.quantum({0, 1, static_cast<std::uint64_t>(1e-3 / 0.25e-9), {}, {&miss, 1}});
   ASSERT_EQ(world.virtual_machine.completions().size(), 2U);
   const auto exposed = world.virtual_machine.account().exposed.value;
-  EXPECT_GT(exposed, 86e-9);  // of both places, by how long it was where
+  EXPECT_GT(exposed, 86e-9);  // of both places, weighted by the chunk's residence
   EXPECT_LT(exposed, 344e-9);
   EXPECT_NEAR(world.virtual_machine.account().total().value, world.now(), 1e-9);
 }
 
-TEST(Price, PlanningTakesACoreOrSharesOne) {
+TEST(CopyPrice, Planning_TakesOrSharesACore) {
   TestWorld free(test_machine({.cores = 2}));
   EXPECT_EQ(free.virtual_machine.background_finish_time({1e-3}).value, 1e-3);
   free.virtual_machine.charge_background_work({1e-3});

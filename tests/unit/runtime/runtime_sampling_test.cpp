@@ -1,4 +1,4 @@
-// Recordings that leave iterations out, against those of the same program that leave out none.
+// Tests recordings that skip iterations, against complete recordings of the same program.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace terrace::runtime {
 namespace {
 
 struct Seen {
-  Seconds time;  // without what samples took: iterations that are left out have none
+  Seconds time;  // without sampling costs: skipped iterations have none
   profile::CountersRecord counters;
   std::vector<profile::PhaseRecord> phases;
   std::vector<std::uint32_t> profiled;  // iterations
@@ -31,7 +31,7 @@ Seen record(std::uint32_t every, Program program) {
   return seen;
 }
 
-// To the last digits: sums are taken in another order.
+// Equal up to the last digits, because sums are taken in another order.
 void expect_same(const Seen& seen, const Seen& whole) {
   EXPECT_NEAR(seen.time.value, whole.time.value, 1e-12 * whole.time.value);
   ASSERT_EQ(seen.phases.size(), whole.phases.size());
@@ -47,7 +47,7 @@ void expect_same(const Seen& seen, const Seen& whole) {
     EXPECT_NEAR((seen.counters.*part).value, (whole.counters.*part).value, 1e-9 * (whole.counters.*part).value);
 }
 
-TEST(RuntimeEveryTest, IterationsThatAreLeftOutCountAsTheLastOneFollowed) {
+TEST(SampledIterations, SkippedIterations_CountAsTheLastObserved) {
   const auto program = [](TestRun& run) {
     run.sweep(run.cold, 1);
     run.iterate(11);
@@ -61,7 +61,7 @@ TEST(RuntimeEveryTest, IterationsThatAreLeftOutCountAsTheLastOneFollowed) {
     EXPECT_EQ(phase.observed, phase.iteration < 2 || phase.iteration == 5 || phase.iteration == 6);
 }
 
-TEST(RuntimeEveryTest, WhatComesAfterTheLoopIsFollowedAgain) {
+TEST(SampledIterations, AfterTheLoop_IsObservedAgain) {
   const auto program = [](TestRun& run) {
     run.runtime.loop_begin("main");
     for (int i = 0; i < 5; ++i) {
@@ -77,8 +77,8 @@ TEST(RuntimeEveryTest, WhatComesAfterTheLoopIsFollowedAgain) {
   expect_same(record(100, program), record(1, program));
 }
 
-// As on real memory, where loops are found by the clock, which stands while accesses are observed.
-TEST(RuntimeEveryTest, LoopEnd_NothingObservedOutside_EndsObserving) {
+// As on real memory, where loops are detected by the clock, which stands while accesses are observed.
+TEST(SampledIterations, LoopEnd_NothingObservedOutside_EndsObserving) {
   TestRun run({.keep_exact = true, .observes_outside = false});
   for (int loop = 0; loop < 2; ++loop) {
     run.runtime.loop_begin("main");
@@ -90,7 +90,7 @@ TEST(RuntimeEveryTest, LoopEnd_NothingObservedOutside_EndsObserving) {
   run.runtime.finish("exit");
 }
 
-TEST(RuntimeEveryTest, APhaseThatIsNewIsFollowedAtOnce) {
+TEST(SampledIterations, NewPhase_IsObservedAtOnce) {
   const auto program = [](TestRun& run) {
     run.runtime.loop_begin("main");
     for (int i = 0; i < 12; ++i) {
@@ -106,11 +106,11 @@ TEST(RuntimeEveryTest, APhaseThatIsNewIsFollowedAtOnce) {
   };
   const auto seen = record(100, program);
   expect_same(seen, record(1, program));
-  // Of iteration 6 the profile would know the half: the next one stands for it.
+  // The profile would have half of iteration 6, so the next one represents it.
   EXPECT_EQ(seen.profiled, (std::vector<std::uint32_t>{0, 1, 7}));
 }
 
-TEST(RuntimeEveryTest, SleepsPassWhereNothingIsFollowedToo) {
+TEST(SampledIterations, SleepsInSkippedIterations_AdvanceTheClock) {
   const auto program = [](TestRun& run) {
     run.runtime.loop_begin("main");
     for (int i = 0; i < 6; ++i) {
@@ -124,7 +124,7 @@ TEST(RuntimeEveryTest, SleepsPassWhereNothingIsFollowedToo) {
   expect_same(record(100, program), record(1, program));
 }
 
-TEST(RuntimeEveryTest, NothingIsLeftOutOnceThereAreThreads) {
+TEST(SampledIterations, SecondThread_EndsSampling) {
   TestRun run({.every = 100});
   run.runtime.loop_begin("main");
   for (int i = 0; i < 6; ++i) {

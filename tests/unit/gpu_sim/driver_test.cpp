@@ -282,7 +282,7 @@ TEST(PromotionFifo, RejectedMove_LeavesChunkInPlace) {
 class ToAndFro final : public PagePlacement {
  public:
   [[nodiscard]] Cycle interval() const override { return 400; }
-  void decide(const Seen&, const PageTable& pages, PageMover& mover) override {
+  void decide(const IntervalEvents&, const PageTable& pages, PageMover& mover) override {
     const auto where = static_cast<std::uint8_t>(looks_++ % 2);
     for (std::uint32_t page = 0; page < pages.size(); ++page) mover.request_move(page, where);
   }

@@ -24,7 +24,7 @@ class Bringing final : public PagePlacement {
  public:
   explicit Bringing(std::uint32_t count) : count_(count) {}
   [[nodiscard]] Cycle interval() const override { return 100; }
-  void decide(const Seen& seen, const PageTable& pages, PageMover& mover) override {
+  void decide(const IntervalEvents& seen, const PageTable& pages, PageMover& mover) override {
     std::uint32_t there = 0;
     for (std::uint32_t page = 0; page < count_; ++page) {
       if (!asked_) mover.request_move(page, 0);

@@ -36,7 +36,7 @@ class Restless final : public PagePlacement {
     return {0, 1};
   }
   [[nodiscard]] Cycle interval() const override { return 500; }
-  void decide(const Seen&, const PageTable& pages, PageMover& mover) override {
+  void decide(const IntervalEvents&, const PageTable& pages, PageMover& mover) override {
     for (int i = 0; i < 5; ++i)
       mover.request_move(static_cast<std::uint32_t>(random_() % pages.size()),
                          static_cast<std::uint8_t>(random_() % 2));

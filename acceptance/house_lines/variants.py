@@ -118,7 +118,7 @@ def placed(tree: Copy) -> str:
     )
     if done.returncode != 0:
         return ""
-    refused = ask(store, "SELECT count(*) FROM note WHERE text LIKE '%lets no memory be put on odd%'")[0][0]
+    refused = ask(store, "SELECT count(*) FROM note WHERE text LIKE '%allows no memory on odd%'")[0][0]
     sql = "SELECT count(*) FROM object_place JOIN place ON place.id = place WHERE place.name = 'odd'"
     there = ask(store, sql)[0][0]
     return f"{there} stretches of memory on the odd place" if there and not refused else ""

@@ -1,4 +1,4 @@
-// Finding programs and comparing their results. See program.hpp.
+// Looks programs up, and compares results. See program.hpp.
 #include "workloads/gpu/program.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void Comparison::add(double result, double expected, double floor) {
   ++count_;
   const auto scale = std::max({std::abs(result), std::abs(expected), floor});
   const auto difference = std::abs(result - expected) / scale;
-  // What is no number is as far away as can be.
+  // NaN counts as infinitely far away.
   largest_ = difference <= largest_ ? largest_ : std::isfinite(difference) ? difference : HUGE_VAL;
 }
 

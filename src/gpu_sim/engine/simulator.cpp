@@ -56,7 +56,7 @@ RunCounts Simulator::run(const CamatOptions& options) {
     handle(event);
   }
   if (!ended_)
-    throw Error(Code::failed, "the kernel " + kernel_.name + " stands still: nothing is left to happen");
+    throw Error(Code::failed, "the kernel " + kernel_.name + " is deadlocked: no event is pending");
   return counts();
 }
 

@@ -44,7 +44,7 @@ void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
     }
     // A machine with one place has all data there without binding.
     if (!bound && parts_.machine->places().size() > 1)
-      migrations_.note_refusal("lets no memory be put on " + parts_.machine->place(target).name);
+      migrations_.note_refusal("allows no memory on " + parts_.machine->place(target).name);
     begin = stop;
   }
 }

@@ -88,7 +88,7 @@ void Configuration::loop_begin(const observe::NewLoop& loop) {
   if (new_hints && !strategy_->uses_hints()) {
     const auto who = parts_.placement.plan ? std::string("the plan that was given")
                                            : "the planner '" + parts_.placement.planner + "'";
-    note("note", "hints: " + who + " places data its own way; reference counts and directives take no part");
+    note("note", "hints: " + who + " places data its own way; reference counts and directives are ignored");
   }
   const auto turn_time = loop.turns_before > 0 ? (loop.work_share / loop.turns_before) * now() : Seconds{};
   strategy_->observe(strategy::LoopBegun{std::string(loop.name), new_hints, loop.by_time, !loop.why.empty(),

@@ -238,7 +238,7 @@ std::string LoopFinder::failure_reason() const {
   if (wanted_.empty()) return describe_largest_loop();
   for (Index i = 1; i < tree_.nodes().size(); ++i)
     if (const auto name = name_of_(node(i)); node(i).is_loop && matches_wanted(name))
-      return "the loop " + name + " did not go round twice; " + describe_largest_loop();
+      return "the loop " + name + " did not iterate twice; " + describe_largest_loop();
   return "no loop called " + wanted_ + " was entered; " + describe_largest_loop();
 }
 
@@ -248,20 +248,20 @@ std::string LoopFinder::describe_largest_loop() const {
     if (node(i).is_loop && node(i).iterations > 1 &&
         (largest == k_none || tree_.work_of(i) > tree_.work_of(largest)))
       largest = i;
-  if (largest == k_none) return "no loop went round twice";
+  if (largest == k_none) return "no loop iterated twice";
   const auto& loop = node(largest);
   const auto share = 100 * static_cast<double>(tree_.work_of(largest)) / static_cast<double>(tree_.now());
   const auto name = name_of_(loop);
   auto text = "the largest loop, " + name + ", does " + rounded(share) + " % of the work in " +
-              std::to_string(loop.iterations) + " turns";
+              std::to_string(loop.iterations) + " iterations";
   if (!wanted_.empty()) return text;
   const char* const but = loop.last_iteration_work < k_min_iteration_work ? "they are short"
-                          : loop.num_similar > 0                          ? "it was over when that was known"
-                          : loop.iterations < 3 ? "it was over before they could be compared"
+                          : loop.num_similar > 0                          ? "it ended before that was known"
+                          : loop.iterations < 3 ? "it ended before they could be compared"
                           : loop.miss_overlap.value_or(1) < observe::LoopTree::k_min_miss_overlap
-                              ? "they miss in other memory each time"
-                              : "they take much more work one time than another";
-  return text.append(", but ").append(but).append("; --loop ").append(name).append(" takes it all the same");
+                              ? "each uses different memory"
+                              : "they differ in work";
+  return text.append(", but ").append(but).append("; --loop ").append(name).append(" selects it nevertheless");
 }
 
 std::string LoopFinder::selection_reason() const {

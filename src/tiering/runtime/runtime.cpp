@@ -89,7 +89,7 @@ void Runtime::State::handle_event(Work work) noexcept {
     if (std::exchange(failed, true)) return;
     try {
       with_program_lock([&](Program& to) {
-        to.warn_configurations(std::string("Terrace went on without an event: ") + error.what());
+        to.warn_configurations(std::string("Terrace ignored an event: ") + error.what());
       });
     } catch (const std::exception&) {  // out of memory: the warning is lost
       return;
@@ -183,7 +183,7 @@ void Runtime::on_quantum(const observe::Quantum& quantum) noexcept {
     state.program.on_progress(quantum.thread, state.progress.progress_of(quantum), quantum.in_stride);
   } catch (const std::exception& error) {
     if (!std::exchange(state.failed, true))
-      state.program.warn_configurations(std::string("Terrace went on without an event: ") + error.what());
+      state.program.warn_configurations(std::string("Terrace ignored an event: ") + error.what());
   }
 }
 

@@ -289,12 +289,12 @@ TEST(LoopFinder, NamedLoop_IsSelected) {
   run(other);
   EXPECT_EQ(other.log, Log{});
   EXPECT_EQ(other.failure_reason(),
-            "no loop called loop 2 was entered; the largest loop, loop 1, does 100 % of the work in 10 turns");
+            "no loop called loop 2 was entered; the largest loop, loop 1, does 100 % of the work in 10 iterations");
   Program once(loops, "loop 1");
   once.turn(1);
   once.run(3, 1, 1000);
   once.leave();
-  EXPECT_EQ(once.failure_reason(), "the loop loop 1 did not go round twice; no loop went round twice");
+  EXPECT_EQ(once.failure_reason(), "the loop loop 1 did not iterate twice; no loop iterated twice");
 }
 
 TEST(LoopFinder, Pattern_SelectsTheOutermostMatch) {
@@ -317,7 +317,7 @@ TEST(LoopFinder, LongNames_AreNotTruncated) {
   Program program({{1, {.last = 1}}}, name);
   program.turn(1);
   program.leave();
-  EXPECT_EQ(program.failure_reason(), "no loop called " + name + " was entered; no loop went round twice");
+  EXPECT_EQ(program.failure_reason(), "no loop called " + name + " was entered; no loop iterated twice");
 }
 
 TEST(LoopFinder, ShortIterations_OutermostLoopWithMostWork_IsSelected) {

@@ -150,7 +150,7 @@ TEST(RuntimeHints, BaselinesAndPlans_IgnoreCountsWithANote) {
   EXPECT_EQ(in_fast(run, run.hot), 0U);
   EXPECT_EQ(notes(run), std::vector<std::string>{
                             "hints: the planner 'slow-only' places data its own way; reference counts and "
-                            "directives take no part"});
+                            "directives are ignored"});
   auto planned = choice("[refs]\ncold = 1\n");
   planned.plan.emplace();
   planned.plan->objects.push_back({"hot", Bytes{4 * k_mib}, 1, false, {{{0, 1}, "fast"}}});

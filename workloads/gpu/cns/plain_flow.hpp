@@ -1,4 +1,4 @@
-// CNS's equations as plain code, which the GPU's results are held against.
+// Implements CNS's equations as plain code, the reference for the GPU's results.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@ inline constexpr std::int32_t k_pressure = 4;  // in Q
 inline constexpr std::int32_t k_temperature = 5;
 inline constexpr std::int32_t k_energy = 4;  // in U, F and D
 
-// Of the points at distances 1 to 4 on both sides; of the second derivative, the point itself first.
+// Weights of the points at distances 1 to 4 on both sides; for the second derivative, of the point itself first.
 inline constexpr std::array<double, 4> k_first{4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280};
 inline constexpr std::array<double, 5> k_second{-205.0 / 72, 8.0 / 5, -1.0 / 5, 8.0 / 315, -1.0 / 560};
-// Weights of the state before a step and of the last one, in its stages.
+// Weights of the state before a step and of the latest one, by stage.
 inline constexpr std::array<std::array<double, 2>, 3> k_stages{{{0, 1}, {3.0 / 4, 1.0 / 4}, {1.0 / 3, 2.0 / 3}}};
 // The benchmark's gas and cube, in cm, g, s and K.
 inline constexpr double k_gamma = 1.4;
@@ -26,7 +26,7 @@ inline constexpr double k_heat = 8.3333333333e6;  // capacity at constant volume
 inline constexpr double k_viscosity = 1.8e-4;
 inline constexpr double k_conductivity = 1.5e2;
 inline constexpr double k_length = 0.2;
-inline constexpr double k_fastest = 5e4;  // sound in the flow; the benchmark finds it in each step
+inline constexpr double k_fastest = 5e4;  // speed of sound in the flow; the benchmark computes it in each step
 
 using Field = std::vector<double>;
 using Extent = std::array<std::int32_t, 3>;  // in x, y, z
@@ -54,7 +54,8 @@ inline std::vector<Field> first_state(const Cube& cube) {
   return u;
 }
 
-// PlainFlow code: fields without ghosts, indices modulo their size, each derivative of a whole field.
+// The reference implementation: fields without ghosts, indices modulo their size, each derivative of a whole
+// field.
 struct PlainFlow {
   Cube cube;
   std::vector<Field> u;

@@ -1,4 +1,4 @@
-// CoMD's atoms, and plain code for their forces and steps, which the GPU's results are held against.
+// Defines CoMD's atoms, and plain code for their forces and steps, the reference for the GPU's results.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr double k_dt = 1;
 inline constexpr double k_sigma6 = k_sigma * k_sigma * k_sigma * k_sigma * k_sigma * k_sigma;
 inline constexpr double k_cutoff2 = k_cutoff * k_cutoff;
 inline constexpr double k_ratio6 = k_sigma6 / (k_cutoff2 * k_cutoff2 * k_cutoff2);
-inline constexpr double k_shift = k_ratio6 * (k_ratio6 - 1);  // of the energy, which is 0 at the cutoff
+inline constexpr double k_shift = k_ratio6 * (k_ratio6 - 1);  // of the energy, so that it is 0 at the cutoff
 
 using Triple = std::array<double, 3>;
 using Cell = std::array<std::int32_t, 3>;
@@ -53,14 +53,14 @@ struct Box {
       cell[d] = static_cast<std::int32_t>(std::floor(r[d] / length[d] * cells[d]));
     return cell;
   }
-  // The cell inside that a cell outside is a copy of.
+  // Returns the inner cell that an outer cell is a copy of.
   [[nodiscard]] Cell wrapped(Cell c) const {
     for (std::size_t d = 0; d < 3; ++d) c[d] = (c[d] + cells[d]) % cells[d];
     return c;
   }
 };
 
-// Calls back with the cells from `first` to before `end`, x first.
+// Calls back with the cells from `first` up to, but not including, `end`, x first.
 template <class Call>
 void for_each_cell(const Cell& first, const Cell& end, Call call) {
   for (Cell c{first}; c[2] < end[2]; ++c[2])
@@ -68,7 +68,7 @@ void for_each_cell(const Cell& first, const Cell& end, Call call) {
       for (c[0] = first[0]; c[0] < end[0]; ++c[0]) call(c);
 }
 
-// Calls back with the 27 cells at and around a cell, itself first.
+// Calls back with a cell and its 26 neighbours, itself first.
 template <class Call>
 void for_each_around(const Cell& c, Call call) {
   call(c);
@@ -88,7 +88,7 @@ inline Atoms make_atoms(const Cell& lattice) {
       for (std::size_t d = 0; d < 3; ++d) r[d] = (c[d] + b[d]) * k_lattice + k_displacement * (2 * unit() - 1);
     }
   });
-  // Uniform, with the variance of the temperature; the mean is taken away.
+  // Uniform, with the variance of the temperature; the mean is subtracted.
   const auto width = std::sqrt(3 * k_mass * k_boltzmann * k_temperature);
   Triple mean{};
   for (std::size_t i = 0; i < atoms.r.size(); ++i) {
@@ -103,7 +103,7 @@ inline Atoms make_atoms(const Cell& lattice) {
   return atoms;
 }
 
-// Plain code: each pair once, by the nearest images, in cells of atoms' numbers.
+// Reference implementation: each pair once, by the nearest images, in cells of atom numbers.
 inline void find_forces(const Box& box, Atoms& atoms) {
   std::vector<std::vector<std::size_t>> cells(static_cast<std::size_t>(box.count()));
   for (std::size_t i = 0; i < atoms.r.size(); ++i)

@@ -1,14 +1,13 @@
-// Backprop: one training step of a neural network with one hidden layer of 16 units (Rodinia; Che et al.,
-// "Rodinia: a benchmark suite for heterogeneous computing", IISWC 2009). The GPU does the wide layer from the
-// inputs to the hidden units: sums of products by CTAs of 16 x 16, each of which reduces its tile in shared
-// memory, and later the change of the weights with momentum. The host does the rest: the hidden units, the one
+// Implements backprop: one training step of a neural network with one hidden layer of 16 units (Rodinia; Che et
+// al., "Rodinia: a benchmark suite for heterogeneous computing", IISWC 2009). The GPU computes the wide layer from
+// the inputs to the hidden units: sums of products by CTAs of 16 x 16, each of which reduces its tile in shared
+// memory, and later the change of the weights with momentum. The host computes the rest: the hidden units, the
 // output unit, the errors.
 //
 // As published, the forward kernel leaves its reduced tile in the array of weights, and the host copies the
-// weights again. Weights are random about zero, so that hidden units are not saturated, and the changes before are
-// not zero, as both are in the published program: there the weights would not change at all. Inputs are filled up
-// with zeros to a multiple of 16. The host does not change the weights of the output layer, because no kernel
-// reads them.
+// weights again. Weights are random around zero, so that hidden units are not saturated, and the previous changes
+// are non-zero; with the published values the weights would not change at all. Inputs are padded with zeros to a
+// multiple of 16. The host does not change the weights of the output layer, because no kernel reads them.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -25,17 +24,17 @@ constexpr float k_learning_rate = 0.3F;
 constexpr float k_momentum = 0.3F;
 constexpr double k_target = 0.1;  // of the output unit
 
-// What the training starts with. Unit 0 of a layer is the constant 1.
+// Initial state of the training. Unit 0 of a layer is the constant 1.
 struct Network {
   std::vector<float> inputs;
   std::vector<float> weights;  // input by input, 17 each
-  std::vector<float> changes;  // of the weights, the time before
+  std::vector<float> changes;  // of the weights, in the previous step
   std::vector<float> output_weights;
 };
 
 double squash(double sum) { return 1 / (1 + std::exp(-sum)); }
 
-// The errors of the hidden units: what the host does between the kernels.
+// Computes the errors of the hidden units, as the host does between the kernels.
 std::vector<double> hidden_errors(const std::vector<double>& hidden_sums, const Network& network) {
   double sum = network.output_weights[0];
   for (std::size_t j = 1; j < hidden_sums.size(); ++j) sum += squash(hidden_sums[j]) * network.output_weights[j];
@@ -137,8 +136,8 @@ class Backprop final : public GpuProgram {
         });
   }
 
-  // The published kernel writes a weight before it reads what makes the change once more: the compiler cannot know
-  // that the arrays do not overlap, so both reads are there.
+  // The published kernel writes a weight before it reads the inputs of the change again: the compiler cannot prove
+  // that the arrays do not overlap, so both reads remain.
   static void adjust_weights(Device& device, std::int32_t ctas, const Array<float>& delta,
                              const Array<float>& input, const Array<float>& weights, const Array<float>& changes) {
     device.launch({"adjust_weights", ctas, k_threads, 16}, [&](Thread& t) -> ThreadRun {
@@ -169,8 +168,8 @@ class Backprop final : public GpuProgram {
     });
   }
 
-  // With the same step in double precision, input by input. Weights differ by the rounding of two or three
-  // operations and of the hidden units' errors; differences are relative to what weights are like.
+  // Compares with the same step in double precision, input by input. Weights differ by the rounding of two or
+  // three operations and of the hidden units' errors; differences are relative to typical weights.
   static std::string compare(const Network& network, std::size_t inputs, const std::vector<double>& sums,
                              const Array<float>& weights, const Array<float>& changes) {
     std::vector<double> expected_sums(k_row);
@@ -185,7 +184,7 @@ class Backprop final : public GpuProgram {
       for (std::size_t j = 0; j < k_row; ++j) {
         const auto at = i * k_row + j;
         const auto before = double{network.changes[at]};
-        // No kernel has to do with unit 0 of the hidden layer.
+        // No kernel uses unit 0 of the hidden layer.
         const auto change = j == 0 ? before : 0.3 * errors[j] * double{network.inputs[i]} + 0.3 * before;
         comparison.add(double{changes.host()[at]}, change, floor);
         comparison.add(double{weights.host()[at]}, double{network.weights[at]} + (j == 0 ? 0 : change), floor);

@@ -1,8 +1,7 @@
-// Breadth-first search of a graph, a level at a time (Rodinia; Che et al., "Rodinia: a benchmark suite for
+// Implements breadth-first search of a graph, level by level (Rodinia; Che et al., "Rodinia: a benchmark suite for
 // heterogeneous computing", IISWC 2009; the algorithm: Harish and Narayanan, "Accelerating large graph algorithms
-// on the GPU using CUDA", HiPC 2007). One thread for each node and level: the first kernel goes along the edges of
-// the nodes of the level, the second one makes the nodes that were found the next level, and says whether there
-// are any.
+// on the GPU using CUDA", HiPC 2007). One thread per node and level: the first kernel follows the edges of the
+// level's nodes, the second one makes the nodes found the next level, and reports whether there are any.
 #include <algorithm>
 #include <deque>
 #include <random>
@@ -18,8 +17,8 @@ constexpr std::int32_t k_source = 0;
 
 using Neighbours = std::vector<std::vector<std::int32_t>>;
 
-// As Rodinia's generator does: each node draws 2 to 4 others, and an edge goes both ways. So a node has 2 edges or
-// more, and 6 on average; two nodes may have several edges, and a node one to itself.
+// Generates a graph like Rodinia: each node draws 2 to 4 others, and an edge goes both ways. So a node has 2 edges
+// or more, 6 on average; two nodes may have several edges, and a node may have one to itself.
 Neighbours random_graph(std::size_t nodes) {
   Neighbours neighbours(nodes);
   std::mt19937 random(11);
@@ -51,7 +50,7 @@ std::vector<std::int32_t> distances(const Neighbours& neighbours) {
   return distance;
 }
 
-// What Rodinia allocates. Node i is a structure of two words: its first edge and how many it has.
+// Arrays as Rodinia allocates them. Node i is a structure of two words: its first edge and its number of edges.
 struct Graph {
   Graph(Device& device, const Neighbours& neighbours, std::size_t edge_count)
       : nodes(device.array<std::int32_t>("graph_nodes", 2 * neighbours.size())),
@@ -134,7 +133,7 @@ class Bfs final : public GpuProgram {
     const Graph graph(device, neighbours, edges);
     const auto ctas = (graph.size + k_threads - 1) / k_threads;
     const auto expected = distances(neighbours);
-    // The nodes of the last level find none. A wrong kernel may find some for ever.
+    // The nodes of the last level find none. A wrong kernel might find some for ever.
     const auto levels = *std::max_element(expected.begin(), expected.end()) + 1;
     std::int32_t level = 0;
     do {

@@ -1,7 +1,7 @@
-// Queries to a B+ tree (Rodinia's b+tree; Fix, Wilkes and Skadron, "Accelerating braided B+ tree searches on a GPU
-// with CUDA", A4MMC 2011). One CTA for each query, one thread for each key of a node: the thread that finds the
-// wanted key between its own and the next one says where the search goes on. How far a query has come is in global
-// memory. One kernel finds the records from one key to another, the other kernel a single record.
+// Implements queries to a B+ tree (Rodinia's b+tree; Fix, Wilkes and Skadron, "Accelerating braided B+ tree
+// searches on a GPU with CUDA", A4MMC 2011). One CTA per query, one thread per key of a node: the thread whose key
+// interval contains the query determines the child. The state of a query is in global memory. One kernel finds the
+// records of a range of keys, the other a single record.
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -11,19 +11,19 @@
 namespace terrace::gpu_sim {
 namespace {
 
-constexpr std::int32_t k_order = 256;  // children of a node at most; threads of a CTA
+constexpr std::int32_t k_order = 256;  // max children of a node; threads of a CTA
 constexpr std::int32_t k_no_record = -1;
 
 // A node is a structure of 517 words: location, indices[257], keys[257], is_leaf, num_keys. indices[i] is the
-// child for keys from keys[i] to below keys[i + 1], or the record of keys[i]. The first key is the lowest number,
-// and the highest number stands behind the last key.
+// child for keys in [keys[i], keys[i + 1]), or the record of keys[i]. The first key is the lowest number, and the
+// highest number follows the last key.
 constexpr std::int64_t k_indices = 1;
 constexpr std::int64_t k_keys = k_indices + k_order + 1;
 constexpr std::int64_t k_is_leaf = k_keys + k_order + 1;
 constexpr std::int64_t k_num_keys = k_is_leaf + 1;
 constexpr std::int64_t k_node_words = k_num_keys + 1;
 
-// A node before it is written: it has `count` of the nodes of the level below, or of the records, from `first` on.
+// A node before it is written: `count` nodes of the level below, or records, from `first` on.
 struct Part {
   std::int32_t first;
   std::int32_t count;
@@ -31,8 +31,8 @@ struct Part {
 };
 using Level = std::vector<Part>;
 
-// As insertion in ascending order leaves it: a node that overflows keeps half of what a full one has, and what
-// follows goes to the next one.
+// Splits as insertion in ascending order does: a node that overflows keeps half of a full one, and the rest goes
+// to the next one.
 template <class LowestKey>
 Level make_level(std::int32_t entries, std::int32_t most, LowestKey lowest_key) {
   Level level;
@@ -41,7 +41,7 @@ Level make_level(std::int32_t entries, std::int32_t most, LowestKey lowest_key) 
   return level;
 }
 
-// Of the keys 0 to `keys` - 1, where record i is that of key i; the leaves come first.
+// Builds the tree of the keys 0 to `keys` - 1, where record i belongs to key i; the leaves come first.
 std::vector<Level> make_levels(std::int32_t keys) {
   std::vector<Level> levels{make_level(keys, k_order - 1, [](std::int32_t key) { return key; })};
   while (levels.back().size() > 1) {
@@ -64,7 +64,7 @@ std::vector<std::int32_t> write_nodes(const std::vector<Level>& levels) {
       const auto keys = node.begin() + k_keys;
       std::fill_n(keys, k_order + 1, std::numeric_limits<std::int32_t>::max());
       keys[0] = std::numeric_limits<std::int32_t>::min();
-      // A leaf's first index is none; an inner node's first child has no key but the lowest number.
+      // A leaf's first index is unused; an inner node's first child has the lowest number as its key.
       const auto skipped = is_leaf ? 1 : 0;
       for (std::int32_t i = 0; i < part.count; ++i) {
         const auto entry = part.first + i;
@@ -96,7 +96,7 @@ struct Tree {
   std::int32_t height;  // levels below the root
 };
 
-// Where the searches for one key each are.
+// Positions of the searches for one key each.
 struct Searches {
   Searches(Device& device, const std::string& current_name, const std::string& offset_name,
            const std::string& wanted_name, const std::vector<std::int32_t>& keys)
@@ -111,12 +111,12 @@ struct Searches {
   Array<std::int32_t> wanted;
 };
 
-// The word of a node's array that belongs to the thread.
+// Returns the word of a node's array that belongs to the thread.
 Value<std::int64_t> own_word(Thread& t, const Value<std::int64_t>& node, std::int64_t array) {
   return fma(node, k_node_words, t.thread()) + array;
 }
 
-// One level down. `where` tells calls in the same loop apart.
+// Descends one level. `where` distinguishes calls in the same loop.
 void descend(Thread& t, const Tree& tree, const Searches& searches,
              Thread::Where where = Thread::Where::current()) {
   const auto call = t.loop(where);
@@ -131,7 +131,7 @@ void descend(Thread& t, const Tree& tree, const Searches& searches,
   if (next < tree.count) t.store(searches.offset, query, next);
 }
 
-// All threads have found the way: the first of them notes it.
+// After all threads have found the child, the first of them stores it.
 void arrive(Thread& t, const Searches& searches, Thread::Where where = Thread::Where::current()) {
   const auto call = t.loop(where);
   const auto next = t.load(searches.offset, t.block());
@@ -208,12 +208,12 @@ class BTree final : public GpuProgram {
     const auto keys = static_cast<std::int32_t>(numbers[0]);
     std::mt19937 random(17);
     const auto random_key = [&] { return static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(keys)); };
-    // Rodinia's records are the keys; these are not, so that a key in the place of a record is found to be wrong.
+    // Rodinia's records equal the keys; these do not, so that a key in the place of a record is detected.
     std::vector<std::int32_t> values(static_cast<std::size_t>(keys));
     for (auto& value : values) value = static_cast<std::int32_t>(random() >> 1);
     const auto levels = make_levels(keys);
-    // Rodinia allocates the nodes for each command and frees them after it, so that both kernels have them at the
-    // same place.
+    // Rodinia allocates the nodes for each command and frees them after it, so both kernels have them at the same
+    // place.
     const Tree tree(device, levels, write_nodes(levels));
     Comparison comparison;
 

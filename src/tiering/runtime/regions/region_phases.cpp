@@ -237,7 +237,7 @@ void RegionPhases::begin_phase(Index index) {
     if (index != head_) return;
     loop_begun_ = true;
     boundary.begins_loop = loop_name();
-    boundary.why = "its regions came in this order twice (" + kinds() + ")";
+    boundary.why = "its regions repeated in this order (" + kinds() + ")";
     boundary.iterations_before = 2;
   } else if (goes_on) {
     return;

@@ -36,9 +36,9 @@ void FilePages::number_object(ChunkId chunk, std::vector<Block>& new_blocks) {
   std::uint64_t offset = 0;
   for (auto c = first; c < end; ++c) {
     if (chunks_[c].size > k_lines * line_)
-      throw Error(Code::invalid, "--memory: a chunk of " + format(Bytes{chunks_[c].size}) +
-                                     ", and misses tell only lines of " + format(Bytes{k_lines * line_}) +
-                                     " apart; simulate the program instead of replaying it");
+      throw Error(Code::invalid, "--memory: the recording has a chunk of " + format(Bytes{chunks_[c].size}) +
+                                     ", but a miss addresses only the first " + format(Bytes{k_lines * line_}) +
+                                     "; simulate the program instead of replaying it");
     origins_[c] = {true, block.first * k_pages_of_a_chunk, offset};
     offset += chunks_[c].size;
   }

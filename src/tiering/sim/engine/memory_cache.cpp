@@ -20,10 +20,10 @@ std::uint64_t MemoryCache::address_of(const observe::Miss& miss) {
   for (auto chunk = first_line_.size(); chunk <= miss.chunk; ++chunk) {
     const auto lines = std::max<std::uint64_t>((chunks_[static_cast<ChunkId>(chunk)].size + line_ - 1) / line_, 1);
     if (lines > k_max_lines_per_cached_chunk)
-      throw Error(Code::invalid, "cache-mode: a chunk of " + std::to_string(lines) +
-                                     " lines, and misses tell only " +
+      throw Error(Code::invalid, "cache-mode: the recording has a chunk of " + std::to_string(lines) +
+                                     " lines, but a miss addresses only " +
                                      std::to_string(k_max_lines_per_cached_chunk) +
-                                     " apart; simulate the program instead of replaying it");
+                                     "; simulate the program instead of replaying it");
     first_line_.push_back(lines_);
     lines_ += lines;
     ways_.resize(std::min(sets_, lines_));

@@ -14,7 +14,7 @@ std::string backing_file_error(const machine::Machine& machine, DomainId domain)
     return machine.name() + " has no file beside '" + machine.place(home).name +
            "'; add a [[file]] to it, or take a machine that has one (ddr5-nvme, ddr5-nfs)";
   if (machine.domains()[domain].places.size() > 1)
-    return machine.name() + " has several kinds of memory, and whose data is in the file is known for one alone";
+    return machine.name() + " has several kinds of memory; a backing file is supported for machines with one";
   return {};
 }
 

@@ -107,7 +107,7 @@ class Scheduler {
   void reattach(std::uint32_t thread);
   // Ends scheduling, because the process ends: every thread runs as the kernel schedules it.
   void stop();
-  [[nodiscard]] bool is_is_stopped() const { return page_.stopped.load(std::memory_order_relaxed) != 0; }
+  [[nodiscard]] bool is_stopped() const { return page_.stopped.load(std::memory_order_relaxed) != 0; }
 
  private:
   class SpinGuard;

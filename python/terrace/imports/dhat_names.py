@@ -93,7 +93,7 @@ def _leaf(function: str) -> str:
 
 
 def _by_tables(stack: Sequence[str], sites: _core.ProgramSites) -> str:
-    """As src/tiering/agent/heap/callers.cpp does: the later of two that are no better is not taken."""
+    """As src/tiering/agent/lifecycle/callers.cpp does: the later of two that are no better is not taken."""
     best, rank = "(unknown)", 0
     last = -1
     for frame in stack:

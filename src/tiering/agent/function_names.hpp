@@ -9,7 +9,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "agent/heap/callers.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "observe/objects/spin_lock.hpp"
 
 namespace terrace::agent {

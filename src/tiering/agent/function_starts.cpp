@@ -7,7 +7,7 @@
 
 #include <iterator>
 
-#include "agent/heap/callers.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "agent/function_starts.hpp"
-#include "agent/heap/callers.hpp"
 #include "agent/helper_thread.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "core/error.hpp"
 #include "observe/perf/function_probes.hpp"

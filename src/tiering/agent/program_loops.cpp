@@ -4,8 +4,8 @@
 #include <exception>
 #include <utility>
 
-#include "agent/heap/callers.hpp"
 #include "agent/heap/ordered_heap.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "observe/pipeline/loop_events.hpp"

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "agent/heap/callers.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "core/clock.hpp"
 #include "memory/region_space.hpp"

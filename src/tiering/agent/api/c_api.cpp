@@ -13,7 +13,7 @@
 #include <cstring>
 #include <exception>
 
-#include "agent/doors/regions.hpp"
+#include "agent/adapters/regions.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "agent/heap/callers.hpp"
 #include "agent/heap/library_blocks.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
@@ -16,10 +15,11 @@
 #include "agent/heap/spilled_small.hpp"
 #include "agent/interpose/grown_blocks.hpp"
 #include "agent/interpose/invalid_blocks.hpp"
-#include "agent/interpose/next.hpp"
 #include "agent/interpose/spilled_blocks.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/process.hpp"
+#include "agent/linking/next.hpp"
 #include "core/rounding.hpp"
 #include "memory/arenas/block_arena.hpp"
 #include "memory/region_space.hpp"

@@ -19,9 +19,9 @@
 #include <cstdint>
 
 #include "agent/interpose/clock_time.hpp"
-#include "agent/interpose/next.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/next.hpp"
 #include "core/clock.hpp"
 #include "observe/threads/thread.hpp"
 #include "runtime/runtime.hpp"

@@ -7,10 +7,10 @@
 #include <sys/prctl.h>
 
 #include "agent/heap/ordered_heap.hpp"
-#include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/last_thread.hpp"
 #include "agent/lifecycle/process.hpp"
+#include "agent/linking/next.hpp"
 #include "memory/region_space.hpp"
 #include "observe/pipeline/shadow_stack.hpp"
 #include "observe/threads/thread.hpp"

@@ -12,8 +12,8 @@
 #include <cstring>
 
 #include "agent/heap/spilled_heap.hpp"
-#include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/next.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {

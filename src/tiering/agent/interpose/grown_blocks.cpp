@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "agent/heap/callers.hpp"
 #include "agent/heap/object_registry.hpp"
-#include "agent/interpose/next.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/late_start.hpp"
 #include "agent/lifecycle/process.hpp"
+#include "agent/linking/next.hpp"
 #include "core/rounding.hpp"
 #include "memory/region_space.hpp"
 #include "observe/coverage/time_samples.hpp"

@@ -15,8 +15,8 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "agent/interpose/caller_functions.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/caller_functions.hpp"
 #include "observe/pipeline/pipeline.hpp"
 #include "observe/threads/thread.hpp"
 

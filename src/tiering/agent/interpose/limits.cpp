@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "agent/heap/spilled_heap.hpp"
-#include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/next.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {

@@ -8,10 +8,10 @@
 #include <cstdarg>
 #include <cstdint>
 
-#include "agent/heap/callers.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "core/rounding.hpp"
 #include "observe/coverage/time_samples.hpp"

@@ -9,7 +9,7 @@
 #include <array>
 #include <string_view>
 
-#include "agent/interpose/next.hpp"
+#include "agent/linking/next.hpp"
 
 namespace terrace::agent {
 

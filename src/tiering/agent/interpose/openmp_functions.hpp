@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "agent/interpose/caller_functions.hpp"
+#include "agent/linking/caller_functions.hpp"
 
 namespace terrace::agent {
 

@@ -10,10 +10,10 @@
 
 #include "agent/heap/object_registry.hpp"
 #include "agent/interpose/mpi_threads.hpp"
-#include "agent/interpose/next.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/last_thread.hpp"
+#include "agent/linking/next.hpp"
 #include "observe/objects/spin_lock.hpp"
 #include "observe/pipeline/loop_events.hpp"
 #include "observe/threads/thread.hpp"
@@ -118,7 +118,7 @@ void* run(void* data) {
 
 }  // namespace
 
-void note_cores() noexcept {
+void save_affinity() noexcept {
   g_cores.known = pthread_getaffinity_np(pthread_self(), sizeof g_cores.set, &g_cores.set) == 0;
 }
 

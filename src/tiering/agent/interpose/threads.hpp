@@ -7,8 +7,6 @@
 
 namespace terrace::agent {
 
-// Called when the program begins.
-void note_cores() noexcept;
 // The calling thread is the program's: its stack is registered, its accesses are followed. Does nothing the second
 // time.
 void follow_this_thread() noexcept;

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "agent/interpose/clock_time.hpp"
-#include "agent/interpose/next.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/next.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace agent = terrace::agent;

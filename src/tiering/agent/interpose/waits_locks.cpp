@@ -10,9 +10,9 @@
 
 #include "agent/interpose/barriers.hpp"
 #include "agent/interpose/clock_time.hpp"
-#include "agent/interpose/next.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/next.hpp"
 #include "observe/pipeline/loop_events.hpp"
 
 namespace agent = terrace::agent;

@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "agent/interpose/next.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/next.hpp"
 #include "observe/pipeline/loop_events.hpp"
 
 namespace agent = terrace::agent;

@@ -14,9 +14,9 @@
 #include <mutex>
 #include <new>
 
-#include "agent/heap/callers.hpp"
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/heap/spilled_small.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/low_files.hpp"
 #include "core/process_memory.hpp"

@@ -7,9 +7,7 @@
 
 #include "agent/lifecycle/initial_stack.hpp"
 #include "agent/lifecycle/process.hpp"
-
-// A function that takes the place of the C library's, or that the program may call.
-#define TERRACE_EXPORT __attribute__((visibility("default")))
+#include "agent/linking/injected_library.hpp"
 
 namespace terrace::agent {
 
@@ -59,8 +57,13 @@ void confine(const char* how = "confined") noexcept;
 // False in a child of vfork or of a bare system call, where what this library knows is its parent's.
 bool is_own_process() noexcept;
 
-// Whether the address is in the injected library.
-bool is_in_terrace(std::uint64_t address) noexcept;
+// --- implemented in interpose/threads.cpp ------------------------------------------------------------------
+
+// Saves the CPU affinity that the program starts with, for Terrace's own threads. Called once, in the main thread,
+// before the program runs.
+void save_affinity() noexcept;
+
+// -----------------------------------------------------------------------------------------------------------
 
 // Remembers what a child's environment must have, so that it is under Terrace, too.
 void keep_for_children(char** environment) noexcept;

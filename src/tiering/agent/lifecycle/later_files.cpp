@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "agent/interpose/caller_functions.hpp"
-#include "agent/interpose/next.hpp"
-#include "agent/lifecycle/absent_functions.hpp"
-#include "agent/lifecycle/file_references.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/absent_functions.hpp"
+#include "agent/linking/caller_functions.hpp"
+#include "agent/linking/file_references.hpp"
+#include "agent/linking/next.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
 

@@ -11,9 +11,9 @@
 #include <cstdarg>
 #include <cstdlib>
 
-#include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/passed_environment.hpp"
+#include "agent/linking/next.hpp"
 
 namespace terrace::agent {
 

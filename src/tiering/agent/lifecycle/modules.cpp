@@ -20,7 +20,7 @@
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/module_code.hpp"
 #include "agent/lifecycle/process.hpp"
-#include "agent/program_work.hpp"
+#include "agent/lifecycle/program_work.hpp"
 #include "core/rounding.hpp"
 #include "observe/access_sink.hpp"
 #include "observe/coverage/code_map.hpp"

@@ -21,15 +21,14 @@
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/heap/spilled_small.hpp"
-#include "agent/interpose/next.hpp"
-#include "agent/interpose/threads.hpp"
-#include "agent/lifecycle/absent_functions.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/last_thread.hpp"
 #include "agent/lifecycle/late_start.hpp"
 #include "agent/lifecycle/later_files.hpp"
 #include "agent/lifecycle/low_files.hpp"
 #include "agent/lifecycle/modules.hpp"
+#include "agent/linking/absent_functions.hpp"
+#include "agent/linking/next.hpp"
 #include "core/rounding.hpp"
 #include "memory/arenas/block_arena.hpp"
 #include "memory/region_space.hpp"
@@ -260,7 +259,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   begin_later_files();
   if (is_checked()) return;
   observe::register_thread();
-  note_cores();
+  save_affinity();
   const auto beginning = beginning_of(session);
   if (!beginning.is_wanted) return;
   if (beginning.is_asked_for) begin_again_followed(words, environment);

@@ -1,5 +1,5 @@
 // See program_work.hpp.
-#include "agent/program_work.hpp"
+#include "agent/lifecycle/program_work.hpp"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

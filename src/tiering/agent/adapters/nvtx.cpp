@@ -11,7 +11,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "agent/doors/regions.hpp"
+#include "agent/adapters/regions.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "observe/threads/thread.hpp"
 

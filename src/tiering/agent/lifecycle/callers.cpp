@@ -2,7 +2,7 @@
 //
 // The unwinder, not the hooks' shadow stack: that one does not know at which line of a function a library
 // (operator new, a Fortran run-time library) was called.
-#include "agent/heap/callers.hpp"
+#include "agent/lifecycle/callers.hpp"
 
 #include <dlfcn.h>
 #include <unwind.h>
@@ -14,12 +14,6 @@
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "observe/symbols/symbol_names.hpp"
-
-extern "C" {
-// The bounds of the injected library, from the linker.
-extern const char __ehdr_start __attribute__((visibility("hidden")));
-extern const char _end __attribute__((visibility("hidden")));
-}
 
 namespace terrace::agent {
 
@@ -64,11 +58,6 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
 }
 
 }  // namespace
-
-bool is_in_terrace(std::uint64_t address) noexcept {
-  return address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
-         address < reinterpret_cast<std::uint64_t>(&_end);
-}
 
 bool is_runtime_library(const char* path) noexcept {
   static constexpr std::array k_prefixes{"libc.so",     "libc-",       "libstdc++",   "libc++",     "libgfortran",

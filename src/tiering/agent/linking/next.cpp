@@ -1,5 +1,5 @@
 // Finding what is behind us. See next.hpp.
-#include "agent/interpose/next.hpp"
+#include "agent/linking/next.hpp"
 
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -11,8 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <string_view>
-
-#include "agent/lifecycle/in_process.hpp"
 
 namespace terrace::agent {
 

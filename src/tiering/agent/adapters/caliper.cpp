@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "agent/doors/regions.hpp"
-#include "agent/interpose/caller_functions.hpp"
+#include "agent/adapters/regions.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/caller_functions.hpp"
 
 namespace terrace::agent {
 

@@ -1,5 +1,5 @@
 // See regions.hpp.
-#include "agent/doors/regions.hpp"
+#include "agent/adapters/regions.hpp"
 
 #include <time.h>
 
@@ -9,8 +9,8 @@
 #include <exception>
 #include <string>
 
-#include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/next.hpp"
 #include "observe/program_events.hpp"
 #include "observe/threads/thread.hpp"
 #include "profile/records.hpp"

@@ -1,5 +1,5 @@
 // See absent_functions.hpp.
-#include "agent/lifecycle/absent_functions.hpp"
+#include "agent/linking/absent_functions.hpp"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "agent/lifecycle/file_references.hpp"
-#include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/file_references.hpp"
+#include "agent/linking/injected_library.hpp"
 #include "machine/library.hpp"
 
 namespace terrace::agent {

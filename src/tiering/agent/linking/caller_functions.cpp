@@ -1,5 +1,5 @@
 // See caller_functions.hpp.
-#include "agent/interpose/caller_functions.hpp"
+#include "agent/linking/caller_functions.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "agent/interpose/next.hpp"
-#include "agent/lifecycle/in_process.hpp"
+#include "agent/linking/injected_library.hpp"
+#include "agent/linking/next.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
 

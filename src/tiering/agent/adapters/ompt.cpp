@@ -11,11 +11,11 @@
 #include <string>
 #include <unordered_map>
 
-#include "agent/doors/regions.hpp"
-#include "agent/heap/callers.hpp"
-#include "agent/interpose/next.hpp"
+#include "agent/adapters/regions.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
+#include "agent/linking/next.hpp"
 #include "observe/pipeline/loop_events.hpp"
 #include "observe/threads/thread.hpp"
 

@@ -1,5 +1,5 @@
 // See file_references.hpp.
-#include "agent/lifecycle/file_references.hpp"
+#include "agent/linking/file_references.hpp"
 
 #include <elf.h>
 #include <sys/mman.h>

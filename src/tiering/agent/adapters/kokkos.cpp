@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "agent/doors/regions.hpp"
+#include "agent/adapters/regions.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "observe/threads/thread.hpp"

@@ -29,7 +29,7 @@ namespace terrace::agent {
 namespace {
 
 using tests::kernel_nodes;
-using When = OrderedHeap::When;
+using FillMode = OrderedHeap::FillMode;
 
 constexpr int k_batch_pages = 512;
 // What two processors' lists give back at a time (`batch` in /proc/zoneinfo).
@@ -185,7 +185,7 @@ class OrderedSpill : public ::testing::Test {
       free[i].expect_at_mark(left[i], listed_.at(static_cast<std::size_t>(left[i])));
   }
   static std::vector<Free> free_of(const std::vector<int>& nodes) { return {nodes.begin(), nodes.end()}; }
-  void spill(const std::string& intent, InitiatorId initiator, When when) {
+  void spill(const std::string& intent, InitiatorId initiator, FillMode when) {
     const auto nodes = order(intent, initiator);
     auto& heap = this->heap(initiator);
     const auto size = spilling_size(nodes);
@@ -193,7 +193,7 @@ class OrderedSpill : public ::testing::Test {
     void* const block = heap.allocate(size, 1, heap.find_intent(intent), when, true, &error);
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(error, 0);
-    if (when == When::at_touch) {
+    if (when == FillMode::on_touch) {
       const auto before = kernel_nodes(reinterpret_cast<std::uint64_t>(block), size / k_page);
       EXPECT_EQ(std::ranges::count_if(before, [](int node) { return node >= 0; }), 0) << "nothing is touched yet";
       touch(block, size);
@@ -218,7 +218,7 @@ struct Spill {
   std::string intent;
   InitiatorId initiator = 0;
   std::string core;  // the initiator's name
-  When when = When::at_once;
+  FillMode when = FillMode::eager;
 };
 
 // All that this machine has.
@@ -227,7 +227,7 @@ std::vector<Spill> spills() {
   const auto machine = machine_here();
   for (const auto& intent : machine::intents(machine))
     for (std::size_t i = 0; i < machine.initiators().size(); ++i)
-      for (const auto when : {When::at_once, When::at_touch})
+      for (const auto when : {FillMode::eager, FillMode::on_touch})
         all.push_back({intent, static_cast<InitiatorId>(i), machine.initiators()[i].name, when});
   return all;
 }
@@ -241,7 +241,7 @@ TEST_P(EverySpill, IsInTheOrderingsOrder) {
 
 std::string name_of(const ::testing::TestParamInfo<Spill>& spill) {
   const auto& [intent, initiator, core, when] = spill.param;
-  return intent + "_" + core + (when == When::at_once ? "_at_once" : "_at_touch");
+  return intent + "_" + core + (when == FillMode::eager ? "_at_once" : "_at_touch");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EverySpill, ::testing::ValuesIn(spills()), name_of);
@@ -251,7 +251,7 @@ TEST_F(OrderedSpill, TouchesInAnyOrderFillThePlacesInTheOrderingsOrder) {
   const auto nodes = order("bandwidth");
   auto& heap = this->heap();
   const auto size = spilling_size(nodes);
-  void* const block = heap.allocate(size, 1, heap.find_intent("bandwidth"), When::at_touch);
+  void* const block = heap.allocate(size, 1, heap.find_intent("bandwidth"), FillMode::on_touch);
   std::vector<std::size_t> chunks(size / k_huge_page);
   std::iota(chunks.begin(), chunks.end(), 0);
   std::ranges::shuffle(chunks, std::mt19937(1));
@@ -284,7 +284,7 @@ TEST_F(OrderedSpill, ARangeThatIsPartlyThereIsPutInOrder) {
     ASSERT_EQ(*map.page(at / k_page), static_cast<unsigned char>(at / k_page + 1));
 }
 
-class SeveralProcesses : public OrderedSpill, public ::testing::WithParamInterface<When> {};
+class SeveralProcesses : public OrderedSpill, public ::testing::WithParamInterface<FillMode> {};
 
 // Four processes fill at once: no place but the last passes its mark by more than a batch.
 TEST_P(SeveralProcesses, FillAtOnceAndNobodyPassesAMark) {
@@ -345,8 +345,8 @@ TEST_P(SeveralProcesses, FillAtOnceAndNobodyPassesAMark) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, SeveralProcesses, ::testing::Values(When::at_once, When::at_touch),
-                         [](const auto& when) { return when.param == When::at_once ? "AtOnce" : "AtTouch"; });
+INSTANTIATE_TEST_SUITE_P(Both, SeveralProcesses, ::testing::Values(FillMode::eager, FillMode::on_touch),
+                         [](const auto& when) { return when.param == FillMode::eager ? "AtOnce" : "AtTouch"; });
 
 // Behind all marks the place with the most left serves; nobody is killed.
 TEST_F(OrderedSpill, BehindAllMarksMemoryIsStillThere) {
@@ -357,7 +357,7 @@ TEST_F(OrderedSpill, BehindAllMarksMemoryIsStillThere) {
   const auto size = static_cast<std::size_t>(pages + more) * k_page;
   auto& heap = this->heap();
   int error = 0;
-  void* const block = heap.allocate(size, 1, heap.find_intent("bandwidth"), When::at_once, true, &error);
+  void* const block = heap.allocate(size, 1, heap.find_intent("bandwidth"), FillMode::eager, true, &error);
   EXPECT_EQ(error, 0);
   touch(block, size);
   const auto found = there(block, size);

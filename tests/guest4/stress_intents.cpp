@@ -72,7 +72,7 @@ void StressIntents::allocate(StressReport& report, std::mt19937_64& random) {
   Range range;
   range.written.resize(1 + below(random, k_max_pages));
   range.zeros = below(random, 2) == 0;
-  const auto when = below(random, 2) == 0 ? OrderedHeap::When::at_once : OrderedHeap::When::at_touch;
+  const auto when = below(random, 2) == 0 ? OrderedHeap::FillMode::eager : OrderedHeap::FillMode::on_touch;
   const auto intent = intents_[below(random, intents_.size())];
   int error = 0;
   range.data = static_cast<unsigned char*>(heap_.allocate(range.size(), 1, intent, when, range.zeros, &error));
@@ -152,7 +152,7 @@ void StressIntents::give_back(const Range& range) {
     return;
   }
   // As the library's munmap does.
-  heap_.unmapped(range.address(), range.size());
+  heap_.on_unmapped(range.address(), range.size());
   ::munmap(range.data, range.size());
 }
 

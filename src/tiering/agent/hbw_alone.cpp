@@ -17,7 +17,7 @@ __attribute__((constructor)) void lock_around_forks() {
 
 }  // namespace
 
-constinit Standing g_standing;
-Process* started() noexcept { return nullptr; }
+constinit ProcessPointers g_pointers;
+Process* ensure_started() noexcept { return nullptr; }
 
 }  // namespace terrace::agent

@@ -13,12 +13,12 @@ namespace terrace::agent {
 
 namespace {
 
-void (*g_tell)(const char*) = nullptr;
+void (*g_say_ordered)(const char*) = nullptr;
 
-void tell(const char* sentence) {
+void say_ordered(const char* sentence) {
   char text[640];
   std::snprintf(text, sizeof text, "terrace: %s\n", sentence);
-  g_tell(text);
+  g_say_ordered(text);
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledge
                           void (*say)(const char* line)) noexcept {
   // Beside memory over a file there is one limit for all data, and nothing is placed.
   if (session.backend != runtime::Backend::real || session.spill.is_wanted()) return nullptr;
-  g_tell = say;
+  g_say_ordered = say;
   try {
     const auto& configuration = session.configurations.front();
     OrderedHeap::Parts parts;
@@ -35,19 +35,19 @@ OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledge
     parts.initiator = configuration.machine.domains()[configuration.domain].initiator;
     parts.ledger = &ledger;
     parts.mark = session.intent.mark;
-    parts.run_when = session.intent.eager ? OrderedHeap::When::at_once : OrderedHeap::When::at_touch;
+    parts.default_fill = session.intent.eager ? OrderedHeap::FillMode::eager : OrderedHeap::FillMode::on_touch;
     parts.counts = [&session] {
       return make_counts<memory::OrderedCounts>(session.directory, runtime::k_ordered_counts);
     };
     parts.enter = [] { observe::t_thread.enter_runtime(); };
-    parts.say = tell;
+    parts.say = say_ordered;
     auto* const heap = new OrderedHeap(parts);
-    if (session.intent.is_wanted()) heap->set_run_intent(heap->find_intent(session.intent.name));
+    if (session.intent.is_wanted()) heap->set_default_intent(heap->find_intent(session.intent.name));
     return heap;
   } catch (const std::exception& error) {
     char text[512];
     std::snprintf(text, sizeof text, "%s; the program's data come as the kernel gives them", error.what());
-    tell(text);
+    say_ordered(text);
     return nullptr;
   }
 }

@@ -77,7 +77,7 @@ struct ProbedProgram::State {
     if (spec.source == runtime::PhaseSource::functions)
       follow_named();
     else
-      look_and_follow();
+      discover_and_follow();
   }
 
   // Those that the user named, where their entries are.
@@ -99,23 +99,23 @@ struct ProbedProgram::State {
         process.runtime->function_entered(begins[event.function], 0);
         rate.called();
       }
-      if (!is_seldom(rate, probes)) return;
+      if (!is_affordable(rate, probes)) return;
     }
   }
 
-  void look_and_follow() {
+  void discover_and_follow() {
     double pause = k_sampling;
     while (thread.sleep(pause)) {
       pause = std::min(2 * pause, k_longest_pause);
-      const auto hot = look();
+      const auto hot = sample_hot_functions();
       if (hot.empty()) continue;
       observe::FunctionProbes probes(getpid());
-      if (!try_out(probes, hot)) continue;
+      if (!count_trial_calls(probes, hot)) continue;
       if (follow(probes, hot)) pause = k_sampling;
     }
   }
 
-  std::vector<std::uint64_t> look() {
+  std::vector<std::uint64_t> sample_hot_functions() {
     observe::TimeSampler sampler(getpid(), k_sample_every);
     std::map<std::uint64_t, std::uint64_t> samples;
     const auto take = [&] {
@@ -130,7 +130,7 @@ struct ProbedProgram::State {
 
   // Counts calls of as many of them as the processor has breakpoints for; the next one takes the place of one that
   // is called too often, which is soon clear. False where none is left.
-  bool try_out(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
+  bool count_trial_calls(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
     const auto most = static_cast<std::uint64_t>(k_trial * runtime::k_max_call_rate);
     std::vector<std::uint64_t> calls(begins.size(), most + 1);  // of those that are not counted
     std::uint32_t next = 0;
@@ -161,18 +161,20 @@ struct ProbedProgram::State {
    public:
     void called() { ++calls_; }
     // Seconds since it began; waits are longer than they are asked for.
-    [[nodiscard]] double passed() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
+    [[nodiscard]] double passed() const {
+      return std::chrono::duration<double>(Clock::now() - arena_states_).count();
+    }
     [[nodiscard]] double rate() const { return static_cast<double>(calls_) / passed(); }
     void begin_again() { *this = {}; }
 
    private:
     using Clock = std::chrono::steady_clock;
     std::uint64_t calls_ = 0;
-    Clock::time_point begun_ = Clock::now();
+    Clock::time_point arena_states_ = Clock::now();
   };
 
   // False where the probes cost too much by now: said once.
-  bool is_seldom(CallRate& calls, const observe::FunctionProbes& probes) {
+  bool is_affordable(CallRate& calls, const observe::FunctionProbes& probes) {
     if (calls.passed() < k_recheck) return true;
     const bool is_often = probes.lost() > 0 || calls.rate() > runtime::k_max_total_rate;
     calls.begin_again();
@@ -209,7 +211,7 @@ struct ProbedProgram::State {
         open = event.function;
         rate.called();
       }
-      if (!is_seldom(rate, probes)) break;
+      if (!is_affordable(rate, probes)) break;
       if (regions.in_loop() && !std::exchange(is_said, true))
         process.runtime->note("note", std::string(profile::k_phases_from) + regions.kinds());
       idle = regions.in_loop() ? 0 : idle + k_poll;

@@ -16,9 +16,9 @@
 namespace terrace::agent {
 
 // What happens between threads happens in every configuration.
-class EveryThreadClock final : public sim::ThreadClocks {
+class BroadcastThreadClocks final : public sim::ThreadClocks {
  public:
-  explicit EveryThreadClock(std::mutex& mutex) : mutex_(mutex) {}
+  explicit BroadcastThreadClocks(std::mutex& mutex) : mutex_(mutex) {}
   void add(sim::ThreadClocks& configuration) { configurations_.push_back(&configuration); }
   void set_running(std::uint32_t thread) override {
     in_each([=](auto& configuration) { configuration.set_running(thread); });

@@ -120,7 +120,7 @@ std::optional<profile::CoverageRecord> ProgramCoverage::so_far() {
   for (auto& code : code_.times())
     if (code.kind != observe::CodeKind::terrace)
       record.code.push_back({std::move(code.path), code.kind == observe::CodeKind::hooks,
-                             seconds(code.time.in_loop), seconds(code.time.elsewhere)});
+                             seconds(code.time.in_loop), seconds(code.time.blocking_call)});
   auto share = heap_.share();
   record.heap = share.bytes;
   record.heap_uncovered = share.uncovered;

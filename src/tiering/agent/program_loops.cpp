@@ -79,13 +79,13 @@ void finish_loops(Process& process) noexcept {
   }
 }
 
-void listen(Process& process, bool wanted) noexcept {
+void set_real_accesses_observed(Process& process, bool wanted) noexcept {
   observe::set_tracing_enabled(wanted);
   observe::stop_work_clock(wanted);
   if (process.loops) process.loops->set_seen(!wanted);
 }
 
-void set_seen(Process& process, bool seen) noexcept {
+void set_accesses_observed(Process& process, bool seen) noexcept {
   observe::set_tracing_enabled(seen);
   if (process.loops) process.loops->set_seen(seen);
 }

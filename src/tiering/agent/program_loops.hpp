@@ -41,8 +41,8 @@ class ProgramLoops {
 };
 
 // Whether the program's accesses are seen from now on: its functions and its loops have to know.
-void set_seen(Process& process, bool seen) noexcept;
+void set_accesses_observed(Process& process, bool seen) noexcept;
 // The same on real memory: the clock, by which loops are found there, stands while accesses are seen.
-void listen(Process& process, bool wanted) noexcept;
+void set_real_accesses_observed(Process& process, bool wanted) noexcept;
 
 }  // namespace terrace::agent

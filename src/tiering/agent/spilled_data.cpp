@@ -33,21 +33,21 @@ namespace terrace::agent {
 namespace {
 
 void (*g_say)(const char*) = nullptr;
-std::string g_directory;  // of the session
-std::string g_said;       // a file that is there once one of the job's processes has said something
+std::string g_directory;    // of the session
+std::string g_said_marker;  // a file that is there once one of the job's processes has said something
 runtime::SpillSpec g_spec;
 transfer::SpillCounts* g_counts = nullptr;
 bool g_is_made = false;
 
 // False where it was there.
-bool make_once(const std::string& path) {
+bool create_marker(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file >= 0) syscall(SYS_close, file);
   return file >= 0 || errno != EEXIST;
 }
 
 void say_sentence(const char* sentence) {
-  make_once(g_said);
+  create_marker(g_said_marker);
   char text[640];
   std::snprintf(text, sizeof text, "terrace: %s\n", sentence);
   g_say(text);
@@ -82,9 +82,9 @@ Bytes max_data(const runtime::SpillSpec& spec) {
 }
 
 // The first one is told of.
-void no_room(std::size_t size, std::size_t alignment) {
+void report_refused(std::size_t size, std::size_t alignment) {
   g_counts->refused_bytes.fetch_add(size, std::memory_order_relaxed);
-  if (!make_once(g_said)) return;
+  if (!create_marker(g_said_marker)) return;
   try {
     if (alignment > k_huge_page) {
       say_sentence(("no address that is a multiple of " + format(Bytes{alignment}) +
@@ -107,7 +107,7 @@ void name_process(transfer::SpillCounts& counts) {
 
 // Each process of a job would say it; and where there was trouble before, this follows from that.
 void say_why_not(const char* why) {
-  if (!runtime::is_session_gone(g_directory) && make_once(g_said))
+  if (!runtime::is_session_gone(g_directory) && create_marker(g_said_marker))
     say_sentence((std::string(why) + "; the program runs with the memory that it gets").c_str());
 }
 
@@ -137,7 +137,7 @@ bool prepare_spilled(const runtime::Session& session, void (*say)(const char* li
   if (!spec.is_wanted()) return false;
   g_say = say;
   g_directory = session.directory;
-  g_said = g_directory + "/" + runtime::k_spill_said;
+  g_said_marker = g_directory + "/" + runtime::k_spill_said;
   try {
     g_spec = spec;
     g_counts = &counts_in(session.directory);
@@ -184,7 +184,7 @@ SpilledHeap* make_spilled() noexcept {
     parts.say = say_sentence;
     const int problem = transfer::Spill::problem_here();
     parts.paged = problem != 0;
-    if (parts.paged && make_once(g_said)) {
+    if (parts.paged && create_marker(g_said_marker)) {
       const bool lacks = problem == EPERM || problem == EACCES || problem == ENOSYS || problem == EINVAL;
       const auto why =
           lacks ? "needs Linux 6.8 and the right to wait for page faults (userfaultfd with UFFDIO_MOVE; "
@@ -195,7 +195,7 @@ SpilledHeap* make_spilled() noexcept {
               .c_str());
     }
     g_counts->paged = parts.paged;
-    auto* const heap = new SpilledHeap(max_data(g_spec), parts, no_room);
+    auto* const heap = new SpilledHeap(max_data(g_spec), parts, report_refused);
     g_is_made = true;
     return heap;
   } catch (const std::exception& error) {
@@ -206,7 +206,7 @@ SpilledHeap* make_spilled() noexcept {
 }
 
 void say_confined_over_file() noexcept {
-  if (!make_once(g_said)) return;
+  if (!create_marker(g_said_marker)) return;
   say_sentence(
       "the program filters its system calls (seccomp) while it has data over a file: Terrace's threads go on for "
       "these, and a filter that holds for all threads and does not allow what they call ends the program");

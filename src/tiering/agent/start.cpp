@@ -81,8 +81,8 @@ class SerialSink final : public observe::AccessSink {
 };
 
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
-struct Everything {
-  explicit Everything(runtime::Session given)
+struct AgentState {
+  explicit AgentState(runtime::Session given)
       : session(std::move(given)), sink(mutex), clock(mutex), thread_clocks(mutex) {}
   // What is large comes over a file, where that is wanted: address space that is limited is for that.
   [[nodiscard]] Bytes reserve() const {
@@ -92,7 +92,7 @@ struct Everything {
   std::mutex mutex;
   SerialSink sink;
   ProgramClock clock;
-  EveryThreadClock thread_clocks;
+  BroadcastThreadClocks thread_clocks;
   std::optional<sim::Scheduler> scheduler;
   std::optional<ProgramCoverage> coverage;
   observe::AddressMap map;
@@ -120,7 +120,7 @@ struct Everything {
   Process process;
 };
 
-Everything* g_everything = nullptr;
+AgentState* g_agent = nullptr;
 void say(const char* text) {
   // Straight to the kernel: the program's own streams may not be there yet.
   [[maybe_unused]] const auto ignored = syscall(SYS_write, STDERR_FILENO, text, std::strlen(text));
@@ -136,9 +136,9 @@ const char* variable(char** environment, std::string_view name) {
 }
 
 bool wants_function(void*, std::uint64_t function) {
-  const auto& phases = g_everything->session.phases;
+  const auto& phases = g_agent->session.phases;
   try {
-    const auto name = g_everything->names.learn(g_everything->process, function);
+    const auto name = g_agent->names.learn(g_agent->process, function);
     return std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
   } catch (const std::exception&) {
     return false;  // no memory to know it by
@@ -146,12 +146,12 @@ bool wants_function(void*, std::uint64_t function) {
 }
 
 void function_entered(void*, std::uint64_t function, std::uint64_t call_site) {
-  g_everything->runtime->function_entered(function, call_site);
+  g_agent->runtime->function_entered(function, call_site);
 }
 
 // Several configurations share the caches, so the first one's stand for all.
-void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
-  const auto& session = all.session;
+void make_recorder(AgentState& state, const sim::ProgramIdentity& program) {
+  const auto& session = state.session;
   const auto& configuration = session.configurations.front();
   sim::RecordingHeader header;
   header.identity = program;
@@ -161,115 +161,114 @@ void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
   header.chunks_per_object = session.chunk_rule.chunks_per_object;
   header.smallest_chunk = session.chunk_rule.smallest.value;
   header.largest_chunk = session.chunk_rule.largest.value;
-  all.recorder = std::make_unique<sim::RecordingWriter>(session.recording, header, [](const std::string& why) {
+  state.recorder = std::make_unique<sim::RecordingWriter>(session.recording, header, [](const std::string& why) {
     char text[512];
     std::snprintf(text, sizeof text, "terrace: the recording of misses ends before the program does: %s\n",
                   why.c_str());
     say(text);
   });
-  all.sink.record_to(all.recorder.get());
-  all.clock.record_to(all.recorder.get());
-  all.thread_clocks.add(*all.recorder);
+  state.sink.record_to(state.recorder.get());
+  state.clock.record_to(state.recorder.get());
+  state.thread_clocks.add(*state.recorder);
 }
 
 // A thread's pipeline while its accesses are left out: its caches are then as they were.
-constinit thread_local observe::Pipeline* t_set_aside __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local observe::Pipeline* t_paused_pipeline __attribute__((tls_model("initial-exec"))) = nullptr;
 // For programs with one thread (Runtime::on_multithreaded ends it).
-void set_aside_unless(bool wanted) {
-  if (wanted == (t_set_aside == nullptr)) return;
+void set_tracing(bool wanted) {
+  if (wanted == (t_paused_pipeline == nullptr)) return;
   auto* const pipeline = observe::t_thread.pipeline;
-  observe::t_thread.set_pipeline(std::exchange(t_set_aside, pipeline));
-  set_seen(g_everything->process, wanted);
+  observe::t_thread.set_pipeline(std::exchange(t_paused_pipeline, pipeline));
+  set_accesses_observed(g_agent->process, wanted);
 }
 
-void make_runtime(Everything& all) {
+void make_runtime(AgentState& state) {
   const auto program = runtime::this_program();
-  if (all.session.backend == runtime::Backend::virtual_time && all.session.hooks)
-    all.sink.add(all.coverage.emplace().sink());
-  if (!all.session.recording.empty()) make_recorder(all, program);
+  if (state.session.backend == runtime::Backend::virtual_time && state.session.hooks)
+    state.sink.add(state.coverage.emplace().sink());
+  if (!state.session.recording.empty()) make_recorder(state, program);
   runtime::RuntimeParts parts;
-  parts.events = all.recorder.get();
-  for (const auto& configuration : all.session.configurations) {
-    auto built = runtime::build_configuration(all.session, configuration, all.observed, program);
+  parts.events = state.recorder.get();
+  for (const auto& configuration : state.session.configurations) {
+    auto built = runtime::build_configuration(state.session, configuration, state.observed, program);
     if (auto* const collector = built.watched_pages)
-      all.watching.emplace(
-          *collector, all.mutex, *built.parts.clock, all.process, all.session,
-          [](std::uint64_t function) { g_everything->names.learn(g_everything->process, function); });
-    for (auto* sink : built.sinks) all.sink.add(*sink);
-    all.clock.add(*built.parts.clock);
-    if (built.thread_clocks) all.thread_clocks.add(*built.thread_clocks);
+      state.watching.emplace(*collector, state.mutex, *built.parts.clock, state.process, state.session,
+                             [](std::uint64_t function) { g_agent->names.learn(g_agent->process, function); });
+    for (auto* sink : built.sinks) state.sink.add(*sink);
+    state.clock.add(*built.parts.clock);
+    if (built.thread_clocks) state.thread_clocks.add(*built.thread_clocks);
     if (built.parts.totals)
-      built.parts.totals = [of_configuration = std::move(built.parts.totals), &all] {
+      built.parts.totals = [of_configuration = std::move(built.parts.totals), &state] {
         auto totals = of_configuration();
         totals.unseen = observe::untraced_accesses();
-        totals.dropped = observe::unknown_accesses(all.shared_cache());
-        if (all.recorder) all.recorder->unobserved(totals.unseen, totals.dropped);
-        all.work->write_functions();
+        totals.dropped = observe::unknown_accesses(state.shared_cache());
+        if (state.recorder) state.recorder->unobserved(totals.unseen, totals.dropped);
+        state.work->write_functions();
         return totals;
       };
     parts.configurations.push_back(std::move(built.parts));
   }
-  const auto& first = all.session.configurations.front();
+  const auto& first = state.session.configurations.front();
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
-  all.pipelines.caches = initiator.caches;
-  all.pipelines.tlb = initiator.tlb;
-  all.pipelines.line = first.machine.parts().line;
-  all.pipelines.miss_registers = initiator.miss_registers;
-  all.pipelines.window_accesses = initiator.window;
-  all.pipelines.store_buffer = initiator.store_buffer;
-  all.pipelines.streams = initiator.streams;
-  all.pipelines.quantum_accesses = all.session.quantum_accesses;
-  all.work.emplace(all.process, all.session).serve(all.pipelines);
-  if (all.session.backend == runtime::Backend::virtual_time) all.shared_cache();
-  parts.map = all.session.hooks ? &all.map : nullptr;
-  parts.chunk_rule = all.session.chunk_rule;
-  parts.phases = all.session.phases;
-  parts.progress = &observe::find_progress(all.session.progress);
+  state.pipelines.caches = initiator.caches;
+  state.pipelines.tlb = initiator.tlb;
+  state.pipelines.line = first.machine.parts().line;
+  state.pipelines.miss_registers = initiator.miss_registers;
+  state.pipelines.window_accesses = initiator.window;
+  state.pipelines.store_buffer = initiator.store_buffer;
+  state.pipelines.streams = initiator.streams;
+  state.pipelines.quantum_accesses = state.session.quantum_accesses;
+  state.work.emplace(state.process, state.session).serve(state.pipelines);
+  if (state.session.backend == runtime::Backend::virtual_time) state.shared_cache();
+  parts.map = state.session.hooks ? &state.map : nullptr;
+  parts.chunk_rule = state.session.chunk_rule;
+  parts.phases = state.session.phases;
+  parts.progress = &observe::find_progress(state.session.progress);
   parts.domain = first.domain;
-  parts.function_name = [](std::uint64_t function) { return g_everything->names.find(function); };
-  parts.mutex = &all.mutex;
+  parts.function_name = [](std::uint64_t function) { return g_agent->names.find(function); };
+  parts.mutex = &state.mutex;
   parts.flush_accesses = [] {
     if (auto* pipeline = observe::t_thread.pipeline) pipeline->flush(false);
   };
   // In virtual time every access counts that is not left out; on the real machine those that are learned from.
-  if (all.observed == runtime::ProfileSource::pages) {
-    all.observing = false;
-  } else if (all.session.backend == runtime::Backend::real) {
-    all.observing = parts.observes_outside = false;
+  if (state.observed == runtime::ProfileSource::pages) {
+    state.observing = false;
+  } else if (state.session.backend == runtime::Backend::real) {
+    state.observing = parts.observes_outside = false;
     parts.observe = [](bool wanted) {
-      listen(g_everything->process, g_everything->observing = wanted);
+      set_real_accesses_observed(g_agent->process, g_agent->observing = wanted);
       if (!wanted) observe::t_thread.set_pipeline(nullptr);
       if (wanted && !observe::t_thread.pipeline) attach_thread();
     };
-  } else if (all.session.sample_every > 1) {
-    parts.sample_every = all.session.sample_every;
-    parts.observe = set_aside_unless;
+  } else if (state.session.sample_every > 1) {
+    parts.sample_every = state.session.sample_every;
+    parts.observe = set_tracing;
   }
-  parts.coverage = all.coverage ? &*all.coverage : nullptr;
-  all.ledger = parts.configurations.front().ledger;
-  all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
-  if (all.watching) all.watching->report_to(*all.runtime);
-  all.sink.report_to(*all.runtime);
-  for (const auto& note : all.session.notes) all.runtime->note("note", note);
+  parts.coverage = state.coverage ? &*state.coverage : nullptr;
+  state.ledger = parts.configurations.front().ledger;
+  state.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
+  if (state.watching) state.watching->report_to(*state.runtime);
+  state.sink.report_to(*state.runtime);
+  for (const auto& note : state.session.notes) state.runtime->note("note", note);
 }
 
 // In memory that other processes could map, too: see scheduler.hpp.
-void make_turns(Everything& all) {
+void make_scheduler(AgentState& state) {
   void* const page =
       mmap(nullptr, sizeof(sim::SchedulerPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) throw Error(Code::failed, "no memory for the threads' scheduler");
-  all.scheduler.emplace(*static_cast<sim::SchedulerPage*>(page), observe::t_thread.number);
-  all.sink.report_to(*all.scheduler);
-  all.clock.report_to(*all.scheduler);
-  all.process.scheduler = &*all.scheduler;
-  all.process.thread_clocks = &all.thread_clocks;
+  state.scheduler.emplace(*static_cast<sim::SchedulerPage*>(page), observe::t_thread.number);
+  state.sink.report_to(*state.scheduler);
+  state.clock.report_to(*state.scheduler);
+  state.process.scheduler = &*state.scheduler;
+  state.process.thread_clocks = &state.thread_clocks;
   observe::t_thread.is_scheduled = true;
 }
 
-void say_limited(const Everything& all) {  // once in a job
+void say_limited(const AgentState& state) {  // once in a job
   const auto limit = address_space_limit();
-  if (!limit || all.regions.reserved().value > 0) return;
-  const auto path = all.session.directory + "/" + runtime::k_limit_said;
+  if (!limit || state.regions.reserved().value > 0) return;
+  const auto path = state.session.directory + "/" + runtime::k_limit_said;
   const auto file = syscall(SYS_open, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return;
   syscall(SYS_close, file);
@@ -282,44 +281,44 @@ void say_limited(const Everything& all) {  // once in a job
 }
 
 Process* build(const char* session_path) {
-  auto* all = new Everything(runtime::read_session(session_path));
-  g_everything = all;
-  for (const auto& file : all->session.symbol_files) all->symbols.add_file(file.c_str());
-  all->observed = what_is_observed(all->session);
-  make_runtime(*all);
-  if (all->session.phases.source == runtime::PhaseSource::functions) {
-    all->observer = {wants_function, function_entered, nullptr};
-    observe::set_function_observer(&all->observer);
+  auto* state = new AgentState(runtime::read_session(session_path));
+  g_agent = state;
+  for (const auto& file : state->session.symbol_files) state->symbols.add_file(file.c_str());
+  state->observed = choose_observation(state->session);
+  make_runtime(*state);
+  if (state->session.phases.source == runtime::PhaseSource::functions) {
+    state->observer = {wants_function, function_entered, nullptr};
+    observe::set_function_observer(&state->observer);
   }
-  auto& process = all->process;
-  process.runtime = all->runtime.get();
-  process.map = all->session.hooks ? &all->map : nullptr;
-  process.regions = &all->regions;
-  process.symbols = &all->symbols;
-  process.work = &*all->work;
-  process.clock = &all->clock;
-  process.code = all->coverage ? &all->coverage->code() : nullptr;
-  process.learns = runtime::learns(all->session);
-  process.simulated = all->session.backend == runtime::Backend::virtual_time;
-  if (process.simulated) make_turns(*all);
-  process.big_block = all->session.big_block.value;
-  if (prepare_spilled(all->session, say)) {
+  auto& process = state->process;
+  process.runtime = state->runtime.get();
+  process.map = state->session.hooks ? &state->map : nullptr;
+  process.regions = &state->regions;
+  process.symbols = &state->symbols;
+  process.work = &*state->work;
+  process.clock = &state->clock;
+  process.code = state->coverage ? &state->coverage->code() : nullptr;
+  process.learns = runtime::learns(state->session);
+  process.simulated = state->session.backend == runtime::Backend::virtual_time;
+  if (process.simulated) make_scheduler(*state);
+  process.big_block = state->session.big_block.value;
+  if (prepare_spilled(state->session, say)) {
     process.make_spilled = make_spilled;
-    if (!all->session.spill.plan.empty()) process.preference_of = preference_of;
-    process.spilled_memory = all->session.spill.memory.value;
+    if (!state->session.spill.plan.empty()) process.preference_of = preference_of;
+    process.spilled_memory = state->session.spill.memory.value;
     process.end_spilled = end_spilled;
     process.confined_over_file = say_confined_over_file;
   }
   if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
-  if (!all->session.spill.is_wanted()) say_limited(*all);
-  if (all->watching) {
-    process.begin_watching = [] { g_everything->watching->begin(); };
-    process.end_watching = [] { g_everything->watching->end(); };
+  if (!state->session.spill.is_wanted()) say_limited(*state);
+  if (state->watching) {
+    process.begin_watching = [] { g_agent->watching->begin(); };
+    process.end_watching = [] { g_agent->watching->end(); };
   }
-  process.ordered = make_ordered(all->session, *all->ledger, say);
-  if (all->session.hooks && all->session.phases.detects_loops()) {
-    process.loops = &all->loops.emplace(process, all->session.phases);
-    process.loops->follow(process.simulated, all->session.sample_every);
+  process.ordered = make_ordered(state->session, *state->ledger, say);
+  if (state->session.hooks && state->session.phases.detects_loops()) {
+    process.loops = &state->loops.emplace(process, state->session.phases);
+    process.loops->follow(process.simulated, state->session.sample_every);
   }
   process.started_unix_ns = runtime::real_time_ns();
   return &process;
@@ -335,7 +334,7 @@ Process* start(char** environment) noexcept {
     return build(path);
   } catch (const std::exception& error) {
     if (runtime::is_session_gone(path)) {
-      g_everything = nullptr;
+      g_agent = nullptr;
       return nullptr;
     }
     const bool is_of_others = access(path, F_OK) != 0 && errno == EACCES;
@@ -347,24 +346,24 @@ Process* start(char** environment) noexcept {
                       : "terrace: the program runs unmanaged: %s\n",
                   error.what());
     say(text);
-    g_everything = nullptr;
+    g_agent = nullptr;
     return nullptr;
   }
 }
 
 void attach_thread() noexcept {
-  auto* const all = g_everything;
-  if (!all) return;
+  auto* const state = g_agent;
+  if (!state) return;
   auto& thread = observe::t_thread;
-  thread.reports_entries = all->session.phases.source == runtime::PhaseSource::functions;
-  if (!all->session.hooks || !all->observing || thread.pipeline) return;
+  thread.reports_entries = state->session.phases.source == runtime::PhaseSource::functions;
+  if (!state->session.hooks || !state->observing || thread.pipeline) return;
   const observe::Inside inside;
-  if (all->coverage) all->coverage->begin_thread();
+  if (state->coverage) state->coverage->begin_thread();
   try {
     // A thread's pipeline outlives it: what its caches hold is still to be written back.
     thread.set_pipeline(new observe::Pipeline(
-        all->pipelines, all->shared_cache(), all->map, all->sink, thread.number,
-        [](std::uint64_t address) { return make_known(address); }, next_turn));
+        state->pipelines, state->shared_cache(), state->map, state->sink, thread.number,
+        [](std::uint64_t address) { return register_touched_memory(address); }, end_quantum));
     observe::set_tracing_enabled(true);
   } catch (const std::exception&) {
     thread.set_pipeline(nullptr);
@@ -375,8 +374,8 @@ void detach_thread() noexcept {
   auto& thread = observe::t_thread;
   const observe::Inside inside;
   if (thread.pipeline) thread.pipeline->flush();
-  thread.set_pipeline(t_set_aside = nullptr);
-  if (g_everything && g_everything->coverage) g_everything->coverage->end_thread();
+  thread.set_pipeline(t_paused_pipeline = nullptr);
+  if (g_agent && g_agent->coverage) g_agent->coverage->end_thread();
 }
 
 // The mover's thread and the other threads are not in the child, and its pages are copies in the making: it is
@@ -385,14 +384,14 @@ void detach_thread() noexcept {
 // was locked before the fork (startup.cpp).
 Process* after_fork() noexcept {
   observe::set_tracing_enabled(false);
-  observe::t_thread.set_pipeline(t_set_aside = nullptr);
+  observe::t_thread.set_pipeline(t_paused_pipeline = nullptr);
   observe::t_thread.samples = nullptr;
   observe::t_thread.reports_entries = false;
   observe::set_loop_tree(nullptr);
   observe::t_thread.is_scheduled = false;
   observe::g_is_multithreaded.store(false, std::memory_order_relaxed);
   observe::set_function_observer(nullptr);
-  g_everything = nullptr;
+  g_agent = nullptr;
   return nullptr;
 }
 

@@ -39,14 +39,14 @@ double processor_seconds() {
 // Where the kernel counts by mapping, neighbours have to be mappings of their own: one of the two is said to be
 // read at random, which for memory without a file changes nothing but that. Few, as a process may have 65,530
 // mappings.
-class ToldApart {
+class VmaSplitter {
  public:
-  ToldApart() = default;
-  ToldApart(const ToldApart&) = delete;
-  ToldApart& operator=(const ToldApart&) = delete;
+  VmaSplitter() = default;
+  VmaSplitter(const VmaSplitter&) = delete;
+  VmaSplitter& operator=(const VmaSplitter&) = delete;
 
   // Under the program's lock: what is there cannot be unmapped meanwhile.
-  void tell_apart(const std::vector<Lying>& lying) {
+  void split_adjacent(const std::vector<Lying>& lying) {
     const auto is_same = [](const Lying& one, const Lying& other) {
       return one.range.low == other.range.low && one.range.high == other.range.high;
     };
@@ -86,7 +86,7 @@ class ToldApart {
 
 }  // namespace
 
-runtime::ProfileSource what_is_observed(runtime::Session& session) {
+runtime::ProfileSource choose_observation(runtime::Session& session) {
   const auto observed = runtime::profile_source(session, has_hooked_code());
   if (observed != runtime::ProfileSource::pages) return observed;
   session.hooks = false;
@@ -126,7 +126,7 @@ struct WatchedProgram::State {
       }
       end_interval();
     }
-    tell_lost();
+    note_lost_samples();
   }
 
   static constexpr double k_idle = 0.05;  // while there is nothing to watch
@@ -160,7 +160,7 @@ struct WatchedProgram::State {
     auto all = collector.live_ranges();
     // What the program has mapped itself it may remap, which has to be of one piece.
     for (auto& one : all) one.may_change_flags = !runtime->is_own_mapping(one.object);
-    apart.tell_apart(all);
+    apart.split_adjacent(all);
     return all;
   }
 
@@ -219,7 +219,7 @@ struct WatchedProgram::State {
                     "no hooks, and no way to watch pages can be had here; terrace run --dry-run says why");
     }
   }
-  void tell_lost() const {
+  void note_lost_samples() const {
     const auto counts = sampled ? sampled->counts() : observe::SamplerCounts{};
     if (counts.lost + counts.throttled + counts.refused == 0) return;
     runtime->note("note", "of the samples of accesses " + std::to_string(counts.lost) + " were lost beside " +
@@ -240,7 +240,7 @@ struct WatchedProgram::State {
   const std::vector<observe::PerfEvent>& events;
   std::unique_ptr<observe::PageWatch> watch;
   const observe::SampledUse* sampled = nullptr;  // the watch, where it is of samples
-  ToldApart apart;
+  VmaSplitter apart;
   runtime::IntervalPhases phases;
   runtime::IntervalPhases::Interval interval;
   double interval_begun = 0;

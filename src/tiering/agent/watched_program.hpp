@@ -25,7 +25,7 @@ class Runtime;
 namespace terrace::agent {
 
 // By what this program is known. Where its pages are watched the session wants no hooks from now on.
-runtime::ProfileSource what_is_observed(runtime::Session& session);
+runtime::ProfileSource choose_observation(runtime::Session& session);
 
 class WatchedProgram {
  public:

@@ -114,17 +114,17 @@ TEST_F(HbwHeapTest, EachPolicyHasItsPlaces) {
 TEST_F(HbwHeapTest, RegionsAreLookedAtPageByPage) {
   const tests::Mapping mapping(4 * k_page);
   const int here[] = {0};
-  const int elsewhere[] = {1};
-  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, false, here), Verdict::other);
+  const int blocking_call[] = {1};
+  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, false, here), PageVerdict::other);
   std::memset(mapping.page(1), 7, k_page);
-  EXPECT_EQ(verify_pages(mapping.address() + k_page + 3, k_page - 3, false, here), Verdict::fast);
-  EXPECT_EQ(verify_pages(mapping.address() + k_page + 3, k_page, false, here), Verdict::other);
-  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, true, elsewhere), Verdict::other);
-  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, false, here), Verdict::fast);
+  EXPECT_EQ(verify_pages(mapping.address() + k_page + 3, k_page - 3, false, here), PageVerdict::fast);
+  EXPECT_EQ(verify_pages(mapping.address() + k_page + 3, k_page, false, here), PageVerdict::other);
+  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, true, blocking_call), PageVerdict::other);
+  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, false, here), PageVerdict::fast);
   EXPECT_EQ(*mapping.page(1), 7);
   ::munmap(mapping.page(2), k_page);
-  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, true, here), Verdict::not_mapped);
-  EXPECT_EQ(verify_pages(mapping.address(), 2 * k_page, false, here), Verdict::fast);
+  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, true, here), PageVerdict::not_mapped);
+  EXPECT_EQ(verify_pages(mapping.address(), 2 * k_page, false, here), PageVerdict::fast);
 }
 
 }  // namespace

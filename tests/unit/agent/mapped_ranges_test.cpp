@@ -58,7 +58,7 @@ TEST(MappedRanges, RandomCallsGiveWhatATableOfPagesGives) {
       ASSERT_EQ(seen[page].protection, pages[page].protection);
       any = any || pages[page].there;
     }
-    ASSERT_EQ(ranges.any(from, to), any);
+    ASSERT_EQ(ranges.overlaps(from, to), any);
   }
 }
 

@@ -18,7 +18,7 @@
 namespace terrace::agent {
 namespace {
 
-using When = OrderedHeap::When;
+using FillMode = OrderedHeap::FillMode;
 constexpr std::size_t k_mib = std::size_t{1} << 20;
 
 // A heap and what it works on. As in a program they live as long as the process: its threads are never told to
@@ -78,10 +78,10 @@ class OrderedHeapTest : public ::testing::Test {
 using Sizes = std::array<std::uint64_t, 3>;
 
 TEST_F(OrderedHeapTest, ABlockIsInOnePlaceAfterAnother) {
-  for (const auto when : {When::at_once, When::at_touch}) {
+  for (const auto when : {FillMode::eager, FillMode::on_touch}) {
     void* const block = heap_->allocate(40 * k_mib, 1, bandwidth_, when);
     ASSERT_NE(block, nullptr);
-    EXPECT_EQ(held(), (when == When::at_once ? Sizes{24, 8, 8} : Sizes{0, 0, 0}));
+    EXPECT_EQ(held(), (when == FillMode::eager ? Sizes{24, 8, 8} : Sizes{0, 0, 0}));
     for (std::size_t at = 0; at < 40 * k_mib; at += k_page) ASSERT_EQ(bytes(block)[at]++, 0);
     // The last chunk is populated when somebody waits for it, or soon.
     while (ledger_.outstanding(2).value > 0) std::this_thread::yield();
@@ -98,7 +98,7 @@ TEST_F(OrderedHeapTest, ABlockIsInOnePlaceAfterAnother) {
 }
 
 TEST_F(OrderedHeapTest, OnlyChunksThatAreTouchedAreThere) {
-  void* const block = heap_->allocate(64 * k_mib, 1, latency_, When::at_touch);
+  void* const block = heap_->allocate(64 * k_mib, 1, latency_, FillMode::on_touch);
   bytes(block)[33 * k_mib] = 1;
   bytes(block)[33 * k_mib + 5] = 1;
   const auto nodes = tests::kernel_nodes(reinterpret_cast<std::uint64_t>(block), 64 * k_mib / k_page);
@@ -110,7 +110,7 @@ TEST_F(OrderedHeapTest, OnlyChunksThatAreTouchedAreThere) {
 }
 
 TEST_F(OrderedHeapTest, WhatIsAppliedToABlockGoesBeforeItsTouches) {
-  void* const block = heap_->allocate(16 * k_mib, 1, latency_, When::at_touch);
+  void* const block = heap_->allocate(16 * k_mib, 1, latency_, FillMode::on_touch);
   bytes(block)[5 * k_mib] = 7;
   // Not at a chunk's boundary: the rests of two chunks are still waited for.
   const auto begin = reinterpret_cast<std::uint64_t>(block) + 3 * k_mib;
@@ -128,7 +128,7 @@ class FreedBlocksTest : public OrderedHeapTest {
  protected:
   FreedBlocksTest() : OrderedHeapTest({{std::uint64_t{4} << 30}, {1 << 30}, {1 << 30}}) {}
   char* get(std::size_t mib, bool zeros = false) {
-    return bytes(heap_->allocate(mib * k_mib, 1, latency_, When::at_touch, zeros));
+    return bytes(heap_->allocate(mib * k_mib, 1, latency_, FillMode::on_touch, zeros));
   }
 };
 
@@ -143,8 +143,8 @@ TEST_F(FreedBlocksTest, ServeTheNextOfTheirSizeAndIntent) {
   auto* const zeros = get(16, true);
   EXPECT_NE(zeros, first);
   EXPECT_EQ(zeros[0], 0);
-  EXPECT_NE(heap_->allocate(16 * k_mib, 1, bandwidth_, When::at_touch, false), first);
-  EXPECT_NE(heap_->allocate(16 * k_mib, 1, latency_, When::at_once, false), first);
+  EXPECT_NE(heap_->allocate(16 * k_mib, 1, bandwidth_, FillMode::on_touch, false), first);
+  EXPECT_NE(heap_->allocate(16 * k_mib, 1, latency_, FillMode::eager, false), first);
   EXPECT_NE(get(15), first);
   auto* const again = get(16);
   ASSERT_EQ(again, first);
@@ -326,7 +326,7 @@ TEST_F(OrderedHeapTest, ManyThreadsLoseNothing) {
         const auto what = random() % 8;
         if (mine.empty() || (what == 0 && mine.size() < 4)) {
           const auto pages = 1 + random() % 2000;
-          const auto when = random() % 3 == 0 ? When::at_once : When::at_touch;
+          const auto when = random() % 3 == 0 ? FillMode::eager : FillMode::on_touch;
           auto* const block =
               bytes(heap_->allocate(pages * k_page, 1, random() % 2 == 0 ? latency_ : bandwidth_, when));
           if (!block) {

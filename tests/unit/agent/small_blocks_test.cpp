@@ -29,7 +29,7 @@ constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
 struct Living {
   Living() : machine(tests::machine_on({0, 0, 0})), ledger(*page, {{512 * k_mib}, {8 * k_mib}, {1 << 30}}) {
     heap.emplace(quiet_parts(machine, ledger, counts));
-    strict = heap->add_order("second place alone", {1}, OrderedHeap::Rule::strict);
+    strict = heap->add_ordering("second place alone", {1}, OrderedHeap::Rule::strict);
   }
   machine::Machine machine;
   std::unique_ptr<memory::LedgerPage> page = std::make_unique<memory::LedgerPage>();
@@ -149,9 +149,9 @@ TEST_F(SmallBlocksTest, OfAStrictOrderingEndWithItsPlace) {
   for (void* block : blocks) SmallBlocks::release(strict, block);
   small_.purge();
   EXPECT_EQ(living().ledger.held(1).value, 0U);
-  EXPECT_EQ(heap_.allocate(9 * k_mib, 1, strict, OrderedHeap::When::at_once), nullptr);
+  EXPECT_EQ(heap_.allocate(9 * k_mib, 1, strict, OrderedHeap::FillMode::eager), nullptr);
   EXPECT_EQ(living().ledger.held(1).value, 0U);
-  void* const large = heap_.allocate(8 * k_mib, 1, strict, OrderedHeap::When::at_once);
+  void* const large = heap_.allocate(8 * k_mib, 1, strict, OrderedHeap::FillMode::eager);
   ASSERT_NE(large, nullptr);
   EXPECT_STREQ(heap_.where(static_cast<char*>(large) + 8 * k_mib - 1), "p1");
   EXPECT_TRUE(heap_.release(large));

@@ -14,36 +14,38 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr RegionDoor k_caliper{"Caliper regions"};
+constexpr RegionAdapter k_caliper{"Caliper regions"};
 
 // What Caliper's functions call of one another is no second region.
-thread_local int t_within __attribute__((tls_model("initial-exec"))) = 0;
+thread_local int t_call_depth __attribute__((tls_model("initial-exec"))) = 0;
 
-class Within {
+class ScopedCall {
  public:
-  Within() { ++t_within; }
-  ~Within() { --t_within; }
-  Within(const Within&) = delete;
-  Within& operator=(const Within&) = delete;
+  ScopedCall() { ++t_call_depth; }
+  ~ScopedCall() { --t_call_depth; }
+  ScopedCall(const ScopedCall&) = delete;
+  ScopedCall& operator=(const ScopedCall&) = delete;
 };
 
 // Regions of an attribute end in the order in which they begin, so by the attribute the innermost one ends. Those
 // of a name, of an attribute's name and of an object do not meet.
-enum class Of : std::uint64_t { name = 1, attribute, attribute_name, object };
+enum class KeySpace : std::uint64_t { name = 1, attribute, attribute_name, object };
 
-std::uint64_t key_of(Of what, std::uint64_t which) { return which * 4 + static_cast<std::uint64_t>(what) - 1; }
+std::uint64_t key_of(KeySpace what, std::uint64_t which) {
+  return which * 4 + static_cast<std::uint64_t>(what) - 1;
+}
 
-std::uint64_t key_of(Of what, const char* text) {
+std::uint64_t key_of(KeySpace what, const char* text) {
   std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
   for (; text && *text; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3U;
   return key_of(what, hash);
 }
 
 void begin_region(std::uint64_t key, const char* name) {
-  if (t_within == 0 && name) k_caliper.begin(key, name);
+  if (t_call_depth == 0 && name) k_caliper.begin(key, name);
 }
 void end_region(std::uint64_t key) {
-  if (t_within == 0) k_caliper.end(key);
+  if (t_call_depth == 0) k_caliper.end(key);
 }
 
 constexpr std::array k_caliper_names{
@@ -86,7 +88,7 @@ Function caliper_function(ListedName<k_caliper_names> name, const void* caller) 
 
 // Caliper's own name for an attribute; null where it has none.
 const char* attribute_name(std::uint64_t attribute, const void* caller) {
-  if (!RegionDoor::listens()) return nullptr;
+  if (!RegionAdapter::listens()) return nullptr;
   const auto next = caliper_function<const char* (*)(std::uint64_t)>("cali_attribute_name", caller);
   return next ? next(attribute) : nullptr;
 }
@@ -96,7 +98,7 @@ const char* attribute_name(std::uint64_t attribute, const void* caller) {
 }  // namespace terrace::agent
 
 namespace agent = terrace::agent;
-using agent::Of;
+using agent::KeySpace;
 
 // Functions of Caliper's. Those of its first version return an error, others nothing: what the register has is
 // passed on.
@@ -105,7 +107,7 @@ using agent::Of;
     const auto next = agent::caliper_function<std::intptr_t(*) parameters>(#name, __builtin_return_address(0)); \
     std::intptr_t result = 0;                                                                                   \
     {                                                                                                           \
-      const agent::Within within;                                                                               \
+      const agent::ScopedCall call;                                                                             \
       if (next) result = next arguments;                                                                        \
     }                                                                                                           \
     agent::begin_region(key, text);                                                                             \
@@ -115,58 +117,61 @@ using agent::Of;
   TERRACE_EXPORT std::intptr_t name parameters {                                                                \
     const auto next = agent::caliper_function<std::intptr_t(*) parameters>(#name, __builtin_return_address(0)); \
     agent::end_region(key);                                                                                     \
-    const agent::Within within;                                                                                 \
+    const agent::ScopedCall call;                                                                               \
     return next ? next arguments : 0;                                                                           \
   }
 
 extern "C" {
 
-CALIPER_BEGIN(cali_begin_region, (const char* name), (name), agent::key_of(Of::name, name), name)
-CALIPER_END(cali_end_region, (const char* name), (name), agent::key_of(Of::name, name))
-CALIPER_BEGIN(cali_begin_phase, (const char* name), (name), agent::key_of(Of::name, name), name)
-CALIPER_END(cali_end_phase, (const char* name), (name), agent::key_of(Of::name, name))
-CALIPER_BEGIN(cali_begin_comm_region, (const char* name), (name), agent::key_of(Of::name, name), name)
-CALIPER_END(cali_end_comm_region, (const char* name), (name), agent::key_of(Of::name, name))
+CALIPER_BEGIN(cali_begin_region, (const char* name), (name), agent::key_of(KeySpace::name, name), name)
+CALIPER_END(cali_end_region, (const char* name), (name), agent::key_of(KeySpace::name, name))
+CALIPER_BEGIN(cali_begin_phase, (const char* name), (name), agent::key_of(KeySpace::name, name), name)
+CALIPER_END(cali_end_phase, (const char* name), (name), agent::key_of(KeySpace::name, name))
+CALIPER_BEGIN(cali_begin_comm_region, (const char* name), (name), agent::key_of(KeySpace::name, name), name)
+CALIPER_END(cali_end_comm_region, (const char* name), (name), agent::key_of(KeySpace::name, name))
 
 // By an attribute's number: functions and loops by their name, an iteration by the attribute's.
-CALIPER_BEGIN(cali_begin, (std::uint64_t attribute), (attribute), agent::key_of(Of::attribute, attribute),
+CALIPER_BEGIN(cali_begin, (std::uint64_t attribute), (attribute), agent::key_of(KeySpace::attribute, attribute),
               agent::attribute_name(attribute, __builtin_return_address(0)))
 CALIPER_BEGIN(cali_begin_int, (std::uint64_t attribute, int value), (attribute, value),
-              agent::key_of(Of::attribute, attribute),
+              agent::key_of(KeySpace::attribute, attribute),
               agent::attribute_name(attribute, __builtin_return_address(0)))
 CALIPER_BEGIN(cali_begin_double, (std::uint64_t attribute, double value), (attribute, value),
-              agent::key_of(Of::attribute, attribute),
+              agent::key_of(KeySpace::attribute, attribute),
               agent::attribute_name(attribute, __builtin_return_address(0)))
 CALIPER_BEGIN(cali_begin_string, (std::uint64_t attribute, const char* value), (attribute, value),
-              agent::key_of(Of::attribute, attribute), value)
-CALIPER_END(cali_end, (std::uint64_t attribute), (attribute), agent::key_of(Of::attribute, attribute))
+              agent::key_of(KeySpace::attribute, attribute), value)
+CALIPER_END(cali_end, (std::uint64_t attribute), (attribute), agent::key_of(KeySpace::attribute, attribute))
 CALIPER_END(cali_safe_end_string, (std::uint64_t attribute, const char* value), (attribute, value),
-            agent::key_of(Of::attribute, attribute))
+            agent::key_of(KeySpace::attribute, attribute))
 
 CALIPER_BEGIN(cali_begin_byname, (const char* attribute), (attribute),
-              agent::key_of(Of::attribute_name, attribute), attribute)
+              agent::key_of(KeySpace::attribute_name, attribute), attribute)
 CALIPER_BEGIN(cali_begin_int_byname, (const char* attribute, int value), (attribute, value),
-              agent::key_of(Of::attribute_name, attribute), attribute)
+              agent::key_of(KeySpace::attribute_name, attribute), attribute)
 CALIPER_BEGIN(cali_begin_double_byname, (const char* attribute, double value), (attribute, value),
-              agent::key_of(Of::attribute_name, attribute), attribute)
+              agent::key_of(KeySpace::attribute_name, attribute), attribute)
 CALIPER_BEGIN(cali_begin_string_byname, (const char* attribute, const char* value), (attribute, value),
-              agent::key_of(Of::attribute_name, attribute), value)
-CALIPER_END(cali_end_byname, (const char* attribute), (attribute), agent::key_of(Of::attribute_name, attribute))
+              agent::key_of(KeySpace::attribute_name, attribute), value)
+CALIPER_END(cali_end_byname, (const char* attribute), (attribute),
+            agent::key_of(KeySpace::attribute_name, attribute))
 
 // cali::Function, cali::ScopeAnnotation, cali::Loop and cali::Loop::Iteration: constructors and destructors, by
 // the names that the C++ ABI gives them.
-#define CALIPER_SCOPE(constructor, destructor)                                          \
-  CALIPER_BEGIN(constructor, (void* self, const char* name), (self, name),              \
-                agent::key_of(Of::object, reinterpret_cast<std::uint64_t>(self)), name) \
-  CALIPER_END(destructor, (void* self), (self), agent::key_of(Of::object, reinterpret_cast<std::uint64_t>(self)))
+#define CALIPER_SCOPE(constructor, destructor)                                                \
+  CALIPER_BEGIN(constructor, (void* self, const char* name), (self, name),                    \
+                agent::key_of(KeySpace::object, reinterpret_cast<std::uint64_t>(self)), name) \
+  CALIPER_END(destructor, (void* self), (self),                                               \
+              agent::key_of(KeySpace::object, reinterpret_cast<std::uint64_t>(self)))
 CALIPER_SCOPE(_ZN4cali8FunctionC1EPKc, _ZN4cali8FunctionD1Ev)
 CALIPER_SCOPE(_ZN4cali15ScopeAnnotationC1EPKc, _ZN4cali15ScopeAnnotationD1Ev)
 CALIPER_SCOPE(_ZN4cali4LoopC1EPKc, _ZN4cali4LoopD1Ev)
 CALIPER_END(_ZN4cali4Loop3endEv, (void* self), (self),
-            agent::key_of(Of::object, reinterpret_cast<std::uint64_t>(self)))
+            agent::key_of(KeySpace::object, reinterpret_cast<std::uint64_t>(self)))
 CALIPER_BEGIN(_ZN4cali4Loop9IterationC1EPKNS0_4ImplEi, (void* self, const void* loop, int number),
-              (self, loop, number), agent::key_of(Of::object, reinterpret_cast<std::uint64_t>(self)), "iteration")
+              (self, loop, number), agent::key_of(KeySpace::object, reinterpret_cast<std::uint64_t>(self)),
+              "iteration")
 CALIPER_END(_ZN4cali4Loop9IterationD1Ev, (void* self), (self),
-            agent::key_of(Of::object, reinterpret_cast<std::uint64_t>(self)))
+            agent::key_of(KeySpace::object, reinterpret_cast<std::uint64_t>(self)))
 
 }  // extern "C"

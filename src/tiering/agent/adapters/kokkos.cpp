@@ -15,7 +15,7 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr RegionDoor k_kokkos{"Kokkos kernels"};
+constexpr RegionAdapter k_kokkos{"Kokkos kernels"};
 
 constinit std::uint64_t g_kernels = 0;  // of the main thread, so far
 constinit std::uint64_t g_pushed = 0;   // regions of the main thread that are open
@@ -27,7 +27,7 @@ constexpr std::uint64_t k_copied = 1ULL << 61;
 // The number tells Kokkos which kernel ends; 0: nobody cares.
 void begin_kernel(const char* name, std::uint64_t* kernel) {
   *kernel = 0;
-  if (!RegionDoor::listens()) return;
+  if (!RegionAdapter::listens()) return;
   *kernel = ++g_kernels;
   k_kokkos.begin(*kernel, name ? name : "(kernel)");
 }
@@ -62,7 +62,9 @@ struct KokkosSettings {
   bool padding[255];
 };
 
-TERRACE_EXPORT void kokkosp_init_library(int, std::uint64_t, std::uint32_t, void*) { terrace::agent::started(); }
+TERRACE_EXPORT void kokkosp_init_library(int, std::uint64_t, std::uint32_t, void*) {
+  terrace::agent::ensure_started();
+}
 TERRACE_EXPORT void kokkosp_finalize_library() {}
 
 // Kernels of devices run beside the host, and fences for our sake would slow the program down.
@@ -84,16 +86,17 @@ TERRACE_EXPORT void kokkosp_end_parallel_reduce(std::uint64_t kernel) { agent::e
 TERRACE_EXPORT void kokkosp_end_parallel_scan(std::uint64_t kernel) { agent::end_kernel(kernel); }
 
 TERRACE_EXPORT void kokkosp_push_profile_region(const char* name) {
-  if (agent::RegionDoor::listens()) agent::k_kokkos.begin(agent::k_pushed + agent::g_pushed++, name ? name : "");
+  if (agent::RegionAdapter::listens())
+    agent::k_kokkos.begin(agent::k_pushed + agent::g_pushed++, name ? name : "");
 }
 TERRACE_EXPORT void kokkosp_pop_profile_region() {
-  if (agent::RegionDoor::listens() && agent::g_pushed > 0)
+  if (agent::RegionAdapter::listens() && agent::g_pushed > 0)
     agent::k_kokkos.end(agent::k_pushed + --agent::g_pushed);
 }
 
 TERRACE_EXPORT void kokkosp_begin_deep_copy(KokkosSpace, const char* to, const void*, KokkosSpace,
                                             const char* from, const void*, std::uint64_t) {
-  if (!agent::RegionDoor::listens()) return;
+  if (!agent::RegionAdapter::listens()) return;
   const terrace::observe::Inside inside;
   char name[200] = "copy ";
   std::strncat(name, from ? from : "", 90);
@@ -102,7 +105,7 @@ TERRACE_EXPORT void kokkosp_begin_deep_copy(KokkosSpace, const char* to, const v
   agent::k_kokkos.begin(agent::k_copied + agent::g_copies++, name);
 }
 TERRACE_EXPORT void kokkosp_end_deep_copy() {
-  if (agent::RegionDoor::listens() && agent::g_copies > 0)
+  if (agent::RegionAdapter::listens() && agent::g_copies > 0)
     agent::k_kokkos.end(agent::k_copied + --agent::g_copies);
 }
 

@@ -123,7 +123,7 @@ std::string name_of(const Domain* domain, const Attributes* attributes) {
 // --- ranges
 // ---------------------------------------------------------------------------------------------------------
 
-constexpr RegionDoor k_nvtx{"NVTX ranges"};
+constexpr RegionAdapter k_nvtx{"NVTX ranges"};
 
 constexpr std::uint64_t k_started = 1ULL << 63;
 constinit std::atomic<std::uint64_t> g_ranges{0};
@@ -141,7 +141,7 @@ std::uint64_t key_of(const Domain* domain, std::uint32_t level) {
 // Whatever goes wrong stays in here: the range is not noted.
 template <class Work>
 void for_main_thread(Work work) noexcept {
-  if (!RegionDoor::listens()) return;
+  if (!RegionAdapter::listens()) return;
   const observe::Inside inside;
   try {
     work();
@@ -250,7 +250,7 @@ bool fill(const ExportTable& from, Module module, const Entry (&entries)[N]) {
 
 extern "C" TERRACE_EXPORT int InitializeInjectionNvtx2(terrace::agent::FindTable find_table) {
   using namespace terrace::agent;
-  if (!started() || !find_table) return 0;
+  if (!ensure_started() || !find_table) return 0;
   const auto* const callbacks = static_cast<const ExportTable*>(find_table(k_callbacks));
   if (!callbacks || callbacks->size < sizeof(ExportTable) || !callbacks->functions_of) return 0;
   const Entry in_core[] = {entry(range_start_ex, start_ex),     entry(range_start_ascii, start_ascii),

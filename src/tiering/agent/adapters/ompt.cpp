@@ -45,7 +45,7 @@ constexpr int k_parallel_end = 4;
 // --- regions
 // ---------------------------------------------------------------------------------------------------------
 
-constexpr RegionDoor k_openmp{"OpenMP parallel regions"};
+constexpr RegionAdapter k_openmp{"OpenMP parallel regions"};
 constinit std::uint64_t g_parallel = 0;  // of the main thread, so far
 
 std::string name_of_code(Process& process, std::uint64_t code) {
@@ -72,7 +72,7 @@ const std::string& name_of_region(const void* code) {
 
 void parallel_begin(OmptData*, const void*, OmptData* region, unsigned, int, const void* code) noexcept {
   region->value = 0;
-  if (!RegionDoor::listens()) return;
+  if (!RegionAdapter::listens()) return;
   const observe::Inside inside;
   try {
     const auto& name = name_of_region(code);
@@ -103,11 +103,11 @@ void finalize(OmptData*) {}
 
 extern "C" TERRACE_EXPORT terrace::agent::OmptTool* ompt_start_tool(unsigned version, const char* runtime) {
   using namespace terrace::agent;
-  static constinit Next<OmptStart> next{"ompt_start_tool"};
+  static constinit NextFunction<OmptStart> next{"ompt_start_tool"};
   if (const auto others = *next)
     if (auto* const tool = others(version, runtime)) return tool;
   const char* const wanted = getenv("OMP_TOOL_LIBRARIES");
-  if (!started() || (wanted && *wanted)) return nullptr;
+  if (!ensure_started() || (wanted && *wanted)) return nullptr;
   static constinit OmptTool tool{initialize, finalize, {0}};
   return &tool;
 }

@@ -22,7 +22,7 @@ namespace terrace::agent {
 namespace {
 
 constinit void* g_main_thread = nullptr;
-constinit std::atomic<bool> g_program_marks{false};
+constinit std::atomic<bool> g_are_regions_disabled{false};
 constinit std::atomic<bool> g_in_loop{false};          // that regions have begun
 constinit runtime::RegionPhases* g_regions = nullptr;  // the main thread's
 
@@ -45,29 +45,29 @@ PhaseName phase_name(std::string_view name) {
 Seconds region_time() noexcept {
   auto* const here = process();
   if (here && here->simulated) return here->runtime->now();
-  static constinit Next<int (*)(clockid_t, timespec*)> next{"clock_gettime"};
+  static constinit NextFunction<int (*)(clockid_t, timespec*)> next{"clock_gettime"};
   timespec now{};
   (*next)(CLOCK_MONOTONIC, &now);
   return Seconds{static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9};
 }
 
-void say_where_phases_come_from(Process& here, const std::string& kinds) {
+void note_phase_source(Process& here, const std::string& kinds) {
   static std::string said;
   if (said == kinds) return;
   said = kinds;
   here.runtime->note("note", std::string(profile::k_phases_from) + kinds);
 }
 
-void pass_region(const runtime::PhaseBoundary& boundary) {
+void submit_boundary(const runtime::PhaseBoundary& boundary) {
   auto* const here = process();
-  if (!here || g_program_marks.load()) return;
+  if (!here || g_are_regions_disabled.load()) return;
   auto& to = *here->runtime;
   if (boundary.ends_loop) {
     g_in_loop.store(false);
     to.loop_end();
   }
   if (!boundary.begins_loop.empty()) {
-    say_where_phases_come_from(*here, g_regions->kinds());
+    note_phase_source(*here, g_regions->kinds());
     g_in_loop.store(true);
     to.loop_begin(observe::NewLoop{boundary.begins_loop, boundary.why, boundary.iterations_before, boundary.by_time,
                                    boundary.work_share});
@@ -77,7 +77,7 @@ void pass_region(const runtime::PhaseBoundary& boundary) {
 
 // For the main thread, while it is inside Terrace. Throws std::bad_alloc.
 runtime::RegionPhases& region_phases() {
-  if (!g_regions) g_regions = new runtime::RegionPhases(region_time, pass_region);
+  if (!g_regions) g_regions = new runtime::RegionPhases(region_time, submit_boundary);
   return *g_regions;
 }
 
@@ -98,29 +98,29 @@ void with_regions(Work work) noexcept {
 
 }  // namespace
 
-bool RegionDoor::listens() noexcept {
+bool RegionAdapter::listens() noexcept {
   return process() && __builtin_thread_pointer() == g_main_thread &&
-         !g_program_marks.load(std::memory_order_relaxed);
+         !g_are_regions_disabled.load(std::memory_order_relaxed);
 }
 
-std::uint64_t RegionDoor::own(std::uint64_t key) const {
+std::uint64_t RegionAdapter::own(std::uint64_t key) const {
   return key ^ (reinterpret_cast<std::uint64_t>(kind_) * 0x9e3779b97f4a7c15U);
 }
 
-void RegionDoor::begin(std::uint64_t key, std::string_view text) const noexcept {
+void RegionAdapter::begin(std::uint64_t key, std::string_view text) const noexcept {
   if (!listens()) return;
   with_regions([&](runtime::RegionPhases& phases) {
     phases.begin(own(key), phases.intern_name(kind_, phase_name(text).text));
   });
 }
 
-void RegionDoor::end(std::uint64_t key) const noexcept {
+void RegionAdapter::end(std::uint64_t key) const noexcept {
   if (!listens()) return;
   with_regions([&](runtime::RegionPhases& phases) { phases.end(own(key)); });
 }
 
-void program_marks() noexcept {
-  if (g_program_marks.exchange(true)) return;
+void disable_implicit_regions() noexcept {
+  if (g_are_regions_disabled.exchange(true)) return;
   auto* const here = process();
   if (here && g_in_loop.exchange(false)) here->runtime->loop_end();
 }

@@ -8,10 +8,10 @@
 
 namespace terrace::agent {
 
-class RegionDoor {
+class RegionAdapter {
  public:
   // What its regions are called in messages: "Kokkos kernels".
-  constexpr explicit RegionDoor(const char* kind) : kind_(kind) {}
+  constexpr explicit RegionAdapter(const char* kind) : kind_(kind) {}
 
   // Whether regions of the calling thread are of use to anybody.
   [[nodiscard]] static bool listens() noexcept;
@@ -26,6 +26,6 @@ class RegionDoor {
 };
 
 // The program has marked a loop or a phase itself: from now on regions are none.
-void program_marks() noexcept;
+void disable_implicit_regions() noexcept;
 
 }  // namespace terrace::agent

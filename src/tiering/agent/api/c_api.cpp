@@ -46,7 +46,7 @@ __attribute__((constructor)) void note_beginning() { g_began = monotonic(); }
 
 void* allocate_named(Process& here, const char* name, std::size_t size) {
   const observe::Inside inside;
-  auto* const spilled = size >= SpilledHeap::k_min ? begin_spilled(here) : nullptr;
+  auto* const spilled = size >= SpilledHeap::k_min ? start_spilled_heap(here) : nullptr;
   if (spilled)
     if (void* const block = spilled->allocate(size, k_page, false)) return block;
   void* const block = here.regions->allocate(size);
@@ -57,13 +57,13 @@ void* allocate_named(Process& here, const char* name, std::size_t size) {
 }
 
 // Memory by intent, of a process that has begun.
-OrderedHeap* by_intent() {
-  started();
+OrderedHeap* start_ordered_heap() {
+  ensure_started();
   return ordered_heap();
 }
 
 terrace_status hint(const char* call, const observe::ProgramHint& what) {
-  auto* const here = started();
+  auto* const here = ensure_started();
   if (!here) {
     std::snprintf(t_error, sizeof t_error, "%s: the program was not started by terrace", call);
     return TERRACE_NOT_ACTIVE;
@@ -76,8 +76,8 @@ terrace_status hint(const char* call, const observe::ProgramHint& what) {
 }
 
 // Where nothing is placed by intent.
-terrace_status no_orderings(const char* call) {
-  const bool active = started() != nullptr;
+terrace_status report_no_orderings(const char* call) {
+  const bool active = ensure_started() != nullptr;
   std::snprintf(t_error, sizeof t_error, "%s: %s", call,
                 active ? "data are placed by intent on real memory, under `terrace run` without --memory"
                        : "the program was not started by terrace");
@@ -87,7 +87,7 @@ terrace_status no_orderings(const char* call) {
 // Page-aligned; null: there is no memory. Blocks of Terrace's begin with a page and are zeros without being
 // written; others may have what was in them when they were freed.
 void* allocate_zeros(std::size_t size) {
-  void* block = started() && size >= k_page ? calloc(1, size) : nullptr;
+  void* block = ensure_started() && size >= k_page ? calloc(1, size) : nullptr;
   if (block && reinterpret_cast<std::uint64_t>(block) % k_page == 0) return block;
   free(block);
   if (posix_memalign(&block, k_page, size) != 0) return nullptr;
@@ -99,7 +99,7 @@ void* allocate_zeros(std::size_t size) {
 // -1, and a text, where the machine has no such intent.
 int intent_named(const char* call, const char* name) {
   try {
-    return by_intent()->find_intent(name);
+    return start_ordered_heap()->find_intent(name);
   } catch (const std::exception& error) {
     std::snprintf(t_error, sizeof t_error, "%s: %s", call, error.what());
     return -1;
@@ -133,14 +133,14 @@ void* allocate_by_intent(const char* call, std::size_t size, std::size_t alignme
   }
   t_error[0] = '\0';  // a block without a text is where it should be
   void* block = nullptr;
-  if (auto* const heap = by_intent()) {
+  if (auto* const heap = start_ordered_heap()) {
     const observe::Inside inside;
     const int number = intent_named(call, intent);
     if (number < 0) return nullptr;
     if (SmallBlocks::fits(size, alignment)) block = heap->small().allocate(size, alignment, number, zeros);
     if (!block) {
       int error = 0;
-      block = heap->allocate(size, alignment, number, OrderedHeap::When::at_once, zeros, &error);
+      block = heap->allocate(size, alignment, number, OrderedHeap::FillMode::eager, zeros, &error);
       if (block) status_of(call, error);
     }
   }
@@ -161,23 +161,23 @@ extern "C" {
 
 const char* terrace_last_error(void) { return agent::t_error; }
 
-int terrace_active(void) { return agent::started() != nullptr; }
+int terrace_active(void) { return agent::ensure_started() != nullptr; }
 
 void terrace_loop_begin(const char* name) {
-  auto* const here = agent::started();
+  auto* const here = agent::ensure_started();
   if (!here) return;
-  agent::program_marks();
+  agent::disable_implicit_regions();
   here->runtime->loop_begin(name ? name : "");
 }
 
 void terrace_loop_end(void) {
-  if (auto* const here = agent::started()) here->runtime->loop_end();
+  if (auto* const here = agent::ensure_started()) here->runtime->loop_end();
 }
 
 void terrace_phase(const char* name) {
-  auto* const here = agent::started();
+  auto* const here = agent::ensure_started();
   if (!here || !name) return;
-  agent::program_marks();
+  agent::disable_implicit_regions();
   here->runtime->phase(name);
 }
 
@@ -187,7 +187,7 @@ void* terrace_malloc(const char* name, size_t size) {
     return nullptr;
   }
   void* block = nullptr;
-  if (auto* const here = agent::started()) block = agent::allocate_named(*here, name, size);
+  if (auto* const here = agent::ensure_started()) block = agent::allocate_named(*here, name, size);
   if (!block && posix_memalign(&block, terrace::k_page, size) != 0) {
     std::snprintf(agent::t_error, sizeof agent::t_error, "terrace_malloc: no memory for %zu bytes (%.100s)", size,
                   name);
@@ -217,8 +217,8 @@ terrace_status terrace_apply(void* address, size_t length, const char* intent) {
     return agent::refuse(TERRACE_INVALID, "terrace_apply: the address or the intent is null, or the length is 0");
   const auto begin = reinterpret_cast<std::uint64_t>(address);
   if (begin + length < begin) return agent::refuse(TERRACE_INVALID, "terrace_apply: the range wraps around");
-  auto* const heap = agent::by_intent();
-  if (!heap) return agent::no_orderings(k_call);
+  auto* const heap = agent::start_ordered_heap();
+  if (!heap) return agent::report_no_orderings(k_call);
   const terrace::observe::Inside inside;
   const int number = agent::intent_named(k_call, intent);
   if (number < 0) return TERRACE_INVALID;
@@ -226,13 +226,13 @@ terrace_status terrace_apply(void* address, size_t length, const char* intent) {
   const auto high = terrace::page_down(begin + length);
   if (low >= high) return agent::refuse(TERRACE_INVALID, "terrace_apply: there is no whole page in the range");
   // Whoever plans leaves it where it is put.
-  if (auto* const here = agent::started()) here->objects->remove(low, high);
+  if (auto* const here = agent::ensure_started()) here->objects->remove(low, high);
   return agent::status_of(k_call, heap->apply(low, high - low, number));
 }
 
 terrace_status terrace_intent(const char* intent) {
   constexpr const char* k_call = "terrace_intent";
-  if (!agent::by_intent()) return agent::no_orderings(k_call);
+  if (!agent::start_ordered_heap()) return agent::report_no_orderings(k_call);
   const terrace::observe::Inside inside;
   const int number = intent ? agent::intent_named(k_call, intent) : -1;
   if (intent && number < 0) return TERRACE_INVALID;
@@ -251,7 +251,7 @@ terrace_status terrace_object(const char* name, void* address, size_t size) {
     return agent::refuse(TERRACE_INVALID, "terrace_object: the name or the address is null, or the size is 0");
   const auto low = reinterpret_cast<std::uint64_t>(address);
   if (low + size < low) return agent::refuse(TERRACE_INVALID, "terrace_object: the range wraps around");
-  auto* const here = agent::started();
+  auto* const here = agent::ensure_started();
   if (!here) return agent::refuse(TERRACE_NOT_ACTIVE, "terrace_object: the program was not started by terrace");
   if (!here->objects->add(name, terrace::observe::ObjectKind::named, low, low + size))
     return agent::refuse(TERRACE_UNSUPPORTED,
@@ -260,7 +260,7 @@ terrace_status terrace_object(const char* name, void* address, size_t size) {
 }
 
 terrace_status terrace_forget(void* address) {
-  auto* const here = agent::started();
+  auto* const here = agent::ensure_started();
   if (!here) return agent::refuse(TERRACE_NOT_ACTIVE, "terrace_forget: the program was not started by terrace");
   if (!here->objects->forget(reinterpret_cast<std::uint64_t>(address)))
     return agent::refuse(TERRACE_INVALID, "terrace_forget: no object begins at this address");
@@ -268,11 +268,11 @@ terrace_status terrace_forget(void* address) {
 }
 
 const char* terrace_where(const void* address) {
-  if (const auto* const heap = agent::by_intent()) {
+  if (const auto* const heap = agent::start_ordered_heap()) {
     const terrace::observe::Inside inside;
     if (const char* const place = heap->where(address)) return place;
   }
-  auto* const here = agent::started();
+  auto* const here = agent::ensure_started();
   return here ? here->runtime->where(address) : nullptr;
 }
 
@@ -293,7 +293,7 @@ terrace_status terrace_depends(const char* phase, const char* object, int used) 
 }
 
 double terrace_seconds(void) {
-  if (auto* const here = agent::started()) return here->runtime->now().value;
+  if (auto* const here = agent::ensure_started()) return here->runtime->now().value;
   return agent::monotonic() - agent::g_began;
 }
 

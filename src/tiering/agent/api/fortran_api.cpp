@@ -18,9 +18,9 @@ struct FortranString {
 
 // A copy that ends with a zero, without trailing blanks, cut where it is longer than any sensible one.
 template <std::size_t Size>
-class Copy {
+class CString {
  public:
-  explicit Copy(const FortranString& string) {
+  explicit CString(const FortranString& string) {
     auto length = std::min(string.length, sizeof text_ - 1);
     std::memcpy(text_, string.text, length);
     while (length > 0 && text_[length - 1] == ' ') --length;
@@ -31,8 +31,8 @@ class Copy {
  private:
   char text_[Size];
 };
-using Name = Copy<256>;
-using Expression = Copy<1002>;  // one character more than it may have
+using Name = CString<256>;
+using Expression = CString<1002>;  // one character more than it may have
 
 }  // namespace
 

@@ -38,13 +38,13 @@ using Policy = HbwHeap::Policy;
 constexpr std::size_t k_natural = alignof(std::max_align_t);
 
 // What a process has of its own where there is no session.
-struct OwnHeap {
-  explicit OwnHeap(machine::Machine found) : machine(std::move(found)), ledger(page, budget_of(machine)) {
+struct ProcessHeap {
+  explicit ProcessHeap(machine::Machine found) : machine(std::move(found)), ledger(page, budget_of(machine)) {
     OrderedHeap::Parts parts;
     parts.machine = &machine;
     parts.initiator = initiator_here(machine);
     parts.ledger = &ledger;
-    parts.run_when = OrderedHeap::When::at_once;  // so there are no threads of ours
+    parts.default_fill = OrderedHeap::FillMode::eager;  // so there are no threads of ours
     parts.enter = [] {};
     parts.say = [](const char*) {};
     heap.emplace(parts);
@@ -93,7 +93,7 @@ void unlock_hbw(bool in_child) {
 }
 
 // The nodes that the user names. False: what is named is no list of this machine's nodes, so there are none.
-bool named_nodes(const machine::Machine& machine, std::optional<std::vector<int>>& nodes) {
+bool read_named_nodes(const machine::Machine& machine, std::optional<std::vector<int>>& nodes) {
   const char* const text = secure_getenv("MEMKIND_HBW_NODES");
   if (!text) return true;
   std::vector<int> all;
@@ -103,21 +103,21 @@ bool named_nodes(const machine::Machine& machine, std::optional<std::vector<int>
   return nodes.has_value();
 }
 
-void begin_hbw() {
+void create_hbw_heap() {
   const observe::Inside inside;
   try {
-    const bool is_active = started() != nullptr;
+    const bool is_active = ensure_started() != nullptr;
     auto* ordered = ordered_heap();
     // In virtual time and over a file nothing is placed by orderings.
     if (!ordered && is_active) return;
     if (!ordered) {
       auto machine = machine::read_node_machine();
       if (!machine) return;
-      ordered = &*(new OwnHeap(std::move(*machine)))->heap;
+      ordered = &*(new ProcessHeap(std::move(*machine)))->heap;
       g_hbw_own = ordered;
     }
     std::optional<std::vector<int>> nodes;
-    if (!named_nodes(ordered->machine(), nodes)) return;
+    if (!read_named_nodes(ordered->machine(), nodes)) return;
     g_hbw.store(new HbwHeap(*ordered, nodes), std::memory_order_release);
     pthread_atfork(
         lock_hbw, [] { unlock_hbw(false); }, [] { unlock_hbw(true); });
@@ -125,9 +125,9 @@ void begin_hbw() {
   }
 }
 
-HbwHeap* hbw() {
+HbwHeap* hbw_heap() {
   if (auto* const made = g_hbw.load(std::memory_order_acquire)) return made;
-  pthread_once(&g_hbw_once, begin_hbw);
+  pthread_once(&g_hbw_once, create_hbw_heap);
   return g_hbw.load(std::memory_order_acquire);
 }
 
@@ -150,7 +150,7 @@ Policy policy_now() {
 // Null, without errno, where there is no memory by the policy.
 void* allocate_hbw(std::size_t size, std::size_t alignment, bool zeros) {
   const auto by = policy_now();
-  if (auto* const heap = hbw()) {
+  if (auto* const heap = hbw_heap()) {
     const observe::Inside inside;
     const auto saved = errno;
     void* const block = size <= PTRDIFF_MAX ? heap->allocate(by, size, alignment, zeros) : nullptr;
@@ -163,13 +163,13 @@ void* allocate_hbw(std::size_t size, std::size_t alignment, bool zeros) {
   return posix_memalign(&block, alignment, size) == 0 ? block : nullptr;
 }
 
-void* or_no_memory(void* block) {
+void* set_enomem(void* block) {
   if (!block) errno = ENOMEM;
   return block;
 }
 
 std::size_t size_of_hbw(void* block) {
-  if (auto* const heap = hbw()) {
+  if (auto* const heap = hbw_heap()) {
     const observe::Inside inside;
     if (const auto size = heap->size_of(block)) return size;
   }
@@ -188,7 +188,7 @@ int allocate_hbw_aligned(void** to, std::size_t alignment, std::size_t size, hbw
   if (size > 0) {
     if (pagesize == HBW_PAGESIZE_4KB) {
       block = allocate_hbw(size, std::max(alignment, k_natural), false);
-    } else if (auto* const heap = hbw()) {
+    } else if (auto* const heap = hbw_heap()) {
       const observe::Inside inside;
       block = heap->allocate_pages(by, size, alignment, pagesize == HBW_PAGESIZE_2MB ? k_huge : k_giant);
     }
@@ -207,7 +207,7 @@ namespace agent = terrace::agent;
 extern "C" {
 
 int hbw_check_available(void) {
-  const auto* const heap = agent::hbw();
+  const auto* const heap = agent::hbw_heap();
   return heap && !heap->fast().empty() ? 0 : ENODEV;
 }
 
@@ -223,13 +223,13 @@ int hbw_set_policy(hbw_policy_t mode) {
 }
 
 void* hbw_malloc(size_t size) {
-  return size == 0 ? nullptr : agent::or_no_memory(agent::allocate_hbw(size, agent::k_natural, false));
+  return size == 0 ? nullptr : agent::set_enomem(agent::allocate_hbw(size, agent::k_natural, false));
 }
 
 void* hbw_calloc(size_t nmemb, size_t size) {
   size_t total = 0;
-  if (__builtin_mul_overflow(nmemb, size, &total)) return agent::or_no_memory(nullptr);
-  return total == 0 ? nullptr : agent::or_no_memory(agent::allocate_hbw(total, agent::k_natural, true));
+  if (__builtin_mul_overflow(nmemb, size, &total)) return agent::set_enomem(nullptr);
+  return total == 0 ? nullptr : agent::set_enomem(agent::allocate_hbw(total, agent::k_natural, true));
 }
 
 void* hbw_realloc(void* ptr, size_t size) {
@@ -249,7 +249,7 @@ void* hbw_realloc(void* ptr, size_t size) {
 
 void hbw_free(void* ptr) {
   if (!ptr) return;
-  if (auto* const heap = agent::hbw()) {
+  if (auto* const heap = agent::hbw_heap()) {
     const terrace::observe::Inside inside;
     const auto saved = errno;
     const bool done = heap->release(ptr);
@@ -273,13 +273,13 @@ int hbw_verify_memory_region(void* addr, size_t size, int flags) {
   if (!addr || size == 0 || (flags & ~HBW_TOUCH_PAGES) != 0) return EINVAL;
   const auto address = reinterpret_cast<std::uint64_t>(addr);
   if (address + size < address) return EFAULT;
-  const auto* const heap = agent::hbw();
+  const auto* const heap = agent::hbw_heap();
   const terrace::observe::Inside inside;
   switch (agent::verify_pages(address, size, (flags & HBW_TOUCH_PAGES) != 0,
                               heap ? heap->fast_nodes() : std::span<const int>{})) {
-    case agent::Verdict::fast:
+    case agent::PageVerdict::fast:
       return 0;
-    case agent::Verdict::not_mapped:
+    case agent::PageVerdict::not_mapped:
       return EFAULT;
     default:
       return -1;

@@ -42,7 +42,7 @@ std::vector<PlaceId> faster_than_home(const machine::Machine& machine, DomainId 
   const auto initiator = machine.domains()[domain].initiator;
   const auto home = machine.home(domain);
   const auto standings = machine::rank_places(machine, initiator, "bandwidth");
-  const auto at = std::ranges::find(standings, home, &machine::RankedPlace::place);
+  const auto at = std::ranges::find(standings, home, &machine::ProcessPointers::place);
   std::vector<PlaceId> faster;
   for (const auto& one : standings)
     if (!one.computes && at != standings.end() && one.rank < at->rank && machine.place(one.place).numa_node >= 0)
@@ -72,13 +72,13 @@ HbwHeap::HbwHeap(OrderedHeap& heap, const std::optional<std::vector<int>>& nodes
     if (nearness(machine, initiator, place) == nearness(machine, initiator, fast_.front()))
       nearest_.push_back(place);
   if (fast_.empty()) return;
-  for (const auto& place : machine.places()) most_ += place.capacity.value;
+  for (const auto& place : machine.places()) max_size_ += place.capacity.value;
   auto preferred = nearest_;
   for (const auto& one : machine::rank_places(machine, initiator, "normal"))
     if (std::ranges::find(fast_, one.place) == fast_.end()) preferred.push_back(one.place);
   using Rule = OrderedHeap::Rule;
   const auto set = [&](Policy policy, const char* name, const std::vector<PlaceId>& places, Rule rule) {
-    orders_[static_cast<std::size_t>(policy)] = heap_.add_order(name, places, rule);
+    orders_[static_cast<std::size_t>(policy)] = heap_.add_ordering(name, places, rule);
   };
   set(Policy::bind, "hbw bind", nearest_, Rule::strict);
   set(Policy::bind_all, "hbw bind all", fast_, Rule::strict);
@@ -90,11 +90,11 @@ void* HbwHeap::allocate(Policy policy, std::size_t size, std::size_t alignment, 
   const int order = order_of(policy);
   // More than there ever is would be populated as far as it goes: that is left to plain memory, which comes with
   // the first touch.
-  if (order < 0 || size > most_) return nullptr;
+  if (order < 0 || size > max_size_) return nullptr;
   for (int attempt = 0; attempt < 2; ++attempt) {
     void* block = nullptr;
     if (SmallBlocks::fits(size, alignment)) block = heap_.small().allocate(size, alignment, order, zeros);
-    if (!block) block = heap_.allocate(size, alignment, order, OrderedHeap::When::at_once, zeros);
+    if (!block) block = heap_.allocate(size, alignment, order, OrderedHeap::FillMode::eager, zeros);
     if (block) return block;
     // What small blocks have left of the places serves others.
     heap_.small().purge();
@@ -179,22 +179,22 @@ std::size_t HbwHeap::size_of(const void* block) const noexcept {
   return found == pages_.end() ? 0 : found->second.size;
 }
 
-Verdict verify_pages(std::uint64_t address, std::size_t size, bool touch, std::span<const int> fast) noexcept {
-  if (address + size < address || page_up(address + size) < address) return Verdict::not_mapped;
+PageVerdict verify_pages(std::uint64_t address, std::size_t size, bool touch, std::span<const int> fast) noexcept {
+  if (address + size < address || page_up(address + size) < address) return PageVerdict::not_mapped;
   const auto end = page_up(address + size);
   std::array<int, 512> nodes;
   std::array<unsigned char, nodes.size()> resident;
-  Verdict verdict = Verdict::fast;
+  PageVerdict verdict = PageVerdict::fast;
   for (auto at = page_down(address); at < end; at += nodes.size() * k_page) {
     const auto some = std::span(nodes).first(std::min<std::uint64_t>(nodes.size(), (end - at) / k_page));
     const auto bytes = some.size() * k_page;
     // Fails where a page is not mapped.
-    if (::syscall(SYS_mincore, at, bytes, resident.data()) != 0) return Verdict::not_mapped;
+    if (::syscall(SYS_mincore, at, bytes, resident.data()) != 0) return PageVerdict::not_mapped;
     // As reading and writing a byte of each page, but an answer where that would be a signal.
-    if (touch && ::syscall(SYS_madvise, at, bytes, MADV_POPULATE_WRITE) != 0) return Verdict::not_mapped;
-    if (memory::query_pages(at, some) != 0) return Verdict::not_mapped;
+    if (touch && ::syscall(SYS_madvise, at, bytes, MADV_POPULATE_WRITE) != 0) return PageVerdict::not_mapped;
+    if (memory::query_pages(at, some) != 0) return PageVerdict::not_mapped;
     const auto is_fast = [&](int node) { return std::ranges::find(fast, node) != fast.end(); };
-    if (!std::ranges::all_of(some, is_fast)) verdict = Verdict::other;
+    if (!std::ranges::all_of(some, is_fast)) verdict = PageVerdict::other;
   }
   return verdict;
 }

@@ -23,8 +23,8 @@ std::vector<PlaceId> faster_than_home(const machine::Machine& machine, DomainId 
 
 // Whether the pages of [address, address + size) are there, and on these nodes. `touch`: those that are not there
 // come first, as by a write that changes nothing.
-enum class Verdict : std::uint8_t { fast, other, not_mapped };
-Verdict verify_pages(std::uint64_t address, std::size_t size, bool touch, std::span<const int> nodes) noexcept;
+enum class PageVerdict : std::uint8_t { fast, other, not_mapped };
+PageVerdict verify_pages(std::uint64_t address, std::size_t size, bool touch, std::span<const int> nodes) noexcept;
 
 class HbwHeap {
  public:
@@ -67,7 +67,7 @@ class HbwHeap {
   std::vector<int> fast_nodes_;
   std::vector<PlaceId> nearest_;
   int orders_[4] = {-1, -1, -1, -1};
-  std::uint64_t most_ = 0;  // bytes of all places
+  std::uint64_t max_size_ = 0;  // bytes of all places
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Pages> pages_;  // of pools, by the block's address
   std::atomic<std::size_t> pages_count_{0};

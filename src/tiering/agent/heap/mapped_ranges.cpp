@@ -6,7 +6,7 @@
 namespace terrace::agent {
 
 // The first range that ends behind `start`.
-MappedRanges::Map::const_iterator MappedRanges::first_behind(std::uint64_t start) const noexcept {
+MappedRanges::Map::const_iterator MappedRanges::first_ending_after(std::uint64_t start) const noexcept {
   auto range = ranges_.upper_bound(start);
   if (range == ranges_.begin()) return range;
   const auto before = std::prev(range);
@@ -15,7 +15,7 @@ MappedRanges::Map::const_iterator MappedRanges::first_behind(std::uint64_t start
 
 // No range has the address in its middle.
 void MappedRanges::split(std::uint64_t at) {
-  const auto found = first_behind(at);
+  const auto found = first_ending_after(at);
   if (found == ranges_.end() || found->first >= at) return;
   auto rest = found->second;
   rest.start = at;
@@ -62,13 +62,13 @@ void MappedRanges::join(std::uint64_t start, std::uint64_t end) noexcept {
   }
 }
 
-bool MappedRanges::any(std::uint64_t start, std::uint64_t end) const noexcept {
-  const auto found = first_behind(start);
+bool MappedRanges::overlaps(std::uint64_t start, std::uint64_t end) const noexcept {
+  const auto found = first_ending_after(start);
   return start < end && found != ranges_.end() && found->first < end;
 }
 
 std::optional<MappedRanges::Kind> MappedRanges::kind_at(std::uint64_t address) const noexcept {
-  const auto found = first_behind(address);
+  const auto found = first_ending_after(address);
   if (found == ranges_.end() || found->first > address) return std::nullopt;
   return found->second.kind;
 }
@@ -76,7 +76,7 @@ std::optional<MappedRanges::Kind> MappedRanges::kind_at(std::uint64_t address) c
 std::vector<MappedRanges::Range> MappedRanges::within(std::uint64_t start, std::uint64_t end) const {
   std::vector<Range> all;
   if (start >= end) return all;
-  for (auto range = first_behind(start); range != ranges_.end() && range->first < end; ++range) {
+  for (auto range = first_ending_after(start); range != ranges_.end() && range->first < end; ++range) {
     all.push_back(range->second);
     all.back().start = std::max(all.back().start, start);
     all.back().end = std::min(all.back().end, end);

@@ -12,24 +12,24 @@ namespace terrace::agent {
 class MappedRanges {
  public:
   enum class Kind : std::uint8_t {
-    block,           // of malloc
-    mapping,         // of mmap
-    loose,           // the same, in a chunk that was left to the program
-    other,           // something else that the program has mapped over a part of a mapping
-    other_in_block,  // or of a block
+    block,             // of malloc
+    mapping,           // of mmap
+    unmanaged,         // the same, in a chunk that was left to the program
+    foreign,           // something else that the program has mapped over a part of a mapping
+    foreign_in_block,  // or of a block
   };
   struct Range {
     std::uint64_t start = 0, end = 0;
     Kind kind{};
     int protection = 0;
-    [[nodiscard]] bool is_ours() const noexcept { return kind == Kind::block || kind == Kind::mapping; }
+    [[nodiscard]] bool is_managed() const noexcept { return kind == Kind::block || kind == Kind::mapping; }
   };
 
   // Whatever was there before.
   void set(const Range& range);
   void remove(std::uint64_t start, std::uint64_t end);
   void protect(std::uint64_t start, std::uint64_t end, int protection);
-  [[nodiscard]] bool any(std::uint64_t start, std::uint64_t end) const noexcept;
+  [[nodiscard]] bool overlaps(std::uint64_t start, std::uint64_t end) const noexcept;
   [[nodiscard]] std::optional<Kind> kind_at(std::uint64_t address) const noexcept;
   // The parts of ranges that lie within, in order.
   [[nodiscard]] std::vector<Range> within(std::uint64_t start, std::uint64_t end) const;
@@ -39,7 +39,7 @@ class MappedRanges {
 
  private:
   using Map = std::map<std::uint64_t, Range>;
-  [[nodiscard]] Map::const_iterator first_behind(std::uint64_t start) const noexcept;
+  [[nodiscard]] Map::const_iterator first_ending_after(std::uint64_t start) const noexcept;
   void split(std::uint64_t at);
   void join(std::uint64_t start, std::uint64_t end) noexcept;
 

@@ -21,27 +21,27 @@ std::uint64_t overlap(std::uint64_t low, std::uint64_t high, std::uint64_t page)
 }  // namespace
 
 // Holds the lock, unless this thread holds it already: then the entry is not `open`.
-class ObjectRegistry::Entry {
+class ObjectRegistry::LockScope {
  public:
-  explicit Entry(ObjectRegistry& registry) : registry_(registry) {
+  explicit LockScope(ObjectRegistry& registry) : registry_(registry) {
     if (registry_.holder_.load(std::memory_order_relaxed) == &observe::t_thread) return;
     registry_.lock_.lock();
     registry_.holder_.store(&observe::t_thread, std::memory_order_relaxed);
-    open_ = true;
+    is_held_ = true;
   }
-  ~Entry() {
-    if (!open_) return;
+  ~LockScope() {
+    if (!is_held_) return;
     registry_.holder_.store(nullptr, std::memory_order_relaxed);
     registry_.lock_.unlock();
   }
-  Entry(const Entry&) = delete;
-  Entry& operator=(const Entry&) = delete;
-  [[nodiscard]] bool open() const { return open_; }
+  LockScope(const LockScope&) = delete;
+  LockScope& operator=(const LockScope&) = delete;
+  [[nodiscard]] bool is_held() const { return is_held_; }
 
  private:
   ObjectRegistry& registry_;
   observe::Inside inside_;
-  bool open_ = false;
+  bool is_held_ = false;
 };
 
 ObjectRegistry::Objects::const_iterator ObjectRegistry::covering(std::uint64_t address) const {
@@ -81,25 +81,25 @@ void ObjectRegistry::carve(std::uint64_t low, std::uint64_t high) {
   }
 }
 
-void ObjectRegistry::tell_grown() noexcept {
-  if (!grown_ || added_.load(std::memory_order_relaxed) < k_grown) return;
+void ObjectRegistry::notify_growth() noexcept {
+  if (!on_growth_ || added_.load(std::memory_order_relaxed) < k_growth_step) return;
   lock_.lock();
-  auto* const grown = std::exchange(grown_, nullptr);
+  auto* const on_growth = std::exchange(on_growth_, nullptr);
   lock_.unlock();
-  if (grown) grown();
+  if (on_growth) on_growth();
 }
 
 bool ObjectRegistry::add(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
                          std::uint64_t high) noexcept {
-  const bool done = add_own(name, kind, low, high);
-  if (done) tell_grown();
+  const bool done = add_competing(name, kind, low, high);
+  if (done) notify_growth();
   return done;
 }
 
-bool ObjectRegistry::add_own(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
-                             std::uint64_t high) noexcept {
-  Entry entry(*this);
-  if (!entry.open() || high <= low) return false;
+bool ObjectRegistry::add_competing(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
+                                   std::uint64_t high) noexcept {
+  LockScope scope(*this);
+  if (!scope.is_held() || high <= low) return false;
   try {
     auto first = page_down(low);
     auto last = page_up(high);
@@ -117,15 +117,15 @@ bool ObjectRegistry::add_own(std::string_view name, observe::ObjectKind kind, st
 
 bool ObjectRegistry::add_pages(std::string_view name, observe::ObjectKind kind, std::uint64_t first,
                                std::uint64_t last, std::uint64_t low, std::uint64_t high) noexcept {
-  const bool done = add_given(name, kind, first, last, low, high);
-  if (done) tell_grown();
+  const bool done = add_exact(name, kind, first, last, low, high);
+  if (done) notify_growth();
   return done;
 }
 
-bool ObjectRegistry::add_given(std::string_view name, observe::ObjectKind kind, std::uint64_t first,
+bool ObjectRegistry::add_exact(std::string_view name, observe::ObjectKind kind, std::uint64_t first,
                                std::uint64_t last, std::uint64_t low, std::uint64_t high) noexcept {
-  Entry entry(*this);
-  if (!entry.open() || last <= first) return false;
+  LockScope scope(*this);
+  if (!scope.is_held() || last <= first) return false;
   try {
     carve(first, last);
     insert(std::string(name), kind, first, last, low, high);
@@ -141,8 +141,8 @@ bool ObjectRegistry::add_whole(std::string_view name, observe::ObjectKind kind, 
 }
 
 void ObjectRegistry::remove(std::uint64_t low, std::uint64_t high) noexcept {
-  Entry entry(*this);
-  if (!entry.open()) return;
+  LockScope scope(*this);
+  if (!scope.is_held()) return;
   try {
     carve(page_down(low), page_up(high));
   } catch (const std::exception&) {
@@ -151,8 +151,8 @@ void ObjectRegistry::remove(std::uint64_t low, std::uint64_t high) noexcept {
 }
 
 bool ObjectRegistry::forget(std::uint64_t low) noexcept {
-  Entry entry(*this);
-  if (!entry.open()) return false;
+  LockScope scope(*this);
+  if (!scope.is_held()) return false;
   auto at = objects_.upper_bound(page_up(low));
   while (at != objects_.begin()) {
     --at;
@@ -168,8 +168,8 @@ bool ObjectRegistry::forget(std::uint64_t low) noexcept {
 }
 
 ObjectRegistry::Range ObjectRegistry::gap(std::uint64_t address, std::uint64_t low, std::uint64_t high) noexcept {
-  Entry entry(*this);
-  if (!entry.open() || covering(address) != objects_.end()) return {address, address};
+  LockScope scope(*this);
+  if (!scope.is_held() || covering(address) != objects_.end()) return {address, address};
   const auto after = objects_.upper_bound(address);
   if (after != objects_.end()) high = std::min(high, after->first);
   if (after != objects_.begin()) low = std::max(low, std::prev(after)->second.high);

@@ -21,9 +21,9 @@ namespace terrace::agent {
 class ObjectRegistry {
  public:
   // `grown`: called once, when objects of so many bytes have been added, without the lock; may be null.
-  explicit ObjectRegistry(runtime::Runtime& runtime, void (*grown)() = nullptr)
-      : runtime_(runtime), grown_(grown) {}
-  static constexpr std::uint64_t k_grown = 16 << 20;
+  explicit ObjectRegistry(runtime::Runtime& runtime, void (*on_growth)() = nullptr)
+      : runtime_(runtime), on_growth_(on_growth) {}
+  static constexpr std::uint64_t k_growth_step = 16 << 20;
 
   struct Range {
     std::uint64_t low = 0, high = 0;
@@ -61,21 +61,22 @@ class ObjectRegistry {
   };
   using Objects = std::map<std::uint64_t, Object>;
 
-  class Entry;
+  class LockScope;
   [[nodiscard]] bool owner_covers_more(std::uint64_t page, std::uint64_t low, std::uint64_t high) const;
   void carve(std::uint64_t low, std::uint64_t high);
   void insert(std::string name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t high,
               std::uint64_t true_low, std::uint64_t true_high);
-  bool add_own(std::string_view name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t high) noexcept;
-  bool add_given(std::string_view name, observe::ObjectKind kind, std::uint64_t first, std::uint64_t last,
+  bool add_competing(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
+                     std::uint64_t high) noexcept;
+  bool add_exact(std::string_view name, observe::ObjectKind kind, std::uint64_t first, std::uint64_t last,
                  std::uint64_t low, std::uint64_t high) noexcept;
-  void tell_grown() noexcept;
+  void notify_growth() noexcept;
   [[nodiscard]] Objects::const_iterator covering(std::uint64_t address) const;
 
   runtime::Runtime& runtime_;
   observe::SpinLock lock_;
   std::atomic<const void*> holder_{nullptr};  // the thread that is inside
-  void (*grown_)();
+  void (*on_growth_)();
   std::atomic<std::uint64_t> added_{0};  // bytes, until they have grown enough
   Objects objects_;                      // by the first byte of their pages
 };

@@ -13,7 +13,7 @@
 #include <new>
 #include <utility>
 
-#include "agent/heap/ordered_working.hpp"
+#include "agent/heap/ordered_state.hpp"
 #include "core/error.hpp"
 #include "core/rounding.hpp"
 #include "core/userfault_file.hpp"
@@ -42,9 +42,10 @@ std::uint64_t chunk_of(std::uint64_t block_size) noexcept {
 
 // Writes down what was placed, and lets threads that wait for it go on. What is left to the kernel of memory that
 // was there before is written down at the end: not where the range is none.
-class OrderedHeap::Filling final : public memory::OrderedFill::Observer {
+class OrderedHeap::PlacementRecorder final : public memory::OrderedFill::Observer {
  public:
-  Filling(OrderedHeap& heap, transfer::TouchTraps* traps, int intent, memory::OrderedFill::Content content)
+  PlacementRecorder(OrderedHeap& heap, transfer::TouchTraps* traps, int intent,
+                    memory::OrderedFill::Content content)
       : heap_(heap), traps_(traps), intent_(intent), content_(content) {}
   void on_accessible(std::uint64_t address, std::uint64_t size) noexcept override {
     if (traps_) traps_->forget(address, size);
@@ -58,21 +59,21 @@ class OrderedHeap::Filling final : public memory::OrderedFill::Observer {
       if (part.place == k_no_place && content_ == memory::OrderedFill::Content::some)
         left_.push_back(range);
       else
-        write_down(range);
+        record(range);
     } catch (const std::bad_alloc&) {
       if (part.held > 0) heap_.parts_.ledger->give(part.place, {part.held});
     }
   }
-  void again() noexcept { left_.clear(); }
+  void restart() noexcept { left_.clear(); }
   void end() noexcept {
     try {
-      for (const auto& range : left_) write_down(range);
+      for (const auto& range : left_) record(range);
     } catch (const std::bad_alloc&) {  // it is on no account
     }
   }
 
  private:
-  void write_down(const memory::PlacedRanges::Range& range) {
+  void record(const memory::PlacedRanges::Range& range) {
     const std::lock_guard guard(heap_.mutex_);
     heap_.placed_.add(range);
     heap_.count(range, true);
@@ -101,19 +102,19 @@ int OrderedHeap::find_intent(std::string_view name) const {
   throw Error(Code::not_found, "there is no intent '" + std::string(name) + "'");
 }
 
-int OrderedHeap::add_order(std::string name, std::vector<PlaceId> places, Rule rule) {
+int OrderedHeap::add_ordering(std::string name, std::vector<PlaceId> places, Rule rule) {
   if (more_count_ == more_.size()) return -1;
   more_[more_count_] = {std::move(name), std::move(places), rule};
   return static_cast<int>(orders_.size() + more_count_++);
 }
 
-OrderedHeap::Working* OrderedHeap::working() noexcept {
-  if (auto* const made = working_.load(std::memory_order_acquire)) return made;
+OrderedHeap::State* OrderedHeap::ensure_state() noexcept {
+  if (auto* const made = state_.load(std::memory_order_acquire)) return made;
   const std::lock_guard guard(mutex_);
-  if (auto* const made = working_.load(std::memory_order_relaxed)) return made;
+  if (auto* const made = state_.load(std::memory_order_relaxed)) return made;
   try {
-    auto* const made = new Working(*this, parts_.counts ? parts_.counts() : nullptr);
-    working_.store(made, std::memory_order_release);
+    auto* const made = new State(*this, parts_.counts ? parts_.counts() : nullptr);
+    state_.store(made, std::memory_order_release);
     return made;
   } catch (const std::exception&) {
     return nullptr;  // no memory
@@ -122,13 +123,13 @@ OrderedHeap::Working* OrderedHeap::working() noexcept {
 
 memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint64_t size, int intent,
                                                memory::OrderedFill::Content content, std::size_t left) noexcept {
-  auto& here = *working_.load(std::memory_order_acquire);
-  Filling filling(*this, here.traps.load(), intent, content);
+  auto& here = *state_.load(std::memory_order_acquire);
+  PlacementRecorder filling(*this, here.traps.load(), intent, content);
   const auto& order = order_of(intent).places;
   auto outcome = here.fill.fill(address, size, order, content, filling, left);
   for (std::size_t pass = 1; outcome.needs_retry && pass < order.size(); ++pass) {
     forget(address, size);
-    filling.again();
+    filling.restart();
     outcome = here.fill.fill(address, size, order, content, filling);
   }
   if (outcome.error == EFAULT) return outcome;  // the caller's mistake: nobody was to place what is not there
@@ -140,8 +141,8 @@ memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint6
 }
 
 // The policy serves where nobody is told of touches: in a forked child, and where the system does not tell.
-void OrderedHeap::await_touches(std::uint64_t address, std::uint64_t size, int intent) noexcept {
-  auto& here = *working_.load(std::memory_order_acquire);
+void OrderedHeap::arm_touch_traps(std::uint64_t address, std::uint64_t size, int intent) noexcept {
+  auto& here = *state_.load(std::memory_order_acquire);
   const auto place = here.fill.preferred(size, order_of(intent).places);
   if (place != k_no_place) here.system.prefer_place(address, size, place);
   bool refused = false;
@@ -170,7 +171,7 @@ void OrderedHeap::await_touches(std::uint64_t address, std::uint64_t size, int i
 // On a thread of ours. Who touched may go on, and free the block, before all of the chunk is populated: release()
 // waits for that.
 void OrderedHeap::on_first_touch(std::uint64_t address) noexcept {
-  auto& here = *working_.load(std::memory_order_acquire);
+  auto& here = *state_.load(std::memory_order_acquire);
   auto& traps = *here.traps.load();
   memory::PlacedRanges::Gap gap{};
   std::uint64_t of = 0;
@@ -180,7 +181,7 @@ void OrderedHeap::on_first_touch(std::uint64_t address) noexcept {
     const std::lock_guard guard(mutex_);
     auto block = blocks_.upper_bound(address);
     if (block != blocks_.begin() && address - (--block)->first < block->second.size &&
-        block->second.when == When::at_touch) {
+        block->second.when == FillMode::on_touch) {
       const auto chunk = chunk_of(block->second.size);
       auto begin = std::max(address / chunk * chunk, block->first);
       auto end = std::min((address / chunk + 1) * chunk, block->first + block->second.size);
@@ -229,10 +230,10 @@ bool OrderedHeap::claim(std::uint64_t address, std::uint64_t size) {
 }
 
 // Threads of the program that wait for a page get it by the policy of its block.
-void OrderedHeap::leave() noexcept {
-  if (is_left_.exchange(true)) return;
-  small_.leave();
-  auto* const here = working_.load(std::memory_order_acquire);
+void OrderedHeap::shut_down() noexcept {
+  if (is_shut_down_.exchange(true)) return;
+  small_.shut_down();
+  auto* const here = state_.load(std::memory_order_acquire);
   if (!here) return;
   if (auto* const traps = here->traps.load()) traps->shut_down(here->space.base(), here->space.reserved().value);
   here->traps.store(nullptr);
@@ -242,17 +243,17 @@ void OrderedHeap::leave() noexcept {
 void OrderedHeap::lock() const {
   small_.lock();
   mutex_.lock();
-  if (const auto* const here = working_.load()) here->space.lock();
+  if (const auto* const here = state_.load()) here->space.lock();
 }
 
 void OrderedHeap::unlock() const {
-  if (const auto* const here = working_.load()) here->space.unlock();
+  if (const auto* const here = state_.load()) here->space.unlock();
   mutex_.unlock();
   small_.unlock();
 }
 
 void OrderedHeap::count(const memory::PlacedRanges::Range& range, bool more) noexcept {
-  auto* const counts = working_.load(std::memory_order_acquire)->counts;
+  auto* const counts = state_.load(std::memory_order_acquire)->counts;
   if (!counts || range.intent >= counts->intents.size()) return;
   auto& intent = counts->intents[range.intent];
   if (intent.name.front() == '\0') {
@@ -269,7 +270,7 @@ void OrderedHeap::count(const memory::PlacedRanges::Range& range, bool more) noe
 }
 
 void OrderedHeap::in_child() noexcept {
-  auto* const here = working_.load(std::memory_order_acquire);
+  auto* const here = state_.load(std::memory_order_acquire);
   if (!here) return;
   filling_.clear();
   here->traps.store(nullptr);  // its threads are the parent's

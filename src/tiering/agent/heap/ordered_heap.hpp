@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/heap/kept_blocks.hpp"
+#include "agent/heap/free_block_cache.hpp"
 #include "agent/heap/small_blocks.hpp"
 #include "core/big_block.hpp"
 #include "machine/machine.hpp"
@@ -32,14 +32,14 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
  public:
   // Smaller blocks are left to the next allocator.
   static constexpr std::size_t k_min = k_big_block;
-  enum class When : std::uint8_t { at_once, at_touch };
+  enum class FillMode : std::uint8_t { eager, on_touch };
 
   struct Parts {
     const machine::Machine* machine = nullptr;
     InitiatorId initiator = 0;
     memory::Ledger* ledger = nullptr;
     double mark = memory::k_free_watermark;
-    When run_when = When::at_touch;                  // of what is allocated without a call for it
+    FillMode default_fill = FillMode::on_touch;      // of what is allocated without a call for it
     std::function<memory::OrderedCounts*()> counts;  // asked once there is something to count
     void (*enter)() = nullptr;                       // begins a thread of ours
     void (*say)(const char* sentence) = nullptr;
@@ -51,11 +51,11 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   [[nodiscard]] int find_intent(std::string_view name) const;
   [[nodiscard]] const char* name_of(int intent) const noexcept { return order_of(intent).name.c_str(); }
   // Of the threads that have none of their own; -1: none.
-  [[nodiscard]] int run_intent() const noexcept { return run_intent_; }
+  [[nodiscard]] int default_intent() const noexcept { return default_intent_; }
   // Something was placed, or was to be.
-  [[nodiscard]] bool has_placed() const noexcept { return working_.load(std::memory_order_acquire) != nullptr; }
-  void set_run_intent(int intent) noexcept { run_intent_ = intent; }
-  [[nodiscard]] When run_when() const noexcept { return parts_.run_when; }
+  [[nodiscard]] bool has_placed() const noexcept { return state_.load(std::memory_order_acquire) != nullptr; }
+  void set_default_intent(int intent) noexcept { default_intent_ = intent; }
+  [[nodiscard]] FillMode default_fill() const noexcept { return parts_.default_fill; }
   // One more ordering, for a front door of its own: places, best first. Its number serves as an intent's does; -1
   // where there are too many. Of one thread at a time.
   enum class Rule : std::uint8_t {
@@ -63,13 +63,13 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
     strict,      // it is in these places, one after another, or there is no block
     interleave,  // it is in these places in turn, page by page, or there is no block; at once
   };
-  int add_order(std::string name, std::vector<PlaceId> places, Rule rule);
+  int add_ordering(std::string name, std::vector<PlaceId> places, Rule rule);
   [[nodiscard]] const machine::Machine& machine() const noexcept { return *parts_.machine; }
   [[nodiscard]] InitiatorId initiator() const noexcept { return parts_.initiator; }
 
   // nullptr where there is no room. Without `zeros` it may have what was in it when it was freed. `error`: an
   // errno value where not all of it is as the ordering says.
-  void* allocate(std::size_t size, std::size_t alignment, int intent, When when, bool zeros = true,
+  void* allocate(std::size_t size, std::size_t alignment, int intent, FillMode when, bool zeros = true,
                  int* error = nullptr) noexcept;
   // Small ones (SmallBlocks::fits) come from arenas, whose pages are there.
   [[nodiscard]] SmallBlocks& small() noexcept { return small_; }
@@ -86,7 +86,7 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
   // Whether the address is in the space of these blocks, or of small ones, and no block begins there. Not where
   // others may map: of what was freed after leave().
-  [[nodiscard]] bool is_no_block(const void* address) const noexcept;
+  [[nodiscard]] bool is_invalid_block(const void* address) const noexcept;
   // Null where the address was not placed.
   [[nodiscard]] const char* where(const void* address) const noexcept;
   // What is known of the range. Throws std::bad_alloc.
@@ -101,16 +101,16 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   // Waits until nothing in the range is being filled.
   void await_filled(std::uint64_t address, std::uint64_t size) noexcept;
   // Whole pages that are not mapped any more, or are something else: they are on no account.
-  void unmapped(std::uint64_t address, std::uint64_t size) noexcept;
+  void on_unmapped(std::uint64_t address, std::uint64_t size) noexcept;
   // Around a call that moves a mapping or changes its size: what was placed there is taken out of the list, and
   // stays on the account; put() has it at its new address, and gives back what is beyond the new size.
-  [[nodiscard]] Ranges lift(std::uint64_t address, std::uint64_t size) noexcept;
-  void put(const Ranges& ranges, std::uint64_t from, std::uint64_t to, std::uint64_t size) noexcept;
+  [[nodiscard]] Ranges detach_ranges(std::uint64_t address, std::uint64_t size) noexcept;
+  void reattach_ranges(const Ranges& ranges, std::uint64_t from, std::uint64_t to, std::uint64_t size) noexcept;
 
   // Nothing is placed from now on, nobody waits for touches, no account is kept, and blocks that are released are
   // unmapped: the process may make no system calls of ours.
-  void leave() noexcept;
-  [[nodiscard]] bool is_left() const noexcept { return is_left_.load(std::memory_order_relaxed); }
+  void shut_down() noexcept;
+  [[nodiscard]] bool is_shut_down() const noexcept { return is_shut_down_.load(std::memory_order_relaxed); }
 
   // Around fork. In a child nobody waits for touches: what is allocated there lazily is preferred in a place.
   void lock() const;
@@ -118,15 +118,15 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   void in_child() noexcept;
 
  private:
-  struct Working;
+  struct State;
   struct Block {
     std::uint64_t size = 0;
     int intent = 0;
-    When when = When::at_once;
-    bool may_keep = false;  // when it is freed: it did not have to be zeros, and all of it is by its intent
-    std::size_t left = 0;   // places of the ordering that it has left
+    FillMode when = FillMode::eager;
+    bool is_cacheable = false;  // when it is freed: it did not have to be zeros, and all of it is by its intent
+    std::size_t left = 0;       // places of the ordering that it has left
   };
-  class Filling;
+  class PlacementRecorder;
   struct Order {
     std::string name;
     std::vector<PlaceId> places;
@@ -137,43 +137,43 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
     const auto at = static_cast<std::size_t>(intent);
     return at < orders_.size() ? orders_[at] : more_[at - orders_.size()];
   }
-  [[nodiscard]] bool may_have_room(std::uint64_t size, const Order& order) noexcept;
+  [[nodiscard]] bool has_free_capacity(std::uint64_t size, const Order& order) noexcept;
   [[nodiscard]] bool is_within(std::uint64_t address, std::uint64_t size, const Order& order) noexcept;
-  bool fill_by(const Order& order, std::uint64_t address, std::uint64_t size, int intent, std::size_t* left,
-               int* error) noexcept;
+  bool fill_by_rule(const Order& order, std::uint64_t address, std::uint64_t size, int intent, std::size_t* left,
+                    int* error) noexcept;
   int interleave(const Order& order, std::uint64_t address, std::uint64_t size, int intent) noexcept;
-  Working* working() noexcept;
+  State* ensure_state() noexcept;
   memory::OrderedFill::Outcome fill(std::uint64_t address, std::uint64_t size, int intent,
                                     memory::OrderedFill::Content content, std::size_t left = 0) noexcept;
-  void* take_kept(std::size_t size, std::size_t alignment, int intent, When when) noexcept;
-  void* obtain(std::size_t size, std::size_t alignment, Block block, int* error) noexcept;
-  [[nodiscard]] bool has_room(int intent) noexcept;
-  void keep_at_most(std::uint64_t bytes) noexcept;
+  void* take_cached(std::size_t size, std::size_t alignment, int intent, FillMode when) noexcept;
+  void* allocate_new(std::size_t size, std::size_t alignment, Block block, int* error) noexcept;
+  [[nodiscard]] bool has_cache_headroom(int intent) noexcept;
+  void trim_cache(std::uint64_t bytes) noexcept;
   bool discard(std::uint64_t address, std::uint64_t size) noexcept;
   [[nodiscard]] bool is_filling(std::uint64_t address, std::uint64_t size) const noexcept;
   bool claim(std::uint64_t address, std::uint64_t size);
-  [[nodiscard]] bool is_there(std::uint64_t address, PlaceId place) const noexcept;
+  [[nodiscard]] bool has_policy(std::uint64_t address, PlaceId place) const noexcept;
   void note_applied(std::uint64_t address, std::uint64_t size) noexcept;
-  void forget_what_is_gone(std::uint64_t more);
-  void give_back(const Ranges& ranges) noexcept;
-  void await_touches(std::uint64_t address, std::uint64_t size, int intent) noexcept;
+  void forget_unmapped(std::uint64_t more);
+  void release_accounting(const Ranges& ranges) noexcept;
+  void arm_touch_traps(std::uint64_t address, std::uint64_t size, int intent) noexcept;
   void forget(std::uint64_t address, std::uint64_t size) noexcept;
   void count(const memory::PlacedRanges::Range& range, bool more) noexcept;
   void on_first_touch(std::uint64_t address) noexcept override;
   void on_thread_start() noexcept override { parts_.enter(); }
 
   Parts parts_;
-  int run_intent_ = -1;
+  int default_intent_ = -1;
   std::vector<Order> orders_;  // by intent
   std::array<Order, 4> more_;  // behind them: those that were added
   std::size_t more_count_ = 0;
   SmallBlocks small_{*this};
   mutable std::mutex mutex_;
-  std::atomic<bool> is_left_{false};
-  std::atomic<Working*> working_{nullptr};  // made with the first block or range
-  std::map<std::uint64_t, Block> blocks_;   // by address
-  std::map<std::uint64_t, Block> freed_;    // those that are kept
-  KeptBlocks kept_;
+  std::atomic<bool> is_shut_down_{false};
+  std::atomic<State*> state_{nullptr};     // made with the first block or range
+  std::map<std::uint64_t, Block> blocks_;  // by address
+  std::map<std::uint64_t, Block> freed_;   // those that are kept
+  FreeBlockCache cache_;
   std::map<std::uint64_t, std::uint64_t> filling_;  // address and size of what is being filled just now
   memory::PlacedRanges placed_;
   // All that apply() ever placed is between these.

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "agent/heap/ordered_heap.hpp"
-#include "agent/heap/ordered_working.hpp"
+#include "agent/heap/ordered_state.hpp"
 #include "core/rounding.hpp"
 
 namespace terrace::agent {
@@ -26,7 +26,7 @@ constexpr std::uint64_t k_few = 4ULL << 20;  // bytes; the kernel is not asked a
 }  // namespace
 
 const char* OrderedHeap::where(const void* address) const noexcept {
-  if (is_left()) return nullptr;
+  if (is_shut_down()) return nullptr;
   const auto at = reinterpret_cast<std::uint64_t>(address);
   memory::PlacedRanges::Range range;
   {
@@ -36,10 +36,10 @@ const char* OrderedHeap::where(const void* address) const noexcept {
   if (range.size == 0 || range.place == k_no_place) return nullptr;
   if (order_of(static_cast<int>(range.intent)).rule == Rule::interleave) {
     const auto error =
-        working_.load(std::memory_order_acquire)->system.query_places(page_down(at), {&range.place, 1});
+        state_.load(std::memory_order_acquire)->system.query_places(page_down(at), {&range.place, 1});
     return error != 0 || range.place == k_no_place ? nullptr : parts_.machine->place(range.place).name.c_str();
   }
-  if (!contains(address) && !is_there(at, range.place)) return nullptr;
+  if (!contains(address) && !has_policy(at, range.place)) return nullptr;
   return parts_.machine->place(range.place).name.c_str();
 }
 
@@ -49,14 +49,16 @@ std::vector<memory::PlacedRanges::Range> OrderedHeap::placed(std::uint64_t addre
 }
 
 // Whether the kernel still knows what apply() has told it of the page.
-bool OrderedHeap::is_there(std::uint64_t address, PlaceId place) const noexcept {
-  return working_.load(std::memory_order_acquire)->system.has_policy_for(page_down(address), place);
+bool OrderedHeap::has_policy(std::uint64_t address, PlaceId place) const noexcept {
+  return state_.load(std::memory_order_acquire)->system.has_policy_for(page_down(address), place);
 }
 
 // What was placed there is on no account any more.
-void OrderedHeap::forget(std::uint64_t address, std::uint64_t size) noexcept { give_back(lift(address, size)); }
+void OrderedHeap::forget(std::uint64_t address, std::uint64_t size) noexcept {
+  release_accounting(detach_ranges(address, size));
+}
 
-OrderedHeap::Ranges OrderedHeap::lift(std::uint64_t address, std::uint64_t size) noexcept {
+OrderedHeap::Ranges OrderedHeap::detach_ranges(std::uint64_t address, std::uint64_t size) noexcept {
   const std::lock_guard guard(mutex_);
   try {
     return placed_.remove(address, size);
@@ -65,17 +67,18 @@ OrderedHeap::Ranges OrderedHeap::lift(std::uint64_t address, std::uint64_t size)
   }
 }
 
-void OrderedHeap::give_back(const Ranges& ranges) noexcept {
+void OrderedHeap::release_accounting(const Ranges& ranges) noexcept {
   {
     const std::lock_guard guard(mutex_);
     for (const auto& range : ranges) count(range, false);
   }
-  if (is_left()) return;
+  if (is_shut_down()) return;
   for (const auto& range : ranges)
     if (range.held > 0) parts_.ledger->give(range.place, {range.held});
 }
 
-void OrderedHeap::put(const Ranges& ranges, std::uint64_t from, std::uint64_t to, std::uint64_t size) noexcept {
+void OrderedHeap::reattach_ranges(const Ranges& ranges, std::uint64_t from, std::uint64_t to,
+                                  std::uint64_t size) noexcept {
   Ranges gone;
   try {
     memory::PlacedRanges lifted;
@@ -90,10 +93,10 @@ void OrderedHeap::put(const Ranges& ranges, std::uint64_t from, std::uint64_t to
     }
   } catch (const std::bad_alloc&) {  // what is not known again stays on the account
   }
-  give_back(gone);
+  release_accounting(gone);
 }
 
-void OrderedHeap::unmapped(std::uint64_t address, std::uint64_t size) noexcept {
+void OrderedHeap::on_unmapped(std::uint64_t address, std::uint64_t size) noexcept {
   await_filled(address, size);
   forget(address, size);
 }
@@ -106,8 +109,8 @@ void OrderedHeap::note_applied(std::uint64_t address, std::uint64_t size) noexce
 
 // What of the ranges outside of the heap is gone without anybody's having said so. The kernel is asked again when
 // as much has been applied as was there the last time.
-void OrderedHeap::forget_what_is_gone(std::uint64_t more) {
-  const auto& space = working_.load(std::memory_order_acquire)->space;
+void OrderedHeap::forget_unmapped(std::uint64_t more) {
+  const auto& space = state_.load(std::memory_order_acquire)->space;
   Ranges ranges;
   {
     const std::lock_guard guard(mutex_);
@@ -123,10 +126,10 @@ void OrderedHeap::forget_what_is_gone(std::uint64_t more) {
     const auto end = range.address + range.size;
     for (auto at = range.address; at < end;) {
       const auto size = std::min(align_down(at, k_huge_page) + k_huge_page, end) - at;
-      if (is_there(at, range.place)) {
+      if (has_policy(at, range.place)) {
         there += size;
       } else if (claim(at, size)) {
-        if (!is_there(at, range.place)) forget(at, size);
+        if (!has_policy(at, range.place)) forget(at, size);
         const std::lock_guard guard(mutex_);
         filling_.erase(at);
       }
@@ -138,11 +141,11 @@ void OrderedHeap::forget_what_is_gone(std::uint64_t more) {
 }
 
 int OrderedHeap::apply(std::uint64_t address, std::uint64_t size, int intent) noexcept {
-  if (is_left()) return EPERM;
-  auto* const here = working();
+  if (is_shut_down()) return EPERM;
+  auto* const here = ensure_state();
   if (!here) return ENOMEM;
   try {
-    forget_what_is_gone(size);
+    forget_unmapped(size);
     while (!claim(address, size)) ::syscall(SYS_sched_yield);
   } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -158,7 +161,7 @@ int OrderedHeap::apply(std::uint64_t address, std::uint64_t size, int intent) no
   filling_.erase(address);
   auto block = blocks_.lower_bound(address + size);
   while (block != blocks_.begin() && (--block)->first + block->second.size > address)
-    block->second.may_keep = false;
+    block->second.is_cacheable = false;
   return error;
 }
 

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "agent/heap/ordered_heap.hpp"
-#include "agent/heap/ordered_working.hpp"
+#include "agent/heap/ordered_state.hpp"
 #include "core/rounding.hpp"
 #include "memory/numa_node.hpp"
 
 namespace terrace::agent {
 
 // What is free by the kernel's account: nothing is begun in vain.
-bool OrderedHeap::may_have_room(std::uint64_t size, const Order& order) noexcept {
-  auto* const here = working();
+bool OrderedHeap::has_free_capacity(std::uint64_t size, const Order& order) noexcept {
+  auto* const here = ensure_state();
   std::uint64_t free = 0;
   for (const auto place : order.places) free += here->system.free_bytes(place);
   return size <= free;
@@ -29,7 +29,7 @@ bool OrderedHeap::is_within(std::uint64_t address, std::uint64_t size, const Ord
   const auto node = [&](PlaceId of) { return of == k_no_place ? -1 : parts_.machine->place(of).numa_node; };
   for (std::uint64_t at = 0; at < size; at += where.size() * k_page) {
     const auto some = std::span(where).first(std::min<std::uint64_t>(where.size(), (size - at) / k_page));
-    if (working()->system.query_places(address + at, some) != 0) return false;
+    if (ensure_state()->system.query_places(address + at, some) != 0) return false;
     const auto is_one = [&](PlaceId place) {
       return std::ranges::find(order.places, node(place), node) != order.places.end();
     };
@@ -41,7 +41,7 @@ bool OrderedHeap::is_within(std::uint64_t address, std::uint64_t size, const Ord
 // The account has a part of the range for each place, as large as its share, whichever pages are on it: where()
 // asks the kernel.
 int OrderedHeap::interleave(const Order& order, std::uint64_t address, std::uint64_t size, int intent) noexcept {
-  auto& here = *working();
+  auto& here = *ensure_state();
   const auto places = order.places.size();
   const auto share = [&](std::size_t i) { return (size / k_page + places - 1 - i) / places * k_page; };
   for (std::size_t i = 0; i < places; ++i)
@@ -71,8 +71,8 @@ int OrderedHeap::interleave(const Order& order, std::uint64_t address, std::uint
 }
 
 // At once. False: the rule cannot be kept, and nothing is left of the range.
-bool OrderedHeap::fill_by(const Order& order, std::uint64_t address, std::uint64_t size, int intent,
-                          std::size_t* left, int* error) noexcept {
+bool OrderedHeap::fill_by_rule(const Order& order, std::uint64_t address, std::uint64_t size, int intent,
+                               std::size_t* left, int* error) noexcept {
   int problem = 0;
   if (order.rule == Rule::interleave && order.places.size() > 1) {
     problem = interleave(order, address, size, intent);
@@ -84,15 +84,15 @@ bool OrderedHeap::fill_by(const Order& order, std::uint64_t address, std::uint64
   if (error) *error = problem;
   if (order.rule == Rule::spill || (problem == 0 && is_within(address, size, order))) return true;
   forget(address, size);
-  working()->system.reset_policy(address, size);
+  ensure_state()->system.reset_policy(address, size);
   return false;
 }
 
 bool OrderedHeap::place(std::uint64_t address, std::uint64_t size, int intent) noexcept {
-  if (!working()) return false;
+  if (!ensure_state()) return false;
   const auto& order = order_of(intent);
-  if (order.rule != Rule::spill && !may_have_room(size, order)) return false;
-  return fill_by(order, address, size, intent, nullptr, nullptr);
+  if (order.rule != Rule::spill && !has_free_capacity(size, order)) return false;
+  return fill_by_rule(order, address, size, intent, nullptr, nullptr);
 }
 
 }  // namespace terrace::agent

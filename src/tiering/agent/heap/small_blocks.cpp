@@ -32,36 +32,36 @@ bool SmallBlocks::reserve() noexcept {
   return true;
 }
 
-bool SmallBlocks::begin(int order) noexcept {
+bool SmallBlocks::create_arena(int order) noexcept {
   const auto at = static_cast<std::size_t>(order);
   auto& source = sources_[at];
   bool done = false;
   {
     const std::lock_guard guard(mutex_);
-    if (const auto known = begun_[at].load(std::memory_order_relaxed)) return known > 0;
-    source.all = this;
+    if (const auto known = arena_states_[at].load(std::memory_order_relaxed)) return known > 0;
+    source.owner = this;
     source.order = order;
     done = space_.load() || reserve();
   }
   done = done && memory::BlockArena::create(static_cast<unsigned>(order), source);
-  begun_[at].store(done ? 1 : -1, std::memory_order_release);
+  arena_states_[at].store(done ? 1 : -1, std::memory_order_release);
   return done;
 }
 
 void* SmallBlocks::allocate(std::size_t size, std::size_t alignment, int order, bool zeros) noexcept {
-  if (order < 0 || static_cast<std::size_t>(order) >= begun_.size()) return nullptr;
-  const auto known = begun_[static_cast<std::size_t>(order)].load(std::memory_order_acquire);
-  if (known < 0 || (known == 0 && !begin(order))) return nullptr;
+  if (order < 0 || static_cast<std::size_t>(order) >= arena_states_.size()) return nullptr;
+  const auto known = arena_states_[static_cast<std::size_t>(order)].load(std::memory_order_acquire);
+  if (known < 0 || (known == 0 && !create_arena(order))) return nullptr;
   return memory::BlockArena::allocate(static_cast<unsigned>(order), size, alignment, zeros);
 }
 
 void SmallBlocks::purge() noexcept {
-  for (std::size_t i = 0; i < begun_.size(); ++i)
-    if (begun_[i].load(std::memory_order_acquire) > 0) memory::BlockArena::purge(static_cast<unsigned>(i));
+  for (std::size_t i = 0; i < arena_states_.size(); ++i)
+    if (arena_states_[i].load(std::memory_order_acquire) > 0) memory::BlockArena::purge(static_cast<unsigned>(i));
 }
 
 void* SmallBlocks::obtain(std::size_t size, int order) noexcept {
-  if (is_left_) return nullptr;
+  if (is_shut_down_) return nullptr;
   void* const got = reserved_->allocate(size, k_extent);
   if (!got) return nullptr;
   const auto address = reinterpret_cast<std::uint64_t>(got);
@@ -75,11 +75,11 @@ void* SmallBlocks::obtain(std::size_t size, int order) noexcept {
 }
 
 void SmallBlocks::give_back(void* address, std::size_t size) noexcept {
-  if (is_left_) return;
+  if (is_shut_down_) return;
   const auto begin = reinterpret_cast<std::uint64_t>(address);
   for (auto at = begin; at < begin + size; at += k_extent)
     orders_[(at - reserved_->base()) / k_extent].store(0, std::memory_order_relaxed);
-  heap_.unmapped(begin, size);
+  heap_.on_unmapped(begin, size);
   reserved_->release_part(begin, size);
 }
 

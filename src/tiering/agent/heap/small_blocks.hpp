@@ -32,14 +32,14 @@ class SmallBlocks {
   // Of a size that fits. Null where there is no memory, or the ordering has no arena.
   void* allocate(std::size_t size, std::size_t alignment, int order, bool zeros) noexcept;
   // Whether the address is in their address space. Takes no lock.
-  [[nodiscard]] bool has_space_at(const void* address) const noexcept {
+  [[nodiscard]] bool contains_address(const void* address) const noexcept {
     const auto* const here = space_.load(std::memory_order_acquire);
     return here && here->contains(address);
   }
   // The ordering of the block; -1: it is none of these.
   [[nodiscard]] int order_of(const void* block) const noexcept {
     const auto* const here = space_.load(std::memory_order_acquire);
-    return here && here->contains(block) ? of(here->base(), block) : -1;
+    return here && here->contains(block) ? order_at(here->base(), block) : -1;
   }
   // Of a block of that ordering.
   static void release(int order, void* block) noexcept {
@@ -50,7 +50,7 @@ class SmallBlocks {
   // Extents that are free are nobody's any more.
   void purge() noexcept;
   // No extents come or go any more.
-  void leave() noexcept { is_left_.store(true); }
+  void shut_down() noexcept { is_shut_down_.store(true); }
 
   // Around fork, behind the arenas.
   void lock() const noexcept;
@@ -60,25 +60,25 @@ class SmallBlocks {
   static constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
   static constexpr std::size_t k_orders = memory::BlockArena::k_max_arenas - 1;  // the last is memory over a file
   struct Source final : memory::BlockArena::ExtentSource {
-    void* allocate_extent(std::size_t size) noexcept override { return all->obtain(size, order); }
-    void release_extent(void* address, std::size_t size) noexcept override { all->give_back(address, size); }
-    SmallBlocks* all = nullptr;
+    void* allocate_extent(std::size_t size) noexcept override { return owner->obtain(size, order); }
+    void release_extent(void* address, std::size_t size) noexcept override { owner->give_back(address, size); }
+    SmallBlocks* owner = nullptr;
     int order = 0;
   };
 
-  [[nodiscard]] int of(std::uint64_t base, const void* block) const noexcept {
+  [[nodiscard]] int order_at(std::uint64_t base, const void* block) const noexcept {
     const auto extent = (reinterpret_cast<std::uint64_t>(block) - base) / k_extent;
     return static_cast<int>(orders_[extent].load(std::memory_order_relaxed)) - 1;
   }
-  bool begin(int order) noexcept;
+  bool create_arena(int order) noexcept;
   bool reserve() noexcept;
   void* obtain(std::size_t size, int order) noexcept;
   void give_back(void* address, std::size_t size) noexcept;
 
   OrderedHeap& heap_;
-  std::atomic<bool> is_left_{false};
-  mutable std::mutex mutex_;                                // of beginning
-  std::array<std::atomic<std::int8_t>, k_orders> begun_{};  // 1: yes, -1: in vain
+  std::atomic<bool> is_shut_down_{false};
+  mutable std::mutex mutex_;                                       // of beginning
+  std::array<std::atomic<std::int8_t>, k_orders> arena_states_{};  // 1: yes, -1: in vain
   std::array<Source, k_orders> sources_;
   std::optional<memory::RegionSpace> reserved_;
   std::atomic<const memory::RegionSpace*> space_{nullptr};  // it, once there is some

@@ -17,7 +17,7 @@
 #include <set>
 #include <span>
 
-#include "agent/heap/kept_blocks.hpp"
+#include "agent/heap/free_block_cache.hpp"
 #include "agent/heap/mapped_ranges.hpp"
 #include "core/big_block.hpp"
 #include "memory/region_space.hpp"
@@ -40,19 +40,19 @@ class SpilledHeap {
     return Bytes{std::min(memory.value, k_max) + std::min(disk.value, k_max)};
   }
   // At most `reserve` bytes of blocks; less where the system has less address space. `parts` without base and
-  // size. `no_room` is called for each block that there is no room for. Throws Error{failed}, as the engine does.
+  // size. `on_refused` is called for each block that there is no room for. Throws Error{failed}, as the engine does.
   SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts,
-              void (*no_room)(std::size_t, std::size_t) = nullptr);
+              void (*on_refused)(std::size_t, std::size_t) = nullptr);
 
   // Zeros, or what a block had that was freed lately; nullptr where there is no room: the caller asks the next
   // allocator.
   void* allocate(std::size_t size, std::size_t alignment, bool zeros = true) noexcept;
   // Zeros in any case, for blocks within it. Nobody is told where there is no room.
   void* allocate_pool(std::size_t size) noexcept {
-    return obtain(size, k_granule, MappedRanges::Kind::block, size, false);
+    return allocate_chunks(size, k_granule, MappedRanges::Kind::block, size, false);
   }
   // What a plan says of the block, until it is released; not of what it grows by.
-  void prefer(const void* block, transfer::Preference preference) noexcept;
+  void set_preference(const void* block, transfer::Preference preference) noexcept;
   // The block becomes longer where it is. False, and nothing happened, where something is behind it.
   bool grow(void* block, std::size_t size) noexcept;
   // What lies behind its new end is free. False, and nothing happened, where that would be no block of this size.
@@ -61,7 +61,7 @@ class SpilledHeap {
   bool release(void* block) noexcept;
   // Whether nothing can begin there: it is within a block, or what the program had there is free. Not in a child
   // of fork(2).
-  [[nodiscard]] bool is_no_block(const void* address) const noexcept;
+  [[nodiscard]] bool is_invalid_block(const void* address) const noexcept;
   // The size of the block that begins there; 0 where none does: what an allocator of the program's hands out may
   // be a part of a mapping.
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
@@ -76,17 +76,17 @@ class SpilledHeap {
 
   // A device will hold the pages of the range by itself: they are there, and stay until the block is released.
   // Nothing happens to what is not all ours.
-  void hold(const void* address, std::size_t size) noexcept;
+  void pin(const void* address, std::size_t size) noexcept;
 
   [[nodiscard]] std::uint64_t base() const noexcept { return space_.base(); }
   [[nodiscard]] Bytes reserved() const noexcept { return space_.reserved(); }
   // In a child of fork(2) it is not: what is mapped there is the kernel's business.
-  [[nodiscard]] bool is_here() const noexcept;
+  [[nodiscard]] bool is_owner_process() const noexcept;
   // Whether some of the range may be ours.
-  [[nodiscard]] bool meets(const void* address, std::size_t size) const noexcept;
+  [[nodiscard]] bool overlaps(const void* address, std::size_t size) const noexcept;
 
   // Whether mmap(2) of these is for map().
-  [[nodiscard]] static bool takes(std::size_t length, int protection, int flags) noexcept;
+  [[nodiscard]] static bool accepts_mapping(std::size_t length, int protection, int flags) noexcept;
 
   // As the calls of the same names do it, for ranges that meet ours: 0, or an errno value. nullptr where there is
   // no room: the caller asks the kernel.
@@ -115,15 +115,16 @@ class SpilledHeap {
   [[nodiscard]] Span whole_chunks(Span span) const noexcept;
   [[nodiscard]] memory::RegionSpace::Block block_at(const void* address) const noexcept;
   [[nodiscard]] bool is_taken(std::uint64_t chunk) const noexcept;
-  [[nodiscard]] bool is_short() const noexcept;
-  [[nodiscard]] bool may_keep(const memory::RegionSpace::Block& block) const;
+  [[nodiscard]] bool is_memory_scarce() const noexcept;
+  [[nodiscard]] bool is_cacheable(const memory::RegionSpace::Block& block) const;
   void release_now(std::uint64_t address, std::uint64_t size) noexcept;
-  void* take_kept(std::size_t size, std::size_t alignment) noexcept;
-  void* obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length, bool tells = true) noexcept;
-  void give_back(Span chunks) noexcept;
-  void give_dead_back(Span span) noexcept;
-  bool open(Span chunks) noexcept;
-  void close(Span chunks) noexcept;
+  void* take_cached(std::size_t size, std::size_t alignment) noexcept;
+  void* allocate_chunks(std::size_t size, std::size_t alignment, Kind kind, std::size_t length,
+                        bool reports = true) noexcept;
+  void release_chunks(Span chunks) noexcept;
+  void release_empty_chunks(Span span) noexcept;
+  bool enable_access(Span chunks) noexcept;
+  void disable_access(Span chunks) noexcept;
   bool claim(std::uint64_t start, std::uint64_t size) noexcept;
   bool claim_free(Span span) noexcept;
   void make_zero(Span span);
@@ -131,14 +132,14 @@ class SpilledHeap {
   void apply_rights(Span span);
   void apply_all_rights() noexcept;
   void set_rights(Span span, int protection);
-  void tell_usual(Span span);
-  void leave(Span span);
-  void leave_as_is(Span span);
+  void report_default_rights(Span span);
+  void hand_over(Span span);
+  void hand_over_with_content(Span span);
   void set_mapping(Span span, int protection, Kind kind);
   template <class Body>
-  int by_left(Span span, Body&& body);
+  int for_each_run(Span span, Body&& body);
   template <class Body>
-  int outside(Span span, Body&& body) const;
+  int for_parts_outside(Span span, Body&& body) const;
   void unmap_now(Span span);
   int advise_now(Span span, int advice);
   int map_zeros_over(Span span, int protection);
@@ -147,18 +148,18 @@ class SpilledHeap {
 
   memory::RegionSpace space_;
   const transfer::SpillCounts* counts_;
-  std::uint64_t max_kept_;  // bytes
+  std::uint64_t max_cached_;  // bytes
   std::unique_ptr<transfer::SpillEngine> spill_;
-  void (*no_room_)(std::size_t size, std::size_t alignment);
+  void (*on_refused_)(std::size_t size, std::size_t alignment);
   pid_t process_;
   bool is_copy_ = false;            // in a child of fork(2); known without a call, which a filter may kill for
   std::atomic<bool> locks_{false};  // something has been locked
   mutable std::mutex mutex_;        // before the space's own
-  KeptBlocks kept_;
-  bool protects_ = false;         // rights to some of it have changed
-  MappedRanges ranges_;           // the program's
-  MappedRanges closed_;           // free chunks that were used: nobody may touch them
-  std::set<std::uint64_t> left_;  // chunks, by address, of which a part is something else
+  FreeBlockCache cache_;
+  bool protects_ = false;                // rights to some of it have changed
+  MappedRanges ranges_;                  // the program's
+  MappedRanges inaccessible_;            // free chunks that were used: nobody may touch them
+  std::set<std::uint64_t> handed_over_;  // chunks, by address, of which a part is something else
 };
 
 }  // namespace terrace::agent

@@ -16,7 +16,7 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr int k_usual = PROT_READ | PROT_WRITE;
+constexpr int k_read_write = PROT_READ | PROT_WRITE;
 constexpr int k_indifferent = MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | MAP_DENYWRITE | MAP_EXECUTABLE;
 constexpr int k_anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
@@ -43,7 +43,7 @@ int ask(long call, Arguments... arguments) noexcept {
 // let each come for the other over and over, where there is room for few.
 void copy(std::uint64_t to, std::uint64_t from, std::size_t size) noexcept {
   constexpr std::size_t k_step = SpilledHeap::k_granule;
-  const auto between = syscall(SYS_mmap, nullptr, k_step, k_usual, k_anonymous | MAP_NORESERVE, -1, 0L);
+  const auto between = syscall(SYS_mmap, nullptr, k_step, k_read_write, k_anonymous | MAP_NORESERVE, -1, 0L);
   if (between == -1) {
     std::memcpy(pointer(to), pointer(from), size);
     return;
@@ -58,27 +58,27 @@ void copy(std::uint64_t to, std::uint64_t from, std::size_t size) noexcept {
 
 }  // namespace
 
-bool SpilledHeap::takes(std::size_t length, int protection, int flags) noexcept {
-  return length >= k_min && protection == k_usual && (flags & ~k_indifferent) == k_anonymous;
+bool SpilledHeap::accepts_mapping(std::size_t length, int protection, int flags) noexcept {
+  return length >= k_min && protection == k_read_write && (flags & ~k_indifferent) == k_anonymous;
 }
 
 // The chunks that hold nothing of the program's beside what is in the range.
 SpilledHeap::Span SpilledHeap::whole_chunks(Span span) const noexcept {
   const auto below = align_down(span.start, k_granule);
   const auto above = align_up(span.end, k_granule);
-  return {ranges_.any(below, span.start) ? align_up(span.start, k_granule) : below,
-          ranges_.any(span.end, above) ? align_down(span.end, k_granule) : above};
+  return {ranges_.overlaps(below, span.start) ? align_up(span.start, k_granule) : below,
+          ranges_.overlaps(span.end, above) ? align_down(span.end, k_granule) : above};
 }
 
 // Runs of chunks that are left to the program, and of such that are not.
 template <class Body>
-int SpilledHeap::by_left(Span span, Body&& body) {
+int SpilledHeap::for_each_run(Span span, Body&& body) {
   while (!span.is_empty()) {
-    const bool left = left_.contains(align_down(span.start, k_granule));
+    const bool is_handed_over = handed_over_.contains(align_down(span.start, k_granule));
     auto end = align_down(span.start, k_granule) + k_granule;
-    while (end < span.end && left_.contains(end) == left) end += k_granule;
+    while (end < span.end && handed_over_.contains(end) == is_handed_over) end += k_granule;
     end = std::min(end, span.end);
-    if (const int error = body(Span{span.start, end}, left); error != 0) return error;
+    if (const int error = body(Span{span.start, end}, is_handed_over); error != 0) return error;
     span.start = end;
   }
   return 0;
@@ -86,7 +86,7 @@ int SpilledHeap::by_left(Span span, Body&& body) {
 
 // What of a call's range is not in our space is the kernel's.
 template <class Body>
-int SpilledHeap::outside(Span span, Body&& body) const {
+int SpilledHeap::for_parts_outside(Span span, Body&& body) const {
   const auto ours = clip(span.start, span.end);
   for (const auto& part : {Span{span.start, ours.start}, Span{ours.end, span.end}})
     if (!part.is_empty())
@@ -96,13 +96,13 @@ int SpilledHeap::outside(Span span, Body&& body) const {
 
 void SpilledHeap::apply_rights(Span span) {
   for (const auto& part : ranges_.within(span.start, span.end))
-    if (part.is_ours() && part.protection != k_usual)
+    if (part.is_managed() && part.protection != k_read_write)
       ask(SYS_mprotect, part.start, part.end - part.start, part.protection);
 }
 
 // Of ranges that are ours and have the usual rights.
 void SpilledHeap::set_rights(Span span, int protection) {
-  if (protection == k_usual || span.is_empty()) return;
+  if (protection == k_read_write || span.is_empty()) return;
   protects_ = true;
   const auto first = align_down(span.start, k_granule);
   spill_->change_rights(first, align_up(span.end, k_granule) - first, false);
@@ -113,10 +113,10 @@ void SpilledHeap::set_rights(Span span, int protection) {
 // Zeros, by writing: the rest of the chunk goes on being used.
 void SpilledHeap::clear(Span span) {
   for (const auto& part : ranges_.within(span.start, span.end)) {
-    if (!part.is_ours()) continue;
+    if (!part.is_managed()) continue;
     const auto size = part.end - part.start;
-    const bool usual = (part.protection & k_usual) == k_usual;
-    if (!usual) ask(SYS_mprotect, part.start, size, k_usual);
+    const bool usual = (part.protection & k_read_write) == k_read_write;
+    if (!usual) ask(SYS_mprotect, part.start, size, k_read_write);
     std::memset(pointer(part.start), 0, size);
     if (!usual) ask(SYS_mprotect, part.start, size, part.protection);
   }
@@ -125,8 +125,8 @@ void SpilledHeap::clear(Span span) {
 void SpilledHeap::make_zero(Span span) {
   const auto whole = whole_chunks(span);
   if (whole.is_empty()) return clear(span);
-  by_left(whole, [&](Span part, bool left) {
-    if (left) return clear(part), 0;
+  for_each_run(whole, [&](Span part, bool is_handed_over) {
+    if (is_handed_over) return clear(part), 0;
     spill_->discard(part.start, part.end - part.start);
     apply_rights(part);
     return 0;
@@ -136,45 +136,49 @@ void SpilledHeap::make_zero(Span span) {
 }
 
 // The chunks of the range become the program's own matter; what it has beside the range stays in them.
-void SpilledHeap::leave(Span span) {
-  by_left(whole_chunks(span), [&](Span part, bool left) {
-    if (!left) spill_->discard(part.start, part.end - part.start);
+void SpilledHeap::hand_over(Span span) {
+  for_each_run(whole_chunks(span), [&](Span part, bool is_handed_over) {
+    if (!is_handed_over) spill_->discard(part.start, part.end - part.start);
     return 0;
   });
-  leave_as_is(span);
+  hand_over_with_content(span);
 }
 
 // The same, with the content.
-void SpilledHeap::leave_as_is(Span span) {
+void SpilledHeap::hand_over_with_content(Span span) {
   protects_ = true;
-  by_left({align_down(span.start, k_granule), align_up(span.end, k_granule)}, [&](Span part, bool left) {
-    if (left) return 0;
-    for (auto chunk = part.start; chunk < part.end; chunk += k_granule) left_.insert(chunk);
-    spill_->leave(part.start, part.end - part.start);
-    apply_rights(part);
-    return 0;
-  });
+  for_each_run({align_down(span.start, k_granule), align_up(span.end, k_granule)},
+               [&](Span part, bool is_handed_over) {
+                 if (is_handed_over) return 0;
+                 for (auto chunk = part.start; chunk < part.end; chunk += k_granule) handed_over_.insert(chunk);
+                 spill_->leave(part.start, part.end - part.start);
+                 apply_rights(part);
+                 return 0;
+               });
 }
 
 void SpilledHeap::set_mapping(Span span, int protection, Kind kind) {
   const auto before = ranges_.within(span.start, span.end);
   ranges_.set({span.start, span.end, kind, protection});
   for (const auto& part : before)
-    if (part.kind == Kind::block || part.kind == Kind::other_in_block)
-      ranges_.set({part.start, part.end, kind == Kind::mapping ? Kind::block : Kind::other_in_block, protection});
+    if (part.kind == Kind::block || part.kind == Kind::foreign_in_block)
+      ranges_.set(
+          {part.start, part.end, kind == Kind::mapping ? Kind::block : Kind::foreign_in_block, protection});
 }
 
-void* SpilledHeap::map(std::size_t length) noexcept { return obtain(length, 1, Kind::mapping, page_up(length)); }
+void* SpilledHeap::map(std::size_t length) noexcept {
+  return allocate_chunks(length, 1, Kind::mapping, page_up(length));
+}
 
 void SpilledHeap::unmap_now(Span span) {
   for (const auto& part : ranges_.within(span.start, span.end)) {
     if (part.kind == Kind::block) continue;  // who has it frees it
     // Where the kernel would have nothing it would put somebody else's mapping.
-    if (!part.is_ours())
+    if (!part.is_managed())
       ask(SYS_mmap, part.start, part.end - part.start, PROT_NONE, k_anonymous | MAP_NORESERVE | MAP_FIXED, -1, 0L);
-    if (part.kind != Kind::other_in_block) ranges_.remove(part.start, part.end);
+    if (part.kind != Kind::foreign_in_block) ranges_.remove(part.start, part.end);
   }
-  give_dead_back(span);
+  release_empty_chunks(span);
 }
 
 int SpilledHeap::unmap(void* address, std::size_t length) noexcept {
@@ -182,8 +186,8 @@ int SpilledHeap::unmap(void* address, std::size_t length) noexcept {
   if (all.start % k_page != 0 || length == 0) return EINVAL;
   try {
     const std::lock_guard guard(mutex_);
-    const int error =
-        outside(all, [](std::uint64_t start, std::uint64_t size) { return ask(SYS_munmap, start, size); });
+    const int error = for_parts_outside(
+        all, [](std::uint64_t start, std::uint64_t size) { return ask(SYS_munmap, start, size); });
     if (error != 0) return error;
     unmap_now(clip(all.start, all.end));
     return 0;
@@ -202,11 +206,12 @@ int SpilledHeap::protect(void* address, std::size_t length, int protection) noex
     if (!MappedRanges::is_covered(parts, span.start, span.end)) return ENOMEM;
     const auto first = align_down(span.start, k_granule);
     const auto size = align_up(span.end, k_granule) - first;
-    if (protection != k_usual) spill_->change_rights(first, size, false);
-    protects_ = protects_ || protection != k_usual;
+    if (protection != k_read_write) spill_->change_rights(first, size, false);
+    protects_ = protects_ || protection != k_read_write;
     if (const int error = ask(SYS_mprotect, all.start, length, protection); error != 0) return error;
     ranges_.protect(span.start, span.end, protection);
-    if (std::ranges::any_of(parts, [](const auto& part) { return part.protection != k_usual; })) tell_usual(span);
+    if (std::ranges::any_of(parts, [](const auto& part) { return part.protection != k_read_write; }))
+      report_default_rights(span);
     return 0;
   } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -218,7 +223,7 @@ int SpilledHeap::advise_now(Span span, int advice) {
   const bool is_hint = std::ranges::find(k_hints, advice) != std::end(k_hints);
   const auto parts = ranges_.within(span.start, span.end);
   for (const auto& part : parts) {
-    if (!part.is_ours()) {
+    if (!part.is_managed()) {
       if (const int error = ask(SYS_madvise, part.start, part.end - part.start, advice); error != 0) return error;
       continue;
     }
@@ -247,7 +252,7 @@ int SpilledHeap::advise(void* address, std::size_t length, int advice) noexcept 
   if (advice == k_populate_read || advice == k_populate_write) return kernel(all.start, length);  // as by touching
   try {
     const std::lock_guard guard(mutex_);
-    if (const int error = outside(all, kernel); error != 0) return error;
+    if (const int error = for_parts_outside(all, kernel); error != 0) return error;
     return advise_now(clip(all.start, all.end), advice);
   } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -258,19 +263,19 @@ int SpilledHeap::map_zeros_over(Span span, int protection) {
   if (!claim_free(span)) return ENOMEM;
   if (locks_.load(std::memory_order_relaxed)) ask(SYS_munlock, span.start, span.end - span.start);
   protects_ = true;
-  return by_left(span, [&](Span part, bool left) {
+  return for_each_run(span, [&](Span part, bool is_handed_over) {
     const auto size = part.end - part.start;
-    if (left) {
+    if (is_handed_over) {
       const int error =
           ask(SYS_mmap, part.start, size, protection, k_anonymous | MAP_NORESERVE | MAP_FIXED, -1, 0L);
-      if (error == 0) set_mapping(part, protection, Kind::loose);
+      if (error == 0) set_mapping(part, protection, Kind::unmanaged);
       return error;
     }
-    if (const int error = ask(SYS_mprotect, part.start, size, k_usual); error != 0) return error;
-    set_mapping(part, k_usual, Kind::mapping);
+    if (const int error = ask(SYS_mprotect, part.start, size, k_read_write); error != 0) return error;
+    set_mapping(part, k_read_write, Kind::mapping);
     make_zero(part);
     set_rights(part, protection);
-    tell_usual(part);
+    report_default_rights(part);
     return 0;
   });
 }
@@ -292,11 +297,11 @@ int SpilledHeap::map_over(void* address, std::size_t length, int protection, int
     const std::lock_guard guard(mutex_);
     int error = claim_free(span) ? 0 : ENOMEM;
     if (error == 0) {
-      leave(span);
+      hand_over(span);
       error = ask(SYS_mremap, made, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, all.start);
     }
     if (error == 0)
-      set_mapping(span, protection, Kind::other);
+      set_mapping(span, protection, Kind::foreign);
     else
       ask(SYS_munmap, made, length);
     return error;
@@ -313,9 +318,9 @@ int SpilledHeap::remap_over(void* address, std::size_t old_length, std::size_t l
     const std::lock_guard guard(mutex_);
     const auto span = clip(start, start + length);
     if (!claim_free(span)) return ENOMEM;
-    leave(span);
+    hand_over(span);
     const int error = ask(SYS_mremap, address, old_length, length, flags, to);
-    if (error == 0) set_mapping(span, k_usual, Kind::other);
+    if (error == 0) set_mapping(span, k_read_write, Kind::foreign);
     return error;
   } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -325,14 +330,14 @@ int SpilledHeap::remap_over(void* address, std::size_t old_length, std::size_t l
 // False where something is behind it.
 bool SpilledHeap::grow_in_place(Span old, std::uint64_t end, int protection) {
   const auto behind = align_up(old.end, k_granule);
-  if (left_.contains(behind - k_granule) || ranges_.any(old.end, end)) return false;
+  if (handed_over_.contains(behind - k_granule) || ranges_.overlaps(old.end, end)) return false;
   if (end > behind) {
     const auto more = align_up(end, k_granule) - behind;
     if (!claim(behind, more)) return false;
   }
   const Span rest{old.end, std::min(end, behind)};  // of the last chunk: may have been used before
-  if (!rest.is_empty()) ask(SYS_mprotect, rest.start, rest.end - rest.start, k_usual);
-  ranges_.set({old.end, end, Kind::mapping, k_usual});
+  if (!rest.is_empty()) ask(SYS_mprotect, rest.start, rest.end - rest.start, k_read_write);
+  ranges_.set({old.end, end, Kind::mapping, k_read_write});
   clear(rest);
   set_rights({old.end, end}, protection);
   return true;
@@ -343,7 +348,7 @@ int SpilledHeap::move_mapping(void*& address, Span old, std::size_t length, int 
   void* to = map(length);
   const bool ours = to != nullptr;
   if (!ours) {
-    const auto got = syscall(SYS_mmap, nullptr, length, k_usual, k_anonymous | MAP_NORESERVE, -1, 0L);
+    const auto got = syscall(SYS_mmap, nullptr, length, k_read_write, k_anonymous | MAP_NORESERVE, -1, 0L);
     if (got == -1) return errno;
     to = pointer(static_cast<std::uint64_t>(got));
   }
@@ -353,7 +358,7 @@ int SpilledHeap::move_mapping(void*& address, Span old, std::size_t length, int 
   const std::lock_guard guard(mutex_);
   if (ours)
     set_rights({number(to), number(to) + page_up(length)}, protection);
-  else if (protection != k_usual)
+  else if (protection != k_read_write)
     ask(SYS_mprotect, to, length, protection);
   unmap_now(old);
   address = to;
@@ -374,7 +379,7 @@ int SpilledHeap::remap(void*& address, std::size_t old_length, std::size_t lengt
       const std::lock_guard guard(mutex_);
       const auto parts = ranges_.within(old.start, old.end);
       if (!MappedRanges::is_covered(parts, old.start, old.end)) return EFAULT;
-      const auto sort = [](const auto& part) { return part.kind == Kind::loose ? Kind::mapping : part.kind; };
+      const auto sort = [](const auto& part) { return part.kind == Kind::unmanaged ? Kind::mapping : part.kind; };
       const bool alike = std::ranges::all_of(parts, [&](const auto& part) {
         return sort(part) == sort(parts.front()) && part.protection == parts.front().protection;
       });

@@ -50,7 +50,7 @@ bool SpilledSmall::add_pool() noexcept {
 }
 
 void* SpilledSmall::allocate_extent(std::size_t) noexcept {
-  if (!heap_.is_here()) return nullptr;
+  if (!heap_.is_owner_process()) return nullptr;
   const std::lock_guard guard(mutex_);
   if (free_.empty() && !add_pool()) return nullptr;
   const auto extent = free_.back();
@@ -61,7 +61,7 @@ void* SpilledSmall::allocate_extent(std::size_t) noexcept {
 
 // Zeros from now on. The pool keeps its place, so nothing else comes in between.
 void SpilledSmall::release_extent(void* address, std::size_t size) noexcept {
-  if (!heap_.is_here()) return;  // a child of fork ends with all of it
+  if (!heap_.is_owner_process()) return;  // a child of fork ends with all of it
   const std::lock_guard guard(mutex_);
   heap_.advise(address, size, MADV_DONTNEED);
   const auto begin = reinterpret_cast<std::uint64_t>(address);

@@ -19,7 +19,7 @@ class SpilledSmall final : public memory::BlockArena::ExtentSource {
   static constexpr std::size_t k_largest = memory::BlockArena::k_max_block_size;
   // In resident memory, as a share of what is allowed: small blocks lie over the file from then on. Before, chunks
   // of their own cost a process more than they can win.
-  static constexpr std::uint64_t k_from = 4;
+  static constexpr std::uint64_t k_resident_divisor = 4;
 
   // There is one in a process.
   explicit SpilledSmall(SpilledHeap& heap) noexcept;
@@ -33,7 +33,7 @@ class SpilledSmall final : public memory::BlockArena::ExtentSource {
   void* allocate(std::size_t size, std::size_t alignment, bool zeros) noexcept;
   // Whether the block is one of these.
   [[nodiscard]] bool contains(const void* block) const noexcept {
-    return table_ && heap_.meets(block, 1) &&
+    return table_ && heap_.overlaps(block, 1) &&
            entry(reinterpret_cast<std::uint64_t>(block)).load(std::memory_order_relaxed);
   }
   // Of a block of these; in children of fork, too.

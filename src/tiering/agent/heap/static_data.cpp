@@ -9,14 +9,14 @@ namespace terrace::agent {
 
 namespace {
 
-std::uint64_t covered(const Range& range, std::uint64_t page) {
+std::uint64_t covered(const AddressRange& range, std::uint64_t page) {
   const auto from = std::max(range.low, page);
   const auto to = std::min(range.high, page + k_page);
   return to > from ? to - from : 0;
 }
 
 // Whether the variable has the page; only its direct neighbours can compete, because none is smaller than a page.
-bool has_page(std::span<const Range> variables, std::size_t i, std::uint64_t page) {
+bool has_page(std::span<const AddressRange> variables, std::size_t i, std::uint64_t page) {
   const auto own = covered(variables[i], page);
   const auto before = i > 0 ? covered(variables[i - 1], page) : 0;
   const auto after = i + 1 < variables.size() ? covered(variables[i + 1], page) : 0;
@@ -26,7 +26,7 @@ bool has_page(std::span<const Range> variables, std::size_t i, std::uint64_t pag
 
 }  // namespace
 
-std::vector<StaticPiece> cut_segment(Range segment, std::span<const Range> variables) {
+std::vector<StaticPiece> cut_segment(AddressRange segment, std::span<const AddressRange> variables) {
   std::vector<StaticPiece> pieces;
   auto at = page_down(segment.low);
   for (std::size_t i = 0; i < variables.size(); ++i) {

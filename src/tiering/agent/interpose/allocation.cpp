@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "agent/heap/library_blocks.hpp"
+#include "agent/heap/libc_arena.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
@@ -31,9 +31,9 @@ namespace terrace::agent {
 namespace {
 
 // The process, if a block of this size is to be an object.
-Process* wants(std::size_t size) {
+Process* tracks_size(std::size_t size) {
   if (observe::t_thread.inside != 0) return nullptr;
-  Process* const here = started_for(size);
+  Process* const here = ensure_started_for(size);
   return here && size >= here->big_block ? here : nullptr;
 }
 
@@ -42,15 +42,15 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool 
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
-  auto* const spilled = size >= SpilledHeap::k_min ? begin_spilled(here) : nullptr;
+  auto* const spilled = size >= SpilledHeap::k_min ? start_spilled_heap(here) : nullptr;
   if (void* const block = spilled ? spilled->allocate(size, alignment, zeros) : nullptr) {
-    prefer_by_plan(here, *spilled, block);
+    apply_plan_preference(here, *spilled, block);
     errno = saved;
     return block;
   }
   void* const block = exceeds_memory(size) ? nullptr : here.regions->allocate(size, alignment);
   if (block) {
-    char name[k_name_room];
+    char name[k_name_capacity];
     const auto low = reinterpret_cast<std::uint64_t>(block);
     here.objects->add_whole(name_caller(here, name), observe::ObjectKind::heap, low, size);
   }
@@ -72,16 +72,16 @@ bool is_worth_placing(std::size_t size) {
 void* allocate_by(OrderedHeap& heap, std::size_t size, std::size_t alignment, int intent, bool zeros) {
   if (SmallBlocks::fits(size, alignment)) return heap.small().allocate(size, alignment, intent, zeros);
   return size == 0 || exceeds_memory(size) ? nullptr
-                                           : heap.allocate(size, alignment, intent, heap.run_when(), zeros);
+                                           : heap.allocate(size, alignment, intent, heap.default_fill(), zeros);
 }
 
 // Placed by the thread's intent, or the run's; nullptr where there is none. Serves forked children, too.
 void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
   auto* const heap = ordered_heap();
-  if (!heap || heap->is_left() || observe::t_thread.inside != 0) return nullptr;
+  if (!heap || heap->is_shut_down() || observe::t_thread.inside != 0) return nullptr;
   auto intent = thread_intent();
   if (intent < 0) {
-    intent = heap->run_intent();
+    intent = heap->default_intent();
     if (intent < 0 || !is_worth_placing(size)) return nullptr;
   }
   const observe::OwnTime own;
@@ -94,12 +94,13 @@ void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
 
 // A block that this library gives out; nullptr: the caller asks the next allocator. Without `zeros` it may have
 // what was in it when it was freed. `caller`: the code that asks.
-inline void* take_over(std::size_t size, const void* caller, std::size_t alignment = 1, bool zeros = false) {
-  if (size < k_page && !g_standing.looks_at_small.load(std::memory_order_relaxed)) [[likely]]
+inline void* allocate_managed(std::size_t size, const void* caller, std::size_t alignment = 1,
+                              bool zeros = false) {
+  if (size < k_page && !g_pointers.places_small_blocks.load(std::memory_order_relaxed)) [[likely]]
     return nullptr;
   if (void* const block = allocate_ordered(size, alignment, zeros)) return block;
   if (void* const block = allocate_small_spilled(size, alignment, zeros, caller)) return block;
-  auto* const here = wants(size);
+  auto* const here = tracks_size(size);
   return here ? allocate_big(*here, size, alignment, zeros) : nullptr;
 }
 
@@ -126,7 +127,7 @@ bool is_small_spilled(const void* block) {
 
 bool is_ordered(const void* block) {
   const auto* const heap = ordered_heap();
-  return heap && heap->contains(block) && (!heap->is_left() || heap->size_of(block) > 0);
+  return heap && heap->contains(block) && (!heap->is_shut_down() || heap->size_of(block) > 0);
 }
 
 bool release_ordered(void* block) {
@@ -159,7 +160,7 @@ bool release_big(void* block) {
   if (auto* const here = process()) {
     here->objects->remove(found.address, found.address + found.size);
     grow_big_block(*here, found.size);
-    if (!here->simulated) tell_of_freed(found.size);
+    if (!here->simulated) raise_mmap_threshold(found.size);
   }
   space->release(block);
   errno = saved;
@@ -181,19 +182,19 @@ void* no_memory() {
 }
 
 // For allocation while the next allocator is being looked for.
-void* from_arena(std::size_t size, std::size_t alignment = 16) {
-  void* const block = g_library_blocks.allocate(size, alignment);
+void* allocate_from_arena(std::size_t size, std::size_t alignment = 16) {
+  void* const block = g_libc_arena.allocate(size, alignment);
   return block ? block : no_memory();
 }
 
 // What is asked for while this thread is inside Terrace, in the C library's name; null: the caller asks the next
 // allocator. The calling code of the program's own is never inside.
-void* for_terrace(std::size_t size, std::size_t alignment = 16) {
-  if (observe::t_thread.inside == 0 || !g_library_blocks.has_begun()) return nullptr;
-  return g_library_blocks.allocate(size, alignment);
+void* allocate_for_runtime(std::size_t size, std::size_t alignment = 16) {
+  if (observe::t_thread.inside == 0 || !g_libc_arena.is_enabled()) return nullptr;
+  return g_libc_arena.allocate(size, alignment);
 }
 
-bool is_for_terrace(const void* block) { return g_library_blocks.contains(block); }
+bool is_runtime_block(const void* block) { return g_libc_arena.contains(block); }
 
 void* zeroed(void* block, std::size_t size) { return block ? std::memset(block, 0, size) : nullptr; }
 
@@ -218,7 +219,7 @@ void* reallocate_in_arena(void* block, std::size_t size, Allocate&& allocate) {
 // Stays by its intent, whatever the thread's is now.
 void* reallocate_small(void* block, std::size_t size, int order) {
   return reallocate_in_arena(block, size, [&]() -> void* {
-    if (ordered_heap()->is_left()) return next_allocator()->malloc(size);
+    if (ordered_heap()->is_shut_down()) return next_allocator()->malloc(size);
     const observe::Inside inside;
     return allocate_by(*ordered_heap(), size, 1, order, false);
   });
@@ -226,7 +227,7 @@ void* reallocate_small(void* block, std::size_t size, int order) {
 
 void* reallocate_small_spilled(void* block, std::size_t size, const void* caller) {
   return reallocate_in_arena(block, size, [&] {
-    void* const moved = take_over(size, caller);
+    void* const moved = allocate_managed(size, caller);
     return moved ? moved : next_allocator()->malloc(size);
   });
 }
@@ -236,30 +237,30 @@ void* reallocate(void* block, std::size_t size, const void* caller) {
   if (is_small_spilled(block)) return reallocate_small_spilled(block, size, caller);
   if (const int order = small_order(block); order >= 0) return reallocate_small(block, size, order);
   const auto* const next = next_allocator();
-  const bool was_for_terrace = is_for_terrace(block);
-  const auto old_size = was_for_terrace ? LibraryBlocks::size_of(block) : size_of_big(block);
-  if (old_size == 0 && !was_for_terrace) {  // the next allocator's
-    void* const moved = next ? take_over(size, caller) : nullptr;
+  const bool was_runtime_block = is_runtime_block(block);
+  const auto old_size = was_runtime_block ? LibcArena::size_of(block) : size_of_big(block);
+  if (old_size == 0 && !was_runtime_block) {  // the next allocator's
+    void* const moved = next ? allocate_managed(size, caller) : nullptr;
     if (!moved) return next ? next->realloc(block, size) : no_memory();
     move_block(block, next->malloc_usable_size(block), moved, size);
     next->free(block);
     return moved;
   }
   const auto granule = is_spilled(block) ? SpilledHeap::k_granule : k_page;
-  if (!was_for_terrace && size >= k_page && ceil_div(size, granule) == ceil_div(old_size, granule)) return block;
+  if (!was_runtime_block && size >= k_page && ceil_div(size, granule) == ceil_div(old_size, granule)) return block;
   if (resize_spilled(block, old_size, size)) return block;
   // An object that has grown gets an eighth more and keeps it: each time it is another object.
   const bool is_object = regions() && regions()->contains(block);
   if (is_object && size <= old_size && size > old_size / 4 * 3) return block;
   const auto more = is_object && size > old_size && size < SIZE_MAX / 2 ? size / 8 : 0;
   if (void* const grown = more > 0 ? grow_object(block, old_size, size + more) : nullptr) return grown;
-  void* moved = for_terrace(size);
-  if (!moved) moved = take_over(size + more, caller);
-  if (!moved) moved = next ? next->malloc(size) : from_arena(size);
+  void* moved = allocate_for_runtime(size);
+  if (!moved) moved = allocate_managed(size + more, caller);
+  if (!moved) moved = next ? next->malloc(size) : allocate_from_arena(size);
   if (!moved) return nullptr;
   move_block(block, old_size, moved, size);
-  if (was_for_terrace)
-    g_library_blocks.release(block);
+  if (was_runtime_block)
+    g_libc_arena.release(block);
   else
     release_big(block);
   return moved;
@@ -268,8 +269,8 @@ void* reallocate(void* block, std::size_t size, const void* caller) {
 void* allocate_aligned(std::size_t alignment, std::size_t size, const void* caller,
                        void* (*next)(std::size_t, std::size_t)) {
   if (std::has_single_bit(alignment)) {
-    if (void* const block = for_terrace(size, alignment)) return block;
-    if (void* const block = take_over(size, caller, alignment)) return block;
+    if (void* const block = allocate_for_runtime(size, alignment)) return block;
+    if (void* const block = allocate_managed(size, caller, alignment)) return block;
   }
   return next(alignment, size);
 }
@@ -283,33 +284,33 @@ namespace agent = terrace::agent;
 extern "C" {
 
 TERRACE_EXPORT void* malloc(size_t size) noexcept {
-  if (void* const block = agent::for_terrace(size)) return block;
-  if (void* const block = agent::take_over(size, __builtin_return_address(0))) return block;
+  if (void* const block = agent::allocate_for_runtime(size)) return block;
+  if (void* const block = agent::allocate_managed(size, __builtin_return_address(0))) return block;
   const auto* const next = agent::next_allocator();
-  return next ? next->malloc(size) : agent::from_arena(size);
+  return next ? next->malloc(size) : agent::allocate_from_arena(size);
 }
 
 TERRACE_EXPORT void* calloc(size_t count, size_t size) noexcept {
   size_t total = 0;
   if (__builtin_mul_overflow(count, size, &total)) return agent::no_memory();
-  if (void* const block = agent::for_terrace(total)) return agent::zeroed(block, total);
-  if (void* const block = agent::take_over(total, __builtin_return_address(0), 1, true)) return block;
+  if (void* const block = agent::allocate_for_runtime(total)) return agent::zeroed(block, total);
+  if (void* const block = agent::allocate_managed(total, __builtin_return_address(0), 1, true)) return block;
   const auto* const next = agent::next_allocator();
-  return next ? next->calloc(count, size) : agent::zeroed(agent::from_arena(total), total);
+  return next ? next->calloc(count, size) : agent::zeroed(agent::allocate_from_arena(total), total);
 }
 
 TERRACE_EXPORT void free(void* block) noexcept {
   if (!block) return;
-  if (agent::is_for_terrace(block)) return agent::g_library_blocks.release(block);
+  if (agent::is_runtime_block(block)) return agent::g_libc_arena.release(block);
   if (agent::release_big(block)) return;
-  agent::expect_block(block, "free(): invalid pointer\n");
+  agent::require_valid_block(block, "free(): invalid pointer\n");
   if (const auto* const next = agent::next_allocator()) next->free(block);
 }
 
 TERRACE_EXPORT void* realloc(void* block, size_t size) noexcept {
   if (!block) return malloc(size);
-  agent::expect_block(block, "realloc(): invalid pointer\n");
-  if (size == 0 && (agent::is_for_terrace(block) || agent::size_of_big(block) > 0)) {
+  agent::require_valid_block(block, "realloc(): invalid pointer\n");
+  if (size == 0 && (agent::is_runtime_block(block) || agent::size_of_big(block) > 0)) {
     free(block);
     return nullptr;
   }
@@ -324,8 +325,8 @@ TERRACE_EXPORT void* reallocarray(void* block, size_t count, size_t size) noexce
 
 TERRACE_EXPORT int posix_memalign(void** block, size_t alignment, size_t size) noexcept {
   if (std::has_single_bit(alignment) && alignment >= sizeof(void*)) {
-    void* got = agent::for_terrace(size, alignment);
-    if (!got) got = agent::take_over(size, __builtin_return_address(0), alignment);
+    void* got = agent::allocate_for_runtime(size, alignment);
+    if (!got) got = agent::allocate_managed(size, __builtin_return_address(0), alignment);
     if (got) {
       *block = got;
       return 0;
@@ -333,38 +334,40 @@ TERRACE_EXPORT int posix_memalign(void** block, size_t alignment, size_t size) n
   }
   const auto* const next = agent::next_allocator();
   if (next) return next->posix_memalign(block, alignment, size);
-  *block = agent::from_arena(size, alignment);
+  *block = agent::allocate_from_arena(size, alignment);
   return *block ? 0 : ENOMEM;
 }
 
 TERRACE_EXPORT void* aligned_alloc(size_t alignment, size_t size) noexcept {
   const auto* const next = agent::next_allocator();
   return next ? agent::allocate_aligned(alignment, size, __builtin_return_address(0), next->aligned_alloc)
-              : agent::from_arena(size, alignment);
+              : agent::allocate_from_arena(size, alignment);
 }
 
 TERRACE_EXPORT void* memalign(size_t alignment, size_t size) noexcept {
   const auto* const next = agent::next_allocator();
   return next ? agent::allocate_aligned(alignment, size, __builtin_return_address(0), next->memalign)
-              : agent::from_arena(size, alignment);
+              : agent::allocate_from_arena(size, alignment);
 }
 
 TERRACE_EXPORT void* valloc(size_t size) noexcept {
-  if (void* const block = agent::take_over(size, __builtin_return_address(0), terrace::k_page)) return block;
+  if (void* const block = agent::allocate_managed(size, __builtin_return_address(0), terrace::k_page))
+    return block;
   const auto* const next = agent::next_allocator();
-  return next ? next->valloc(size) : agent::from_arena(size, terrace::k_page);
+  return next ? next->valloc(size) : agent::allocate_from_arena(size, terrace::k_page);
 }
 
 TERRACE_EXPORT void* pvalloc(size_t size) noexcept {
-  if (void* const block = agent::take_over(terrace::page_up(size), __builtin_return_address(0), terrace::k_page))
+  if (void* const block =
+          agent::allocate_managed(terrace::page_up(size), __builtin_return_address(0), terrace::k_page))
     return block;
   const auto* const next = agent::next_allocator();
-  return next ? next->pvalloc(size) : agent::from_arena(size, terrace::k_page);
+  return next ? next->pvalloc(size) : agent::allocate_from_arena(size, terrace::k_page);
 }
 
 TERRACE_EXPORT size_t malloc_usable_size(void* block) noexcept {
   if (!block) return 0;
-  if (agent::is_for_terrace(block)) return agent::LibraryBlocks::size_of(block);
+  if (agent::is_runtime_block(block)) return agent::LibcArena::size_of(block);
   if (const auto size = agent::size_of_big(block)) return size;
   const auto* const next = agent::next_allocator();
   return next ? next->malloc_usable_size(block) : 0;

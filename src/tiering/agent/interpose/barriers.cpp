@@ -13,18 +13,18 @@ namespace terrace::agent {
 bool Barrier::wait() noexcept {
   {
     const observe::Inside inside;
-    here_.push_back(this_thread());
+    arrived_.push_back(this_thread());
   }
   const auto key = reinterpret_cast<std::uint64_t>(this);
-  if (here_.size() < count_) {
+  if (arrived_.size() < count_) {
     const auto round = round_;
-    while (round == round_ && taking_turns()) wait_for(key);
+    while (round == round_ && is_scheduled()) wait_for(key);
     return false;
   }
-  meet(here_);
-  here_.clear();
+  sync_at_barrier(arrived_);
+  arrived_.clear();
   ++round_;
-  wake(key, k_everybody);
+  wake(key, k_all_waiters);
   return true;
 }
 

@@ -19,7 +19,7 @@ class Barrier {
  private:
   std::uint32_t count_;
   std::uint64_t round_ = 0;
-  std::vector<std::uint32_t> here_;  // numbers of the threads that have come
+  std::vector<std::uint32_t> arrived_;  // numbers of the threads that have come
 };
 
 // By address.

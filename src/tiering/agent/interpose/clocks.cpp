@@ -60,8 +60,8 @@ std::int64_t virtual_ns(Process& here) {
   last.ns = now;
   if (++last.same <= k_max_same) return now;
   last.same = k_max_same;
-  if (taking_turns()) {
-    try_later();
+  if (is_scheduled()) {
+    backoff();
   } else if (here.clock) {
     const observe::Inside inside;
     here.clock->charge(k_reading_time);
@@ -75,7 +75,7 @@ bool is_wall_clock(clockid_t clock) {
 }
 
 // Another process's or another thread's CPU time is not ours to invent.
-bool is_ours(clockid_t clock) { return clock >= 0; }
+bool is_managed(clockid_t clock) { return clock >= 0; }
 
 std::int64_t reading(Process& here, clockid_t clock) {
   return virtual_ns(here) + (is_wall_clock(clock) ? here.started_unix_ns : 0);
@@ -102,14 +102,14 @@ bool is_duration(const timespec* time) {
 // The sleep of `ns`. It is a cancellation point, and others get to run, as in any sleep; a signal that comes in
 // this moment comes after the sleep.
 void sleep_virtually(Process& here, std::int64_t ns) {
-  static constinit Next<int (*)(const timespec*, timespec*)> next{"nanosleep"};
+  static constinit NextFunction<int (*)(const timespec*, timespec*)> next{"nanosleep"};
   const auto saved = errno;
   static constexpr timespec k_moment{0, 1};
   (*next)(&k_moment, nullptr);
   errno = saved;
   const observe::Inside inside;
   if (here.clock && ns > 0) here.clock->charge(Seconds{static_cast<double>(ns) * 1e-9});
-  next_turn();
+  end_quantum();
 }
 
 }  // namespace
@@ -132,15 +132,15 @@ namespace agent = terrace::agent;
 extern "C" {
 
 TERRACE_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept {
-  static constinit agent::Next<int (*)(clockid_t, timespec*)> next{"clock_gettime"};
+  static constinit agent::NextFunction<int (*)(clockid_t, timespec*)> next{"clock_gettime"};
   auto* const here = agent::simulation();
-  if (!here || !agent::is_ours(clock)) return (*next)(clock, time);
+  if (!here || !agent::is_managed(clock)) return (*next)(clock, time);
   *time = agent::to_timespec(agent::reading(*here, clock));
   return 0;
 }
 
 TERRACE_EXPORT int timespec_get(timespec* time, int base) noexcept {
-  static constinit agent::Next<int (*)(timespec*, int)> next{"timespec_get"};
+  static constinit agent::NextFunction<int (*)(timespec*, int)> next{"timespec_get"};
   auto* const here = agent::simulation();
   if (!here || base != TIME_UTC) return (*next)(time, base);
   *time = agent::to_timespec(agent::reading(*here, CLOCK_REALTIME));
@@ -150,7 +150,7 @@ TERRACE_EXPORT int timespec_get(timespec* time, int base) noexcept {
 // Declared anew: the header promises that `time` is never null, programs do not.
 TERRACE_EXPORT int read_time_of_day(timeval* time, void* zone) noexcept __asm__("gettimeofday");
 TERRACE_EXPORT int read_time_of_day(timeval* time, void* zone) noexcept {
-  static constinit agent::Next<int (*)(timeval*, void*)> next{"gettimeofday"};
+  static constinit agent::NextFunction<int (*)(timeval*, void*)> next{"gettimeofday"};
   auto* const here = agent::simulation();
   if (!here || !time) return (*next)(time, zone);
   *time = agent::to_timeval(agent::reading(*here, CLOCK_REALTIME));
@@ -158,7 +158,7 @@ TERRACE_EXPORT int read_time_of_day(timeval* time, void* zone) noexcept {
 }
 
 TERRACE_EXPORT time_t time(time_t* out) noexcept {
-  static constinit agent::Next<time_t (*)(time_t*)> next{"time"};
+  static constinit agent::NextFunction<time_t (*)(time_t*)> next{"time"};
   auto* const here = agent::simulation();
   if (!here) return (*next)(out);
   const auto now = static_cast<time_t>(agent::reading(*here, CLOCK_REALTIME) / agent::k_second);
@@ -167,14 +167,14 @@ TERRACE_EXPORT time_t time(time_t* out) noexcept {
 }
 
 TERRACE_EXPORT clock_t clock() noexcept {
-  static constinit agent::Next<clock_t (*)()> next{"clock"};
+  static constinit agent::NextFunction<clock_t (*)()> next{"clock"};
   auto* const here = agent::simulation();
   if (!here) return (*next)();
   return static_cast<clock_t>(agent::virtual_ns(*here) / (agent::k_second / CLOCKS_PER_SEC));
 }
 
 TERRACE_EXPORT clock_t times(tms* buffer) noexcept {
-  static constinit agent::Next<clock_t (*)(tms*)> next{"times"};
+  static constinit agent::NextFunction<clock_t (*)(tms*)> next{"times"};
   auto* const here = agent::simulation();
   if (!here) return (*next)(buffer);
   const auto ticks = static_cast<clock_t>(agent::virtual_ns(*here) / (agent::k_second / sysconf(_SC_CLK_TCK)));
@@ -183,7 +183,7 @@ TERRACE_EXPORT clock_t times(tms* buffer) noexcept {
 }
 
 TERRACE_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
-  static constinit agent::Next<int (*)(__rusage_who_t, rusage*)> next{"getrusage"};
+  static constinit agent::NextFunction<int (*)(__rusage_who_t, rusage*)> next{"getrusage"};
   const int status = (*next)(who, usage);
   auto* const here = agent::simulation();
   if (!here || status != 0 || who == RUSAGE_CHILDREN) return status;
@@ -193,7 +193,7 @@ TERRACE_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
 }
 
 TERRACE_EXPORT int nanosleep(const timespec* wanted, timespec* left) {
-  static constinit agent::Next<int (*)(const timespec*, timespec*)> next{"nanosleep"};
+  static constinit agent::NextFunction<int (*)(const timespec*, timespec*)> next{"nanosleep"};
   auto* const here = agent::simulation();
   if (!here || !agent::is_duration(wanted)) return (*next)(wanted, left);
   agent::sleep_virtually(*here, agent::to_ns(*wanted));
@@ -201,10 +201,11 @@ TERRACE_EXPORT int nanosleep(const timespec* wanted, timespec* left) {
 }
 
 TERRACE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* wanted, timespec* left) {
-  static constinit agent::Next<int (*)(clockid_t, int, const timespec*, timespec*)> next{"clock_nanosleep"};
+  static constinit agent::NextFunction<int (*)(clockid_t, int, const timespec*, timespec*)> next{
+      "clock_nanosleep"};
   auto* const here = agent::simulation();
   // No clock of a thread's own can be slept by.
-  const bool known = agent::is_ours(clock) && clock != CLOCK_THREAD_CPUTIME_ID;
+  const bool known = agent::is_managed(clock) && clock != CLOCK_THREAD_CPUTIME_ID;
   if (!here || !known || !agent::is_duration(wanted)) return (*next)(clock, flags, wanted, left);
   auto duration = agent::to_ns(*wanted);
   if ((flags & TIMER_ABSTIME) != 0) duration = std::max<std::int64_t>(duration - agent::reading(*here, clock), 0);
@@ -213,7 +214,7 @@ TERRACE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* w
 }
 
 TERRACE_EXPORT int usleep(useconds_t wanted) {
-  static constinit agent::Next<int (*)(useconds_t)> next{"usleep"};
+  static constinit agent::NextFunction<int (*)(useconds_t)> next{"usleep"};
   auto* const here = agent::simulation();
   if (!here) return (*next)(wanted);
   agent::sleep_virtually(*here, std::int64_t{wanted} * 1000);
@@ -221,7 +222,7 @@ TERRACE_EXPORT int usleep(useconds_t wanted) {
 }
 
 TERRACE_EXPORT unsigned sleep(unsigned wanted) {
-  static constinit agent::Next<unsigned (*)(unsigned)> next{"sleep"};
+  static constinit agent::NextFunction<unsigned (*)(unsigned)> next{"sleep"};
   auto* const here = agent::simulation();
   if (!here) return (*next)(wanted);
   agent::sleep_virtually(*here, std::int64_t{wanted} * agent::k_second);
@@ -229,7 +230,7 @@ TERRACE_EXPORT unsigned sleep(unsigned wanted) {
 }
 
 TERRACE_EXPORT int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
-  static constinit agent::Next<int (*)(pollfd*, nfds_t, int)> next{"poll"};
+  static constinit agent::NextFunction<int (*)(pollfd*, nfds_t, int)> next{"poll"};
   auto* const here = agent::simulation();
   if (!here || count != 0 || milliseconds < 0) return (*next)(descriptors, count, milliseconds);
   agent::sleep_virtually(*here, std::int64_t{milliseconds} * 1'000'000);
@@ -238,7 +239,7 @@ TERRACE_EXPORT int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
 
 // With other signals than usual the system waits: it alone can let them in and be interrupted in one step.
 TERRACE_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout, const sigset_t* signals) {
-  static constinit agent::Next<int (*)(pollfd*, nfds_t, const timespec*, const sigset_t*)> next{"ppoll"};
+  static constinit agent::NextFunction<int (*)(pollfd*, nfds_t, const timespec*, const sigset_t*)> next{"ppoll"};
   auto* const here = agent::simulation();
   if (!here || count != 0 || signals || !agent::is_duration(timeout))
     return (*next)(descriptors, count, timeout, signals);
@@ -247,7 +248,7 @@ TERRACE_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* time
 }
 
 TERRACE_EXPORT int select(int count, fd_set* in, fd_set* out, fd_set* other, timeval* timeout) {
-  static constinit agent::Next<int (*)(int, fd_set*, fd_set*, fd_set*, timeval*)> next{"select"};
+  static constinit agent::NextFunction<int (*)(int, fd_set*, fd_set*, fd_set*, timeval*)> next{"select"};
   auto* const here = agent::simulation();
   const timespec wanted = timeout ? timespec{timeout->tv_sec, timeout->tv_usec * 1000} : timespec{-1, 0};
   if (!here || count != 0 || !agent::is_duration(&wanted)) return (*next)(count, in, out, other, timeout);
@@ -258,8 +259,8 @@ TERRACE_EXPORT int select(int count, fd_set* in, fd_set* out, fd_set* other, tim
 
 TERRACE_EXPORT int pselect(int count, fd_set* in, fd_set* out, fd_set* other, const timespec* timeout,
                            const sigset_t* signals) {
-  static constinit agent::Next<int (*)(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> next{
-      "pselect"};
+  static constinit agent::NextFunction<int (*)(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)>
+      next{"pselect"};
   auto* const here = agent::simulation();
   if (!here || count != 0 || signals || !agent::is_duration(timeout))
     return (*next)(count, in, out, other, timeout, signals);

@@ -31,15 +31,15 @@ struct AllocatedObject {
 constexpr unsigned long k_allocate = _IOWR('F', 0x27, AllocatedObject);
 constexpr std::uint32_t k_programs_memory = 0x71;
 
-void note_held(const void* argument) noexcept {
+void pin_registered_memory(const void* argument) noexcept {
   auto* const heap = spilled_heap();
-  if (!heap || !heap->is_here() || !argument || observe::t_thread.inside > 0) return;
+  if (!heap || !heap->is_owner_process() || !argument || observe::t_thread.inside > 0) return;
   AllocatedObject object;
   std::memcpy(&object, argument, sizeof object);
   if (object.kind != k_programs_memory) return;
   const observe::Inside inside;
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  heap->hold(reinterpret_cast<const void*>(object.address), object.last + 1);
+  heap->pin(reinterpret_cast<const void*>(object.address), object.last + 1);
 }
 
 }  // namespace
@@ -48,11 +48,11 @@ void note_held(const void* argument) noexcept {
 
 extern "C" TERRACE_EXPORT int ioctl(int file, unsigned long request, ...) noexcept {
   using namespace terrace::agent;
-  static constinit Next<int (*)(int, unsigned long, void*)> next{"ioctl"};
+  static constinit NextFunction<int (*)(int, unsigned long, void*)> next{"ioctl"};
   va_list more;
   va_start(more, request);
   void* const argument = va_arg(more, void*);
   va_end(more);
-  if (request == k_allocate) note_held(argument);
+  if (request == k_allocate) pin_registered_memory(argument);
   return (*next)(file, request, argument);
 }

@@ -44,7 +44,7 @@ void* grow_by_pages(Process& here, void* block, std::size_t size, std::size_t ro
   const auto low = reinterpret_cast<std::uint64_t>(larger);
   // What is on its way, or watched, ends here: the kernel may refuse to move such pages.
   here.objects->remove(old.address, old.address + old.size);
-  char name[k_name_room];
+  char name[k_name_capacity];
   if (!move_pages_of(old.address, low, page_up(size))) {
     space.release(larger);
     here.objects->add_whole(name_caller(here, name), observe::ObjectKind::heap, old.address, old.size);
@@ -68,7 +68,7 @@ void* grow_object(void* block, std::size_t size, std::size_t room) noexcept {
   return grown;
 }
 
-void tell_of_freed(std::size_t size) noexcept {
+void raise_mmap_threshold(std::size_t size) noexcept {
   static constinit std::atomic<std::size_t> told{0};
   if (size > k_always_mapped || size <= told.load(std::memory_order_relaxed)) return;
   told.store(size, std::memory_order_relaxed);

@@ -12,6 +12,6 @@ void* grow_object(void* block, std::size_t size, std::size_t room) noexcept;
 
 // The C library keeps blocks of sizes that the program has freed before (mallopt(3), M_MMAP_THRESHOLD). Of those
 // that are ours it would never hear, and would map and unmap smaller ones each time.
-void tell_of_freed(std::size_t size) noexcept;
+void raise_mmap_threshold(std::size_t size) noexcept;
 
 }  // namespace terrace::agent

@@ -20,7 +20,7 @@ namespace terrace::agent {
 
 namespace {
 
-bool is_no_region(const void* address) noexcept {
+bool is_invalid_region(const void* address) noexcept {
   const auto* const space = regions();
   if (!space || !space->contains(address)) return false;
   const auto found = space->find(address);
@@ -30,16 +30,16 @@ bool is_no_region(const void* address) noexcept {
 
 }  // namespace
 
-bool is_no_block(const void* address) noexcept {
-  if (const auto* const heap = ordered_heap(); heap && heap->is_no_block(address)) return true;
+bool is_invalid_block(const void* address) noexcept {
+  if (const auto* const heap = ordered_heap(); heap && heap->is_invalid_block(address)) return true;
   if (const auto* const small = spilled_small(); small && small->contains(address))
     return !memory::BlockArena::is_block_start(address);
-  if (const auto* const heap = spilled_heap(); heap && process() && heap->is_no_block(address)) return true;
-  return is_no_region(address);
+  if (const auto* const heap = spilled_heap(); heap && process() && heap->is_invalid_block(address)) return true;
+  return is_invalid_region(address);
 }
 
-void expect_block(const void* address, const char* line) noexcept {
-  if (!is_no_block(address)) return;
+void require_valid_block(const void* address, const char* line) noexcept {
+  if (!is_invalid_block(address)) return;
   // Not write(): that is the program's, interposed.
   syscall(SYS_write, STDERR_FILENO, line, std::strlen(line));
   std::abort();

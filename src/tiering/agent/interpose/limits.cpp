@@ -21,15 +21,15 @@ bool is_tighter(int resource, const Limit* limit) noexcept {
   return resource == RLIMIT_AS && limit && getrlimit(RLIMIT_AS, &now) == 0 && limit->rlim_cur < now.rlim_cur;
 }
 
-void give_reserve_back() noexcept {
+void release_reserved_space() noexcept {
   if (!is_own_process() || observe::t_thread.inside > 0) return;
   if (!spilled_heap()) confine("limited");
 }
 
 // `call` is the C library's. What was given back is not missed where it refuses.
 template <class Limit, class Call>
-int limited(bool is_ours, int resource, const Limit* limit, Call&& call) noexcept {
-  if (is_ours && is_tighter(resource, limit)) give_reserve_back();
+int limited(bool is_managed, int resource, const Limit* limit, Call&& call) noexcept {
+  if (is_managed && is_tighter(resource, limit)) release_reserved_space();
   return call();
 }
 
@@ -44,25 +44,26 @@ namespace agent = terrace::agent;
 extern "C" {
 
 TERRACE_EXPORT int setrlimit(__rlimit_resource_t resource, const struct rlimit* limit) noexcept {
-  static constinit agent::Next<int (*)(int, const struct rlimit*)> next{"setrlimit"};
+  static constinit agent::NextFunction<int (*)(int, const struct rlimit*)> next{"setrlimit"};
   return agent::limited(true, resource, limit, [&] { return (*next)(resource, limit); });
 }
 
 TERRACE_EXPORT int setrlimit64(__rlimit_resource_t resource, const struct rlimit64* limit) noexcept {
-  static constinit agent::Next<int (*)(int, const struct rlimit64*)> next{"setrlimit64"};
+  static constinit agent::NextFunction<int (*)(int, const struct rlimit64*)> next{"setrlimit64"};
   return agent::limited(true, resource, limit, [&] { return (*next)(resource, limit); });
 }
 
 TERRACE_EXPORT int prlimit(pid_t process, __rlimit_resource resource, const struct rlimit* limit,
                            struct rlimit* old) noexcept {
-  static constinit agent::Next<int (*)(pid_t, int, const struct rlimit*, struct rlimit*)> next{"prlimit"};
+  static constinit agent::NextFunction<int (*)(pid_t, int, const struct rlimit*, struct rlimit*)> next{"prlimit"};
   return agent::limited(agent::is_this(process), resource, limit,
                         [&] { return (*next)(process, resource, limit, old); });
 }
 
 TERRACE_EXPORT int prlimit64(pid_t process, __rlimit_resource resource, const struct rlimit64* limit,
                              struct rlimit64* old) noexcept {
-  static constinit agent::Next<int (*)(pid_t, int, const struct rlimit64*, struct rlimit64*)> next{"prlimit64"};
+  static constinit agent::NextFunction<int (*)(pid_t, int, const struct rlimit64*, struct rlimit64*)> next{
+      "prlimit64"};
   return agent::limited(agent::is_this(process), resource, limit,
                         [&] { return (*next)(process, resource, limit, old); });
 }

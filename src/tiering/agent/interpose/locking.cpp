@@ -27,18 +27,18 @@ namespace {
 
 constexpr int k_on_fault = 4;            // MCL_ONFAULT, which older headers lack
 constexpr unsigned k_lock_on_fault = 1;  // MLOCK_ONFAULT
-constexpr int k_known = MCL_CURRENT | MCL_FUTURE | k_on_fault;
+constexpr int k_known_flags = MCL_CURRENT | MCL_FUTURE | k_on_fault;
 
-struct Part {
+struct MappedPart {
   std::uint64_t low = 0, high = 0;
 };
 
 // What can be read, and is not watched or is answered. Throws std::bad_alloc.
-std::vector<Part> parts_to_lock() {
-  std::vector<Part> parts;
+std::vector<MappedPart> mappings_to_lock() {
+  std::vector<MappedPart> parts;
   MapsReader reader("/proc/self/smaps");
   char line[512];
-  Part part;
+  MappedPart part;
   bool is_usable = false;
   while (reader.read_line(line, sizeof line)) {
     if (const char* at = line; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f')) {
@@ -58,11 +58,11 @@ std::vector<Part> parts_to_lock() {
 
 // 0 or an errno value. Some of it may be locked then.
 int lock_current(bool on_fault) {
-  std::vector<Part> parts;
+  std::vector<MappedPart> parts;
   try {
     // What is put aside is watched only until it is back.
     transfer::suspend_exchanges();
-    parts = parts_to_lock();
+    parts = mappings_to_lock();
     transfer::resume_exchanges();
   } catch (const std::bad_alloc&) {
     transfer::resume_exchanges();
@@ -84,7 +84,7 @@ int lock_all(int flags) {
 }
 
 void note_locked(const void* address, std::size_t length) {
-  if (auto* const heap = spilled_heap(); heap && heap->meets(address, length)) heap->note_locked();
+  if (auto* const heap = spilled_heap(); heap && heap->overlaps(address, length)) heap->note_locked();
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ TERRACE_EXPORT int mlock2(const void* address, size_t length, unsigned flags) no
 }
 
 TERRACE_EXPORT int mlockall(int flags) noexcept {
-  const bool is_valid = (flags & (MCL_CURRENT | MCL_FUTURE)) != 0 && (flags & ~agent::k_known) == 0;
+  const bool is_valid = (flags & (MCL_CURRENT | MCL_FUTURE)) != 0 && (flags & ~agent::k_known_flags) == 0;
   if (!is_valid || terrace::observe::t_thread.inside > 0 || !agent::process())
     return static_cast<int>(syscall(SYS_mlockall, flags));
   const terrace::observe::OwnTime own;

@@ -27,17 +27,19 @@ void* map(void* address, std::size_t length, int protection, int flags, int file
   return reinterpret_cast<void*>(syscall(SYS_mmap, address, length, protection, flags, file, offset));
 }
 
-Process* following() { return observe::t_thread.inside == 0 ? process() : nullptr; }
+Process* observed_process() { return observe::t_thread.inside == 0 ? process() : nullptr; }
 
 // Memory over a file, where some of the range may lie there. Terrace's own calls know what they do.
-SpilledHeap* over_file(const void* address, std::size_t length) {
+SpilledHeap* spilled_heap_at(const void* address, std::size_t length) {
   auto* const heap = spilled_heap();
-  return heap && observe::t_thread.inside == 0 && heap->meets(address, length) && heap->is_here() ? heap : nullptr;
+  return heap && observe::t_thread.inside == 0 && heap->overlaps(address, length) && heap->is_owner_process()
+             ? heap
+             : nullptr;
 }
 
 // As the C library gives the answer of a call to memory over a file.
 template <class Call>
-int answer_of(Call&& call) {
+int call_spilled_heap(Call&& call) {
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
@@ -46,21 +48,21 @@ int answer_of(Call&& call) {
   return error != 0 ? -1 : 0;
 }
 
-void forget(Process& here, void* address, std::size_t length) {
+void forget_object(Process& here, void* address, std::size_t length) {
   const auto low = reinterpret_cast<std::uint64_t>(address);
   here.objects->remove(low, low + length);
 }
 
-void note(Process& here, void* address, std::size_t length) {
+void note_object(Process& here, void* address, std::size_t length) {
   const observe::OwnTime own;
   const observe::Inside inside;
-  char name[k_name_room];
+  char name[k_name_capacity];
   const auto low = reinterpret_cast<std::uint64_t>(address);
   here.objects->add_whole(name_caller(here, name), observe::ObjectKind::mapping, low, length);
 }
 
 // Memory by intent, where terrace_apply() may have placed some of the range.
-OrderedHeap* by_intent(const void* address, std::size_t length) {
+OrderedHeap* ordered_heap_at(const void* address, std::size_t length) {
   auto* const heap = ordered_heap();
   const auto low = reinterpret_cast<std::uint64_t>(address);
   return heap && observe::t_thread.inside == 0 && heap->may_have_applied(low, page_up(length)) ? heap : nullptr;
@@ -68,23 +70,23 @@ OrderedHeap* by_intent(const void* address, std::size_t length) {
 
 // The range is not mapped any more, or is something else.
 void forget_intent(const void* address, std::size_t length) {
-  auto* const heap = by_intent(address, length);
+  auto* const heap = ordered_heap_at(address, length);
   if (!heap) return;
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
-  heap->unmapped(reinterpret_cast<std::uint64_t>(address), page_up(length));
+  heap->on_unmapped(reinterpret_cast<std::uint64_t>(address), page_up(length));
   errno = saved;
 }
 
 // mremap(); what is placed in the range goes along.
 void* remap(void* address, std::size_t old_length, std::size_t length, int flags, void* to) {
-  auto* const heap = by_intent(address, old_length);
+  auto* const heap = ordered_heap_at(address, old_length);
   const auto low = reinterpret_cast<std::uint64_t>(address);
   OrderedHeap::Ranges ranges;
   if (heap) {
     const observe::Inside inside;
-    ranges = heap->lift(low, page_up(old_length));
+    ranges = heap->detach_ranges(low, page_up(old_length));
   }
   transfer::suspend_exchanges();
   void* const got = reinterpret_cast<void*>(syscall(SYS_mremap, address, old_length, length, flags, to));
@@ -94,9 +96,9 @@ void* remap(void* address, std::size_t old_length, std::size_t length, int flags
   if (heap) {
     const observe::Inside inside;
     if (got == MAP_FAILED)
-      heap->put(ranges, low, low, page_up(old_length));
+      heap->reattach_ranges(ranges, low, low, page_up(old_length));
     else
-      heap->put(ranges, low, reinterpret_cast<std::uint64_t>(got), page_up(length));
+      heap->reattach_ranges(ranges, low, reinterpret_cast<std::uint64_t>(got), page_up(length));
     ranges = {};
   }
   errno = saved;
@@ -105,31 +107,32 @@ void* remap(void* address, std::size_t old_length, std::size_t length, int flags
 
 void* map_for_program(void* address, std::size_t length, int protection, int flags, int file, off_t offset) {
   if ((flags & MAP_FIXED) != 0)
-    if (auto* const heap = over_file(address, length)) {
+    if (auto* const heap = spilled_heap_at(address, length)) {
       const auto call = [&] { return heap->map_over(address, length, protection, flags, file, offset); };
-      const bool mapped = answer_of(call) == 0;
+      const bool mapped = call_spilled_heap(call) == 0;
       if (mapped) forget_intent(address, length);
       return mapped ? address : MAP_FAILED;
     }
   const bool is_data =
       (flags & MAP_ANONYMOUS) != 0 && (flags & MAP_TYPE) == MAP_PRIVATE && (protection & PROT_WRITE) != 0;
-  Process* const here = is_data && observe::t_thread.inside == 0 ? started_for(length) : following();
-  if (here && here->make_spilled && SpilledHeap::takes(length, protection, flags)) {
+  Process* const here = is_data && observe::t_thread.inside == 0 ? ensure_started_for(length) : observed_process();
+  if (here && here->make_spilled && SpilledHeap::accepts_mapping(length, protection, flags)) {
     const observe::OwnTime own;
     const observe::Inside inside;
     const auto saved = errno;
-    auto* const spilled = begin_spilled(*here);
+    auto* const spilled = start_spilled_heap(*here);
     void* const taken = spilled ? spilled->map(length) : nullptr;
-    if (taken) prefer_by_plan(*here, *spilled, taken);
+    if (taken) apply_plan_preference(*here, *spilled, taken);
     errno = saved;
     if (taken) return taken;
   }
   void* const got = map(address, length, protection, flags, file, offset);
   if (got != MAP_FAILED) forget_intent(got, length);
   if (!here || got == MAP_FAILED) return got;
-  if ((flags & MAP_FIXED) != 0) forget(*here, got, length);  // what was there before is gone
+  if ((flags & MAP_FIXED) != 0) forget_object(*here, got, length);  // what was there before is gone
   // What is only reserved becomes an object when it is used.
-  if (is_data && length >= here->big_block && (flags & (MAP_STACK | MAP_GROWSDOWN)) == 0) note(*here, got, length);
+  if (is_data && length >= here->big_block && (flags & (MAP_STACK | MAP_GROWSDOWN)) == 0)
+    note_object(*here, got, length);
   return got;
 }
 
@@ -153,17 +156,17 @@ TERRACE_EXPORT void* mmap64(void* address, size_t length, int protection, int fl
 
 TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
   if (reinterpret_cast<std::uint64_t>(address) % terrace::k_page == 0) agent::forget_intent(address, length);
-  if (auto* const heap = agent::over_file(address, length))
-    return agent::answer_of([&] { return heap->unmap(address, length); });
-  if (auto* const here = agent::following()) agent::forget(*here, address, length);
+  if (auto* const heap = agent::spilled_heap_at(address, length))
+    return agent::call_spilled_heap([&] { return heap->unmap(address, length); });
+  if (auto* const here = agent::observed_process()) agent::forget_object(*here, address, length);
   return static_cast<int>(syscall(SYS_munmap, address, length));
 }
 
 // What gives pages back while they are on their way would find none, and their content would come back. Terrace's
 // own calls, which come here too, know what they do.
 TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
-  if (auto* const heap = agent::over_file(address, length))
-    return agent::answer_of([&] { return heap->advise(address, length, advice); });
+  if (auto* const heap = agent::spilled_heap_at(address, length))
+    return agent::call_spilled_heap([&] { return heap->advise(address, length, advice); });
   const bool gives_back = advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE;
   if (!gives_back || terrace::observe::t_thread.inside > 0)
     return static_cast<int>(syscall(SYS_madvise, address, length, advice));
@@ -184,8 +187,8 @@ TERRACE_EXPORT int posix_madvise(void* address, size_t length, int advice) noexc
 }
 
 TERRACE_EXPORT int mprotect(void* address, size_t length, int protection) noexcept {
-  if (auto* const heap = agent::over_file(address, length))
-    return agent::answer_of([&] { return heap->protect(address, length, protection); });
+  if (auto* const heap = agent::spilled_heap_at(address, length))
+    return agent::call_spilled_heap([&] { return heap->protect(address, length, protection); });
   return static_cast<int>(syscall(SYS_mprotect, address, length, protection));
 }
 
@@ -197,21 +200,21 @@ TERRACE_EXPORT void* mremap(void* address, size_t old_length, size_t length, int
     to = va_arg(more, void*);
     va_end(more);
   }
-  if (auto* const heap = agent::over_file(address, 1)) {
+  if (auto* const heap = agent::spilled_heap_at(address, 1)) {
     const auto call = [&] { return heap->remap(address, old_length, length, flags); };
-    return agent::answer_of(call) == 0 ? address : MAP_FAILED;
+    return agent::call_spilled_heap(call) == 0 ? address : MAP_FAILED;
   }
   if ((flags & MREMAP_FIXED) != 0)
-    if (auto* const heap = agent::over_file(to, length)) {
+    if (auto* const heap = agent::spilled_heap_at(to, length)) {
       const auto call = [&] { return heap->remap_over(address, old_length, length, flags, to); };
-      return agent::answer_of(call) == 0 ? to : MAP_FAILED;
+      return agent::call_spilled_heap(call) == 0 ? to : MAP_FAILED;
     }
   void* const got = agent::remap(address, old_length, length, flags, to);
-  auto* const here = agent::following();
+  auto* const here = agent::observed_process();
   if (!here || got == MAP_FAILED) return got;
-  agent::forget(*here, address, old_length);
-  agent::forget(*here, got, length);
-  if (length >= here->big_block) agent::note(*here, got, length);
+  agent::forget_object(*here, address, old_length);
+  agent::forget_object(*here, got, length);
+  if (length >= here->big_block) agent::note_object(*here, got, length);
   return got;
 }
 

@@ -21,7 +21,7 @@ constinit thread_local bool t_is_of_mpi __attribute__((tls_model("initial-exec")
 const char* file_of(void* code) noexcept {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
   // Looked up at run time: older C libraries (before glibc 2.35) lack it.
-  static constinit Next<int (*)(void*, dl_find_object*)> find{"_dl_find_object"};
+  static constinit NextFunction<int (*)(void*, dl_find_object*)> find{"_dl_find_object"};
   dl_find_object found;
   if (*find) return (*find)(code, &found) == 0 ? found.dlfo_link_map->l_name : nullptr;
 #endif

@@ -43,7 +43,7 @@ extern constinit thread_local OpenMpTeam* t_team __attribute__((tls_model("initi
 inline std::uint64_t key_of(const void* lock) { return reinterpret_cast<std::uint64_t>(lock); }
 
 // Sets the word and wakes its waiters.
-inline void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+inline void publish(std::atomic<std::uint32_t>& word, std::uint32_t value) {
   const observe::Inside inside;
   const observe::OwnTime time;
   word.store(value, std::memory_order_release);
@@ -51,7 +51,7 @@ inline void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
 }
 
 // Waits until the word is at least `value`.
-inline void await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+inline void await_at_least(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
   const observe::Inside inside;
   const observe::OwnTime time;
   for (auto seen = word.load(std::memory_order_acquire); seen < value; seen = word.load(std::memory_order_acquire))

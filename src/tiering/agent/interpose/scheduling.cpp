@@ -23,19 +23,19 @@ constexpr std::uint64_t k_attempt = 200;
 constexpr std::uint64_t k_competition = 32;
 
 // What is done here is Terrace's doing, and so is the time that it takes, waiting for a turn included.
-struct Ours {
+struct RuntimeScope {
   observe::Inside inside;
   observe::OwnTime time;
 };
 
 // A thread of the program's run-time library that has no turn to wait for: what it does meanwhile, in real time,
 // is nothing that the program does in virtual time.
-void rest() {
+void begin_idle() {
   if (auto* const samples = observe::t_thread.samples;
       samples && !std::exchange(observe::t_thread.is_parked, true))
     samples->enter_own();
 }
-void stop_resting() {
+void end_idle() {
   if (auto* const samples = observe::t_thread.samples;
       samples && std::exchange(observe::t_thread.is_parked, false))
     samples->leave_own();
@@ -43,25 +43,25 @@ void stop_resting() {
 
 // The process whose threads take turns. It stays in memory when it has finished, for threads that are still
 // waiting for their turn then.
-constinit std::atomic<Process*> g_taking_turns{nullptr};
+constinit std::atomic<Process*> g_scheduled_process{nullptr};
 
-Process* note_taking_turns() noexcept {
+Process* note_scheduled_process() noexcept {
   Process* const here = process();
-  if (here && g_taking_turns.load(std::memory_order_relaxed) != here)
-    g_taking_turns.store(here, std::memory_order_relaxed);
+  if (here && g_scheduled_process.load(std::memory_order_relaxed) != here)
+    g_scheduled_process.store(here, std::memory_order_relaxed);
   return here;
 }
 
-Process& taking_turns_process() noexcept {
-  Process* const here = note_taking_turns();
-  return here ? *here : *g_taking_turns.load(std::memory_order_relaxed);
+Process& scheduled_process() noexcept {
+  Process* const here = note_scheduled_process();
+  return here ? *here : *g_scheduled_process.load(std::memory_order_relaxed);
 }
 
-sim::Scheduler& scheduler() { return *taking_turns_process().scheduler; }
-sim::ThreadClocks& clocks() { return *taking_turns_process().thread_clocks; }
+sim::Scheduler& scheduler() { return *scheduled_process().scheduler; }
+sim::ThreadClocks& clocks() { return *scheduled_process().thread_clocks; }
 
 // What this thread accessed so far has its price.
-void bring() {
+void flush_accesses() {
   auto* const pipeline = observe::t_thread.pipeline;
   if (pipeline && process()) pipeline->flush();
 }
@@ -69,14 +69,14 @@ void bring() {
 void note_unless_repeatable() {
   static constinit std::atomic<bool> noted{false};
   if (scheduler().is_repeatable() || noted.exchange(true)) return;
-  taking_turns_process().runtime->note(
+  scheduled_process().runtime->note(
       "warning",
       "not repeatable: a thread waited in a way that Terrace cannot follow, so the order in "
       "which threads ran was the system's");
 }
 
 // It is this thread's turn again, unless the process has finished: then all threads run as they like.
-void go_on() {
+void resume() {
   if (!process()) return;
   clocks().set_running(this_thread());
   note_unless_repeatable();
@@ -87,19 +87,19 @@ void count_alive(std::uint32_t threads) {
   clocks().set_num_alive(threads);
 }
 
-void pass_turn() {
-  if (scheduler().yield(this_thread())) go_on();
+void yield_quantum() {
+  if (scheduler().yield(this_thread())) resume();
 }
 
 }  // namespace
 
 bool in_virtual_time() noexcept {
-  const auto* const here = note_taking_turns();
+  const auto* const here = note_scheduled_process();
   return here && here->scheduler && observe::t_thread.inside == 0;
 }
 
-bool takes_turns_now() noexcept {
-  const auto* const here = note_taking_turns();
+bool is_scheduled_now() noexcept {
+  const auto* const here = note_scheduled_process();
   return here && observe::t_thread.inside == 0 && observe::t_thread.is_scheduled && !here->scheduler->alone() &&
          !here->scheduler->stopped();
 }
@@ -107,32 +107,32 @@ bool takes_turns_now() noexcept {
 std::uint32_t this_thread() noexcept { return observe::t_thread.number; }
 
 void wait_for(std::uint64_t key) noexcept {
-  const Ours ours;
-  bring();
+  const RuntimeScope scope;
+  flush_accesses();
   scheduler().wait(this_thread(), key);
-  go_on();
+  resume();
 }
 
 bool wait_for(std::uint64_t key, double until) noexcept {
-  const Ours ours;
-  bring();
-  auto& clock = *taking_turns_process().clock;
+  const RuntimeScope scope;
+  flush_accesses();
+  auto& clock = *scheduled_process().clock;
   const auto left = std::clamp(until - clock.now().value, 0.0, 1e9);
   const auto deadline = scheduler().progress(this_thread()) + static_cast<std::uint64_t>(left * k_nominal);
   const bool woken = scheduler().wait(this_thread(), key, deadline);
-  go_on();
+  resume();
   if (!woken) clock.charge(Seconds{std::max(until - clock.now().value, 0.0)});
   return woken;
 }
 
-std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
-  const Ours ours;
-  bring();
+std::uint32_t wake(std::uint64_t key, std::uint32_t max_count) noexcept {
+  const RuntimeScope scope;
+  flush_accesses();
   std::uint32_t woken[64];
   std::uint32_t count = 0;
-  while (count < most) {
+  while (count < max_count) {
     const auto some =
-        scheduler().wake(this_thread(), key, std::min<std::uint32_t>(most - count, std::size(woken)), woken);
+        scheduler().wake(this_thread(), key, std::min<std::uint32_t>(max_count - count, std::size(woken)), woken);
     for (std::uint32_t i = 0; i < some; ++i) clocks().advance_to(woken[i], this_thread());
     count += some;
     if (some < std::size(woken)) break;
@@ -140,136 +140,136 @@ std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
   return count;
 }
 
-std::uint32_t wake_from_beside(std::uint64_t key, std::uint32_t most) noexcept {
+std::uint32_t wake_from_unscheduled(std::uint64_t key, std::uint32_t max_count) noexcept {
   const auto* const here = process();
   if (!here || !here->scheduler || observe::t_thread.inside > 0 || observe::t_thread.is_scheduled) return 0;
   if (here->scheduler->alone() || here->scheduler->stopped()) return 0;
-  const Ours ours;
-  const auto woken = here->scheduler->wake(this_thread(), key, most);
+  const RuntimeScope scope;
+  const auto woken = here->scheduler->wake(this_thread(), key, max_count);
   if (woken > 0) here->scheduler->not_repeatable();
   return woken;
 }
 
-std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) noexcept {
-  const Ours ours;
-  return scheduler().requeue(from, to, most);
+std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t max_count) noexcept {
+  const RuntimeScope scope;
+  return scheduler().requeue(from, to, max_count);
 }
 
 void interrupt(std::uint32_t thread) noexcept {
-  const Ours ours;
-  bring();
+  const RuntimeScope scope;
+  flush_accesses();
   if (scheduler().wake_thread(this_thread(), thread)) clocks().advance_to(thread, this_thread());
 }
 
-void let_go(std::uint64_t lock) noexcept {
-  const Ours ours;
-  bring();
+void on_unlock(std::uint64_t lock) noexcept {
+  const RuntimeScope scope;
+  flush_accesses();
   clocks().on_unlock(lock);
 }
 
-void take_hold(std::uint64_t lock) noexcept {
-  const Ours ours;
-  bring();
+void on_lock(std::uint64_t lock) noexcept {
+  const RuntimeScope scope;
+  flush_accesses();
   clocks().on_lock(lock);
 }
 
-void meet(std::span<const std::uint32_t> threads) noexcept {
-  const Ours ours;
-  bring();
+void sync_at_barrier(std::span<const std::uint32_t> threads) noexcept {
+  const RuntimeScope scope;
+  flush_accesses();
   clocks().synchronize(threads);
   scheduler().synchronize(threads);
 }
 
-void follow(std::uint32_t thread, std::uint32_t other) noexcept {
-  const Ours ours;
-  bring();
+void sync_clock(std::uint32_t thread, std::uint32_t other) noexcept {
+  const RuntimeScope scope;
+  flush_accesses();
   clocks().advance_to(thread, other);
 }
 
-void next_turn() noexcept {
-  const auto* const here = note_taking_turns();
+void end_quantum() noexcept {
+  const auto* const here = note_scheduled_process();
   if (!here || !here->scheduler || here->scheduler->alone() || !observe::t_thread.is_scheduled) return;
   const observe::OwnTime time;
-  pass_turn();
+  yield_quantum();
 }
 
-void compete() noexcept {
-  const Ours ours;
+void schedule_point() noexcept {
+  const RuntimeScope scope;
   if (!process()) return;
   scheduler().advance(this_thread(), k_competition);
   if (auto* const pipeline = observe::t_thread.pipeline) pipeline->on_contention();
-  pass_turn();
+  yield_quantum();
 }
 
-void try_later() noexcept {
-  const Ours ours;
-  bring();
+void backoff() noexcept {
+  const RuntimeScope scope;
+  flush_accesses();
   scheduler().advance(this_thread(), k_attempt);
-  taking_turns_process().clock->charge(Seconds{static_cast<double>(k_attempt) / k_nominal});
-  pass_turn();
+  scheduled_process().clock->charge(Seconds{static_cast<double>(k_attempt) / k_nominal});
+  yield_quantum();
 }
 
-void begin_thread(std::uint32_t thread) noexcept {
-  const Ours ours;
-  taking_turns_process().runtime->on_multithreaded();
-  bring();
+void register_thread(std::uint32_t thread) noexcept {
+  const RuntimeScope scope;
+  scheduled_process().runtime->on_multithreaded();
+  flush_accesses();
   scheduler().add_thread(thread, this_thread());
   count_alive(scheduler().num_alive());
   clocks().advance_to(thread, this_thread());
 }
 
-void arrive(std::uint32_t thread) noexcept {
-  const Ours ours;
+void enter_schedule(std::uint32_t thread) noexcept {
+  const RuntimeScope scope;
   scheduler().enter(thread);
   observe::t_thread.is_scheduled = true;
-  stop_resting();
-  go_on();
+  end_idle();
+  resume();
 }
 
-void never_began(std::uint32_t thread) noexcept {
-  const Ours ours;
+void cancel_thread_start(std::uint32_t thread) noexcept {
+  const RuntimeScope scope;
   count_alive(scheduler().num_alive() - 1);
   scheduler().end_thread(thread);
   scheduler().remove_thread(thread);
 }
 
-void end_turns() noexcept {
-  const Ours ours;
+void leave_schedule() noexcept {
+  const RuntimeScope scope;
   if (!observe::t_thread.is_scheduled) return;
-  wake(end_key(this_thread()), k_everybody);
+  wake(exit_key(this_thread()), k_all_waiters);
   observe::t_thread.is_scheduled = false;
   count_alive(scheduler().num_alive() - 1);
   scheduler().end_thread(this_thread());
-  rest();
+  begin_idle();
 }
 
 bool has_ended(std::uint32_t thread) noexcept {
-  const Ours ours;
+  const RuntimeScope scope;
   return scheduler().has_ended(thread);
 }
 
-void forget_thread(std::uint32_t thread) noexcept {
-  const Ours ours;
+void unregister_thread(std::uint32_t thread) noexcept {
+  const RuntimeScope scope;
   scheduler().remove_thread(thread);
 }
 
-std::uint64_t end_key(std::uint32_t thread) noexcept {
+std::uint64_t exit_key(std::uint32_t thread) noexcept {
   return ~std::uint64_t{0} - thread;  // no address of a program
 }
 
-Elsewhere::Elsewhere() noexcept : left_(taking_turns()) {
+ScopedBlockingCall::ScopedBlockingCall() noexcept : left_(is_scheduled()) {
   if (!left_) return;
-  const Ours ours;
-  bring();
+  const RuntimeScope scope;
+  flush_accesses();
   scheduler().mark_unrepeatable();
   scheduler().detach(this_thread());
 }
 
-Elsewhere::~Elsewhere() {
+ScopedBlockingCall::~ScopedBlockingCall() {
   if (!left_) return;
-  const Ours ours;
+  const RuntimeScope scope;
   scheduler().reattach(this_thread());
-  go_on();
+  resume();
 }
 
 }  // namespace terrace::agent

@@ -11,10 +11,10 @@
 namespace terrace::agent {
 
 // Whether this thread takes turns with others, so that it must not wait in the C library. False inside Terrace.
-[[nodiscard]] bool takes_turns_now() noexcept;
-[[nodiscard]] inline bool taking_turns() noexcept {
+[[nodiscard]] bool is_scheduled_now() noexcept;
+[[nodiscard]] inline bool is_scheduled() noexcept {
   const auto* const here = process();
-  return here && here->scheduler && takes_turns_now();
+  return here && here->scheduler && is_scheduled_now();
 }
 // Whether the process's threads would take turns if there were several.
 [[nodiscard]] bool in_virtual_time() noexcept;
@@ -28,50 +28,50 @@ void wait_for(std::uint64_t key) noexcept;
 // The same, but until the program's own clock shows `until` seconds at the latest; false when that came first.
 bool wait_for(std::uint64_t key, double until) noexcept;
 // Wakes those who have waited longest; how many there were.
-std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept;
-inline constexpr std::uint32_t k_everybody = ~std::uint32_t{0};
+std::uint32_t wake(std::uint64_t key, std::uint32_t max_count) noexcept;
+inline constexpr std::uint32_t k_all_waiters = ~std::uint32_t{0};
 // Wakes scheduled threads from a thread that the scheduler does not schedule: an OpenMP worker between two
 // regions, or a thread of an MPI implementation. Returns how many it woke; does nothing when called by a scheduled
 // thread.
-std::uint32_t wake_from_beside(std::uint64_t key, std::uint32_t most) noexcept;
-std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) noexcept;
+std::uint32_t wake_from_unscheduled(std::uint64_t key, std::uint32_t max_count) noexcept;
+std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t max_count) noexcept;
 // Interrupts a thread's wait, whatever it waits for.
 void interrupt(std::uint32_t thread) noexcept;
 
 // A lock that threads hold one after another: who takes it goes on no earlier than who let it go.
-void let_go(std::uint64_t lock) noexcept;
-void take_hold(std::uint64_t lock) noexcept;
+void on_unlock(std::uint64_t lock) noexcept;
+void on_lock(std::uint64_t lock) noexcept;
 // All of them are here: they go on at the latest of their times.
-void meet(std::span<const std::uint32_t> threads) noexcept;
-void follow(std::uint32_t thread, std::uint32_t other) noexcept;
+void sync_at_barrier(std::span<const std::uint32_t> threads) noexcept;
+void sync_clock(std::uint32_t thread, std::uint32_t other) noexcept;
 
 // This thread's quantum is over. For Pipeline.
-void next_turn() noexcept;
+void end_quantum() noexcept;
 // A place where threads compete: whoever is furthest behind goes first.
-void compete() noexcept;
+void schedule_point() noexcept;
 // An attempt in vain (a lock that is taken, a yield): some time passes, and others get their turn.
-void try_later() noexcept;
+void backoff() noexcept;
 
 // The calling thread's number.
 [[nodiscard]] std::uint32_t this_thread() noexcept;
 // A thread that begins where the caller is now; it runs from its `arrive` on.
-void begin_thread(std::uint32_t thread) noexcept;
-void arrive(std::uint32_t thread) noexcept;
-void never_began(std::uint32_t thread) noexcept;
+void register_thread(std::uint32_t thread) noexcept;
+void enter_schedule(std::uint32_t thread) noexcept;
+void cancel_thread_start(std::uint32_t thread) noexcept;
 // The calling thread takes no more turns. Who joins it takes its clock.
-void end_turns() noexcept;
+void leave_schedule() noexcept;
 [[nodiscard]] bool has_ended(std::uint32_t thread) noexcept;
-void forget_thread(std::uint32_t thread) noexcept;
+void unregister_thread(std::uint32_t thread) noexcept;
 // What ends is waited for by this key.
-[[nodiscard]] std::uint64_t end_key(std::uint32_t thread) noexcept;
+[[nodiscard]] std::uint64_t exit_key(std::uint32_t thread) noexcept;
 
 // Around a wait inside another library: the others go on without this thread, and nothing repeats any more.
-class Elsewhere {
+class ScopedBlockingCall {
  public:
-  Elsewhere() noexcept;
-  ~Elsewhere();
-  Elsewhere(const Elsewhere&) = delete;
-  Elsewhere& operator=(const Elsewhere&) = delete;
+  ScopedBlockingCall() noexcept;
+  ~ScopedBlockingCall();
+  ScopedBlockingCall(const ScopedBlockingCall&) = delete;
+  ScopedBlockingCall& operator=(const ScopedBlockingCall&) = delete;
 
  private:
   bool left_;

@@ -24,7 +24,7 @@ namespace {
 
 using Function = void* (*)(void*);
 
-struct Beginning {
+struct ThreadStart {
   Function function;
   void* argument;
   std::uint32_t number;
@@ -40,14 +40,14 @@ struct StackRange {
 constinit thread_local bool t_makes_workers = false;
 
 // Threads by the name that the C library gave them, for those who join them.
-struct Known {
+struct KnownThread {
   pthread_t thread;
   std::uint32_t number;
 };
 constinit observe::SpinLock g_known_lock;
 // Never destroyed: threads may outlive static data.
-std::vector<Known>& known_threads() {
-  static auto& known = *new std::vector<Known>;
+std::vector<KnownThread>& known_threads() {
+  static auto& known = *new std::vector<KnownThread>;
   return known;
 }
 
@@ -59,7 +59,7 @@ struct Cores {
 };
 constinit Cores g_cores;
 
-void know(pthread_t thread, std::uint32_t number) {
+void remember_thread(pthread_t thread, std::uint32_t number) {
   const observe::Inside inside;
   const std::lock_guard lock(g_known_lock);
   known_threads().push_back({thread, number});
@@ -85,7 +85,7 @@ void end_thread(void*) {
     here->objects->remove(stack.low, stack.high);
     observe::end_thread_loops();
     detach_thread();
-    if (here->scheduler) end_turns();
+    if (here->scheduler) leave_schedule();
   }
   observe::unregister_thread();
 }
@@ -100,20 +100,20 @@ pthread_key_t end_key_of_threads() {
 }
 
 void* run(void* data) {
-  const auto beginning = *static_cast<Beginning*>(data);
+  const auto start = *static_cast<ThreadStart*>(data);
   {
     const observe::Inside inside;
-    delete static_cast<Beginning*>(data);
+    delete static_cast<ThreadStart*>(data);
     if (process()) {
-      observe::register_thread(beginning.number);
+      observe::register_thread(start.number);
       pthread_setspecific(end_key_of_threads(), &observe::t_thread);
-      if (beginning.is_scheduled) arrive(beginning.number);
+      if (start.is_scheduled) enter_schedule(start.number);
     }
   }
-  if (beginning.is_of_mpi) note_mpi_thread();
-  if (beginning.is_scheduled || !in_virtual_time()) follow_this_thread();
-  if (!beginning.is_worker) observe::begin_thread_loops();
-  return beginning.function(beginning.argument);
+  if (start.is_of_mpi) note_mpi_thread();
+  if (start.is_scheduled || !in_virtual_time()) attach_this_thread();
+  if (!start.is_worker) observe::begin_thread_loops();
+  return start.function(start.argument);
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ void save_affinity() noexcept {
   g_cores.known = pthread_getaffinity_np(pthread_self(), sizeof g_cores.set, &g_cores.set) == 0;
 }
 
-void follow_this_thread() noexcept {
+void attach_this_thread() noexcept {
   const observe::Inside inside;
   auto* const here = process();
   if (!here || observe::t_thread.was_traced) return;
@@ -132,26 +132,26 @@ void follow_this_thread() noexcept {
   attach_thread();
 }
 
-MakingWorkers::MakingWorkers() noexcept : before_(t_makes_workers) { t_makes_workers = true; }
-MakingWorkers::~MakingWorkers() { t_makes_workers = before_; }
-OwnWork::OwnWork() noexcept : before_(t_makes_workers) { t_makes_workers = false; }
-OwnWork::~OwnWork() { t_makes_workers = before_; }
+ScopedWorkerCreation::ScopedWorkerCreation() noexcept : before_(t_makes_workers) { t_makes_workers = true; }
+ScopedWorkerCreation::~ScopedWorkerCreation() { t_makes_workers = before_; }
+ScopedProgramCode::ScopedProgramCode() noexcept : before_(t_makes_workers) { t_makes_workers = false; }
+ScopedProgramCode::~ScopedProgramCode() { t_makes_workers = before_; }
 
-bool find_thread(pthread_t thread, std::uint32_t& number) noexcept {
+bool find_thread_number(pthread_t thread, std::uint32_t& number) noexcept {
   const observe::Inside inside;
   const std::lock_guard lock(g_known_lock);
   const auto& known = known_threads();
   const auto at = std::find_if(known.begin(), known.end(),
-                               [&](const Known& one) { return pthread_equal(one.thread, thread) != 0; });
+                               [&](const KnownThread& one) { return pthread_equal(one.thread, thread) != 0; });
   if (at == known.end()) return false;
   number = at->number;
   return true;
 }
 
-void forget_joined(pthread_t thread) noexcept {
+void forget_joined_thread(pthread_t thread) noexcept {
   const observe::Inside inside;
   const std::lock_guard lock(g_known_lock);
-  std::erase_if(known_threads(), [&](const Known& one) { return pthread_equal(one.thread, thread) != 0; });
+  std::erase_if(known_threads(), [&](const KnownThread& one) { return pthread_equal(one.thread, thread) != 0; });
 }
 
 }  // namespace terrace::agent
@@ -159,9 +159,9 @@ void forget_joined(pthread_t thread) noexcept {
 extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                              void* (*function)(void*), void* argument) noexcept {
   namespace agent = terrace::agent;
-  static constinit agent::Next<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> next{
+  static constinit agent::NextFunction<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> next{
       "pthread_create"};
-  if (!agent::started()) return (*next)(thread, attributes, function, argument);
+  if (!agent::ensure_started()) return (*next)(thread, attributes, function, argument);
   if (terrace::observe::t_thread.inside > 0) {  // one of ours
     agent::note_own_thread();
     const int error = (*next)(thread, attributes, function, argument);
@@ -173,21 +173,20 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
   const bool is_of_mpi = agent::in_virtual_time() && !agent::t_makes_workers && agent::is_in_mpi();
   const bool is_worker = agent::t_makes_workers || is_of_mpi;
   const bool is_scheduled = agent::in_virtual_time() && !is_worker;
-  agent::Beginning* beginning = nullptr;
+  agent::ThreadStart* start = nullptr;
   const auto number = terrace::observe::next_thread_number();
   {
     const terrace::observe::Inside inside;
-    beginning =
-        new (std::nothrow) agent::Beginning{function, argument, number, is_scheduled, is_worker, is_of_mpi};
+    start = new (std::nothrow) agent::ThreadStart{function, argument, number, is_scheduled, is_worker, is_of_mpi};
   }
-  if (!beginning) return (*next)(thread, attributes, function, argument);
-  if (is_scheduled) agent::begin_thread(number);
-  const int error = (*next)(thread, attributes, agent::run, beginning);
+  if (!start) return (*next)(thread, attributes, function, argument);
+  if (is_scheduled) agent::register_thread(number);
+  const int error = (*next)(thread, attributes, agent::run, start);
   if (error != 0) {
-    delete beginning;
-    if (is_scheduled) agent::never_began(number);
+    delete start;
+    if (is_scheduled) agent::cancel_thread_start(number);
   } else if (is_scheduled) {
-    agent::know(*thread, number);
+    agent::remember_thread(*thread, number);
   }
   return error;
 }

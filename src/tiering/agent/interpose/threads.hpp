@@ -9,34 +9,34 @@ namespace terrace::agent {
 
 // The calling thread is the program's: its stack is registered, its accesses are followed. Does nothing the second
 // time.
-void follow_this_thread() noexcept;
+void attach_this_thread() noexcept;
 
 // While it lives, threads that the calling thread creates are workers of another library's pool (OpenMP): they are
 // given numbers, but take turns only for the work that they are handed.
-class MakingWorkers {
+class ScopedWorkerCreation {
  public:
-  MakingWorkers() noexcept;
-  ~MakingWorkers();
-  MakingWorkers(const MakingWorkers&) = delete;
-  MakingWorkers& operator=(const MakingWorkers&) = delete;
+  ScopedWorkerCreation() noexcept;
+  ~ScopedWorkerCreation();
+  ScopedWorkerCreation(const ScopedWorkerCreation&) = delete;
+  ScopedWorkerCreation& operator=(const ScopedWorkerCreation&) = delete;
 
  private:
   bool before_;
 };
 // The program's own code runs again, inside such a library's.
-class OwnWork {
+class ScopedProgramCode {
  public:
-  OwnWork() noexcept;
-  ~OwnWork();
-  OwnWork(const OwnWork&) = delete;
-  OwnWork& operator=(const OwnWork&) = delete;
+  ScopedProgramCode() noexcept;
+  ~ScopedProgramCode();
+  ScopedProgramCode(const ScopedProgramCode&) = delete;
+  ScopedProgramCode& operator=(const ScopedProgramCode&) = delete;
 
  private:
   bool before_;
 };
 
 // The number of a thread that takes turns.
-bool find_thread(pthread_t thread, std::uint32_t& number) noexcept;
-void forget_joined(pthread_t thread) noexcept;
+bool find_thread_number(pthread_t thread, std::uint32_t& number) noexcept;
+void forget_joined_thread(pthread_t thread) noexcept;
 
 }  // namespace terrace::agent

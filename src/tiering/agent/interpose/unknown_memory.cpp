@@ -105,7 +105,7 @@ bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept {
   return search_mappings(mapping, [&] { return mapping.low <= address && address < mapping.high; });
 }
 
-bool make_known(std::uint64_t address) noexcept {
+bool register_touched_memory(std::uint64_t address) noexcept {
   Process* const here = process();
   if (!here) return false;
   const observe::OwnTime own;

@@ -27,7 +27,7 @@ int fail(int error) {
 }
 
 // What the system would do for threads that do not take turns. False when it has to.
-bool futex_in_turn(const long (&words)[6], long& result) {
+bool emulate_futex(const long (&words)[6], long& result) {
   auto* const word = reinterpret_cast<const std::uint32_t*>(words[0]);
   const int operation = static_cast<int>(words[1]) & k_commands;
   const auto key = static_cast<std::uint64_t>(words[0]);
@@ -75,7 +75,7 @@ bool futex_in_turn(const long (&words)[6], long& result) {
 }  // namespace
 
 extern "C" TERRACE_EXPORT long syscall(long number, ...) noexcept {
-  static constinit agent::Next<long (*)(long, long, long, long, long, long, long)> next{"syscall"};
+  static constinit agent::NextFunction<long (*)(long, long, long, long, long, long, long)> next{"syscall"};
   long words[6];
   va_list list;
   va_start(list, number);
@@ -85,6 +85,6 @@ extern "C" TERRACE_EXPORT long syscall(long number, ...) noexcept {
   if (number == SYS_seccomp &&
       (words[0] == SECCOMP_SET_MODE_STRICT || (words[0] == SECCOMP_SET_MODE_FILTER && words[2] != 0)))
     agent::confine();
-  if (number == SYS_futex && agent::taking_turns() && futex_in_turn(words, result)) return result;
+  if (number == SYS_futex && agent::is_scheduled() && emulate_futex(words, result)) return result;
   return (*next)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

@@ -16,7 +16,7 @@
 #include "observe/pipeline/loop_events.hpp"
 
 namespace agent = terrace::agent;
-using agent::Next;
+using agent::NextFunction;
 
 namespace {
 
@@ -26,68 +26,70 @@ std::uint64_t key_of(const Lock* lock) {
 }
 
 void test_cancellation() {
-  static constinit Next<void (*)()> next{"pthread_testcancel"};
+  static constinit NextFunction<void (*)()> next{"pthread_testcancel"};
   (*next)();
 }
 
 // Tries until the lock is ours; `busy` is what an attempt in vain returns.
 template <class Lock, class Attempt>
-int lock_in_turn(Lock* lock, int busy, Attempt attempt) {
-  agent::compete();
+int lock_scheduled(Lock* lock, int busy, Attempt attempt) {
+  agent::schedule_point();
   int error = attempt(lock);
-  while (error == busy && agent::taking_turns()) {
+  while (error == busy && agent::is_scheduled()) {
     agent::wait_for(key_of(lock));
     error = attempt(lock);
   }
-  if (error == 0) agent::take_hold(key_of(lock));
+  if (error == 0) agent::on_lock(key_of(lock));
   return error;
 }
 
 // The same until a time that the program names.
 template <class Lock, class Attempt>
-int lock_in_turn_until(Lock* lock, int busy, Attempt attempt, clockid_t clock, const timespec* until) {
+int lock_scheduled_until(Lock* lock, int busy, Attempt attempt, clockid_t clock, const timespec* until) {
   int error = attempt(lock);
   if (error == busy && !agent::is_valid(until)) return EINVAL;
-  while (error == busy && agent::taking_turns()) {
+  while (error == busy && agent::is_scheduled()) {
     if (!agent::wait_for(key_of(lock), agent::program_seconds(clock, *until))) return ETIMEDOUT;
     error = attempt(lock);
   }
-  if (error == 0) agent::take_hold(key_of(lock));
+  if (error == 0) agent::on_lock(key_of(lock));
   return error;
 }
 
 template <class Lock, class Unlock>
-int unlock_in_turn(Lock* lock, std::uint32_t most, Unlock unlock) {
-  agent::let_go(key_of(lock));
+int unlock_scheduled(Lock* lock, std::uint32_t max_count, Unlock unlock) {
+  agent::on_unlock(key_of(lock));
   const int error = unlock(lock);
-  if (error == 0) agent::wake(key_of(lock), most);
+  if (error == 0) agent::wake(key_of(lock), max_count);
   return error;
 }
 
 // Unlocks on behalf of an unscheduled thread, while scheduled threads may wait for the lock.
 template <class Lock, class Unlock>
-int unlock_beside(Lock* lock, std::uint32_t most, Unlock unlock) {
+int unlock_unscheduled(Lock* lock, std::uint32_t max_count, Unlock unlock) {
   const int error = unlock(lock);
-  if (error == 0 && agent::in_virtual_time()) agent::wake_from_beside(key_of(lock), most);
+  if (error == 0 && agent::in_virtual_time()) agent::wake_from_unscheduled(key_of(lock), max_count);
   return error;
 }
 
 // A thread that locks again what it holds waits for ever, or is told so: by the C library.
 bool is_own(const pthread_mutex_t* mutex) { return mutex->__data.__owner == static_cast<int>(gettid()); }
 
-constinit Next<int (*)(pthread_mutex_t*)> next_mutex_trylock{"pthread_mutex_trylock"};
-constinit Next<int (*)(pthread_mutex_t*)> next_mutex_lock{"pthread_mutex_lock"};
-constinit Next<int (*)(pthread_mutex_t*)> next_mutex_unlock{"pthread_mutex_unlock"};
-constinit Next<int (*)(pthread_rwlock_t*)> next_rwlock_tryrdlock{"pthread_rwlock_tryrdlock"};
-constinit Next<int (*)(pthread_rwlock_t*)> next_rwlock_trywrlock{"pthread_rwlock_trywrlock"};
-constinit Next<int (*)(pthread_spinlock_t*)> next_spin_trylock{"pthread_spin_trylock"};
+constinit NextFunction<int (*)(pthread_mutex_t*)> next_mutex_trylock{"pthread_mutex_trylock"};
+constinit NextFunction<int (*)(pthread_mutex_t*)> next_mutex_lock{"pthread_mutex_lock"};
+constinit NextFunction<int (*)(pthread_mutex_t*)> next_mutex_unlock{"pthread_mutex_unlock"};
+constinit NextFunction<int (*)(pthread_rwlock_t*)> next_rwlock_tryrdlock{"pthread_rwlock_tryrdlock"};
+constinit NextFunction<int (*)(pthread_rwlock_t*)> next_rwlock_trywrlock{"pthread_rwlock_trywrlock"};
+constinit NextFunction<int (*)(pthread_spinlock_t*)> next_spin_trylock{"pthread_spin_trylock"};
 
 [[gnu::noinline]] int lock_mutex(pthread_mutex_t* mutex) {
   if (is_own(mutex)) return (*next_mutex_lock)(mutex);
-  return lock_in_turn(mutex, EBUSY, *next_mutex_trylock);
+  return lock_scheduled(mutex, EBUSY, *next_mutex_trylock);
 }
 
-[[gnu::noinline]] int unlock_mutex(pthread_mutex_t* mutex) { return unlock_in_turn(mutex, 1, *next_mutex_unlock); }
+[[gnu::noinline]] int unlock_mutex(pthread_mutex_t* mutex) {
+  return unlock_scheduled(mutex, 1, *next_mutex_unlock);
+}
 
 }  // namespace
 
@@ -97,42 +99,43 @@ extern "C" {
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-  return agent::taking_turns() ? lock_mutex(mutex) : (*next_mutex_lock)(mutex);
+  return agent::is_scheduled() ? lock_mutex(mutex) : (*next_mutex_lock)(mutex);
 }
 
 TERRACE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
-  return agent::taking_turns() ? unlock_mutex(mutex) : unlock_beside(mutex, 1, *next_mutex_unlock);
+  return agent::is_scheduled() ? unlock_mutex(mutex) : unlock_unscheduled(mutex, 1, *next_mutex_unlock);
 }
 
 TERRACE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
   const int error = (*next_mutex_trylock)(mutex);
-  if (!agent::taking_turns()) return error;
-  if (error == 0) agent::take_hold(key_of(mutex));
-  if (error == EBUSY) agent::try_later();
+  if (!agent::is_scheduled()) return error;
+  if (error == 0) agent::on_lock(key_of(mutex));
+  if (error == EBUSY) agent::backoff();
   return error;
 }
 
 TERRACE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
                                            const timespec* until) noexcept {
-  static constinit Next<int (*)(pthread_mutex_t*, clockid_t, const timespec*)> next{"pthread_mutex_clocklock"};
-  if (!agent::taking_turns() || is_own(mutex)) return (*next)(mutex, clock, until);
-  return lock_in_turn_until(mutex, EBUSY, *next_mutex_trylock, clock, until);
+  static constinit NextFunction<int (*)(pthread_mutex_t*, clockid_t, const timespec*)> next{
+      "pthread_mutex_clocklock"};
+  if (!agent::is_scheduled() || is_own(mutex)) return (*next)(mutex, clock, until);
+  return lock_scheduled_until(mutex, EBUSY, *next_mutex_trylock, clock, until);
 }
 
 TERRACE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) noexcept {
-  static constinit Next<int (*)(pthread_mutex_t*, const timespec*)> next{"pthread_mutex_timedlock"};
-  if (!agent::taking_turns() || is_own(mutex)) return (*next)(mutex, until);
-  return lock_in_turn_until(mutex, EBUSY, *next_mutex_trylock, CLOCK_REALTIME, until);
+  static constinit NextFunction<int (*)(pthread_mutex_t*, const timespec*)> next{"pthread_mutex_timedlock"};
+  if (!agent::is_scheduled() || is_own(mutex)) return (*next)(mutex, until);
+  return lock_scheduled_until(mutex, EBUSY, *next_mutex_trylock, CLOCK_REALTIME, until);
 }
 
 // --- condition variables: those who wait for one have only its address in common, the C library's is never used
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*)> next{"pthread_cond_wait",
-                                                                         agent::k_condition_version};
+  static constinit NextFunction<int (*)(pthread_cond_t*, pthread_mutex_t*)> next{"pthread_cond_wait",
+                                                                                 agent::k_condition_version};
   const terrace::observe::ScopedLoopWait waits;
-  if (!agent::taking_turns()) return (*next)(condition, mutex);
+  if (!agent::is_scheduled()) return (*next)(condition, mutex);
   if (const int error = unlock_mutex(mutex)) return error;
   agent::wait_for(key_of(condition));
   lock_mutex(mutex);
@@ -142,10 +145,10 @@ TERRACE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t*
 
 TERRACE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                           const timespec* until) {
-  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)> next{
+  static constinit NextFunction<int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)> next{
       "pthread_cond_clockwait"};
   const terrace::observe::ScopedLoopWait waits;
-  if (!agent::taking_turns()) return (*next)(condition, mutex, clock, until);
+  if (!agent::is_scheduled()) return (*next)(condition, mutex, clock, until);
   if (!agent::is_valid(until)) return EINVAL;
   if (const int error = unlock_mutex(mutex)) return error;
   const bool woken = agent::wait_for(key_of(condition), agent::program_seconds(clock, *until));
@@ -156,29 +159,30 @@ TERRACE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mut
 
 TERRACE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                           const timespec* until) {
-  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)> next{
+  static constinit NextFunction<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)> next{
       "pthread_cond_timedwait", agent::k_condition_version};
   const terrace::observe::ScopedLoopWait waits;
-  if (!agent::taking_turns()) return (*next)(condition, mutex, until);
+  if (!agent::is_scheduled()) return (*next)(condition, mutex, until);
   // Which clock it was made for: bit 1 of glibc's references.
   const bool monotonic = (condition->__data.__wrefs & 2) != 0;
   return pthread_cond_clockwait(condition, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, until);
 }
 
 TERRACE_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
-  static constinit Next<int (*)(pthread_cond_t*)> next{"pthread_cond_signal", agent::k_condition_version};
-  if (agent::taking_turns() ? agent::wake(key_of(condition), 1) > 0
-                            : agent::wake_from_beside(key_of(condition), 1) > 0)
+  static constinit NextFunction<int (*)(pthread_cond_t*)> next{"pthread_cond_signal", agent::k_condition_version};
+  if (agent::is_scheduled() ? agent::wake(key_of(condition), 1) > 0
+                            : agent::wake_from_unscheduled(key_of(condition), 1) > 0)
     return 0;
   return (*next)(condition);
 }
 
 TERRACE_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
-  static constinit Next<int (*)(pthread_cond_t*)> next{"pthread_cond_broadcast", agent::k_condition_version};
-  if (agent::taking_turns())
-    agent::wake(key_of(condition), agent::k_everybody);
+  static constinit NextFunction<int (*)(pthread_cond_t*)> next{"pthread_cond_broadcast",
+                                                               agent::k_condition_version};
+  if (agent::is_scheduled())
+    agent::wake(key_of(condition), agent::k_all_waiters);
   else
-    agent::wake_from_beside(key_of(condition), agent::k_everybody);
+    agent::wake_from_unscheduled(key_of(condition), agent::k_all_waiters);
   return (*next)(condition);
 }
 
@@ -186,85 +190,85 @@ TERRACE_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
-  static constinit Next<int (*)(pthread_rwlock_t*)> next{"pthread_rwlock_rdlock"};
-  return agent::taking_turns() ? lock_in_turn(lock, EBUSY, *next_rwlock_tryrdlock) : (*next)(lock);
+  static constinit NextFunction<int (*)(pthread_rwlock_t*)> next{"pthread_rwlock_rdlock"};
+  return agent::is_scheduled() ? lock_scheduled(lock, EBUSY, *next_rwlock_tryrdlock) : (*next)(lock);
 }
 
 TERRACE_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
-  static constinit Next<int (*)(pthread_rwlock_t*)> next{"pthread_rwlock_wrlock"};
+  static constinit NextFunction<int (*)(pthread_rwlock_t*)> next{"pthread_rwlock_wrlock"};
   const bool is_own = lock->__data.__cur_writer == static_cast<int>(gettid());
-  if (!agent::taking_turns() || is_own) return (*next)(lock);
-  return lock_in_turn(lock, EBUSY, *next_rwlock_trywrlock);
+  if (!agent::is_scheduled() || is_own) return (*next)(lock);
+  return lock_scheduled(lock, EBUSY, *next_rwlock_trywrlock);
 }
 
 TERRACE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
-  static constinit Next<int (*)(pthread_rwlock_t*)> next{"pthread_rwlock_unlock"};
-  return agent::taking_turns() ? unlock_in_turn(lock, agent::k_everybody, *next)
-                               : unlock_beside(lock, agent::k_everybody, *next);
+  static constinit NextFunction<int (*)(pthread_rwlock_t*)> next{"pthread_rwlock_unlock"};
+  return agent::is_scheduled() ? unlock_scheduled(lock, agent::k_all_waiters, *next)
+                               : unlock_unscheduled(lock, agent::k_all_waiters, *next);
 }
 
 TERRACE_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* until) noexcept {
-  static constinit Next<int (*)(pthread_rwlock_t*, const timespec*)> next{"pthread_rwlock_timedrdlock"};
-  if (!agent::taking_turns()) return (*next)(lock, until);
-  return lock_in_turn_until(lock, EBUSY, *next_rwlock_tryrdlock, CLOCK_REALTIME, until);
+  static constinit NextFunction<int (*)(pthread_rwlock_t*, const timespec*)> next{"pthread_rwlock_timedrdlock"};
+  if (!agent::is_scheduled()) return (*next)(lock, until);
+  return lock_scheduled_until(lock, EBUSY, *next_rwlock_tryrdlock, CLOCK_REALTIME, until);
 }
 
 TERRACE_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* until) noexcept {
-  static constinit Next<int (*)(pthread_rwlock_t*, const timespec*)> next{"pthread_rwlock_timedwrlock"};
-  if (!agent::taking_turns()) return (*next)(lock, until);
-  return lock_in_turn_until(lock, EBUSY, *next_rwlock_trywrlock, CLOCK_REALTIME, until);
+  static constinit NextFunction<int (*)(pthread_rwlock_t*, const timespec*)> next{"pthread_rwlock_timedwrlock"};
+  if (!agent::is_scheduled()) return (*next)(lock, until);
+  return lock_scheduled_until(lock, EBUSY, *next_rwlock_trywrlock, CLOCK_REALTIME, until);
 }
 
 TERRACE_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
-  static constinit Next<int (*)(pthread_spinlock_t*)> next{"pthread_spin_lock"};
-  return agent::taking_turns() ? lock_in_turn(lock, EBUSY, *next_spin_trylock) : (*next)(lock);
+  static constinit NextFunction<int (*)(pthread_spinlock_t*)> next{"pthread_spin_lock"};
+  return agent::is_scheduled() ? lock_scheduled(lock, EBUSY, *next_spin_trylock) : (*next)(lock);
 }
 
 TERRACE_EXPORT int pthread_spin_trylock(pthread_spinlock_t* lock) noexcept {
   const int error = (*next_spin_trylock)(lock);
-  if (!agent::taking_turns()) return error;
-  if (error == 0) agent::take_hold(key_of(lock));
-  if (error == EBUSY) agent::try_later();
+  if (!agent::is_scheduled()) return error;
+  if (error == 0) agent::on_lock(key_of(lock));
+  if (error == EBUSY) agent::backoff();
   return error;
 }
 
 TERRACE_EXPORT int pthread_spin_unlock(pthread_spinlock_t* lock) noexcept {
-  static constinit Next<int (*)(pthread_spinlock_t*)> next{"pthread_spin_unlock"};
-  return agent::taking_turns() ? unlock_in_turn(lock, 1, *next) : unlock_beside(lock, 1, *next);
+  static constinit NextFunction<int (*)(pthread_spinlock_t*)> next{"pthread_spin_unlock"};
+  return agent::is_scheduled() ? unlock_scheduled(lock, 1, *next) : unlock_unscheduled(lock, 1, *next);
 }
 
 TERRACE_EXPORT int sem_wait(sem_t* semaphore) {
-  static constinit Next<int (*)(sem_t*)> next{"sem_wait"};
-  static constinit Next<int (*)(sem_t*)> attempt{"sem_trywait"};
+  static constinit NextFunction<int (*)(sem_t*)> next{"sem_wait"};
+  static constinit NextFunction<int (*)(sem_t*)> attempt{"sem_trywait"};
   const terrace::observe::ScopedLoopWait waits;
-  if (!agent::taking_turns()) return (*next)(semaphore);
+  if (!agent::is_scheduled()) return (*next)(semaphore);
   const auto saved = errno;
-  lock_in_turn(semaphore, -1, *attempt);
+  lock_scheduled(semaphore, -1, *attempt);
   errno = saved;
   return 0;
 }
 
 TERRACE_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
-  static constinit Next<int (*)(sem_t*, clockid_t, const timespec*)> next{"sem_clockwait"};
-  static constinit Next<int (*)(sem_t*)> attempt{"sem_trywait"};
+  static constinit NextFunction<int (*)(sem_t*, clockid_t, const timespec*)> next{"sem_clockwait"};
+  static constinit NextFunction<int (*)(sem_t*)> attempt{"sem_trywait"};
   const terrace::observe::ScopedLoopWait waits;
-  if (!agent::taking_turns()) return (*next)(semaphore, clock, until);
+  if (!agent::is_scheduled()) return (*next)(semaphore, clock, until);
   const auto saved = errno;
-  const int error = lock_in_turn_until(semaphore, -1, *attempt, clock, until);
+  const int error = lock_scheduled_until(semaphore, -1, *attempt, clock, until);
   errno = error == 0 ? saved : error;
   return error == 0 ? 0 : -1;
 }
 
 TERRACE_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
-  static constinit Next<int (*)(sem_t*, const timespec*)> next{"sem_timedwait"};
+  static constinit NextFunction<int (*)(sem_t*, const timespec*)> next{"sem_timedwait"};
   const terrace::observe::ScopedLoopWait waits;
-  if (!agent::taking_turns()) return (*next)(semaphore, until);
+  if (!agent::is_scheduled()) return (*next)(semaphore, until);
   return sem_clockwait(semaphore, CLOCK_REALTIME, until);
 }
 
 TERRACE_EXPORT int sem_post(sem_t* semaphore) noexcept {
-  static constinit Next<int (*)(sem_t*)> next{"sem_post"};
-  return agent::taking_turns() ? unlock_in_turn(semaphore, 1, *next) : unlock_beside(semaphore, 1, *next);
+  static constinit NextFunction<int (*)(sem_t*)> next{"sem_post"};
+  return agent::is_scheduled() ? unlock_scheduled(semaphore, 1, *next) : unlock_unscheduled(semaphore, 1, *next);
 }
 
 // --- barriers
@@ -272,7 +276,7 @@ TERRACE_EXPORT int sem_post(sem_t* semaphore) noexcept {
 
 TERRACE_EXPORT int pthread_barrier_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes,
                                         unsigned count) noexcept {
-  static constinit Next<int (*)(pthread_barrier_t*, const pthread_barrierattr_t*, unsigned)> next{
+  static constinit NextFunction<int (*)(pthread_barrier_t*, const pthread_barrierattr_t*, unsigned)> next{
       "pthread_barrier_init"};
   const int error = (*next)(barrier, attributes, count);
   if (error == 0 && agent::in_virtual_time()) agent::barriers().set(key_of(barrier), count);
@@ -280,18 +284,18 @@ TERRACE_EXPORT int pthread_barrier_init(pthread_barrier_t* barrier, const pthrea
 }
 
 TERRACE_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
-  static constinit Next<int (*)(pthread_barrier_t*)> next{"pthread_barrier_wait"};
-  if (!agent::taking_turns()) return (*next)(barrier);
+  static constinit NextFunction<int (*)(pthread_barrier_t*)> next{"pthread_barrier_wait"};
+  if (!agent::is_scheduled()) return (*next)(barrier);
   auto* const known = agent::barriers().find(key_of(barrier));
   if (!known) {
-    const agent::Elsewhere elsewhere;
+    const agent::ScopedBlockingCall blocking_call;
     return (*next)(barrier);
   }
   return known->wait() ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
 TERRACE_EXPORT int pthread_barrier_destroy(pthread_barrier_t* barrier) noexcept {
-  static constinit Next<int (*)(pthread_barrier_t*)> next{"pthread_barrier_destroy"};
+  static constinit NextFunction<int (*)(pthread_barrier_t*)> next{"pthread_barrier_destroy"};
   if (agent::in_virtual_time()) agent::barriers().forget(key_of(barrier));
   return (*next)(barrier);
 }

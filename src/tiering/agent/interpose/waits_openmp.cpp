@@ -36,11 +36,11 @@ using Team = OpenMpTeam;
 
 // A team of several threads that take turns, made by the same copy of the library.
 bool in_team(const OpenMp& openmp) {
-  return t_team && t_team->barrier && t_team->openmp.is_same_copy(openmp) && taking_turns();
+  return t_team && t_team->barrier && t_team->openmp.is_same_copy(openmp) && is_scheduled();
 }
 
 // The master's part: everybody is given their first turn where the master is now, and it ends when all have.
-void lead(Team& team) {
+void run_master(Team& team) {
   const auto size = static_cast<std::uint32_t>(team.openmp.function<int (*)()>("omp_get_num_threads")());
   {
     const observe::Inside inside;
@@ -48,31 +48,31 @@ void lead(Team& team) {
     team.numbers[0] = this_thread();
     if (size > 1) team.barrier = std::make_unique<Barrier>(size);
   }
-  announce(team.size, size);
-  await(team.here, size - 1);
-  for (std::uint32_t worker = 1; worker < size; ++worker) begin_thread(team.numbers[worker]);
+  publish(team.size, size);
+  await_at_least(team.here, size - 1);
+  for (std::uint32_t worker = 1; worker < size; ++worker) register_thread(team.numbers[worker]);
   team.working = size - 1;
-  announce(team.open, 1);
+  publish(team.open, 1);
   team.work(team.data);
-  while (team.working > 0 && taking_turns()) wait_for(key_of(&team));
-  for (std::uint32_t worker = 1; worker < size; ++worker) follow(team.numbers[0], team.numbers[worker]);
-  for (std::uint32_t worker = 1; worker < size; ++worker) forget_thread(team.numbers[worker]);
+  while (team.working > 0 && is_scheduled()) wait_for(key_of(&team));
+  for (std::uint32_t worker = 1; worker < size; ++worker) sync_clock(team.numbers[0], team.numbers[worker]);
+  for (std::uint32_t worker = 1; worker < size; ++worker) unregister_thread(team.numbers[worker]);
 }
 
-void help(Team& team) {
-  await(team.size, 1);
+void run_worker(Team& team) {
+  await_at_least(team.size, 1);
   team.numbers[static_cast<std::size_t>(team.openmp.function<int (*)()>("omp_get_thread_num")())] = this_thread();
   if (team.here.fetch_add(1, std::memory_order_release) + 2 == team.size.load(std::memory_order_relaxed)) {
     const observe::Inside inside;
     futex_wake(team.here, 1);
   }
-  await(team.open, 1);
-  arrive(this_thread());
-  follow_this_thread();
+  await_at_least(team.open, 1);
+  enter_schedule(this_thread());
+  attach_this_thread();
   team.work(team.data);
   --team.working;
   if (team.working == 0) wake(key_of(&team), 1);
-  end_turns();
+  leave_schedule();
 }
 
 // What the library runs on every thread of a team.
@@ -81,21 +81,21 @@ void run_team(void* given) {
   Team* const before = t_team;
   t_team = &team;
   {
-    const OwnWork own;
+    const ScopedProgramCode own;
     if (team.openmp.function<int (*)()>("omp_get_thread_num")() == 0)
-      lead(team);
+      run_master(team);
     else
-      help(team);
+      run_worker(team);
   }
   t_team = before;
 }
 
 // Runs `parallel(work, data)`, a parallel region of the library.
 template <class Parallel>
-auto in_turns(const OpenMp& openmp, Work work, void* data, Parallel parallel) {
+auto run_scheduled(const OpenMp& openmp, Work work, void* data, Parallel parallel) {
   if (!in_virtual_time()) return parallel(work, data);
   Team team(openmp, work, data);
-  const MakingWorkers making;
+  const ScopedWorkerCreation making;
   return parallel(run_team, static_cast<void*>(&team));
 }
 
@@ -124,20 +124,20 @@ extern "C" {
 TERRACE_EXPORT void GOMP_parallel(Work work, void* data, unsigned threads, unsigned flags) {
   const agent::OpenMp openmp(reinterpret_cast<const void*>(work));
   const auto next = openmp.function<void (*)(Work, void*, unsigned, unsigned)>("GOMP_parallel");
-  agent::in_turns(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, flags); });
+  agent::run_scheduled(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, flags); });
 }
 
 TERRACE_EXPORT unsigned GOMP_parallel_reductions(Work work, void* data, unsigned threads, unsigned flags) {
   const agent::OpenMp openmp(reinterpret_cast<const void*>(work));
   const auto next = openmp.function<unsigned (*)(Work, void*, unsigned, unsigned)>("GOMP_parallel_reductions");
-  return agent::in_turns(openmp, work, data, [&](Work w, void* d) { return next(w, d, threads, flags); });
+  return agent::run_scheduled(openmp, work, data, [&](Work w, void* d) { return next(w, d, threads, flags); });
 }
 
 TERRACE_EXPORT void GOMP_parallel_sections(Work work, void* data, unsigned threads, unsigned count,
                                            unsigned flags) {
   const agent::OpenMp openmp(reinterpret_cast<const void*>(work));
   const auto next = openmp.function<void (*)(Work, void*, unsigned, unsigned, unsigned)>("GOMP_parallel_sections");
-  agent::in_turns(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, count, flags); });
+  agent::run_scheduled(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, count, flags); });
 }
 
 #define PARALLEL_LOOP(kind)                                                                                    \
@@ -146,16 +146,17 @@ TERRACE_EXPORT void GOMP_parallel_sections(Work work, void* data, unsigned threa
     const agent::OpenMp openmp(reinterpret_cast<const void*>(work));                                           \
     const auto next = openmp.function<void (*)(Work, void*, unsigned, long, long, long, long, unsigned)>(      \
         "GOMP_parallel_loop_" #kind);                                                                          \
-    agent::in_turns(openmp, work, data,                                                                        \
-                    [&](Work w, void* d) { next(w, d, threads, start, end, step, chunk, flags); });            \
+    agent::run_scheduled(openmp, work, data,                                                                   \
+                         [&](Work w, void* d) { next(w, d, threads, start, end, step, chunk, flags); });       \
   }
-#define PARALLEL_LOOP_AS_SET(kind)                                                                               \
-  TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end,   \
-                                                long step, unsigned flags) {                                     \
-    const agent::OpenMp openmp(reinterpret_cast<const void*>(work));                                             \
-    const auto next = openmp.function<void (*)(Work, void*, unsigned, long, long, long, unsigned)>(              \
-        "GOMP_parallel_loop_" #kind);                                                                            \
-    agent::in_turns(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, start, end, step, flags); }); \
+#define PARALLEL_LOOP_AS_SET(kind)                                                                             \
+  TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end, \
+                                                long step, unsigned flags) {                                   \
+    const agent::OpenMp openmp(reinterpret_cast<const void*>(work));                                           \
+    const auto next = openmp.function<void (*)(Work, void*, unsigned, long, long, long, unsigned)>(            \
+        "GOMP_parallel_loop_" #kind);                                                                          \
+    agent::run_scheduled(openmp, work, data,                                                                   \
+                         [&](Work w, void* d) { next(w, d, threads, start, end, step, flags); });              \
   }
 PARALLEL_LOOP(static)
 PARALLEL_LOOP(dynamic)
@@ -218,14 +219,14 @@ TERRACE_EXPORT void GOMP_single_copy_end(void* data) {
   TERRACE_EXPORT bool GOMP_loop_##kind##_next(long* from, long* to) {                                        \
     const auto openmp = agent::openmp_of(__builtin_return_address(0));                                       \
     const auto next = openmp.function<bool (*)(long*, long*)>("GOMP_loop_" #kind "_next");                   \
-    if (agent::in_team(openmp)) agent::compete();                                                            \
+    if (agent::in_team(openmp)) agent::schedule_point();                                                     \
     return next(from, to);                                                                                   \
   }                                                                                                          \
   TERRACE_EXPORT bool GOMP_loop_ull_##kind##_next(unsigned long long* from, unsigned long long* to) {        \
     const auto openmp = agent::openmp_of(__builtin_return_address(0));                                       \
     const auto next =                                                                                        \
         openmp.function<bool (*)(unsigned long long*, unsigned long long*)>("GOMP_loop_ull_" #kind "_next"); \
-    if (agent::in_team(openmp)) agent::compete();                                                            \
+    if (agent::in_team(openmp)) agent::schedule_point();                                                     \
     return next(from, to);                                                                                   \
   }
 LOOP_NEXT(static)
@@ -240,7 +241,7 @@ LOOP_NEXT(maybe_nonmonotonic_runtime)
 TERRACE_EXPORT unsigned GOMP_sections_next() {
   const auto openmp = agent::openmp_of(__builtin_return_address(0));
   const auto next = openmp.function<unsigned (*)()>("GOMP_sections_next");
-  if (agent::in_team(openmp)) agent::compete();
+  if (agent::in_team(openmp)) agent::schedule_point();
   return next();
 }
 
@@ -277,7 +278,7 @@ TASKLOOP(GOMP_taskloop_ull, unsigned long long)
 TERRACE_EXPORT void GOMP_ordered_start() {
   const auto openmp = agent::openmp_of(__builtin_return_address(0));
   const auto next = openmp.function<void (*)()>("GOMP_ordered_start");
-  const agent::Elsewhere elsewhere;
+  const agent::ScopedBlockingCall blocking_call;
   next();
 }
 

@@ -55,20 +55,20 @@ std::unordered_set<std::uint64_t>& taken_sections() {
 
 // False when the library has to do it.
 bool enter_section(std::uint64_t key) {
-  if (!taking_turns()) return false;
-  compete();
-  while (taking_turns() && taken_sections().contains(key)) wait_for(key);
+  if (!is_scheduled()) return false;
+  schedule_point();
+  while (is_scheduled() && taken_sections().contains(key)) wait_for(key);
   {
     const observe::Inside inside;
     taken_sections().insert(key);
   }
-  take_hold(key);
+  on_lock(key);
   return true;
 }
 
 bool leave_section(std::uint64_t key) {
   if (observe::t_thread.inside > 0 || !taken_sections().contains(key)) return false;
-  let_go(key);
+  on_unlock(key);
   {
     const observe::Inside inside;
     taken_sections().erase(key);
@@ -79,14 +79,14 @@ bool leave_section(std::uint64_t key) {
 
 template <class Lock, class Attempt>
 void set_lock(Lock* lock, Attempt attempt) {
-  compete();
-  while (attempt(lock) == 0 && taking_turns()) wait_for(key_of(lock));
-  take_hold(key_of(lock));
+  schedule_point();
+  while (attempt(lock) == 0 && is_scheduled()) wait_for(key_of(lock));
+  on_lock(key_of(lock));
 }
 
 template <class Lock, class Unset>
 void unset_lock(Lock* lock, Unset unset) {
-  let_go(key_of(lock));
+  on_unlock(key_of(lock));
   unset(lock);
   wake(key_of(lock), 1);
 }
@@ -134,24 +134,24 @@ TERRACE_EXPORT void GOMP_atomic_end() {
 }
 
 // Defines the C and Fortran entry points.
-#define OMP_LOCK(suffix, kind)                                                                          \
-  TERRACE_EXPORT void omp_set_##kind##suffix(void* lock) {                                              \
-    const auto openmp = agent::openmp_of(__builtin_return_address(0));                                  \
-    const auto next = openmp.function<void (*)(void*)>("omp_set_" #kind #suffix);                       \
-    const auto attempt = openmp.function<int (*)(void*)>("omp_test_" #kind #suffix);                    \
-    agent::taking_turns() ? agent::set_lock(lock, attempt) : next(lock);                                \
-  }                                                                                                     \
-  TERRACE_EXPORT void omp_unset_##kind##suffix(void* lock) {                                            \
-    const auto openmp = agent::openmp_of(__builtin_return_address(0));                                  \
-    const auto next = openmp.function<void (*)(void*)>("omp_unset_" #kind #suffix);                     \
-    agent::taking_turns() ? agent::unset_lock(lock, next) : next(lock);                                 \
-  }                                                                                                     \
-  TERRACE_EXPORT int omp_test_##kind##suffix(void* lock) {                                              \
-    const auto openmp = agent::openmp_of(__builtin_return_address(0));                                  \
-    const auto next = openmp.function<int (*)(void*)>("omp_test_" #kind #suffix);                       \
-    const int taken = next(lock);                                                                       \
-    if (agent::taking_turns()) taken != 0 ? agent::take_hold(agent::key_of(lock)) : agent::try_later(); \
-    return taken;                                                                                       \
+#define OMP_LOCK(suffix, kind)                                                                      \
+  TERRACE_EXPORT void omp_set_##kind##suffix(void* lock) {                                          \
+    const auto openmp = agent::openmp_of(__builtin_return_address(0));                              \
+    const auto next = openmp.function<void (*)(void*)>("omp_set_" #kind #suffix);                   \
+    const auto attempt = openmp.function<int (*)(void*)>("omp_test_" #kind #suffix);                \
+    agent::is_scheduled() ? agent::set_lock(lock, attempt) : next(lock);                            \
+  }                                                                                                 \
+  TERRACE_EXPORT void omp_unset_##kind##suffix(void* lock) {                                        \
+    const auto openmp = agent::openmp_of(__builtin_return_address(0));                              \
+    const auto next = openmp.function<void (*)(void*)>("omp_unset_" #kind #suffix);                 \
+    agent::is_scheduled() ? agent::unset_lock(lock, next) : next(lock);                             \
+  }                                                                                                 \
+  TERRACE_EXPORT int omp_test_##kind##suffix(void* lock) {                                          \
+    const auto openmp = agent::openmp_of(__builtin_return_address(0));                              \
+    const auto next = openmp.function<int (*)(void*)>("omp_test_" #kind #suffix);                   \
+    const int taken = next(lock);                                                                   \
+    if (agent::is_scheduled()) taken != 0 ? agent::on_lock(agent::key_of(lock)) : agent::backoff(); \
+    return taken;                                                                                   \
   }
 OMP_LOCK(, lock)
 OMP_LOCK(, nest_lock)

@@ -17,11 +17,11 @@ namespace {
 // Waits for the end of a thread that takes turns; then its name is free again. False when it is none of ours.
 bool wait_for_end(pthread_t thread) {
   std::uint32_t number = 0;
-  if (!agent::in_virtual_time() || !agent::find_thread(thread, number)) return false;
-  while (agent::taking_turns() && !agent::has_ended(number)) agent::wait_for(agent::end_key(number));
-  agent::follow(agent::this_thread(), number);
-  agent::forget_thread(number);
-  agent::forget_joined(thread);
+  if (!agent::in_virtual_time() || !agent::find_thread_number(thread, number)) return false;
+  while (agent::is_scheduled() && !agent::has_ended(number)) agent::wait_for(agent::exit_key(number));
+  agent::sync_clock(agent::this_thread(), number);
+  agent::unregister_thread(number);
+  agent::forget_joined_thread(thread);
   return true;
 }
 
@@ -30,43 +30,43 @@ bool wait_for_end(pthread_t thread) {
 extern "C" {
 
 TERRACE_EXPORT int pthread_join(pthread_t thread, void** result) {
-  static constinit agent::Next<int (*)(pthread_t, void**)> next{"pthread_join"};
+  static constinit agent::NextFunction<int (*)(pthread_t, void**)> next{"pthread_join"};
   const terrace::observe::ScopedLoopWait waits;
   wait_for_end(thread);
   return (*next)(thread, result);
 }
 
 TERRACE_EXPORT int pthread_cancel(pthread_t thread) {
-  static constinit agent::Next<int (*)(pthread_t)> next{"pthread_cancel"};
+  static constinit agent::NextFunction<int (*)(pthread_t)> next{"pthread_cancel"};
   const int error = (*next)(thread);
   std::uint32_t number = 0;
-  if (agent::taking_turns() && agent::find_thread(thread, number)) agent::interrupt(number);
+  if (agent::is_scheduled() && agent::find_thread_number(thread, number)) agent::interrupt(number);
   return error;
 }
 
 // Programs look again and again whether they have been cancelled, and nothing else of it is seen.
 TERRACE_EXPORT void pthread_testcancel() {
-  static constinit agent::Next<void (*)()> next{"pthread_testcancel"};
-  if (agent::taking_turns()) agent::try_later();
+  static constinit agent::NextFunction<void (*)()> next{"pthread_testcancel"};
+  if (agent::is_scheduled()) agent::backoff();
   (*next)();
 }
 
 TERRACE_EXPORT int sched_yield() noexcept {
-  static constinit agent::Next<int (*)()> next{"sched_yield"};
-  if (!agent::taking_turns()) return (*next)();
-  agent::try_later();
+  static constinit agent::NextFunction<int (*)()> next{"sched_yield"};
+  if (!agent::is_scheduled()) return (*next)();
+  agent::backoff();
   return 0;
 }
 
 // A thread that initialises may lose its turn meanwhile: the others must not wait for it in the C library.
 TERRACE_EXPORT int pthread_once(pthread_once_t* control, void (*function)()) {
-  static constinit agent::Next<int (*)(pthread_once_t*, void (*)())> next{"pthread_once"};
+  static constinit agent::NextFunction<int (*)(pthread_once_t*, void (*)())> next{"pthread_once"};
   constexpr pthread_once_t k_under_way = 1;  // glibc's; 2 when it is done
   const auto key = reinterpret_cast<std::uint64_t>(control);
-  while (agent::taking_turns() && (__atomic_load_n(control, __ATOMIC_ACQUIRE) & 3) == k_under_way)
+  while (agent::is_scheduled() && (__atomic_load_n(control, __ATOMIC_ACQUIRE) & 3) == k_under_way)
     agent::wait_for(key);
   const int error = (*next)(control, function);
-  if (agent::taking_turns()) agent::wake(key, agent::k_everybody);
+  if (agent::is_scheduled()) agent::wake(key, agent::k_all_waiters);
   return error;
 }
 

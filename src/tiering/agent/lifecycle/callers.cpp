@@ -73,7 +73,7 @@ bool is_runtime_library(const char* path) noexcept {
 std::string_view name_caller(Process& process, char* buffer) noexcept {
   Walk walk(process);
   _Unwind_Backtrace(step, &walk);
-  return describe_symbol(process, walk.site, walk.address, buffer, k_name_room);
+  return describe_symbol(process, walk.site, walk.address, buffer, k_name_capacity);
 }
 
 std::string function_name(Process& process, std::uint64_t address) {

@@ -10,9 +10,9 @@ namespace terrace::agent {
 
 struct Process;
 
-inline constexpr std::size_t k_name_room = 512;
+inline constexpr std::size_t k_name_capacity = 512;
 
-// "makea cg.cpp:120" for the code that called into Terrace on this thread. `buffer` has k_name_room bytes.
+// "makea cg.cpp:120" for the code that called into Terrace on this thread. `buffer` has k_name_capacity bytes.
 std::string_view name_caller(Process& process, char* buffer) noexcept;
 
 // Whether the file is a run-time library, which only does what somebody else asked for: libc and its like.

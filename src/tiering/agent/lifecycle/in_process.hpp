@@ -12,15 +12,15 @@
 namespace terrace::agent {
 
 // Where big blocks come from; stays when the process has become inert, because they are still to be freed.
-inline memory::RegionSpace* regions() noexcept { return g_standing.regions.load(std::memory_order_acquire); }
+inline memory::RegionSpace* regions() noexcept { return g_pointers.regions.load(std::memory_order_acquire); }
 // Memory over a file, where there is some already; stays, too.
-inline SpilledHeap* spilled_heap() noexcept { return g_standing.spilled.load(std::memory_order_acquire); }
+inline SpilledHeap* spilled_heap() noexcept { return g_pointers.spilled.load(std::memory_order_acquire); }
 // The same; it begins with the first call. Null where there is to be none.
-SpilledHeap* begin_spilled(const Process& here) noexcept;
+SpilledHeap* start_spilled_heap(const Process& here) noexcept;
 // What a plan says of a new block or mapping in it, which the calling code names.
-void prefer_by_plan(Process& here, SpilledHeap& heap, const void* block) noexcept;
+void apply_plan_preference(Process& here, SpilledHeap& heap, const void* block) noexcept;
 // Small blocks over a file, where there are some already; stays, too.
-inline SpilledSmall* spilled_small() noexcept { return g_standing.small.load(std::memory_order_acquire); }
+inline SpilledSmall* spilled_small() noexcept { return g_pointers.small.load(std::memory_order_acquire); }
 // A block below SpilledHeap::k_min for them; null: the caller asks the next allocator. They begin once the
 // process is large enough. What the C library asks for itself is none of them: it uses that in places where nobody
 // may wait for a file, as in a child of fork before any handler, and in every thread, as its locales. Leaves errno
@@ -31,24 +31,24 @@ void release_small_spilled(void* block) noexcept;
 // At the start, while there is one thread.
 void find_c_library() noexcept;
 // Around fork: it is not in the middle of beginning.
-void lock_beginning() noexcept;
-void unlock_beginning() noexcept;
+void lock_spilled_start() noexcept;
+void unlock_spilled_start() noexcept;
 // Memory that is placed by intent, where there is some; stays in forked children, too, and serves there.
-inline OrderedHeap* ordered_heap() noexcept { return g_standing.ordered.load(std::memory_order_acquire); }
+inline OrderedHeap* ordered_heap() noexcept { return g_pointers.ordered.load(std::memory_order_acquire); }
 // The calling thread's own intent (OrderedHeap::find_intent), or -1.
 int& thread_intent() noexcept;
 
 // Begins, in the program's main thread: the session is read and everything is set up. `words` are the program's
 // `count` arguments, with the environment behind them; `stack_top` is where the stack of what the program will run
 // begins; it grows down from there.
-void begin(int count, char** words, std::uint64_t stack_top) noexcept;
+void begin_process(int count, char** words, std::uint64_t stack_top) noexcept;
 // This process's, which begins now where it waited for something that could be placed (late_start.hpp). errno
 // stays.
-Process* started() noexcept;
+Process* ensure_started() noexcept;
 // The same for a block or mapping of so many bytes, if it is worth it.
-Process* started_for(std::size_t size) noexcept;
+Process* ensure_started_for(std::size_t size) noexcept;
 // The process ends or becomes another program. Does nothing in a child of vfork, which is still its parent.
-void finish(const char* how) noexcept;
+void finish_process(const char* how) noexcept;
 
 // The program is about to confine itself, by a filter of system calls or ("limited") a limit to its address space:
 // this process is left alone from here on.
@@ -66,9 +66,9 @@ void save_affinity() noexcept;
 // -----------------------------------------------------------------------------------------------------------
 
 // Remembers what a child's environment must have, so that it is under Terrace, too.
-void keep_for_children(char** environment) noexcept;
+void save_environment(char** environment) noexcept;
 // What was kept, as an environment.
-char** kept_environment() noexcept;
+char** saved_environment() noexcept;
 
 // The system's view of a part of the address space (a line of /proc/self/maps).
 struct Mapping {

@@ -50,13 +50,13 @@ int open_at(int folder, const char* path, int flags) noexcept {
 }
 
 // What /proc/self/task/NUMBER/stat says.
-struct Task {
-  bool is_ours = false;
+struct ThreadStatus {
+  bool is_managed = false;
   bool has_ended = false;
 };
 
 // False where there is no such thread any more.
-bool read_task(int tasks, const char* number, Task& task) noexcept {
+bool read_task(int tasks, const char* number, ThreadStatus& task) noexcept {
   char path[64] = {};
   char text[1024] = {};
   std::strncat(path, number, 32);
@@ -71,13 +71,13 @@ bool read_task(int tasks, const char* number, Task& task) noexcept {
   const auto end = line.rfind(')');  // a name may have parentheses
   if (end == line.npos || begin >= end || end + 2 >= line.size()) return false;
   const auto name = line.substr(begin + 1, end - begin - 1);
-  task.is_ours = name.starts_with(k_thread_name_prefix);
-  for (const auto prefix : k_of_the_kernel) task.is_ours = task.is_ours || name.starts_with(prefix);
+  task.is_managed = name.starts_with(k_thread_name_prefix);
+  for (const auto prefix : k_of_the_kernel) task.is_managed = task.is_managed || name.starts_with(prefix);
   task.has_ended = line[end + 2] == 'Z' || line[end + 2] == 'X';
   return true;
 }
 
-struct Entry {  // as getdents64(2) has it
+struct DirectoryEntry {  // as getdents64(2) has it
   std::uint64_t number;
   std::int64_t offset;
   std::uint16_t size;
@@ -86,18 +86,18 @@ struct Entry {  // as getdents64(2) has it
 };
 
 bool others_are_left(int tasks) noexcept {
-  alignas(Entry) char entries[4096];
+  alignas(DirectoryEntry) char entries[4096];
   if (syscall(SYS_lseek, tasks, 0L, SEEK_SET) != 0) return true;
   for (;;) {
     const auto got = syscall(SYS_getdents64, tasks, entries, sizeof entries);
     if (got < 0) return true;
     if (got == 0) return false;
     for (long at = 0; at < got;) {
-      const auto* const entry = reinterpret_cast<const Entry*>(entries + at);
+      const auto* const entry = reinterpret_cast<const DirectoryEntry*>(entries + at);
       at += entry->size;
-      Task task;
+      ThreadStatus task;
       if (entry->name[0] == '.' || !read_task(tasks, entry->name, task)) continue;
-      if (!task.is_ours && !task.has_ended) return true;
+      if (!task.is_managed && !task.has_ended) return true;
     }
   }
 }
@@ -124,7 +124,8 @@ void* look(void*) {
   if (syscall(SYS_unshare, CLONE_FILES) == 0) syscall(SYS_close_range, 0U, ~0U, 0U);
   const int tasks = open_at(AT_FDCWD, "/proc/self/task", O_DIRECTORY);
   const auto name = std::to_string(getpid());
-  for (Task main; tasks >= 0 && !g_is_over; wait_at_most(main.has_ended || main_left() ? k_soon : k_second)) {
+  for (ThreadStatus main; tasks >= 0 && !g_is_over;
+       wait_at_most(main.has_ended || main_left() ? k_soon : k_second)) {
     if (g_is_over || !read_task(tasks, name.c_str(), main) || !main.has_ended || others_are_left(tasks)) continue;
     if (!main_left()) syscall(SYS_exit_group, 0);
     if (!g_can_exit) _exit(0);  // the system gave no thread for it

@@ -38,7 +38,7 @@ int look_at(dl_phdr_info* info, std::size_t, void* context) noexcept {
     if ((part.p_flags & PF_W) != 0) size += part.p_memsz;
   }
   found.size += size;
-  found.asks = asks_for_terrace(*info);
+  found.asks = uses_terrace(*info);
   return found.asks ? 1 : 0;
 }
 
@@ -79,7 +79,7 @@ const char* unfollowed_in(const char* variable) noexcept {
 
 }  // namespace
 
-void begin_again_followed(char** words, char** environment) noexcept {
+void reexec_with_hooks(char** words, char** environment) noexcept {
   std::size_t count = 0;
   bool is_preloaded = false;
   for (; environment[count]; ++count)
@@ -110,9 +110,9 @@ bool is_first_allocator() noexcept {
   return is;
 }
 
-bool is_checked() noexcept { return dl_iterate_phdr(find_checker, nullptr) != 0; }
+bool has_memory_checker() noexcept { return dl_iterate_phdr(find_checker, nullptr) != 0; }
 
-Beginning beginning_of(const char* session) noexcept {
+StartDecision decide_start(const char* session) noexcept {
   const bool has_choice = !std::string_view(session).ends_with(runtime::k_called_session);
   if (has_choice && !std::string_view(session).ends_with(runtime::k_late_session)) return {};
   if (access(session, R_OK) != 0) return {.is_wanted = false};

@@ -17,26 +17,26 @@ inline constexpr std::size_t k_always_mapped = std::size_t{32} << 20;
 
 // What the loaded files say: whether anybody asked for something, by an option of the run or by code that was made
 // for Terrace; and whether there is something to place from the start.
-struct Beginning {
+struct StartDecision {
   bool is_wanted = true;  // false: another user's process, who may not read the run's folder; nobody asked for it
   bool is_asked_for = true;
   bool has_large_data = true;
   bool has_choice = true;  // false: one kind of memory, so large data is nothing to begin for
 };
-Beginning beginning_of(const char* session) noexcept;
+StartDecision decide_start(const char* session) noexcept;
 
 // A program that was made for Terrace has been given the library for all others: it begins again with the one that
 // has hooks, before any of its own code but constructors of libraries has run. Returns where that cannot be.
-void begin_again_followed(char** words, char** environment) noexcept;
+void reexec_with_hooks(char** words, char** environment) noexcept;
 
 // Whether what the C library and the dynamic linker ask an allocator for comes by this library (heap/
-// library_blocks.hpp). It does not where the program itself brings an allocator along: that serves them, and may
+// libc_arena.hpp). It does not where the program itself brings an allocator along: that serves them, and may
 // hold its lock while it maps memory. There nothing can begin in a mapping: all that ever will begins with the
 // program.
 bool is_first_allocator() noexcept;
 
 // Whether the library of a sanitizer or of valgrind is loaded, which has the program's memory and threads to
 // itself.
-bool is_checked() noexcept;
+bool has_memory_checker() noexcept;
 
 }  // namespace terrace::agent

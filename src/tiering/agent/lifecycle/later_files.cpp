@@ -138,7 +138,7 @@ void look_at(const LaterFile& file) {
   if (!handle) return;
   clear_absent_in(file.info, is_provided);
   if (g_is_deep.load(std::memory_order_relaxed)) bind_deep_references(file.info);
-  static constinit Next<int (*)(void*)> close{"dlclose"};  // ours notes that files may be gone
+  static constinit NextFunction<int (*)(void*)> close{"dlclose"};  // ours notes that files may be gone
   (*close)(handle);
 }
 

@@ -65,7 +65,7 @@ namespace agent = terrace::agent;
 
 // An array on this function's own stack.
 #define TERRACE_ENVIRONMENT(given, loader) \
-  agent::passed_environment(given, loader, static_cast<char*>(alloca(agent::room_for(given))))
+  agent::passed_environment(given, loader, static_cast<char*>(alloca(agent::passed_environment_size(given))))
 
 // Collects `first, ...` into `words`, an array on the stack, and leaves `more` behind the null pointer.
 #define TERRACE_WORDS(words, first, more)                                                \
@@ -77,8 +77,8 @@ namespace agent = terrace::agent;
 extern "C" {
 
 TERRACE_EXPORT void _exit(int status) {
-  static constinit agent::Next<void (*)(int)> next{"_exit"};
-  agent::finish("quick");
+  static constinit agent::NextFunction<void (*)(int)> next{"_exit"};
+  agent::finish_process("quick");
   (*next)(status);
   __builtin_unreachable();
 }
@@ -86,20 +86,20 @@ TERRACE_EXPORT void _exit(int status) {
 TERRACE_EXPORT void _Exit(int status) noexcept { _exit(status); }
 
 TERRACE_EXPORT int execve(const char* file, char* const* words, char* const* environment) noexcept {
-  static constinit agent::Next<int (*)(const char*, char* const*, char* const*)> next{"execve"};
+  static constinit agent::NextFunction<int (*)(const char*, char* const*, char* const*)> next{"execve"};
   const agent::NextProgram program(file, false);
   char* const* const passed = TERRACE_ENVIRONMENT(environment, program.loader());
   program.note_unobserved();
-  if (agent::process() && program.can_run()) agent::finish("exec");
+  if (agent::process() && program.can_run()) agent::finish_process("exec");
   return (*next)(file, words, passed);
 }
 
 TERRACE_EXPORT int execvpe(const char* file, char* const* words, char* const* environment) noexcept {
-  static constinit agent::Next<int (*)(const char*, char* const*, char* const*)> next{"execvpe"};
+  static constinit agent::NextFunction<int (*)(const char*, char* const*, char* const*)> next{"execvpe"};
   const agent::NextProgram program(file, true);
   char* const* const passed = TERRACE_ENVIRONMENT(environment, program.loader());
   program.note_unobserved();
-  if (agent::process() && program.can_run()) agent::finish("exec");
+  if (agent::process() && program.can_run()) agent::finish_process("exec");
   return (*next)(file, words, passed);
 }
 
@@ -132,24 +132,25 @@ TERRACE_EXPORT int execle(const char* file, const char* first, ...) noexcept {
 }
 
 TERRACE_EXPORT int fexecve(int file, char* const* words, char* const* environment) noexcept {
-  static constinit agent::Next<int (*)(int, char* const*, char* const*)> next{"fexecve"};
+  static constinit agent::NextFunction<int (*)(int, char* const*, char* const*)> next{"fexecve"};
   const terrace::ProgramLoader loader(file);
   char* const* const passed = TERRACE_ENVIRONMENT(environment, loader);
   agent::note_unobserved(agent::first_word(words), loader);
-  agent::finish("exec");
+  agent::finish_process("exec");
   return (*next)(file, words, passed);
 }
 
 TERRACE_EXPORT int execveat(int folder, const char* file, char* const* words, char* const* environment,
                             int flags) noexcept {
-  static constinit agent::Next<int (*)(int, const char*, char* const*, char* const*, int)> next{"execveat"};
+  static constinit agent::NextFunction<int (*)(int, const char*, char* const*, char* const*, int)> next{
+      "execveat"};
   const bool is_itself = agent::is_empty(file) && (flags & AT_EMPTY_PATH) != 0;
   const int opened = is_itself ? -1 : openat(folder, file, O_PATH | O_CLOEXEC);
   const terrace::ProgramLoader loader(is_itself ? folder : opened);
   if (opened >= 0) close(opened);
   char* const* const passed = TERRACE_ENVIRONMENT(environment, loader);
   agent::note_unobserved(is_itself ? agent::first_word(words) : file, loader);
-  if (agent::process() && (is_itself || faccessat(folder, file, X_OK, 0) == 0)) agent::finish("exec");
+  if (agent::process() && (is_itself || faccessat(folder, file, X_OK, 0) == 0)) agent::finish_process("exec");
   return (*next)(folder, file, words, passed, flags);
 }
 
@@ -158,7 +159,7 @@ using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*, co
 
 TERRACE_EXPORT int posix_spawn(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* words, char* const* environment) {
-  static constinit agent::Next<Spawn> next{"posix_spawn"};
+  static constinit agent::NextFunction<Spawn> next{"posix_spawn"};
   const agent::NextProgram program(file, false);
   program.note_unobserved();
   return (*next)(child, file, actions, attributes, words, TERRACE_ENVIRONMENT(environment, program.loader()));
@@ -167,7 +168,7 @@ TERRACE_EXPORT int posix_spawn(pid_t* child, const char* file, const posix_spawn
 TERRACE_EXPORT int posix_spawnp(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, char* const* words,
                                 char* const* environment) {
-  static constinit agent::Next<Spawn> next{"posix_spawnp"};
+  static constinit agent::NextFunction<Spawn> next{"posix_spawnp"};
   const agent::NextProgram program(file, true);
   program.note_unobserved();
   return (*next)(child, file, actions, attributes, words, TERRACE_ENVIRONMENT(environment, program.loader()));

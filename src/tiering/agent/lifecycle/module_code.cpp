@@ -25,17 +25,17 @@ Value read(std::uint64_t address) {
 }
 
 // The tables of a file's dynamic section that say what it asks others for.
-struct Tables {
+struct DynamicTables {
   std::uint64_t symbols = 0, names = 0;
-  Range relocations[2];  // of data, and of calls
+  AddressRange relocations[2];  // of data, and of calls
 };
 
-Tables read_tables(const dl_phdr_info& info, const ElfW(Dyn) * entry) {
+DynamicTables read_tables(const dl_phdr_info& info, const ElfW(Dyn) * entry) {
   // The dynamic linker has made addresses of them, except where the section is read-only (the vDSO).
   const auto address = [&](std::uint64_t value) {
     return value < info.dlpi_addr ? info.dlpi_addr + value : value;
   };
-  Tables tables;
+  DynamicTables tables;
   std::uint64_t sizes[2]{};
   for (; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_SYMTAB) tables.symbols = address(entry->d_un.d_ptr);
@@ -53,7 +53,7 @@ Tables read_tables(const dl_phdr_info& info, const ElfW(Dyn) * entry) {
 // Calls `wanted` with the name of each symbol that the file asks others for, and where it keeps its address, until
 // that returns true; whether it did.
 template <class Wanted>
-bool ask_for_undefined(const dl_phdr_info& info, const Tables& tables, Wanted wanted) {
+bool find_undefined(const dl_phdr_info& info, const DynamicTables& tables, Wanted wanted) {
   if (tables.symbols == 0 || tables.names == 0) return false;
   for (const auto& table : tables.relocations)
     for (auto entry = table.low; entry + sizeof(ElfW(Rela)) <= table.high; entry += sizeof(ElfW(Rela))) {
@@ -69,9 +69,9 @@ bool ask_for_undefined(const dl_phdr_info& info, const Tables& tables, Wanted wa
 }
 
 // Where the file keeps the addresses of hooks, ascending.
-std::vector<std::uint64_t> find_hook_slots(const dl_phdr_info& info, const Tables& tables) {
+std::vector<std::uint64_t> find_hook_slots(const dl_phdr_info& info, const DynamicTables& tables) {
   std::vector<std::uint64_t> slots;
-  ask_for_undefined(info, tables, [&](const char* name, std::uint64_t slot) {
+  find_undefined(info, tables, [&](const char* name, std::uint64_t slot) {
     if (observe::hook_of(name) != observe::Hook::none) slots.push_back(slot);
     return false;
   });
@@ -91,21 +91,21 @@ const ElfW(Dyn) * dynamic_section(const dl_phdr_info& info) {
 
 // The file's code, and where its functions begin: .eh_frame_hdr lists them in order, as compilers and linkers
 // write it (Linux Standard Base, "DWARF Extensions").
-class Code {
+class ModuleCode {
  public:
-  explicit Code(const dl_phdr_info& info) {
+  explicit ModuleCode(const dl_phdr_info& info) {
     std::uint64_t header = 0;
     for (int i = 0; i < info.dlpi_phnum; ++i) {
       const auto& part = info.dlpi_phdr[i];
-      const Range range{info.dlpi_addr + part.p_vaddr, info.dlpi_addr + part.p_vaddr + part.p_filesz};
+      const AddressRange range{info.dlpi_addr + part.p_vaddr, info.dlpi_addr + part.p_vaddr + part.p_filesz};
       if (part.p_type == PT_GNU_EH_FRAME) header = range.low;
       if (part.p_type != PT_LOAD) continue;
       const bool readable_code = (part.p_flags & PF_X) != 0 && (part.p_flags & PF_R) != 0;
       (readable_code ? segments_ : data_).push_back(range);
     }
-    constexpr std::uint32_t k_usual =
+    constexpr std::uint32_t k_read_write =
         0x3b031b01;  // version 1; pointer, count and table as all linkers encode them
-    if (header == 0 || read<std::uint32_t>(header) != k_usual) return;
+    if (header == 0 || read<std::uint32_t>(header) != k_read_write) return;
     const auto count = read<std::uint32_t>(header + 8);
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto begin =
@@ -117,8 +117,8 @@ class Code {
   [[nodiscard]] bool has_data(std::uint64_t address) const { return is_in(data_, address); }
   [[nodiscard]] std::size_t functions() const { return functions_.size(); }
   // With what is between it and the next one.
-  [[nodiscard]] Range function(std::size_t i) const {
-    Range range{functions_[i], i + 1 < functions_.size() ? functions_[i + 1] : 0};
+  [[nodiscard]] AddressRange function(std::size_t i) const {
+    AddressRange range{functions_[i], i + 1 < functions_.size() ? functions_[i + 1] : 0};
     for (const auto& segment : segments_)
       if (segment.low <= range.low && range.low < segment.high && (range.high == 0 || range.high > segment.high))
         range.high = segment.high;
@@ -126,13 +126,13 @@ class Code {
   }
 
  private:
-  static bool is_in(const std::vector<Range>& ranges, std::uint64_t address) {
+  static bool is_in(const std::vector<AddressRange>& ranges, std::uint64_t address) {
     return std::any_of(ranges.begin(), ranges.end(),
-                       [&](const Range& range) { return range.low <= address && address < range.high; });
+                       [&](const AddressRange& range) { return range.low <= address && address < range.high; });
   }
 
-  std::vector<Range> segments_;
-  std::vector<Range> data_;
+  std::vector<AddressRange> segments_;
+  std::vector<AddressRange> data_;
   std::vector<std::uint64_t> functions_;
 };
 
@@ -140,11 +140,11 @@ enum class Calls { nothing, others, hooks };
 
 class CallScanner {
  public:
-  CallScanner(const Code& code, const std::vector<std::uint64_t>& slots) : code_(code), slots_(slots) {}
+  CallScanner(const ModuleCode& code, const std::vector<std::uint64_t>& slots) : code_(code), slots_(slots) {}
 
   // Looks at every byte as if an instruction began there: what is none hardly ever names a slot or code of this
   // file.
-  [[nodiscard]] Calls scan(const Range& function) const {
+  [[nodiscard]] Calls scan(const AddressRange& function) const {
     constexpr std::uint64_t k_longest = 6;
     auto calls = Calls::nothing;
     for (auto here = function.low; here + k_longest <= function.high; ++here) {
@@ -184,31 +184,34 @@ class CallScanner {
     return false;
   }
 
-  const Code& code_;
+  const ModuleCode& code_;
   const std::vector<std::uint64_t>& slots_;
 };
 
-std::vector<Range> find_code_without(const dl_phdr_info& info, const std::vector<std::uint64_t>& slots) {
-  const Code code(info);
+std::vector<AddressRange> find_uninstrumented_code(const dl_phdr_info& info,
+                                                   const std::vector<std::uint64_t>& slots) {
+  const ModuleCode code(info);
   const CallScanner scanner(code, slots);
-  std::vector<Range> without;
+  std::vector<AddressRange> uninstrumented;
   std::uint64_t end = 0;  // of the last stretch, with the functions behind it that call nothing
   for (std::size_t i = 0; i < code.functions(); ++i) {
     const auto function = code.function(i);
     const auto calls = scanner.scan(function);
-    if (calls == Calls::others && !without.empty() && end == function.low)
-      without.back().high = end = function.high;
+    if (calls == Calls::others && !uninstrumented.empty() && end == function.low)
+      uninstrumented.back().high = end = function.high;
     else if (calls == Calls::others)
-      end = without.emplace_back(function).high;
+      end = uninstrumented.emplace_back(function).high;
     else
       end = calls == Calls::nothing && end == function.low ? function.high : 0;
   }
-  return without;
+  return uninstrumented;
 }
 
 #else
 
-std::vector<Range> find_code_without(const dl_phdr_info&, const std::vector<std::uint64_t>&) { return {}; }
+std::vector<AddressRange> find_uninstrumented_code(const dl_phdr_info&, const std::vector<std::uint64_t>&) {
+  return {};
+}
 
 #endif
 
@@ -226,7 +229,7 @@ std::vector<std::uint64_t> hook_slots(const dl_phdr_info& info) {
 HookedCode find_hooks(const dl_phdr_info& info) {
   const auto slots = hook_slots(info);
   if (slots.empty()) return {};
-  return {true, find_code_without(info, slots)};
+  return {true, find_uninstrumented_code(info, slots)};
 }
 
 bool has_hooked_code() noexcept {
@@ -240,9 +243,9 @@ bool has_hooked_code() noexcept {
   return dl_iterate_phdr(look, nullptr) != 0;
 }
 
-bool asks_for_terrace(const dl_phdr_info& info) noexcept {
+bool uses_terrace(const dl_phdr_info& info) noexcept {
   const auto* const dynamic = dynamic_section(info);
-  return dynamic && ask_for_undefined(info, read_tables(info, dynamic), [](const char* name, std::uint64_t) {
+  return dynamic && find_undefined(info, read_tables(info, dynamic), [](const char* name, std::uint64_t) {
            return std::strncmp(name, "terrace_", std::strlen("terrace_")) == 0 ||
                   observe::hook_of(name) != observe::Hook::none;
          });

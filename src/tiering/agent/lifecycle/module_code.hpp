@@ -19,7 +19,7 @@ struct HookedCode {
   // Compilers put a hook into each function that calls another, and into each that accesses memory which others
   // can see. So functions that make calls, and none to a hook, were built without hooks, and so were those between
   // two such that call nothing at all. Ascending; x86-64 only, empty elsewhere.
-  std::vector<Range> without;
+  std::vector<AddressRange> uninstrumented;
 };
 
 // Whether any file that is loaded now calls the hooks.
@@ -28,6 +28,6 @@ bool has_hooked_code() noexcept;
 HookedCode find_hooks(const dl_phdr_info& info);
 
 // Whether the file was made for Terrace: it calls hooks, or functions of terrace.h. Allocates nothing.
-bool asks_for_terrace(const dl_phdr_info& info) noexcept;
+bool uses_terrace(const dl_phdr_info& info) noexcept;
 
 }  // namespace terrace::agent

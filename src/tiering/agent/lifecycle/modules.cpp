@@ -36,11 +36,11 @@ constinit std::atomic<unsigned long long> g_loads_seen{
     0};  // modules that had ever been loaded when we last looked
 
 // A module as it was found. A copy: it may be unloaded while we look at it.
-struct Found {
+struct FoundModule {
   observe::LoadedModule module;
   std::string path;
   std::vector<std::uint8_t> build_id;
-  std::vector<Range> writable;
+  std::vector<AddressRange> writable;
   HookedCode code;
 };
 
@@ -67,8 +67,8 @@ std::string executable_path() {
   return {path, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
-Found examine(const dl_phdr_info& info) {
-  Found found;
+FoundModule examine(const dl_phdr_info& info) {
+  FoundModule found;
   auto& module = found.module;
   module.bias = info.dlpi_addr;
   module.low = ~std::uint64_t{0};
@@ -92,7 +92,7 @@ Found examine(const dl_phdr_info& info) {
 }
 
 int collect_module(dl_phdr_info* info, std::size_t, void* context) noexcept {
-  auto& all = *static_cast<std::vector<Found>*>(context);
+  auto& all = *static_cast<std::vector<FoundModule>*>(context);
   if (all.empty() && g_loads_seen.exchange(info->dlpi_adds) == info->dlpi_adds) return 1;  // nothing new
   try {
     all.push_back(examine(*info));
@@ -108,9 +108,9 @@ const char* base_name(const char* path) {
 }
 
 // A segment's variables, and what is between them, as objects.
-void register_segment(Process& process, std::size_t index, const Range& segment) {
+void register_segment(Process& process, std::size_t index, const AddressRange& segment) {
   const auto& module = process.symbols->module(index);
-  std::vector<Range> ranges;
+  std::vector<AddressRange> ranges;
   std::vector<const observe::SymbolVariable*> variables;
   for (const auto& variable : process.symbols->variables(index)) {
     const auto low = variable.low + module.bias;
@@ -133,7 +133,7 @@ void register_segment(Process& process, std::size_t index, const Range& segment)
   }
 }
 
-void note_module(Process& process, Found& found) {
+void note_module(Process& process, FoundModule& found) {
   found.module.path = found.path.c_str();
   found.module.build_id = found.build_id;
   auto& symbols = *process.symbols;
@@ -145,7 +145,7 @@ void note_module(Process& process, Found& found) {
   for (const auto& segment : found.writable) register_segment(process, static_cast<std::size_t>(index), segment);
 }
 
-void note_code(observe::CodeMap& code, const std::vector<Found>& all) {
+void note_code(observe::CodeMap& code, const std::vector<FoundModule>& all) {
   std::vector<observe::LoadedCode> loaded;
   for (const auto& found : all) {
     const auto& module = found.module;
@@ -153,7 +153,7 @@ void note_code(observe::CodeMap& code, const std::vector<Found>& all) {
                       : found.code.hooks        ? observe::CodeKind::hooks
                                                 : observe::CodeKind::no_hooks;
     auto low = module.low;
-    for (const auto& part : found.code.without) {
+    for (const auto& part : found.code.uninstrumented) {
       if (low < part.low) loaded.push_back({low, part.low, found.path, kind});
       loaded.push_back({part.low, part.high, found.path, observe::CodeKind::no_hooks});
       low = part.high;
@@ -169,7 +169,7 @@ void note_modules(Process& process) noexcept {
   const observe::Inside inside;
   // The dynamic linker's lock first and ours afterwards, never one inside the other: it allocates while it holds
   // its own, and then may want ours.
-  std::vector<Found> all;
+  std::vector<FoundModule> all;
   dl_iterate_phdr(collect_module, &all);
   const std::lock_guard lock(g_lock);
   try {

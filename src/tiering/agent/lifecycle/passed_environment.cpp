@@ -20,7 +20,7 @@ namespace {
 constexpr std::array<const char*, 2> k_passed_on{"TERRACE_SESSION", "LD_PRELOAD"};
 
 // "NAME=value" as this program was given them; empty when it runs without a session.
-char g_kept[k_passed_on.size()][4096];
+char g_saved[k_passed_on.size()][4096];
 char g_library[4096];  // this one's file, as LD_PRELOAD has it
 
 // Lists that may name the library, and what stands between two files in them.
@@ -95,7 +95,7 @@ char* without_library(char* variable, const List& list, char*& room) noexcept {
 
 }  // namespace
 
-std::size_t room_for(char* const* environment) noexcept {
+std::size_t passed_environment_size(char* const* environment) noexcept {
   std::size_t size = (count(environment) + k_passed_on.size() + 1) * sizeof(char*);
   for (auto* const* one = environment; one && *one; ++one)
     if (list_of(*one)) size += strlen(*one) + 1;
@@ -112,17 +112,17 @@ char* const* passed_environment(char* const* environment, const ProgramLoader& p
     if (char* const text = list ? without_library(*one, *list, texts) : *one) passed[n++] = text;
   }
   for (std::size_t i = 0; i < k_passed_on.size() && !is_lost; ++i)
-    if (g_kept[i][0] != '\0' && !find_variable(environment, k_passed_on[i])) passed[n++] = g_kept[i];
+    if (g_saved[i][0] != '\0' && !find_variable(environment, k_passed_on[i])) passed[n++] = g_saved[i];
   passed[n] = nullptr;
   return passed;
 }
 
 void note_unobserved(const char* path, const ProgramLoader& program) noexcept {
-  const char* const session = g_kept[0][0] != '\0' ? strchr(g_kept[0], '=') + 1 : nullptr;
+  const char* const session = g_saved[0][0] != '\0' ? strchr(g_saved[0], '=') + 1 : nullptr;
   const char* const name = session ? strrchr(session, '/') : nullptr;
   if (program.can_load() || !name) return;
   const int saved = errno;
-  char note[sizeof g_kept[0] + sizeof runtime::k_unobserved];
+  char note[sizeof g_saved[0] + sizeof runtime::k_unobserved];
   const auto length = static_cast<std::size_t>(name + 1 - session);
   memcpy(note, session, length);
   memcpy(note + length, runtime::k_unobserved, sizeof runtime::k_unobserved);
@@ -135,20 +135,20 @@ void note_unobserved(const char* path, const ProgramLoader& program) noexcept {
   errno = saved;
 }
 
-void keep_for_children(char** environment) noexcept {
+void save_environment(char** environment) noexcept {
   for (std::size_t i = 0; i < k_passed_on.size(); ++i) {
     const char* const text = find_variable(environment, k_passed_on[i]);
-    if (text && strlen(text) < sizeof g_kept[i]) strcpy(g_kept[i], text);
+    if (text && strlen(text) < sizeof g_saved[i]) strcpy(g_saved[i], text);
   }
   Dl_info here{};
   if (dladdr(g_library, &here) != 0 && here.dli_fname && strlen(here.dli_fname) < sizeof g_library)
     strcpy(g_library, here.dli_fname);
 }
 
-char** kept_environment() noexcept {
+char** saved_environment() noexcept {
   static constinit char* all[k_passed_on.size() + 1]{};
   std::size_t n = 0;
-  for (auto& text : g_kept)
+  for (auto& text : g_saved)
     if (text[0] != '\0') all[n++] = text;
   all[n] = nullptr;
   return all;

@@ -79,19 +79,19 @@ inline void grow_big_block(Process& process, std::uint64_t size) noexcept {
 }
 
 // What every call of the allocator asks for, together.
-struct Standing {
+struct ProcessPointers {
   std::atomic<Process*> process{nullptr};
   std::atomic<memory::RegionSpace*> regions{nullptr};
   std::atomic<OrderedHeap*> ordered{nullptr};
   std::atomic<SpilledHeap*> spilled{nullptr};
   std::atomic<SpilledSmall*> small{nullptr};
-  std::atomic<bool> looks_at_small{false};  // blocks of less than a page may be placed, too
-  std::atomic<bool> waits{false};           // it begins when there is something that could be placed
+  std::atomic<bool> places_small_blocks{false};  // blocks of less than a page may be placed, too
+  std::atomic<bool> is_start_deferred{false};    // it begins when there is something that could be placed
 };
-extern constinit Standing g_standing __attribute__((visibility("hidden")));
+extern constinit ProcessPointers g_pointers __attribute__((visibility("hidden")));
 
 // This process's, or nullptr when it is inert: no session, TERRACE=off, or something went wrong at the start.
-inline Process* process() noexcept { return g_standing.process.load(std::memory_order_acquire); }
+inline Process* process() noexcept { return g_pointers.process.load(std::memory_order_acquire); }
 
 // --- implemented in start.cpp ----------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ Process* after_fork() noexcept;
 
 // For Pipeline: makes an address known that no object covers (stacks, small blocks, what others mapped). Never
 // throws.
-bool make_known(std::uint64_t address) noexcept;
+bool register_touched_memory(std::uint64_t address) noexcept;
 
 // --- implemented in program_loops.cpp ----------------------------------------------------------------------
 

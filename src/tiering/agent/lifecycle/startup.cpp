@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "agent/heap/internal_heap.hpp"
-#include "agent/heap/library_blocks.hpp"
+#include "agent/heap/libc_arena.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
@@ -25,8 +25,8 @@
 #include "agent/lifecycle/last_thread.hpp"
 #include "agent/lifecycle/late_start.hpp"
 #include "agent/lifecycle/later_files.hpp"
-#include "agent/lifecycle/low_files.hpp"
 #include "agent/lifecycle/modules.hpp"
+#include "agent/lifecycle/standard_stream_guard.hpp"
 #include "agent/linking/absent_functions.hpp"
 #include "agent/linking/next.hpp"
 #include "core/rounding.hpp"
@@ -52,7 +52,7 @@ extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;  // of this
 
 namespace terrace::agent {
 
-constinit Standing g_standing;
+constinit ProcessPointers g_pointers;
 
 namespace {
 
@@ -69,25 +69,25 @@ const char* variable(char** environment, const char* name) {
 void adopt(Process* made) {
   if (made) {
     made->objects = new ObjectRegistry(*made->runtime, is_first_allocator() ? made->begin_watching : nullptr);
-    g_standing.regions.store(made->regions);
-    g_standing.ordered.store(made->ordered);
-    g_standing.looks_at_small.store(made->ordered || made->make_spilled);
+    g_pointers.regions.store(made->regions);
+    g_pointers.ordered.store(made->ordered);
+    g_pointers.places_small_blocks.store(made->ordered || made->make_spilled);
   }
   g_pid.store(getpid());
-  g_standing.process.store(made, std::memory_order_release);
+  g_pointers.process.store(made, std::memory_order_release);
 }
 
 constexpr std::uint64_t k_near = 64 << 10;
 
 // What the C library uses in a child before any handler runs there: the stack, and each stream and its lock.
-std::size_t used_at_once(const SpilledHeap& heap,
-                         std::array<std::uint64_t, SpilledHeap::k_at_once>& addresses) noexcept {
+std::size_t chunks_needed_at_fork(const SpilledHeap& heap,
+                                  std::array<std::uint64_t, SpilledHeap::k_at_once>& addresses) noexcept {
   std::size_t count = 0;
   const auto add = [&](std::uint64_t address) {
     const auto chunk = align_down(address, SpilledHeap::k_granule);
     const auto end = addresses.begin() + static_cast<std::ptrdiff_t>(count);
     if (count < addresses.size() && std::find(addresses.begin(), end, chunk) == end &&
-        heap.meets(reinterpret_cast<const void*>(chunk), 1))  // NOLINT(performance-no-int-to-ptr)
+        heap.overlaps(reinterpret_cast<const void*>(chunk), 1))  // NOLINT(performance-no-int-to-ptr)
       addresses[count++] = chunk;
   };
   const auto stack = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
@@ -118,7 +118,7 @@ void before_fork() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &signals_before());
   observe::t_thread.enter_runtime();
-  lock_beginning();
+  lock_spilled_start();
   lock_modules();
   memory::BlockArena::lock();
   if (const auto* const small = spilled_small()) small->lock();
@@ -128,7 +128,7 @@ void before_fork() {
     // Its thread may need the heap of its own until it waits.
     if (auto* const spilled = spilled_heap()) {
       std::array<std::uint64_t, SpilledHeap::k_at_once> addresses;
-      spilled->before_fork({addresses.data(), used_at_once(*spilled, addresses)});
+      spilled->before_fork({addresses.data(), chunks_needed_at_fork(*spilled, addresses)});
     }
   }
   if (const auto* const ordered = ordered_heap()) ordered->lock();
@@ -148,7 +148,7 @@ void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept) {
   if (const auto* const small = spilled_small()) small->unlock();
   memory::BlockArena::unlock();
   unlock_modules();
-  unlock_beginning();
+  unlock_spilled_start();
 }
 
 void in_parent() {
@@ -161,7 +161,7 @@ void in_parent() {
 void in_child() {
   transfer::reset_exchanges_in_child();
   release_after_fork(&SpilledHeap::in_child);
-  g_standing.waits.store(
+  g_pointers.is_start_deferred.store(
       false);  // a child is left alone, whether there was something to place in its parent or not
   if (auto* const ordered = ordered_heap()) ordered->in_child();  // needs the internal heap
   if (process()) {
@@ -171,7 +171,7 @@ void in_child() {
     } else {
       g_pid.store(getpid());
       if (!made) {
-        g_standing.process.store(nullptr);
+        g_pointers.process.store(nullptr);
         observe::t_thread.set_pipeline(nullptr);
       }
     }
@@ -185,14 +185,14 @@ using RegisterAtFork = int (*)(void (*)(), void (*)(), void (*)(), void*);
 // Ours are the first, so that they run last before the process is copied, and first behind that: handlers of the
 // program and its libraries find all data there. The one that the C library has; null where there is none.
 RegisterAtFork register_ours_first() noexcept {
-  static constinit Next<RegisterAtFork> next{"__register_atfork"};
+  static constinit NextFunction<RegisterAtFork> next{"__register_atfork"};
   const auto found = *next;
   if (!found) return nullptr;
   [[maybe_unused]] static const int done = found(before_fork, in_parent, in_child, &__dso_handle);
   return found;
 }
 
-void finish_quickly() { finish("quick"); }
+void finish_quickly() { finish_process("quick"); }
 
 // For the launcher, which would say that this process never came here.
 void note_unmanaged(char** environment) {
@@ -208,19 +208,19 @@ void note_unmanaged(char** environment) {
 }
 
 // From what size on a block is worth beginning for, and an object where nothing was asked for.
-constinit std::size_t g_worth_it = k_large;
+constinit std::size_t g_min_start_size = k_large;
 
 void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, std::vector<StackPiece> above) {
-  const LowFilesTaken taken;
+  const StandardStreamGuard taken;
   Process* const made = start(environment);
   if (!made) return note_unmanaged(environment);
   if (!made->simulated) {
-    g_library_blocks.begin();
-    find_for_own_threads();
+    g_libc_arena.enable();
+    bind_own_thread_functions();
   }
   if (made->make_spilled) find_c_library();
   if (!is_asked_for) {
-    made->big_block = std::max<std::uint64_t>(made->big_block, g_worth_it);
+    made->big_block = std::max<std::uint64_t>(made->big_block, g_min_start_size);
     made->largest_big_block = k_always_mapped;
   }
   adopt(made);
@@ -232,12 +232,12 @@ void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, s
   if (!made->simulated) note_main_thread();
   attach_thread();
   if (is_first_allocator()) return;
-  begin_spilled(*made);
+  start_spilled_heap(*made);
   if (made->begin_watching) made->begin_watching();
 }
 
 // Runs after the program's own exit handlers and destructors.
-__attribute__((destructor)) void finish_at_exit() { finish("exit"); }
+__attribute__((destructor)) void finish_at_exit() { finish_process("exit"); }
 
 }  // namespace
 
@@ -246,7 +246,7 @@ int& thread_intent() noexcept {
   return intent;
 }
 
-void begin(int count, char** words, std::uint64_t stack_top) noexcept {
+void begin_process(int count, char** words, std::uint64_t stack_top) noexcept {
   const observe::Inside inside;
   char** const environment = words + count + 1;
   const char* const mode = variable(environment, "TERRACE");
@@ -254,22 +254,22 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   const char* const session = variable(environment, "TERRACE_SESSION");
   if (!session || !*session || process()) return;
   next_allocator();
-  keep_for_children(environment);
+  save_environment(environment);
   clear_absent_functions();
   begin_later_files();
-  if (is_checked()) return;
+  if (has_memory_checker()) return;
   observe::register_thread();
   save_affinity();
-  const auto beginning = beginning_of(session);
-  if (!beginning.is_wanted) return;
-  if (beginning.is_asked_for) begin_again_followed(words, environment);
-  if (!beginning.has_choice) g_worth_it = SIZE_MAX;
-  if (!beginning.is_asked_for && !beginning.has_large_data && (is_first_allocator() || !beginning.has_choice)) {
+  const auto decision = decide_start(session);
+  if (!decision.is_wanted) return;
+  if (decision.is_asked_for) reexec_with_hooks(words, environment);
+  if (!decision.has_choice) g_min_start_size = SIZE_MAX;
+  if (!decision.is_asked_for && !decision.has_large_data && (is_first_allocator() || !decision.has_choice)) {
     g_top_of_stack = stack_top;
     g_pid.store(getpid());
     register_ours_first();
-    g_library_blocks.begin();
-    g_standing.waits.store(true);
+    g_libc_arena.enable();
+    g_pointers.is_start_deferred.store(true);
     return;
   }
   std::vector<StackPiece> above;
@@ -277,37 +277,37 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
     above = lay_out_stack(count, words);
   } catch (const std::exception&) {  // no memory: where arguments are shows in virtual time
   }
-  begin_now(environment, beginning.is_asked_for, stack_top, std::move(above));
+  begin_now(environment, decision.is_asked_for, stack_top, std::move(above));
 }
 
-Process* started() noexcept {
+Process* ensure_started() noexcept {
   auto* const here = process();
-  if (here || !g_standing.waits.load(std::memory_order_relaxed)) return here;
+  if (here || !g_pointers.is_start_deferred.load(std::memory_order_relaxed)) return here;
   if (!is_own_process() || observe::t_thread.inside > 0) return nullptr;
   // The first thread is what it waits for at the latest, so another one was made behind the C library's back.
-  if (!g_standing.waits.exchange(false) || syscall(SYS_gettid) != g_pid.load()) return process();
+  if (!g_pointers.is_start_deferred.exchange(false) || syscall(SYS_gettid) != g_pid.load()) return process();
   const observe::Inside inside;
   const auto saved = errno;
-  begin_now(kept_environment(), false, g_top_of_stack, {});
+  begin_now(saved_environment(), false, g_top_of_stack, {});
   errno = saved;
   return process();
 }
 
-Process* started_for(std::size_t size) noexcept {
+Process* ensure_started_for(std::size_t size) noexcept {
   auto* const here = process();
-  if (here || !g_standing.waits.load(std::memory_order_relaxed)) return here;
-  return size >= g_worth_it ? started() : nullptr;
+  if (here || !g_pointers.is_start_deferred.load(std::memory_order_relaxed)) return here;
+  return size >= g_min_start_size ? ensure_started() : nullptr;
 }
 
 bool is_own_process() noexcept { return g_pid.load() == getpid(); }
 
-void finish(const char* how) noexcept {
+void finish_process(const char* how) noexcept {
   if (!process() || !is_own_process()) return;
   // In a signal handler that has interrupted Terrace: what this thread has locked it waits for in vain. The
   // journal is whole as it is.
   if (observe::t_thread.inside > 0) return;
   const observe::Inside inside;
-  Process* const here = g_standing.process.exchange(nullptr);
+  Process* const here = g_pointers.process.exchange(nullptr);
   if (!here) return;  // another thread was faster
   detach_thread();
   // Threads that wait for their turn wait in the C library from now on, where those who wake them do it.
@@ -326,7 +326,7 @@ using StartMain = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(),
 
 __attribute__((noinline)) int hand_over(StartMain next, Main main, int count, char** words, void (*init)(),
                                         void (*fini)(), void (*rtld_fini)(), void* stack_end, std::uint64_t top) {
-  begin(count, words, top);
+  begin_process(count, words, top);
   const int status = next(main, count, words, init, fini, rtld_fini, stack_end);
   asm volatile("" ::: "memory");  // no tail call: this frame is part of what is the same in every run
   return status;

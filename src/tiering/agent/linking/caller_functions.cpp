@@ -28,7 +28,7 @@ constinit std::atomic<std::uint32_t> CallerFunctions::g_unloads{0};
 namespace {
 
 int close_library(void* handle) noexcept {
-  static constinit Next<int (*)(void*)> next{"dlclose"};
+  static constinit NextFunction<int (*)(void*)> next{"dlclose"};
   return (*next)(handle);
 }
 
@@ -242,7 +242,7 @@ std::uint64_t caller_behind_linker() noexcept {
 bool is_outside_modules([[maybe_unused]] std::uint64_t address) noexcept {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
   // Looked up at run time: older C libraries (before glibc 2.35) lack it.
-  static constinit Next<int (*)(void*, dl_find_object*)> find{"_dl_find_object"};
+  static constinit NextFunction<int (*)(void*, dl_find_object*)> find{"_dl_find_object"};
   dl_find_object found;
   void* const code = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
   return *find && (*find)(code, &found) != 0;
@@ -275,7 +275,7 @@ const CallerFunctions::Table& CallerFunctions::bind(std::uint64_t caller) noexce
   return *table;
 }
 
-CallerFunctions::Table* CallerFunctions::table_of(Range module) const noexcept {
+CallerFunctions::Table* CallerFunctions::table_of(AddressRange module) const noexcept {
   Table* table = first_.load(std::memory_order_acquire);
   while (table && (table->low_ != module.low || table->high_ != module.high)) table = table->next_;
   return table;
@@ -288,7 +288,7 @@ const CallerFunctions::Table& CallerFunctions::bind_module(std::uint64_t caller,
       return of(reinterpret_cast<const void*>(behind));  // NOLINT(performance-no-int-to-ptr)
   std::vector<void*> found(names_.size());
   std::ranges::transform(names_, found.begin(), [&](const char* name) { return scope.find(name); });
-  const auto module = scope.caller() ? Range{scope.caller()->low, scope.caller()->high} : Range{};
+  const auto module = scope.caller() ? AddressRange{scope.caller()->low, scope.caller()->high} : AddressRange{};
   const auto is_same = [](void* one, const std::atomic<void*>& other) { return one == other.load(); };
   if (Table* const known = table_of(module);
       known && std::equal(found.begin(), found.end(), known->functions_, is_same)) {

@@ -81,7 +81,7 @@ class CallerFunctions {
   [[nodiscard]] const Table& bind_module(std::uint64_t caller, std::uint32_t unloads);
 
   // Returns the module's table, or null if none was bound.
-  [[nodiscard]] Table* table_of(Range module) const noexcept;
+  [[nodiscard]] Table* table_of(AddressRange module) const noexcept;
 
   static constinit std::atomic<std::uint32_t> g_unloads;
   std::span<const char* const> names_;

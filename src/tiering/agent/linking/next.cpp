@@ -14,26 +14,26 @@
 
 namespace terrace::agent {
 
-constinit FoundAllocator g_next{};
+constinit FoundAllocator g_next_allocator{};
 
 namespace {
 
 thread_local bool t_finding __attribute__((tls_model("initial-exec"))) = false;
 
-struct Known {
+struct OwnThreadFunction {
   std::string_view name;
   void* function = nullptr;
 };
 // From the list of what this library shows to programs.
-constinit std::array g_known{
+constinit std::array g_own_thread_functions{
 #include "agent/called_by_own_threads.inc"
 };
-constinit std::atomic<bool> g_all_known{false};
+constinit std::atomic<bool> g_are_own_bound{false};
 
-void* known(std::string_view name) noexcept {
-  if (!g_all_known.load(std::memory_order_acquire)) return nullptr;
-  const auto* const found = std::ranges::find(g_known, name, &Known::name);
-  return found == g_known.end() ? nullptr : found->function;
+void* find_own_thread_function(std::string_view name) noexcept {
+  if (!g_are_own_bound.load(std::memory_order_acquire)) return nullptr;
+  const auto* const found = std::ranges::find(g_own_thread_functions, name, &OwnThreadFunction::name);
+  return found == g_own_thread_functions.end() ? nullptr : found->function;
 }
 
 bool has_versions(std::string_view name) noexcept { return name.starts_with("pthread_cond_"); }
@@ -60,25 +60,25 @@ const NextAllocator* find_next_allocator() noexcept {
   find(found.valloc, "valloc");
   find(found.pvalloc, "pvalloc");
   find(found.malloc_usable_size, "malloc_usable_size");
-  g_next.allocator = found;  // racing threads store the same values
-  g_next.found.store(true, std::memory_order_release);
+  g_next_allocator.allocator = found;  // racing threads store the same values
+  g_next_allocator.found.store(true, std::memory_order_release);
   errno = saved;
   t_finding = false;
-  return &g_next.allocator;
+  return &g_next_allocator.allocator;
 }
 
-void find_for_own_threads() noexcept {
+void bind_own_thread_functions() noexcept {
   const auto saved = errno;
-  for (auto& one : g_known) {
+  for (auto& one : g_own_thread_functions) {
     if (has_versions(one.name)) one.function = dlvsym(RTLD_NEXT, one.name.data(), k_condition_version);
     if (!one.function) one.function = dlsym(RTLD_NEXT, one.name.data());
   }
-  g_all_known.store(true, std::memory_order_release);
+  g_are_own_bound.store(true, std::memory_order_release);
   errno = saved;
 }
 
 void* find_next(const char* name) noexcept {
-  if (void* const function = known(name)) return function;
+  if (void* const function = find_own_thread_function(name)) return function;
   const auto saved = errno;
   void* const function = dlsym(RTLD_NEXT, name);
   errno = saved;
@@ -87,7 +87,7 @@ void* find_next(const char* name) noexcept {
 
 void* find_next_version(const char* name, const char* version) noexcept {
   if (version == std::string_view(k_condition_version))
-    if (void* const function = known(name)) return function;
+    if (void* const function = find_own_thread_function(name)) return function;
   const auto saved = errno;
   void* function = dlvsym(RTLD_NEXT, name, version);
   if (!function) function = dlsym(RTLD_NEXT, name);

@@ -3,7 +3,7 @@
 // have a copy of, or load for itself, are found by caller (caller_functions.hpp).
 //
 // Finding one may itself allocate; what is asked for meanwhile comes from an arena
-// (agent/heap/library_blocks.hpp).
+// (agent/heap/libc_arena.hpp).
 #pragma once
 
 #include <atomic>
@@ -29,13 +29,14 @@ struct FoundAllocator {
   NextAllocator allocator;
   std::atomic<bool> found;
 };
-extern constinit FoundAllocator g_next __attribute__((visibility("hidden")));
+extern constinit FoundAllocator g_next_allocator __attribute__((visibility("hidden")));
 const NextAllocator* find_next_allocator() noexcept;
 
 // nullptr while this very thread is finding them: use the arena. dlsym asks for a few hundred bytes; a program's
 // own allocator may do some work of its own in there.
 inline const NextAllocator* next_allocator() noexcept {
-  return g_next.found.load(std::memory_order_acquire) ? &g_next.allocator : find_next_allocator();
+  return g_next_allocator.found.load(std::memory_order_acquire) ? &g_next_allocator.allocator
+                                                                : find_next_allocator();
 }
 
 // The kernel refuses at once what is more than memory and swap; reserved address space would not. So that is left
@@ -47,17 +48,18 @@ inline constexpr const char* k_condition_version = "GLIBC_2.3.2";
 
 // Finds what threads of ours call. Later a library that is being loaded may hold the lock that finding takes, and
 // wait for one of them: where its constructor has the first data for it.
-void find_for_own_threads() noexcept;
+void bind_own_thread_functions() noexcept;
 
 // The next definition of any function, by name. Null where there is none.
 void* find_next(const char* name) noexcept;
 void* find_next_version(const char* name, const char* version) noexcept;
 
-// A function that is found at its first call: `static Next<decltype(&fork)> next{"fork"}; (*next)()`.
+// A function that is found at its first call: `static NextFunction<decltype(&fork)> next{"fork"}; (*next)()`.
 template <class Function>
-class Next {
+class NextFunction {
  public:
-  constexpr explicit Next(const char* name, const char* version = nullptr) : name_(name), version_(version) {}
+  constexpr explicit NextFunction(const char* name, const char* version = nullptr)
+      : name_(name), version_(version) {}
   Function operator*() noexcept {
     const auto function = function_.load(std::memory_order_relaxed);
     return function ? function : find();

@@ -1,5 +1,5 @@
 // Blocks in the C library's name: they do not overlap, come back, and run out, from several threads at once.
-#include "agent/heap/library_blocks.hpp"
+#include "agent/heap/libc_arena.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,29 +15,29 @@
 namespace terrace::agent {
 namespace {
 
-void churn(LibraryBlocks& blocks, unsigned seed, int steps) {
+void churn(LibcArena& blocks, unsigned seed, int steps) {
   std::mt19937 random(seed);
   const auto allocate = [&]() -> Held {
     const std::size_t size = random() % (random() % 8 == 0 ? 9000 : 300);
     auto* const block = static_cast<unsigned char*>(blocks.allocate(size));
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0U);
     EXPECT_TRUE(blocks.contains(block));
-    EXPECT_EQ(LibraryBlocks::size_of(block), size);
+    EXPECT_EQ(LibcArena::size_of(block), size);
     return {block, size, 0};
   };
   const auto wants = [&](std::size_t held) { return held < 20 && random() % 2 == 0; };
   churn_blocks(random, steps, wants, allocate, [&](void* block) { blocks.release(block); });
 }
 
-TEST(LibraryBlocks, ThreadsDoNotMeet) {
-  const auto blocks = std::make_unique<LibraryBlocks>();
+TEST(LibcArena, ThreadsDoNotMeet) {
+  const auto blocks = std::make_unique<LibcArena>();
   std::vector<std::thread> threads;
   for (unsigned seed = 0; seed < 2; ++seed) threads.emplace_back([&, seed] { churn(*blocks, seed, 20'000); });
   for (auto& thread : threads) thread.join();
 }
 
-TEST(LibraryBlocks, WhatIsReleasedServesForEver) {
-  const auto blocks = std::make_unique<LibraryBlocks>();
+TEST(LibcArena, WhatIsReleasedServesForEver) {
+  const auto blocks = std::make_unique<LibcArena>();
   for (int i = 0; i < 1000; ++i) {
     void* const block = blocks->allocate(32'768);  // a folder's entries
     ASSERT_NE(block, nullptr) << i;
@@ -45,21 +45,21 @@ TEST(LibraryBlocks, WhatIsReleasedServesForEver) {
   }
 }
 
-TEST(LibraryBlocks, WhatItHasNoRoomForIsLeftToOthers) {
-  const auto blocks = std::make_unique<LibraryBlocks>();
-  EXPECT_EQ(blocks->allocate(LibraryBlocks::k_largest + 1), nullptr);
-  EXPECT_EQ(blocks->allocate(1, 2 * LibraryBlocks::k_max_aligned), nullptr);
+TEST(LibcArena, WhatItHasNoRoomForIsLeftToOthers) {
+  const auto blocks = std::make_unique<LibcArena>();
+  EXPECT_EQ(blocks->allocate(LibcArena::k_largest + 1), nullptr);
+  EXPECT_EQ(blocks->allocate(1, 2 * LibcArena::k_max_aligned), nullptr);
   std::size_t got = 0;
-  while (blocks->allocate(LibraryBlocks::k_largest)) got += LibraryBlocks::k_largest;
-  EXPECT_GT(got, LibraryBlocks::k_arena / 2);
-  EXPECT_LE(got, LibraryBlocks::k_arena);
+  while (blocks->allocate(LibcArena::k_largest)) got += LibcArena::k_largest;
+  EXPECT_GT(got, LibcArena::k_arena / 2);
+  EXPECT_LE(got, LibcArena::k_arena);
   int outside = 0;
   EXPECT_FALSE(blocks->contains(&outside));
 }
 
-TEST(LibraryBlocks, AlignsAsAsked) {
-  const auto blocks = std::make_unique<LibraryBlocks>();
-  for (std::size_t alignment = 1; alignment <= LibraryBlocks::k_max_aligned; alignment *= 2) {
+TEST(LibcArena, AlignsAsAsked) {
+  const auto blocks = std::make_unique<LibcArena>();
+  for (std::size_t alignment = 1; alignment <= LibcArena::k_max_aligned; alignment *= 2) {
     void* const block = blocks->allocate(100, alignment);
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0U);

@@ -18,7 +18,7 @@
 #include "agent/heap/spilled_small.hpp"
 #include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/in_process.hpp"
-#include "agent/lifecycle/low_files.hpp"
+#include "agent/lifecycle/standard_stream_guard.hpp"
 #include "core/process_memory.hpp"
 #include "core/rounding.hpp"
 #include "observe/coverage/time_samples.hpp"
@@ -29,23 +29,23 @@ namespace terrace::agent {
 namespace {
 
 constinit std::atomic<bool> g_refused{false};  // the system lacks what it takes
-constinit std::mutex g_beginning;
+constinit std::mutex g_start_mutex;
 
 // No handler runs in this thread, which may ask for a block as well; and pthread_cancel(3) is not heard.
-class Undisturbed {
+class ScopedAsyncBlock {
  public:
-  Undisturbed() noexcept {
+  ScopedAsyncBlock() noexcept {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &signals_);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_);
   }
-  ~Undisturbed() {
+  ~ScopedAsyncBlock() {
     pthread_setcancelstate(cancel_, nullptr);
     pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
   }
-  Undisturbed(const Undisturbed&) = delete;
-  Undisturbed& operator=(const Undisturbed&) = delete;
+  ScopedAsyncBlock(const ScopedAsyncBlock&) = delete;
+  ScopedAsyncBlock& operator=(const ScopedAsyncBlock&) = delete;
 
  private:
   sigset_t signals_{};
@@ -54,19 +54,19 @@ class Undisturbed {
 
 }  // namespace
 
-SpilledHeap* begin_spilled(const Process& here) noexcept {
+SpilledHeap* start_spilled_heap(const Process& here) noexcept {
   if (!here.make_spilled) return nullptr;
   if (auto* const made = spilled_heap()) return made;
   // A child that shares or copies the memory without a call of ours would have the thread in itself.
   if (g_refused.load(std::memory_order_relaxed) || !is_own_process()) return nullptr;
   const observe::Inside inside;
-  const Undisturbed undisturbed;
-  const std::lock_guard guard(g_beginning);
+  const ScopedAsyncBlock undisturbed;
+  const std::lock_guard guard(g_start_mutex);
   if (auto* const made = spilled_heap()) return made;
   if (g_refused.load(std::memory_order_relaxed)) return nullptr;
-  const LowFilesTaken taken;
+  const StandardStreamGuard taken;
   auto* const made = here.make_spilled();
-  g_standing.spilled.store(made, std::memory_order_release);
+  g_pointers.spilled.store(made, std::memory_order_release);
   g_refused.store(!made, std::memory_order_relaxed);
   return made;
 }
@@ -111,20 +111,20 @@ bool is_of_c_library(const void* caller) noexcept {
 }
 
 // The same as spilled_small(); `size` is of a block that is asked for.
-SpilledSmall* begin_small(const Process& here, std::size_t size) noexcept {
+SpilledSmall* start_spilled_small(const Process& here, std::size_t size) noexcept {
   if (auto* const made = spilled_small()) return made;
   static constinit thread_local std::size_t since __attribute__((tls_model("initial-exec"))) = 0;
   since += size;
   if (since < std::min<std::uint64_t>(here.spilled_memory / k_step_share, k_max_step)) return nullptr;
   since = 0;
-  if (!is_large(here.spilled_memory / SpilledSmall::k_from)) return nullptr;
-  auto* const heap = begin_spilled(here);
+  if (!is_large(here.spilled_memory / SpilledSmall::k_resident_divisor)) return nullptr;
+  auto* const heap = start_spilled_heap(here);
   if (!heap) return nullptr;
-  const Undisturbed undisturbed;
-  const std::lock_guard guard(g_beginning);
+  const ScopedAsyncBlock undisturbed;
+  const std::lock_guard guard(g_start_mutex);
   if (auto* const made = spilled_small()) return made;
   auto* const made = new (std::nothrow) SpilledSmall(*heap);
-  g_standing.small.store(made, std::memory_order_release);
+  g_pointers.small.store(made, std::memory_order_release);
   return made;
 }
 
@@ -143,11 +143,11 @@ void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros
   const observe::Inside inside;
   const auto saved = errno;
   void* block = nullptr;
-  if (auto* const small = begin_small(*here, size)) {
+  if (auto* const small = start_spilled_small(*here, size)) {
     if (SpilledSmall::fits(size, alignment))
       block = small->allocate(size, alignment, zeros);
     else if (size > SpilledSmall::k_largest && (block = spilled_heap()->allocate(size, alignment, zeros)))
-      prefer_by_plan(*here, *spilled_heap(), block);
+      apply_plan_preference(*here, *spilled_heap(), block);
   }
   errno = saved;
   return block;
@@ -161,13 +161,13 @@ void release_small_spilled(void* block) noexcept {
   errno = saved;
 }
 
-void prefer_by_plan(Process& here, SpilledHeap& heap, const void* block) noexcept {
+void apply_plan_preference(Process& here, SpilledHeap& heap, const void* block) noexcept {
   if (!here.preference_of) return;
-  char name[k_name_room];
-  heap.prefer(block, here.preference_of(name_caller(here, name)));
+  char name[k_name_capacity];
+  heap.set_preference(block, here.preference_of(name_caller(here, name)));
 }
 
-void lock_beginning() noexcept { g_beginning.lock(); }
-void unlock_beginning() noexcept { g_beginning.unlock(); }
+void lock_spilled_start() noexcept { g_start_mutex.lock(); }
+void unlock_spilled_start() noexcept { g_start_mutex.unlock(); }
 
 }  // namespace terrace::agent

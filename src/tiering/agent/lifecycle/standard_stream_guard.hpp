@@ -11,19 +11,19 @@
 
 namespace terrace::agent {
 
-class LowFilesTaken {
+class StandardStreamGuard {
  public:
-  LowFilesTaken() noexcept {
+  StandardStreamGuard() noexcept {
     const auto saved = errno;
     for (int number = 0; number < k_streams; ++number)
       if (fcntl(number, F_GETFD) < 0 && errno == EBADF) take();
     errno = saved;
   }
-  ~LowFilesTaken() {
+  ~StandardStreamGuard() {
     for (int i = 0; i < count_; ++i) syscall(SYS_close, taken_[static_cast<std::size_t>(i)]);
   }
-  LowFilesTaken(const LowFilesTaken&) = delete;
-  LowFilesTaken& operator=(const LowFilesTaken&) = delete;
+  StandardStreamGuard(const StandardStreamGuard&) = delete;
+  StandardStreamGuard& operator=(const StandardStreamGuard&) = delete;
 
  private:
   static constexpr int k_streams = 3;

@@ -1,14 +1,14 @@
-// Lists of free blocks by class, and room that was never used. See library_blocks.hpp.
-#include "agent/heap/library_blocks.hpp"
+// Lists of free blocks by class, and room that was never used. See libc_arena.hpp.
+#include "agent/heap/libc_arena.hpp"
 
 #include <algorithm>
 
 namespace terrace::agent {
 
-constinit LibraryBlocks g_library_blocks;
+constinit LibcArena g_libc_arena;
 
 // In front of each block.
-struct LibraryBlocks::Header {
+struct LibcArena::Header {
   std::uint64_t size = 0;
   std::uint32_t size_class = 0;        // k_classes: of another alignment, and not used again
   std::atomic<std::uint32_t> next{0};  // in its list: the number of a unit
@@ -21,7 +21,7 @@ constexpr std::uint32_t unit_of(std::uint64_t list) noexcept { return static_cas
 
 }  // namespace
 
-void* LibraryBlocks::take_free(List& list) noexcept {
+void* LibcArena::take_free(List& list) noexcept {
   auto seen = list.load(std::memory_order_acquire);
   while (unit_of(seen) != 0) {
     auto* const block = at(unit_of(seen));
@@ -33,7 +33,7 @@ void* LibraryBlocks::take_free(List& list) noexcept {
   return nullptr;
 }
 
-void* LibraryBlocks::take_fresh(std::size_t size, std::size_t alignment) noexcept {
+void* LibcArena::take_fresh(std::size_t size, std::size_t alignment) noexcept {
   auto used = used_.load(std::memory_order_relaxed);
   for (;;) {
     const auto begin = (used + sizeof(Header) + alignment - 1) / alignment * alignment;
@@ -43,7 +43,7 @@ void* LibraryBlocks::take_fresh(std::size_t size, std::size_t alignment) noexcep
   }
 }
 
-void* LibraryBlocks::allocate(std::size_t size, std::size_t alignment) noexcept {
+void* LibcArena::allocate(std::size_t size, std::size_t alignment) noexcept {
   static_assert(sizeof(Header) == k_unit);
   if (size > k_largest || alignment > k_max_aligned) return nullptr;
   std::size_t size_class = k_classes;
@@ -63,7 +63,7 @@ void* LibraryBlocks::allocate(std::size_t size, std::size_t alignment) noexcept 
   return block;
 }
 
-void LibraryBlocks::release(void* block) noexcept {
+void LibcArena::release(void* block) noexcept {
   auto& header = *(static_cast<Header*>(block) - 1);
   if (header.size_class >= k_classes) return;
   auto& list = free_[header.size_class];
@@ -73,7 +73,7 @@ void LibraryBlocks::release(void* block) noexcept {
   while (!list.compare_exchange_weak(seen, (seen & ~(k_change - 1)) + k_change + unit, std::memory_order_release));
 }
 
-std::size_t LibraryBlocks::size_of(const void* block) noexcept {
+std::size_t LibcArena::size_of(const void* block) noexcept {
   return (static_cast<const Header*>(block) - 1)->size;
 }
 

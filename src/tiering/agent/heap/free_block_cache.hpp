@@ -8,7 +8,7 @@
 
 namespace terrace::agent {
 
-class KeptBlocks {
+class FreeBlockCache {
  public:
   static constexpr std::size_t k_max = 8;
   static constexpr std::uint64_t k_max_bytes = 64ULL << 20;  // whoever uses it asks for no more
@@ -24,16 +24,16 @@ class KeptBlocks {
   }
   Block take_oldest() noexcept { return count_ > 0 ? remove(0) : Block{}; }
   // Only where it is not full().
-  void keep(const Block& block) noexcept {
+  void insert(const Block& block) noexcept {
     blocks_[count_++] = block;
     bytes_ += block.size;
   }
-  [[nodiscard]] bool has(std::uint64_t address) const noexcept {
+  [[nodiscard]] bool contains(std::uint64_t address) const noexcept {
     for (std::size_t i = 0; i < count_; ++i)
       if (blocks_[i].address == address) return true;
     return false;
   }
-  [[nodiscard]] bool full() const noexcept { return count_ == k_max; }
+  [[nodiscard]] bool is_full() const noexcept { return count_ == k_max; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:

@@ -18,19 +18,19 @@
 
 namespace terrace::agent {
 
-class LibraryBlocks {
+class LibcArena {
  public:
   static constexpr std::size_t k_arena = std::size_t{1} << 20;
   static constexpr std::size_t k_largest = std::size_t{1} << 16;  // block
   static constexpr std::size_t k_max_aligned = 4096;              // alignment
 
-  constexpr LibraryBlocks() = default;
-  LibraryBlocks(const LibraryBlocks&) = delete;
-  LibraryBlocks& operator=(const LibraryBlocks&) = delete;
+  constexpr LibcArena() = default;
+  LibcArena(const LibcArena&) = delete;
+  LibcArena& operator=(const LibcArena&) = delete;
 
   // It serves threads that are inside Terrace from now on.
-  void begin() noexcept { has_begun_.store(true, std::memory_order_relaxed); }
-  [[nodiscard]] bool has_begun() const noexcept { return has_begun_.load(std::memory_order_relaxed); }
+  void enable() noexcept { is_enabled_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_enabled() const noexcept { return is_enabled_.load(std::memory_order_relaxed); }
 
   // Null where there is no room for it, or never would be: the caller asks the next allocator. The content is
   // anything.
@@ -57,11 +57,11 @@ class LibraryBlocks {
 
   std::array<List, k_classes> free_{};
   std::atomic<std::size_t> used_{0};
-  std::atomic<bool> has_begun_{false};
+  std::atomic<bool> is_enabled_{false};
   alignas(k_max_aligned) std::array<std::byte, k_arena> bytes_{};
 };
 
 // The one of this process.
-extern constinit LibraryBlocks g_library_blocks __attribute__((visibility("hidden")));
+extern constinit LibcArena g_libc_arena __attribute__((visibility("hidden")));
 
 }  // namespace terrace::agent

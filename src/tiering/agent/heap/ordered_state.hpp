@@ -7,8 +7,8 @@
 
 namespace terrace::agent {
 
-struct OrderedHeap::Working {
-  Working(OrderedHeap& heap, memory::OrderedCounts* shared)
+struct OrderedHeap::State {
+  State(OrderedHeap& heap, memory::OrderedCounts* shared)
       : system(*heap.parts_.machine),
         fill(*heap.parts_.ledger, system, heap.parts_.machine->places().size(), {.watermark = heap.parts_.mark}),
         counts(shared) {}

@@ -6,8 +6,6 @@
 // The thread is charged before the call, so that errno and the floating-point flags are what the function leaves.
 // Calls from the program's other libraries are the program's, too. libm is not ours to bring along: most programs
 // have no use for it.
-#include "machine/library.hpp"
-
 #include <dlfcn.h>
 
 #include <array>
@@ -17,6 +15,7 @@
 
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/linking/caller_functions.hpp"
+#include "machine/library.hpp"
 #include "observe/pipeline/pipeline.hpp"
 #include "observe/threads/thread.hpp"
 
@@ -127,16 +126,16 @@ terrace_library_gate:
   .size terrace_library_gate, . - terrace_library_gate
 )");
 
-#define TERRACE_DOOR(name)                                                \
-  extern "C" TERRACE_EXPORT void terrace_door_##name() asm(#name);        \
-  extern "C" __attribute__((naked)) void terrace_door_##name() {          \
+#define TERRACE_LIBM_WRAPPER(name)                                        \
+  extern "C" TERRACE_EXPORT void terrace_libm_##name() asm(#name);        \
+  extern "C" __attribute__((naked)) void terrace_libm_##name() {          \
     asm("movl %0, %%r11d\n\tjmp terrace_library_gate"                     \
         :                                                                 \
         : "i"(static_cast<std::uint32_t>(agent::LibraryFunction::name))); \
   }
-#define TERRACE_DOORS(name, ...) TERRACE_DOOR(name) TERRACE_DOOR(name##f)
+#define TERRACE_LIBM_WRAPPERS(name, ...) TERRACE_LIBM_WRAPPER(name) TERRACE_LIBM_WRAPPER(name##f)
 
-TERRACE_LIBRARY_FUNCTIONS(TERRACE_DOORS)
+TERRACE_LIBRARY_FUNCTIONS(TERRACE_LIBM_WRAPPERS)
 
 #else
 

@@ -1,5 +1,5 @@
-// Blocks that were freed lately, with their pages: a program that frees one and allocates another of its size,
-// over and over, gets it without a call of the system. Whoever uses it holds a lock.
+// Caches recently freed blocks with their pages, so that a program that repeatedly frees and allocates a size causes
+// no system calls. Not thread-safe: the owner holds a lock.
 #pragma once
 
 #include <array>
@@ -11,19 +11,20 @@ namespace terrace::agent {
 class FreeBlockCache {
  public:
   static constexpr std::size_t k_max = 8;
-  static constexpr std::uint64_t k_max_bytes = 64ULL << 20;  // whoever uses it asks for no more
+  static constexpr std::uint64_t k_max_bytes = 64ULL << 20;  // limit that the owners apply
   struct Block {
-    std::uint64_t address = 0, size = 0;  // size 0: none
+    std::uint64_t address = 0, size = 0;  // size 0: no block
   };
 
-  // The latest that fits; it is kept no more.
+  // Removes and returns the most recently freed block of exactly this size and suitable alignment.
   Block take(std::uint64_t size, std::uint64_t alignment) noexcept {
     for (auto i = count_; i > 0; --i)
       if (blocks_[i - 1].size == size && blocks_[i - 1].address % alignment == 0) return remove(i - 1);
     return {};
   }
+  // Removes and returns the oldest block.
   Block take_oldest() noexcept { return count_ > 0 ? remove(0) : Block{}; }
-  // Only where it is not full().
+  // Requires: !is_full().
   void insert(const Block& block) noexcept {
     blocks_[count_++] = block;
     bytes_ += block.size;
@@ -44,7 +45,7 @@ class FreeBlockCache {
     return block;
   }
 
-  std::array<Block, k_max> blocks_{};  // the oldest first
+  std::array<Block, k_max> blocks_{};  // oldest first
   std::size_t count_ = 0;
   std::uint64_t bytes_ = 0;
 };

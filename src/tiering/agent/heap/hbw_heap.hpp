@@ -1,8 +1,9 @@
-// Memory as memkind's hbwmalloc interface speaks of it, on an ordered heap: "high bandwidth" are the places that
-// stand before the home place in the ordering by bandwidth, that is, are faster beyond a tie; or those that the
-// user names. On a machine without such places there is none.
+// Implements memkind's hbwmalloc policies on an OrderedHeap. "High bandwidth" places are those that rank before the
+// home place in the ordering by bandwidth (strictly faster, no tie), or those that the user names. A machine may
+// have none.
 //
-// Blocks are placed when they are allocated. bind and bind_all are strict; interleave is, too.
+// Blocks are placed when they are allocated. The policies bind, bind_all and interleave are strict: allocation fails
+// if their places are full. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -18,39 +19,40 @@
 
 namespace terrace::agent {
 
-// Those of a domain that are faster than its home; of several in the ordering's order.
+// Returns the places that are faster than the domain's home, in the order of the bandwidth ordering.
 std::vector<PlaceId> faster_than_home(const machine::Machine& machine, DomainId domain);
 
-// Whether the pages of [address, address + size) are there, and on these nodes. `touch`: those that are not there
-// come first, as by a write that changes nothing.
+// Result of verify_pages: all pages are on fast nodes; some are on others; some are not mapped.
 enum class PageVerdict : std::uint8_t { fast, other, not_mapped };
+// Checks the NUMA nodes of the resident pages of [address, address + size). `touch` populates absent pages first, like
+// a write that changes nothing (MADV_POPULATE_WRITE).
 PageVerdict verify_pages(std::uint64_t address, std::size_t size, bool touch, std::span<const int> nodes) noexcept;
 
 class HbwHeap {
  public:
   enum class Policy : std::uint8_t { bind, bind_all, preferred, interleave };
 
-  // `nodes`: of the operating system, instead of those that are found. The heap lives as long as this; one of
-  // these for each. Throws std::bad_alloc.
+  // `nodes`: operating system nodes that replace the detected ones. Borrows the heap; at most one HbwHeap for each
+  // heap. Throws std::bad_alloc.
   HbwHeap(OrderedHeap& heap, const std::optional<std::vector<int>>& nodes);
   HbwHeap(const HbwHeap&) = delete;
   HbwHeap& operator=(const HbwHeap&) = delete;
 
-  // The fast places, nearest first; none: only preferred() serves, and plain memory is all there is.
+  // Returns the fast places, nearest first. If there are none, only Policy::preferred succeeds, with plain memory.
   [[nodiscard]] const std::vector<PlaceId>& fast() const noexcept { return fast_; }
 
   [[nodiscard]] std::span<const int> fast_nodes() const noexcept { return fast_nodes_; }
 
-  // Null where the policy has no room.
+  // Returns null if the policy's places are full.
   void* allocate(Policy policy, std::size_t size, std::size_t alignment, bool zeros) noexcept;
-  // In pages of 2 MiB or 1 GiB of the system's pool.
+  // Allocates hugetlb pages of `page` bytes (2 MiB or 1 GiB) from the system's pool.
   void* allocate_pages(Policy policy, std::size_t size, std::size_t alignment, std::size_t page) noexcept;
-  // False: it is none of these blocks.
+  // Returns false, without effect, if the block is not of this heap.
   bool release(void* block) noexcept;
-  // 0: it is none of these blocks.
+  // Returns 0 if the block is not of this heap.
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
 
-  // Around fork(2), before the heap's.
+  // For fork(2). Lock order: before the ordered heap's locks.
   void lock() const noexcept { mutex_.lock(); }
   void unlock() const noexcept { mutex_.unlock(); }
 
@@ -67,9 +69,9 @@ class HbwHeap {
   std::vector<int> fast_nodes_;
   std::vector<PlaceId> nearest_;
   int orders_[4] = {-1, -1, -1, -1};
-  std::uint64_t max_size_ = 0;  // bytes of all places
+  std::uint64_t max_size_ = 0;  // total capacity of all places, bytes
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, Pages> pages_;  // of pools, by the block's address
+  std::map<std::uint64_t, Pages> pages_;  // hugetlb blocks, by address
   std::atomic<std::size_t> pages_count_{0};
 };
 

@@ -1,9 +1,8 @@
-// Terrace's own memory inside a user's process. Terrace never calls the program's malloc, which it interposes and
-// which may be on the way to calling Terrace; and what Terrace needs does not shift the program's addresses.
+// Allocates Terrace's own memory inside the user's process. Terrace must not call the program's malloc: it interposes
+// it, malloc may be what called Terrace, and Terrace's allocations must not shift the program's addresses.
 //
-// Small requests come from slabs of 64 KiB of one size class each, big ones from mappings of their own. Slabs are
-// reused but not given back. Safe from several threads; constant-initialised, so that it works before
-// constructors.
+// Small requests come from 64 KiB slabs of one size class each, large ones from mappings of their own. Slabs are
+// reused but never returned to the system. Thread-safe. Constant-initialised, so it works before constructors run.
 #pragma once
 
 #include <array>
@@ -20,11 +19,11 @@ class InternalHeap {
   InternalHeap(const InternalHeap&) = delete;
   InternalHeap& operator=(const InternalHeap&) = delete;
 
-  // nullptr when the system has no memory. `alignment` is a power of two of at most a slab's size.
+  // Returns null if the system is out of memory. `alignment` is a power of two, at most the slab size.
   void* allocate(std::size_t size, std::size_t alignment = 16) noexcept;
   void release(void* address) noexcept;
 
-  // Around fork.
+  // For fork(2).
   void lock() { lock_.lock(); }
   void unlock() { lock_.unlock(); }
 
@@ -35,18 +34,18 @@ class InternalHeap {
   };
   struct Class {
     Free* free = nullptr;
-    std::byte* fresh = nullptr;  // the part of the newest slab that was never handed out
+    std::byte* fresh = nullptr;  // start of the never allocated rest of the newest slab
     std::byte* end = nullptr;
   };
   void* new_slab();
 
   observe::SpinLock lock_;
   std::array<Class, k_classes> classes_{};
-  std::byte* slabs_ = nullptr;  // slabs that were mapped and are not in use yet
+  std::byte* slabs_ = nullptr;  // mapped slabs that are not in use yet
   std::byte* slabs_end_ = nullptr;
 };
 
-// The one that operator new and delete use.
+// Returns the heap that the library's operator new and delete use.
 InternalHeap& internal_heap() noexcept;
 
 }  // namespace terrace::agent

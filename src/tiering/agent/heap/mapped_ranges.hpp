@@ -1,5 +1,5 @@
-// What of spilled memory the program has: its blocks and its mappings, to the page, with the rights that it has
-// asked for. Whoever uses it holds a lock. Throws std::bad_alloc.
+// Tracks which parts of spilled memory the program has allocated or mapped, to the page, with the requested
+// protection. Not thread-safe: the owner holds a lock. Modifying functions throw std::bad_alloc.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace terrace::agent {
 class MappedRanges {
  public:
   enum class Kind : std::uint8_t {
-    block,             // of malloc
-    mapping,           // of mmap
-    unmanaged,         // the same, in a chunk that was left to the program
-    foreign,           // something else that the program has mapped over a part of a mapping
-    foreign_in_block,  // or of a block
+    block,             // allocated by malloc
+    mapping,           // mapped by mmap
+    unmanaged,         // mapped by mmap, in a chunk that Terrace no longer manages
+    foreign,           // a file or shared memory that the program has mapped over a part of a mapping
+    foreign_in_block,  // the same, over a part of a block
   };
   struct Range {
     std::uint64_t start = 0, end = 0;
@@ -25,15 +25,15 @@ class MappedRanges {
     [[nodiscard]] bool is_managed() const noexcept { return kind == Kind::block || kind == Kind::mapping; }
   };
 
-  // Whatever was there before.
+  // Inserts the range and replaces any previous contents of it.
   void set(const Range& range);
   void remove(std::uint64_t start, std::uint64_t end);
   void protect(std::uint64_t start, std::uint64_t end, int protection);
   [[nodiscard]] bool overlaps(std::uint64_t start, std::uint64_t end) const noexcept;
   [[nodiscard]] std::optional<Kind> kind_at(std::uint64_t address) const noexcept;
-  // The parts of ranges that lie within, in order.
+  // Returns the ranges clipped to [start, end), in ascending order.
   [[nodiscard]] std::vector<Range> within(std::uint64_t start, std::uint64_t end) const;
-  // Whether such parts have no gap.
+  // Returns whether the parts cover [start, end) without a gap.
   [[nodiscard]] static bool is_covered(const std::vector<Range>& parts, std::uint64_t start,
                                        std::uint64_t end) noexcept;
 
@@ -43,7 +43,7 @@ class MappedRanges {
   void split(std::uint64_t at);
   void join(std::uint64_t start, std::uint64_t end) noexcept;
 
-  Map ranges_;  // by start; they do not overlap
+  Map ranges_;  // by start. Invariant: disjoint
 };
 
 }  // namespace terrace::agent

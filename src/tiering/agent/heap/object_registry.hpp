@@ -1,9 +1,9 @@
-// Which ranges of this process's memory are objects. The runtime wants whole pages that belong to one object each;
-// programs allocate, name, trim and unmap as they please. This is where the one becomes the other: a new object
-// takes its pages from what was there before, and what is left of that goes on under its old name.
+// Maps allocations of arbitrary bytes to objects of whole pages. The runtime requires that each page belongs to one
+// object; programs allocate, name, trim and unmap at any granularity. A new object takes its pages from the previous
+// owner, whose remaining pages stay registered under its name.
 //
-// Safe from several threads, and when it is entered again from below (the runtime may touch unknown memory while
-// an object is added): then it does nothing.
+// Thread-safe. Reentrant calls on the same thread (the runtime may touch unknown memory while an object is added)
+// have no effect.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,8 @@ namespace terrace::agent {
 
 class ObjectRegistry {
  public:
-  // `grown`: called once, when objects of so many bytes have been added, without the lock; may be null.
+  // Calls `on_growth`, which may be null, once when objects of k_growth_step bytes have been added. No lock is held
+  // during the call.
   explicit ObjectRegistry(runtime::Runtime& runtime, void (*on_growth)() = nullptr)
       : runtime_(runtime), on_growth_(on_growth) {}
   static constexpr std::uint64_t k_growth_step = 16 << 20;
@@ -29,32 +30,31 @@ class ObjectRegistry {
     std::uint64_t low = 0, high = 0;
   };
 
-  // [low, high) is an object. Its first and its last page are its own if it covers more of them than the object
-  // that has them now (or than half, where nobody has them). False when not a single page is left for it.
+  // Registers the object [low, high). It gets its first and last page if it covers more of them than their present
+  // owner, or more than half of an unowned page. Returns false if it gets no page at all.
   bool add(std::string_view name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t high) noexcept;
-  // As add(), with the pages [first, last) bound by the caller.
+  // Registers the object with exactly the pages [first, last).
   bool add_pages(std::string_view name, observe::ObjectKind kind, std::uint64_t first, std::uint64_t last,
                  std::uint64_t low, std::uint64_t high) noexcept;
-  // Memory that has its pages to itself: `size` bytes from a page's beginning on, and what is left of the last
-  // page.
+  // Registers `size` bytes from a page boundary on, including the rest of the last page.
   bool add_whole(std::string_view name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t size) noexcept;
-  // Whatever is in [low, high) is memory no more (free, munmap).
+  // Unregisters all pages of [low, high), after free or munmap.
   void remove(std::uint64_t low, std::uint64_t high) noexcept;
-  // The object that begins at `low` (or whose first page does) is given up; false when there is none.
+  // Unregisters the object that begins at `low`. Returns false if there is none.
   bool forget(std::uint64_t low) noexcept;
 
-  // The widest range of pages around the address that no object covers, within [low, high); empty (low == high)
-  // when an object does.
+  // Returns the widest range of pages in [low, high) around the address that no object covers; empty (low == high) if
+  // one covers the address.
   [[nodiscard]] Range gap(std::uint64_t address, std::uint64_t low, std::uint64_t high) noexcept;
 
-  // Around fork.
+  // For fork(2).
   void lock() { lock_.lock(); }
   void unlock() { lock_.unlock(); }
 
  private:
   struct Object {
-    std::uint64_t high = 0;                     // end of its pages; they begin at its key
-    std::uint64_t true_low = 0, true_high = 0;  // the bytes that are the program's
+    std::uint64_t high = 0;                     // end of its pages; its key in the map is their start
+    std::uint64_t true_low = 0, true_high = 0;  // the bytes of the program's object
     ObjectId id = 0;
     observe::ObjectKind kind = observe::ObjectKind::heap;
     std::string name;
@@ -75,10 +75,10 @@ class ObjectRegistry {
 
   runtime::Runtime& runtime_;
   observe::SpinLock lock_;
-  std::atomic<const void*> holder_{nullptr};  // the thread that is inside
+  std::atomic<const void*> holder_{nullptr};  // identifies the thread that holds the lock
   void (*on_growth_)();
-  std::atomic<std::uint64_t> added_{0};  // bytes, until they have grown enough
-  Objects objects_;                      // by the first byte of their pages
+  std::atomic<std::uint64_t> added_{0};  // bytes
+  Objects objects_;                      // by the address of their first page
 };
 
 }  // namespace terrace::agent

@@ -1,6 +1,11 @@
-// Memory that is placed by orderings (memory/ordered/ordered_fill.hpp): blocks of its own, and ranges that the
-// program names. Eagerly: pages come at once. Lazily: with the first touch of each chunk, of which threads of ours
-// are told (transfer/ordered/touch_traps.hpp).
+// Places memory by intent: own blocks, and ranges that the program passes to terrace_apply(). An intent selects an
+// ordering of places, which is filled by the rule of memory/ordered/ordered_fill.hpp.
+//
+// FillMode::eager populates pages at allocation. FillMode::on_touch populates each chunk at its first touch, on
+// Terrace's own threads, which userfaultfd notifies (transfer/ordered/touch_traps.hpp).
+//
+// Implementation: ordered_heap.cpp fills memory, ordered_blocks.cpp manages blocks, ordered_ranges.cpp tracks ranges
+// and where data is, ordered_rules.cpp implements strict and interleaved orderings. Thread-safe unless stated.
 #pragma once
 
 #include <array>
@@ -30,7 +35,7 @@ namespace terrace::agent {
 
 class OrderedHeap final : private transfer::TouchTraps::Handler {
  public:
-  // Smaller blocks are left to the next allocator.
+  // Smaller blocks come from the next allocator.
   static constexpr std::size_t k_min = k_big_block;
   enum class FillMode : std::uint8_t { eager, on_touch };
 
@@ -39,80 +44,80 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
     InitiatorId initiator = 0;
     memory::Ledger* ledger = nullptr;
     double mark = memory::k_free_watermark;
-    FillMode default_fill = FillMode::on_touch;      // of what is allocated without a call for it
-    std::function<memory::OrderedCounts*()> counts;  // asked once there is something to count
-    void (*enter)() = nullptr;                       // begins a thread of ours
+    FillMode default_fill = FillMode::on_touch;      // of allocations without an explicit intent call
+    std::function<memory::OrderedCounts*()> counts;  // called once, at the first placement; may return null
+    void (*enter)() = nullptr;                       // runs at the start of each of Terrace's threads
     void (*say)(const char* sentence) = nullptr;
   };
-  // What `parts` point to outlives it. Throws Error.
+  // Borrows everything that `parts` point to. Throws Error.
   explicit OrderedHeap(Parts parts);
 
-  // The number of an intent of the machine's; throws Error{not_found}, naming those that there are.
+  // Returns the number of an intent of the machine. Throws Error{not_found}, which lists the known intents.
   [[nodiscard]] int find_intent(std::string_view name) const;
   [[nodiscard]] const char* name_of(int intent) const noexcept { return order_of(intent).name.c_str(); }
-  // Of the threads that have none of their own; -1: none.
+  // Returns the default intent for threads without their own, or -1.
   [[nodiscard]] int default_intent() const noexcept { return default_intent_; }
-  // Something was placed, or was to be.
+  // Returns whether anything was placed, or was attempted to be.
   [[nodiscard]] bool has_placed() const noexcept { return state_.load(std::memory_order_acquire) != nullptr; }
   void set_default_intent(int intent) noexcept { default_intent_ = intent; }
   [[nodiscard]] FillMode default_fill() const noexcept { return parts_.default_fill; }
-  // One more ordering, for a front door of its own: places, best first. Its number serves as an intent's does; -1
-  // where there are too many. Of one thread at a time.
+  // Adds an ordering (places, best first) for an API with its own policies. Returns its number, which can be used like
+  // an intent's, or -1 if there are too many. Not thread-safe.
   enum class Rule : std::uint8_t {
-    spill,       // as an intent: what has no room anywhere is left to the kernel
-    strict,      // it is in these places, one after another, or there is no block
-    interleave,  // it is in these places in turn, page by page, or there is no block; at once
+    spill,       // as intents: memory that fits nowhere is left to the kernel's first touch
+    strict,      // only in these places, filled in order; else allocation fails
+    interleave,  // in these places round-robin by page, eagerly; else allocation fails
   };
   int add_ordering(std::string name, std::vector<PlaceId> places, Rule rule);
   [[nodiscard]] const machine::Machine& machine() const noexcept { return *parts_.machine; }
   [[nodiscard]] InitiatorId initiator() const noexcept { return parts_.initiator; }
 
-  // nullptr where there is no room. Without `zeros` it may have what was in it when it was freed. `error`: an
-  // errno value where not all of it is as the ordering says.
+  // Returns null if there is no capacity. Without `zeros` the block may contain data of a freed block. `error` receives
+  // an errno value if a part of the block could not be placed by the ordering.
   void* allocate(std::size_t size, std::size_t alignment, int intent, FillMode when, bool zeros = true,
                  int* error = nullptr) noexcept;
-  // Small ones (SmallBlocks::fits) come from arenas, whose pages are there.
+  // Returns the allocator of small blocks (SmallBlocks::fits), whose arenas are populated.
   [[nodiscard]] SmallBlocks& small() noexcept { return small_; }
   [[nodiscard]] const SmallBlocks& small() const noexcept { return small_; }
-  // Whole untouched pages of somebody's, at once. False, and nothing is left of it, where a strict ordering has no
-  // room.
+  // Places whole, untouched pages of another owner eagerly. Returns false, without effect, if a strict ordering has no
+  // capacity.
   bool place(std::uint64_t address, std::uint64_t size, int intent) noexcept;
-  // False, and nothing happened, where it is none of these blocks.
+  // Returns false, without effect, if the block is not of this heap.
   bool release(void* block) noexcept;
-  // Whole pages of private memory, there or not yet: eagerly. 0 or an errno value.
+  // Places whole pages of private memory eagerly; populated pages are migrated. Returns 0 or an errno value.
   int apply(std::uint64_t address, std::uint64_t size, int intent) noexcept;
 
   [[nodiscard]] bool contains(const void* block) const noexcept;
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
-  // Whether the address is in the space of these blocks, or of small ones, and no block begins there. Not where
-  // others may map: of what was freed after leave().
+  // Returns whether the address is in this heap's address space, or that of small blocks, and no block begins there.
+  // False for blocks that were freed after shut_down(), where others may have mapped memory.
   [[nodiscard]] bool is_invalid_block(const void* address) const noexcept;
-  // Null where the address was not placed.
+  // Returns the name of the address's place, or null if the address was not placed.
   [[nodiscard]] const char* where(const void* address) const noexcept;
-  // What is known of the range. Throws std::bad_alloc.
+  // Returns the placed parts of the range. Throws std::bad_alloc.
   using Ranges = std::vector<memory::PlacedRanges::Range>;
   [[nodiscard]] Ranges placed(std::uint64_t address, std::uint64_t size) const;
 
-  // The program's mappings. Whether apply() may have placed some of the range: takes no lock.
+  // Returns whether apply() may have placed some of the range, a mapping of the program. Takes no lock.
   [[nodiscard]] bool may_have_applied(std::uint64_t address, std::uint64_t size) const noexcept {
     return address < applied_end_.load(std::memory_order_relaxed) &&
            address + size > applied_begin_.load(std::memory_order_relaxed);
   }
-  // Waits until nothing in the range is being filled.
+  // Waits until no thread is filling a part of the range.
   void await_filled(std::uint64_t address, std::uint64_t size) noexcept;
-  // Whole pages that are not mapped any more, or are something else: they are on no account.
+  // Removes whole pages from the ledger after the program has unmapped them or mapped over them.
   void on_unmapped(std::uint64_t address, std::uint64_t size) noexcept;
-  // Around a call that moves a mapping or changes its size: what was placed there is taken out of the list, and
-  // stays on the account; put() has it at its new address, and gives back what is beyond the new size.
+  // Bracket a call that moves or resizes a mapping. detach_ranges() removes its ranges from the index but keeps them
+  // charged to the ledger. reattach_ranges() adds them at the new address and releases those beyond the new size.
   [[nodiscard]] Ranges detach_ranges(std::uint64_t address, std::uint64_t size) noexcept;
   void reattach_ranges(const Ranges& ranges, std::uint64_t from, std::uint64_t to, std::uint64_t size) noexcept;
 
-  // Nothing is placed from now on, nobody waits for touches, no account is kept, and blocks that are released are
-  // unmapped: the process may make no system calls of ours.
+  // Stops placement, touch traps and accounting, because the process may soon be unable to make Terrace's system calls.
+  // Released blocks are then unmapped.
   void shut_down() noexcept;
   [[nodiscard]] bool is_shut_down() const noexcept { return is_shut_down_.load(std::memory_order_relaxed); }
 
-  // Around fork. In a child nobody waits for touches: what is allocated there lazily is preferred in a place.
+  // For fork(2). A child has no touch traps: its lazy allocations get a preferred place (MPOL_PREFERRED).
   void lock() const;
   void unlock() const;
   void in_child() noexcept;
@@ -123,8 +128,8 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
     std::uint64_t size = 0;
     int intent = 0;
     FillMode when = FillMode::eager;
-    bool is_cacheable = false;  // when it is freed: it did not have to be zeros, and all of it is by its intent
-    std::size_t left = 0;       // places of the ordering that it has left
+    bool is_cacheable = false;  // after release: contents need not be zeros, and all of it is placed by its intent
+    std::size_t left = 0;       // leading places of the ordering that were full
   };
   class PlacementRecorder;
   struct Order {
@@ -165,22 +170,22 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   Parts parts_;
   int default_intent_ = -1;
   std::vector<Order> orders_;  // by intent
-  std::array<Order, 4> more_;  // behind them: those that were added
+  std::array<Order, 4> more_;  // added by add_ordering(); numbered after orders_
   std::size_t more_count_ = 0;
   SmallBlocks small_{*this};
   mutable std::mutex mutex_;
   std::atomic<bool> is_shut_down_{false};
-  std::atomic<State*> state_{nullptr};     // made with the first block or range
+  std::atomic<State*> state_{nullptr};     // made at the first placement
   std::map<std::uint64_t, Block> blocks_;  // by address
-  std::map<std::uint64_t, Block> freed_;   // those that are kept
+  std::map<std::uint64_t, Block> freed_;   // cached in cache_
   FreeBlockCache cache_;
-  std::map<std::uint64_t, std::uint64_t> filling_;  // address and size of what is being filled just now
+  std::map<std::uint64_t, std::uint64_t> filling_;  // ranges being filled: size by address
   memory::PlacedRanges placed_;
-  // All that apply() ever placed is between these.
+  // Bounds of all addresses that apply() has ever placed.
   std::atomic<std::uint64_t> applied_begin_{~std::uint64_t{0}};
   std::atomic<std::uint64_t> applied_end_{0};
-  std::uint64_t applied_since_ = 0;  // bytes since the kernel was asked what is still there,
-  std::uint64_t applied_there_ = 0;  // and what was there then
+  std::uint64_t applied_since_ = 0;  // bytes applied since the kernel was last queried for what is still mapped
+  std::uint64_t applied_there_ = 0;  // bytes that were still mapped then
 };
 
 }  // namespace terrace::agent

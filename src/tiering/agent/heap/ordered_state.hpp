@@ -1,4 +1,4 @@
-// What an ordered heap has once there is something to place. See ordered_heap.hpp.
+// State of an OrderedHeap that is made at the first placement, so that processes without one pay nothing.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@ struct OrderedHeap::State {
   memory::RegionSpace space;
   memory::NumaPlaces system;
   memory::OrderedFill fill;
-  memory::OrderedCounts* counts;  // null: nobody wants to know
-  // Made with the first block that is filled lazily; null where the system has none, and in a child of fork(2).
+  memory::OrderedCounts* counts;  // null: not counted
+  // Made with the first FillMode::on_touch block. Null if the system lacks userfaultfd, and in a child of fork(2).
   std::atomic<transfer::TouchTraps*> traps{nullptr};
-  bool has_traps = false;  // they were looked for
+  bool has_traps = false;  // creation was attempted
 };
 
 }  // namespace terrace::agent

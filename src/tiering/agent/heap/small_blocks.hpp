@@ -1,5 +1,6 @@
-// Small blocks by intent: one arena (memory/arenas/block_arena.hpp) for each ordering of an ordered heap, whose
-// extents the heap places at once. Whose a block is, and of which ordering, is found from its address in one step.
+// Allocates small blocks by intent, from one arena (memory/arenas/block_arena.hpp) for each ordering of an
+// OrderedHeap. The heap places an extent when the arena obtains it. A table indexed by extent gives the ordering of a
+// block from its address in constant time. Thread-safe.
 #pragma once
 
 #include <array>
@@ -18,47 +19,47 @@ class OrderedHeap;
 
 class SmallBlocks {
  public:
-  // Larger ones have pages of their own.
+  // Larger blocks get pages of their own from the OrderedHeap.
   static constexpr std::size_t k_largest = memory::BlockArena::k_max_block_size;
 
   explicit SmallBlocks(OrderedHeap& heap) : heap_(heap) {}
   SmallBlocks(const SmallBlocks&) = delete;
   SmallBlocks& operator=(const SmallBlocks&) = delete;
 
-  // Whether a block of this size and alignment can be one of these.
+  // Returns whether blocks of this size and alignment are served here.
   [[nodiscard]] static bool fits(std::size_t size, std::size_t alignment) noexcept {
     return size > 0 && size <= k_largest && alignment <= k_largest;
   }
-  // Of a size that fits. Null where there is no memory, or the ordering has no arena.
+  // Requires: fits(size, alignment). Returns null if memory is short or the ordering has no arena.
   void* allocate(std::size_t size, std::size_t alignment, int order, bool zeros) noexcept;
-  // Whether the address is in their address space. Takes no lock.
+  // Returns whether the address is in the reserved address space. Takes no lock.
   [[nodiscard]] bool contains_address(const void* address) const noexcept {
     const auto* const here = space_.load(std::memory_order_acquire);
     return here && here->contains(address);
   }
-  // The ordering of the block; -1: it is none of these.
+  // Returns the ordering of the block, or -1 if the block is not from here. Takes no lock.
   [[nodiscard]] int order_of(const void* block) const noexcept {
     const auto* const here = space_.load(std::memory_order_acquire);
     return here && here->contains(block) ? order_at(here->base(), block) : -1;
   }
-  // Of a block of that ordering.
+  // Requires: order_of(block) == order.
   static void release(int order, void* block) noexcept {
     memory::BlockArena::release(static_cast<unsigned>(order), block);
   }
   static std::size_t size_of(const void* block) noexcept { return memory::BlockArena::size_of(block); }
 
-  // Extents that are free are nobody's any more.
+  // Returns free extents to the heap.
   void purge() noexcept;
-  // No extents come or go any more.
+  // Stops obtaining and returning extents.
   void shut_down() noexcept { is_shut_down_.store(true); }
 
-  // Around fork, behind the arenas.
+  // For fork(2). Lock order: after the arenas' locks.
   void lock() const noexcept;
   void unlock() const noexcept;
 
  private:
   static constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
-  static constexpr std::size_t k_orders = memory::BlockArena::k_max_arenas - 1;  // the last is memory over a file
+  static constexpr std::size_t k_orders = memory::BlockArena::k_max_arenas - 1;  // the last arena is SpilledSmall's
   struct Source final : memory::BlockArena::ExtentSource {
     void* allocate_extent(std::size_t size) noexcept override { return owner->obtain(size, order); }
     void release_extent(void* address, std::size_t size) noexcept override { owner->give_back(address, size); }
@@ -77,12 +78,12 @@ class SmallBlocks {
 
   OrderedHeap& heap_;
   std::atomic<bool> is_shut_down_{false};
-  mutable std::mutex mutex_;                                       // of beginning
-  std::array<std::atomic<std::int8_t>, k_orders> arena_states_{};  // 1: yes, -1: in vain
+  mutable std::mutex mutex_;                                       // guards the creation of arenas
+  std::array<std::atomic<std::int8_t>, k_orders> arena_states_{};  // 1: created, -1: failed
   std::array<Source, k_orders> sources_;
   std::optional<memory::RegionSpace> reserved_;
-  std::atomic<const memory::RegionSpace*> space_{nullptr};  // it, once there is some
-  std::atomic<std::uint8_t>* orders_ = nullptr;             // of each extent, plus 1
+  std::atomic<const memory::RegionSpace*> space_{nullptr};  // &*reserved_ once it has address space
+  std::atomic<std::uint8_t>* orders_ = nullptr;             // ordering + 1, by extent; 0: free
 };
 
 }  // namespace terrace::agent

@@ -1,9 +1,12 @@
-// Blocks of memory, and mappings, that may be larger than RAM: their chunks are in memory or in a file
-// (transfer/spill/spill_engine.hpp).
+// Allocates out-of-core ("spilled") blocks and mappings, which may exceed RAM: each chunk is in memory or in a backing
+// file (transfer/spill/spill_engine.hpp).
 //
-// A mapping has whole chunks of its own, and is known to the page: any part of it may be unmapped, get other
-// rights, be given back, or be replaced by something else that the program maps. Where that is not ours (a file,
-// shared memory) the chunks that hold it are left to the program until nothing of theirs is mapped any more.
+// A mapping has chunks of its own and is tracked to the page, because the program may unmap, protect, discard or map
+// over any part of it. If it maps a file or shared memory there, Terrace hands the affected chunks over to the program
+// until nothing in them is mapped.
+//
+// Implementation: spilled_heap.cpp manages blocks and chunks, spilled_mappings.cpp emulates the system calls.
+// Thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -27,78 +30,78 @@ namespace terrace::agent {
 
 class SpilledHeap {
  public:
-  // Smaller blocks are left to the next allocator: a block has chunks of its own.
+  // Smaller blocks come from the next allocator, because a block has chunks of its own.
   static constexpr std::size_t k_min = k_big_block;
 
-  static constexpr std::size_t k_granule = transfer::SpillEngine::k_chunk;  // sizes are multiples of it
+  static constexpr std::size_t k_granule = transfer::SpillEngine::k_chunk;  // granularity of sizes
 
   static constexpr std::size_t k_at_once = transfer::SpillEngine::k_at_once;
 
-  // As much data as memory and disk hold; but no more than leaves the program address space for other things.
+  // Returns how much data memory and disk can hold, limited so that address space remains for other uses.
   [[nodiscard]] static constexpr Bytes max_data(Bytes memory, Bytes disk) noexcept {
     constexpr std::uint64_t k_max = 16ULL << 40;
     return Bytes{std::min(memory.value, k_max) + std::min(disk.value, k_max)};
   }
-  // At most `reserve` bytes of blocks; less where the system has less address space. `parts` without base and
-  // size. `on_refused` is called for each block that there is no room for. Throws Error{failed}, as the engine does.
+  // Reserves `reserve` bytes of address space, or less if the system has less. `parts` need no base and size.
+  // Calls `on_refused` for each block that does not fit. Throws Error{failed}, as the engine does.
   SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts,
               void (*on_refused)(std::size_t, std::size_t) = nullptr);
 
-  // Zeros, or what a block had that was freed lately; nullptr where there is no room: the caller asks the next
-  // allocator.
+  // Returns zeroed memory, or without `zeros` possibly the contents of a freed block. Returns null if there is no
+  // capacity: the caller then uses the next allocator.
   void* allocate(std::size_t size, std::size_t alignment, bool zeros = true) noexcept;
-  // Zeros in any case, for blocks within it. Nobody is told where there is no room.
+  // Allocates zeroed memory to be subdivided by the caller. Does not report a lack of capacity.
   void* allocate_pool(std::size_t size) noexcept {
     return allocate_chunks(size, k_granule, MappedRanges::Kind::block, size, false);
   }
-  // What a plan says of the block, until it is released; not of what it grows by.
+  // Sets a plan's preference for the block until it is released. Growth of the block is not covered.
   void set_preference(const void* block, transfer::Preference preference) noexcept;
-  // The block becomes longer where it is. False, and nothing happened, where something is behind it.
+  // Extends the block in place. Returns false, without effect, if the addresses behind it are in use.
   bool grow(void* block, std::size_t size) noexcept;
-  // What lies behind its new end is free. False, and nothing happened, where that would be no block of this size.
+  // Truncates the block in place. Returns false, without effect, if the new size is too small for a block here.
   bool shrink(void* block, std::size_t size) noexcept;
-  // False, and nothing happened, where it is none of these blocks.
+  // Returns false, without effect, if the block is not of this heap.
   bool release(void* block) noexcept;
-  // Whether nothing can begin there: it is within a block, or what the program had there is free. Not in a child
-  // of fork(2).
+  // Returns whether no block or foreign mapping can begin there: the address is inside a block or free. Always false
+  // in a child of fork(2).
   [[nodiscard]] bool is_invalid_block(const void* address) const noexcept;
-  // The size of the block that begins there; 0 where none does: what an allocator of the program's hands out may
-  // be a part of a mapping.
+  // Returns the size of the block that begins there, or 0: pointers into a mapping may come from an allocator of the
+  // program.
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
 
-  // Around fork: the child has a copy of the content; what is at the addresses from its first moment on.
+  // For fork(2). The child gets a copy of the contents; chunks at the addresses `at_once` are there when it starts.
   void before_fork(std::span<const std::uint64_t> at_once) noexcept;
   void after_fork() noexcept;
   void in_child() noexcept;
 
-  // The program locks some of it.
+  // Records that the program has locked some of the memory (mlock).
   void note_locked() noexcept { locks_.store(true, std::memory_order_relaxed); }
 
-  // A device will hold the pages of the range by itself: they are there, and stay until the block is released.
-  // Nothing happens to what is not all ours.
+  // Pins the pages of the range, which a device will access by itself: they become resident and stay so until the block
+  // is released. Has no effect on ranges that are not entirely managed here.
   void pin(const void* address, std::size_t size) noexcept;
 
   [[nodiscard]] std::uint64_t base() const noexcept { return space_.base(); }
   [[nodiscard]] Bytes reserved() const noexcept { return space_.reserved(); }
-  // In a child of fork(2) it is not: what is mapped there is the kernel's business.
+  // Returns false in a child of fork(2), whose memory the kernel manages.
   [[nodiscard]] bool is_owner_process() const noexcept;
-  // Whether some of the range may be ours.
+  // Returns whether the range overlaps this heap's address space.
   [[nodiscard]] bool overlaps(const void* address, std::size_t size) const noexcept;
 
-  // Whether mmap(2) of these is for map().
+  // Returns whether an mmap(2) call with these arguments is to be served by map().
   [[nodiscard]] static bool accepts_mapping(std::size_t length, int protection, int flags) noexcept;
 
-  // As the calls of the same names do it, for ranges that meet ours: 0, or an errno value. nullptr where there is
-  // no room: the caller asks the kernel.
+  // Emulate the system calls of the same names for ranges that overlap the heap. Return 0 or an errno value. map()
+  // returns null if there is no capacity: the caller then uses the kernel's.
   void* map(std::size_t length) noexcept;
   int unmap(void* address, std::size_t length) noexcept;
   int protect(void* address, std::size_t length, int protection) noexcept;
   int advise(void* address, std::size_t length, int advice) noexcept;
-  // mmap with MAP_FIXED.
+  // Emulates mmap(2) with MAP_FIXED.
   int map_over(void* address, std::size_t length, int protection, int flags, int file, off_t offset) noexcept;
-  // mremap of what begins in ours; `address` becomes where it is then.
+  // Emulates mremap(2) of a range that begins in this heap. Sets `address` to the new address.
   int remap(void*& address, std::size_t old_length, std::size_t length, int flags) noexcept;
-  // mremap of something else to an address where ours may be.
+  // Emulates mremap(2) of foreign memory to a fixed address that overlaps this heap.
   int remap_over(void* address, std::size_t old_length, std::size_t length, int flags, void* to) noexcept;
 
  private:
@@ -152,14 +155,14 @@ class SpilledHeap {
   std::unique_ptr<transfer::SpillEngine> spill_;
   void (*on_refused_)(std::size_t size, std::size_t alignment);
   pid_t process_;
-  bool is_copy_ = false;            // in a child of fork(2); known without a call, which a filter may kill for
-  std::atomic<bool> locks_{false};  // something has been locked
-  mutable std::mutex mutex_;        // before the space's own
+  bool is_copy_ = false;  // in a child of fork(2). Kept here because a system call filter might forbid getpid(2)
+  std::atomic<bool> locks_{false};  // some memory was locked by mlock
+  mutable std::mutex mutex_;        // lock order: before the space's
   FreeBlockCache cache_;
-  bool protects_ = false;                // rights to some of it have changed
-  MappedRanges ranges_;                  // the program's
-  MappedRanges inaccessible_;            // free chunks that were used: nobody may touch them
-  std::set<std::uint64_t> handed_over_;  // chunks, by address, of which a part is something else
+  bool protects_ = false;                // some protection differs from the default
+  MappedRanges ranges_;                  // in use by the program
+  MappedRanges inaccessible_;            // free chunks that were used before; PROT_NONE
+  std::set<std::uint64_t> handed_over_;  // addresses of chunks that contain foreign mappings
 };
 
 }  // namespace terrace::agent

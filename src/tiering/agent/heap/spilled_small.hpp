@@ -1,6 +1,6 @@
-// Small blocks over a file: an arena (memory/arenas/block_arena.hpp) whose extents are chunks of a spilled heap.
-// They come from pools of many chunks, so that what is used in no order can be given to the kernel's own paging.
-// Whose a block is follows from its address, without a lock.
+// Allocates small blocks of spilled memory: an arena (memory/arenas/block_arena.hpp) whose extents are chunks of a
+// SpilledHeap. Extents come from pools of many chunks, so that blocks with irregular access can be handed over to
+// kernel paging as one range. A table by chunk identifies blocks from their address, without a lock.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@ namespace terrace::agent {
 class SpilledSmall final : public memory::BlockArena::ExtentSource {
  public:
   static constexpr std::size_t k_largest = memory::BlockArena::k_max_block_size;
-  // In resident memory, as a share of what is allowed: small blocks lie over the file from then on. Before, chunks
-  // of their own cost a process more than they can win.
+  // Small blocks are spilled once the process's resident memory reaches 1/k_resident_divisor of its limit. Below that,
+  // separate chunks cost more than they can save.
   static constexpr std::uint64_t k_resident_divisor = 4;
 
-  // There is one in a process.
+  // At most one instance in a process.
   explicit SpilledSmall(SpilledHeap& heap) noexcept;
   SpilledSmall(const SpilledSmall&) = delete;
   SpilledSmall& operator=(const SpilledSmall&) = delete;
@@ -29,20 +29,20 @@ class SpilledSmall final : public memory::BlockArena::ExtentSource {
   [[nodiscard]] static bool fits(std::size_t size, std::size_t alignment) noexcept {
     return size > 0 && size <= k_largest && alignment <= k_largest;
   }
-  // Of a size that fits. Null where there is no memory.
+  // Requires: fits(size, alignment). Returns null if there is no memory.
   void* allocate(std::size_t size, std::size_t alignment, bool zeros) noexcept;
-  // Whether the block is one of these.
+  // Returns whether the block is from here.
   [[nodiscard]] bool contains(const void* block) const noexcept {
     return table_ && heap_.overlaps(block, 1) &&
            entry(reinterpret_cast<std::uint64_t>(block)).load(std::memory_order_relaxed);
   }
-  // Of a block of these; in children of fork, too.
+  // Requires: contains(block). Also valid in children of fork(2).
   static void release(void* block) noexcept { memory::BlockArena::release(k_number, block); }
   [[nodiscard]] static std::size_t size_of(const void* block) noexcept {
     return memory::BlockArena::size_of(block);
   }
 
-  // Around fork, behind the arenas and before the heap.
+  // For fork(2). Lock order: after the arenas, before the heap.
   void lock() const noexcept { mutex_.lock(); }
   void unlock() const noexcept { mutex_.unlock(); }
 
@@ -50,7 +50,7 @@ class SpilledSmall final : public memory::BlockArena::ExtentSource {
   static constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
   static_assert(k_extent == SpilledHeap::k_granule);
 
-  static constexpr unsigned k_number = memory::BlockArena::k_max_arenas - 1;  // no ordering has it
+  static constexpr unsigned k_number = memory::BlockArena::k_max_arenas - 1;  // the arena number that no ordering uses
 
   [[nodiscard]] std::atomic<bool>& entry(std::uint64_t address) const noexcept {
     return table_[(address - heap_.base()) / k_extent];
@@ -60,9 +60,10 @@ class SpilledSmall final : public memory::BlockArena::ExtentSource {
   void release_extent(void* address, std::size_t size) noexcept override;
 
   SpilledHeap& heap_;
-  mutable std::mutex mutex_;            // before the heap's
-  std::atomic<bool>* table_ = nullptr;  // of each chunk of the heap: an extent is there; null: there is none
-  std::vector<std::uint64_t> free_;     // extents that may be handed out, the lowest last
+  mutable std::mutex mutex_;  // lock order: before the heap's
+  std::atomic<bool>* table_ =
+      nullptr;  // by chunk of the heap: it is an allocated extent; null: the arena could not be made
+  std::vector<std::uint64_t> free_;  // free extents in descending order
 };
 
 }  // namespace terrace::agent

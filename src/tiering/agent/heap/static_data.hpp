@@ -1,4 +1,4 @@
-// How a segment of static data falls into objects of whole pages.
+// Divides a segment of static data into objects of whole pages.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@ struct AddressRange {
   std::uint64_t low = 0, high = 0;
 };
 
-// A piece of a segment in whole pages: a variable's (its index), or what is between variables.
+// A run of whole pages of a segment: those of a variable (by index), or of the data between variables.
 struct StaticPiece {
   static constexpr std::size_t k_rest = ~std::size_t{0};
   AddressRange pages;
   std::size_t variable = k_rest;
 };
 
-// Variables are disjoint, ascending, of at least a page each, and are in the segment. A page that several share
-// belongs to the one that covers the most of it; to the rest where that covers more than any of them.
+// Divides the segment. Requires: variables are disjoint, ascending, within the segment, and at least a page each. A
+// shared page belongs to the variable that covers most of it, or to the rest if that covers more.
 std::vector<StaticPiece> cut_segment(AddressRange segment, std::span<const AddressRange> variables);
 
 }  // namespace terrace::agent

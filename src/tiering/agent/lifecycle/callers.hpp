@@ -1,4 +1,5 @@
-// Names for what a program allocates: by the innermost function on the call stack that is not an allocator.
+// Names an allocation by its call site: the innermost function on the call stack that is no allocator. Walks the stack
+// with the unwinder, so it is not async-signal-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +13,15 @@ struct Process;
 
 inline constexpr std::size_t k_name_capacity = 512;
 
-// "makea cg.cpp:120" for the code that called into Terrace on this thread. `buffer` has k_name_capacity bytes.
+// Writes the name of the calling thread's allocation site ("makea cg.cpp:120") to `buffer`, which has
+// k_name_capacity bytes, and returns it.
 std::string_view name_caller(Process& process, char* buffer) noexcept;
 
-// Whether the file is a run-time library, which only does what somebody else asked for: libc and its like.
+// Returns whether the file is a run-time library (libc, OpenMP, an allocator), whose work counts as its caller's.
 bool is_runtime_library(const char* path) noexcept;
 
-// The function that runs at the address, without its parameters, as a user writes it; "" when it is not known.
-// Takes note of libraries that were loaded lately: their static data become objects, so no lock of the runtime's
-// may be held.
+// Returns the function at the address, demangled and without its parameters; "" if it is unknown.
+// Requires: the caller holds no lock of the runtime, because static data of newly loaded libraries are registered.
 std::string function_name(Process& process, std::uint64_t address);
 
 }  // namespace terrace::agent

@@ -1,7 +1,7 @@
-// What this process has while it runs under Terrace, and the moments in its life at which the front doors call the
-// one who builds it (start.cpp): start, a new thread, a fork.
+// Defines Process, the state of a process that runs under Terrace, and the life-cycle hooks that start.cpp implements:
+// start, new thread, fork. The interposed functions and adapters use this header; they do not know start.cpp.
 //
-// Without a session there is no Process: allocation passes through and markers do nothing.
+// Without a session there is no Process: allocation passes through and annotations have no effect.
 #pragma once
 
 #include <atomic>
@@ -42,82 +42,81 @@ class SpilledSmall;
 
 struct Process {
   runtime::Runtime* runtime = nullptr;
-  observe::AddressMap* map = nullptr;  // null when accesses are not followed
+  observe::AddressMap* map = nullptr;  // null: accesses are not traced
   memory::RegionSpace* regions = nullptr;
   observe::SymbolTable* symbols = nullptr;
-  ProgramWork* work = nullptr;                 // null: no accesses are followed
+  ProgramWork* work = nullptr;                 // null: accesses are not traced
   Clock* clock = nullptr;                      // the program's
-  ObjectRegistry* objects = nullptr;           // made by the front doors when start() has returned
-  sim::Scheduler* scheduler = nullptr;         // null on the real machine, where threads run as the system wants
+  ObjectRegistry* objects = nullptr;           // made by startup.cpp after start()
+  sim::Scheduler* scheduler = nullptr;         // null on real memory, where the system schedules threads
   sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
-  observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
-  OrderedHeap* ordered = nullptr;              // null where nothing is placed by intent
-  ProgramLoops* loops = nullptr;               // null where nobody looks for the main loop
-  SpilledHeap* (*make_spilled)() = nullptr;    // null where memory is not over a file; called at most once
+  observe::CodeMap* code = nullptr;            // null: the program's time is not sampled
+  OrderedHeap* ordered = nullptr;              // null: no placement by intent
+  ProgramLoops* loops = nullptr;               // null: the main loop is not searched
+  SpilledHeap* (*make_spilled)() = nullptr;    // null: no spilled memory; called at most once
   transfer::Preference (*preference_of)(std::string_view object) noexcept =
-      nullptr;                             // null: no plan says what stays
-  std::uint64_t spilled_memory = 0;        // bytes that it may have then
-  void (*begin_watching)() = nullptr;      // null where nobody watches; called once, with large data
-  void (*end_watching)() = nullptr;        // the same; called when the process ends
-  void (*end_spilled)() = nullptr;         // the same; called when the process ends
-  void (*confined_over_file)() = nullptr;  // says what that means for memory over a file, where there is some
-  bool simulated = false;                  // the program's clocks show virtual time
-  bool learns = false;                     // somebody wants to learn from the program's accesses
-  bool has_hooks = false;                  // some code that was loaded calls them
-  std::atomic<std::uint64_t> big_block = 16384;  // blocks from this size on are objects of their own
-  std::uint64_t largest_big_block = 0;           // as far as that may grow (grow_big_block); 0: it stays
-  std::int64_t started_unix_ns = 0;              // what the program's real-time clock showed when it began
+      nullptr;                                   // null: no plan has preferences
+  std::uint64_t spilled_memory = 0;              // limit of resident spilled memory, bytes
+  void (*begin_watching)() = nullptr;            // null: not monitored; called once, at the first large data
+  void (*end_watching)() = nullptr;              // null: not monitored; called at process exit
+  void (*end_spilled)() = nullptr;               // null: no spilled memory; called at process exit
+  void (*confined_over_file)() = nullptr;        // warns about the consequences for spilled memory
+  bool simulated = false;                        // clocks of the program show virtual time
+  bool learns = false;                           // a strategy learns from the program's accesses
+  bool has_hooks = false;                        // some loaded code calls instrumentation hooks
+  std::atomic<std::uint64_t> big_block = 16384;  // smallest size of a block that becomes an object
+  std::uint64_t largest_big_block = 0;           // upper limit of big_block (grow_big_block); 0: fixed
+  std::int64_t started_unix_ns = 0;              // real-time clock at the start of the program
 };
 
-// A block of this size was freed: where nothing was asked for, such blocks are left to the next allocator from now
-// on. A size that a program frees is one that it allocates again, and pages that come and go each time cost more
-// than where they reside can win. The C library keeps such blocks for the same reason, and by the same rule
-// (mallopt(3), M_MMAP_THRESHOLD).
+// Raises the threshold of managed blocks after a block of this size was freed, in runs where nothing was requested.
+// A freed size is likely to be allocated again, and mapping and unmapping its pages each time costs more than placement
+// can save. The C library applies the same rule (mallopt(3), dynamic M_MMAP_THRESHOLD).
 inline void grow_big_block(Process& process, std::uint64_t size) noexcept {
   if (size < process.largest_big_block && size >= process.big_block.load(std::memory_order_relaxed))
     process.big_block.store(size + 1, std::memory_order_relaxed);
 }
 
-// What every call of the allocator asks for, together.
+// Holds the pointers that each allocator call reads.
 struct ProcessPointers {
   std::atomic<Process*> process{nullptr};
   std::atomic<memory::RegionSpace*> regions{nullptr};
   std::atomic<OrderedHeap*> ordered{nullptr};
   std::atomic<SpilledHeap*> spilled{nullptr};
   std::atomic<SpilledSmall*> small{nullptr};
-  std::atomic<bool> places_small_blocks{false};  // blocks of less than a page may be placed, too
-  std::atomic<bool> is_start_deferred{false};    // it begins when there is something that could be placed
+  std::atomic<bool> places_small_blocks{false};  // blocks below the page size may be placed
+  std::atomic<bool> is_start_deferred{false};    // start-up waits for the first placeable data (late_start.hpp)
 };
 extern constinit ProcessPointers g_pointers __attribute__((visibility("hidden")));
 
-// This process's, or nullptr when it is inert: no session, TERRACE=off, or something went wrong at the start.
+// Returns the process's state, or null if Terrace is inactive: no session, TERRACE=off, start-up failed, or it ended.
 inline Process* process() noexcept { return g_pointers.process.load(std::memory_order_acquire); }
 
 // --- implemented in start.cpp ----------------------------------------------------------------------------
 
-// Reads the session and makes everything but `objects`; nullptr when there is no session or it cannot be used
-// (then it says so once). Called once, inside Terrace, before the program's own constructors.
+// Reads the session and makes the process state except `objects`. Returns null if there is no session, or if it is
+// unusable, which is reported once. Called once, inside Terrace, before the program's constructors.
 Process* start(char** environment) noexcept;
 
-// The calling thread is the program's and begins to be followed / ends. The main thread comes first, with its
-// stack known already.
+// Start and end the tracing of the calling thread, a thread of the program. The main thread is first; its stack is
+// already registered.
 void attach_thread() noexcept;
 void detach_thread() noexcept;
 
-// In the child of a fork, on its only thread: from now on it is a process of its own, with its own journal.
-// Returns what process() shall return there; nullptr leaves the child inert.
+// Runs in the child of a fork, on its only thread. Returns the child's process state; null makes Terrace inactive
+// there.
 Process* after_fork() noexcept;
 
-// --- what start.cpp may use -------------------------------------------------------------------------------
+// --- for start.cpp -------------------------------------------------------------------------------
 
-// For Pipeline: makes an address known that no object covers (stacks, small blocks, what others mapped). Never
-// throws.
+// Registers the memory around an accessed address that no object covers: stacks, small blocks, foreign mappings.
+// Returns whether it is registered now. Called by the access pipeline.
 bool register_touched_memory(std::uint64_t address) noexcept;
 
 // --- implemented in program_loops.cpp ----------------------------------------------------------------------
 
-// The program is over: notes what was seen of loops, where no main loop was found; or that there were no hooks,
-// and whether that matters.
+// Writes notes to the journal at the end of the program: the loop candidates if no main loop was found, or that the
+// program has no hooks, and whether that matters.
 void finish_loops(Process& process) noexcept;
 
 }  // namespace terrace::agent

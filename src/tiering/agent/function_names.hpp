@@ -1,7 +1,8 @@
-// The names of functions that were entered, each looked up once.
+// Caches the names of entered functions, each resolved once.
 //
-// Looking one up may register objects and take the dynamic linker's lock; the runtime asks for names while it
-// holds its own. So a name is learned before the runtime hears of the function, and only remembered when it asks.
+// Resolution may register objects and take the dynamic linker's lock, but the runtime queries names under its own
+// lock. So a name is resolved before the runtime learns of the function, and only read from the cache when it
+// asks. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace terrace::agent {
 
 class FunctionNames {
  public:
-  // Holds no lock while it looks. Throws std::bad_alloc.
+  // Resolves and caches the name. Holds no lock during the resolution. Throws std::bad_alloc.
   std::string learn(Process& process, std::uint64_t function) {
     if (auto known = find(function); !known.empty()) return known;
     auto name = function_name(process, function);
@@ -24,7 +25,7 @@ class FunctionNames {
     return names_[function] = std::move(name);
   }
 
-  // "" for what was not learned, or has no name.
+  // Returns the cached name; "" if the function was not resolved or has no name.
   [[nodiscard]] std::string find(std::uint64_t function) const {
     const std::lock_guard lock(lock_);
     const auto found = names_.find(function);

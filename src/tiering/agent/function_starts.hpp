@@ -1,4 +1,4 @@
-// Where the functions begin that the program spends its time in.
+// Maps sampled code addresses to the entry of their function.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,22 @@ namespace terrace::agent {
 
 struct Process;
 
-// By the symbol files, or else by what a library exports: a distribution's program may have all of its code in a
-// library among the system's, which nobody has described. Run-time libraries (libc and its like) are left out:
-// what they do, they do for their caller.
+// Uses the symbol files, or else the exported symbols of a library: a distribution's program may keep all its
+// code in a system library without a symbol file. Run-time libraries (libc and similar) are excluded, because
+// their work counts as their caller's. Not thread-safe.
 class FunctionStarts {
  public:
   explicit FunctionStarts(Process& process) : process_(process) {}
 
-  // 0: it is not known. May take the dynamic linker's lock. Throws std::bad_alloc.
+  // Returns the entry address, or 0 if unknown. May take the dynamic linker's lock. Throws std::bad_alloc.
   std::uint64_t find(std::uint64_t address);
 
  private:
   std::uint64_t find_exported(std::uint64_t address);
 
   Process& process_;
-  std::map<std::uint64_t, std::uint64_t> exported_;  // begin -> end: looking one up goes through a library's table
+  std::map<std::uint64_t, std::uint64_t>
+      exported_;  // begin -> end; a cache, because dladdr1(3) searches a library's whole table
 };
 
 }  // namespace terrace::agent

@@ -1,4 +1,4 @@
-// A thread of Terrace's beside the program that sleeps most of the time, and can be told to end.
+// A background thread of Terrace that sleeps most of the time and can be stopped.
 #pragma once
 
 #include <pthread.h>
@@ -21,17 +21,18 @@ class HelperThread {
   HelperThread(const HelperThread&) = delete;
   HelperThread& operator=(const HelperThread&) = delete;
 
-  // `body` runs in the thread, throws nothing, and returns when sleep() is false. Called at most once.
+  // Starts the thread, which runs `body`. The body must not throw, and must return once sleep() is false. Called
+  // at most once.
   void begin(const char* name, std::function<void()> body) noexcept {
     body_ = std::move(body);
     is_running_ = start_signal_masked_thread(thread_, name, run, this);
   }
-  // By the thread itself; false where it is to end.
+  // Sleeps. Called by the thread itself. Returns false if the thread is to end.
   bool sleep(double seconds) {
     std::unique_lock lock(mutex_);
     return !changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_over_; });
   }
-  // Returns when the body has.
+  // Stops the thread and waits for it.
   void end() noexcept {
     if (!std::exchange(is_running_, false)) return;
     {

@@ -1,4 +1,4 @@
-// A program's data by intent, as the session wants it.
+// Makes the process's OrderedHeap from the session.
 #pragma once
 
 #include "memory/ledger.hpp"
@@ -8,8 +8,8 @@ namespace terrace::agent {
 
 class OrderedHeap;
 
-// Lives as long as the process, as the ledger does. Null in virtual time, and where the session's intent cannot be
-// served: then a line says so.
+// Returns a heap that lives as long as the process; so must the ledger. Returns null in virtual time and for runs
+// with spilled memory. Also returns null, and reports it by `say`, if the session's intent cannot be served.
 OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledger,
                           void (*say)(const char* line)) noexcept;
 

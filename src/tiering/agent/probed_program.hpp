@@ -1,6 +1,7 @@
-// Phases of a program without hooks, by the entries of its functions, where this user may probe them
-// (observe/perf/function_probes.hpp): the functions that --phases names; or else those that a while of sampling
-// finds the main thread in, whose calls are regions that repeat (runtime/regions/region_phases.hpp).
+// Detects phases of an uninstrumented program from the entries of its functions, if the user has the right to
+// probe them (observe/perf/function_probes.hpp). Probes the functions that --phases names, or else the hot
+// functions of the main thread, which sampling finds; their calls are repeating regions
+// (runtime/regions/region_phases.hpp). Runs in a background thread.
 #pragma once
 
 #include <atomic>
@@ -18,16 +19,16 @@ struct Process;
 
 class ProbedProgram {
  public:
-  // Both outlive it. `learn`: makes the name of the function there known to the runtime.
+  // Borrows process and phases. `learn` resolves the name of a function for the runtime.
   ProbedProgram(Process& process, const runtime::PhaseSpec& phases, void (*learn)(std::uint64_t function));
   ~ProbedProgram();
   ProbedProgram(const ProbedProgram&) = delete;
   ProbedProgram& operator=(const ProbedProgram&) = delete;
 
-  // The thread begins.
+  // Starts the thread.
   void begin() noexcept;
   void end() noexcept;
-  // A loop was found, and is not over. Any thread.
+  // Returns whether a loop was found and has not ended. Thread-safe.
   [[nodiscard]] bool in_loop() const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Time in all configurations of a run: the clocks of the program's threads, and its own.
+// Forwards clock operations to all configurations of a run, which price the same program with different machines.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace terrace::agent {
 
-// What happens between threads happens in every configuration.
+// Forwards synchronisation between threads to every configuration.
 class BroadcastThreadClocks final : public sim::ThreadClocks {
  public:
   explicit BroadcastThreadClocks(std::mutex& mutex) : mutex_(mutex) {}
@@ -49,7 +49,7 @@ class BroadcastThreadClocks final : public sim::ThreadClocks {
   std::vector<sim::ThreadClocks*> configurations_;
 };
 
-// What the program lets pass by itself, asleep, passes in every configuration: they all price the same program.
+// Charges time that the program spends by itself, asleep, in every configuration.
 class ProgramClock final : public Clock {
  public:
   explicit ProgramClock(std::mutex& mutex) : mutex_(mutex) {}
@@ -60,7 +60,7 @@ class ProgramClock final : public Clock {
     return configurations_.front()->now();
   }
   void charge(Seconds cost) override {
-    // What was accessed before comes before.
+    // Earlier accesses are charged first.
     if (auto* const pipeline = observe::t_thread.pipeline) pipeline->flush();
     const std::lock_guard lock(mutex_);
     for (auto* const configuration : configurations_) configuration->charge(cost);

@@ -1,5 +1,6 @@
-// How much of this process the hooks reach: of its time, by sampling where its threads are; of its heap, by what
-// was touched and never reported. Simulations measure it; it costs no virtual time.
+// Measures how much of the process the instrumentation covers: of its time, by sampling the code that its threads
+// run; of its heap, by pages that were touched but never reported. Used in simulations; costs no virtual time.
+// Thread-safe.
 #pragma once
 
 #include <vector>
@@ -16,12 +17,12 @@ class ProgramCoverage final : public runtime::Coverage {
  public:
   ProgramCoverage();
 
-  // The calling thread's time is sampled, or no longer.
+  // Start and stop sampling of the calling thread.
   void begin_thread() noexcept;
   void end_thread() noexcept;
-  // Must be told what is loaded.
+  // Returns the code map, which the caller updates with the loaded files.
   [[nodiscard]] observe::CodeMap& code() { return code_; }
-  // Must hear of the program's misses.
+  // Returns the sink that must receive the program's misses.
   [[nodiscard]] observe::TallySink& sink() { return heap_; }
 
   void object_added(const observe::Object& object, std::uint64_t address) override;
@@ -34,12 +35,12 @@ class ProgramCoverage final : public runtime::Coverage {
   void look_at_all() noexcept;
 
   observe::CodeMap code_;
-  observe::SpinLock lock_;  // of what follows
+  observe::SpinLock lock_;  // guards the members below
   std::vector<observe::TimeSamples*> threads_;
-  std::uint64_t owed_ns_ = 0;  // time of ended threads that no sample stands for
-  int refused_ = 0;            // by the system, its errno
+  std::uint64_t owed_ns_ = 0;  // time of ended threads that is shorter than a sample period
+  int refused_ = 0;            // errno if the system refused to sample
   bool sampled_ = false;
-  bool filtered_;  // system calls, when the program began
+  bool filtered_;  // whether system calls were filtered at the start
   observe::HeapCoverage heap_;
 };
 

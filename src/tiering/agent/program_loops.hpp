@@ -1,4 +1,4 @@
-// The main loop of the program, found while it runs: what its code and its first thread do, told to the runtime.
+// Detects the program's main loop at run time from its code and its main thread, and reports it to the runtime.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace terrace::agent {
 
 struct Process;
 
-// By the symbol files of the process.
+// Reads loops from the symbol files of the process.
 class ProgramCode final : public observe::LoopCode {
  public:
   explicit ProgramCode(Process& process) : process_(process) {}
@@ -24,14 +24,14 @@ class ProgramCode final : public observe::LoopCode {
 
 class ProgramLoops {
  public:
-  // `phases`: what is known of them.
+  // `phases`: the user's specification of phases.
   ProgramLoops(Process& process, const runtime::PhaseSpec& phases);
   [[nodiscard]] observe::LoopTree& tree() { return finder_.tree(); }
   void set_seen(bool seen) { finder_.set_observed(seen); }
-  // The calling thread's loops are followed from now on: in virtual time by its accesses, of which `sample_every`
-  // turns leave some out; on real memory by the clock.
+  // Starts to follow the calling thread's loops. In virtual time work is measured in accesses, of which one
+  // iteration in `sample_every` is observed; on real memory by the clock.
   void follow(bool simulated, std::uint32_t sample_every);
-  // Notes what was seen where no main loop was.
+  // Reports the candidates to the journal if no main loop was found.
   void finish();
 
  private:
@@ -40,9 +40,10 @@ class ProgramLoops {
   runtime::LoopFinder finder_;
 };
 
-// Whether the program's accesses are seen from now on: its functions and its loops have to know.
+// Switches the observation of accesses, and informs function and loop tracking.
 void set_accesses_observed(Process& process, bool seen) noexcept;
-// The same on real memory: the clock, by which loops are found there, stands while accesses are seen.
+// Switches the observation of accesses on real memory. The work clock, which measures loops there, is stopped
+// meanwhile.
 void set_real_accesses_observed(Process& process, bool wanted) noexcept;
 
 }  // namespace terrace::agent

@@ -1,4 +1,4 @@
-// What a process counts, in a file that the launcher reads when the process has ended.
+// Makes a structure of counters in a file that the launcher reads after the process has ended.
 #pragma once
 
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 
 namespace terrace::agent {
 
-// In the session's directory: the prefix and the process's number. Null, and errno says why, where the file cannot
-// be made. Lives as long as the process.
+// Maps the file "PREFIX<pid>" in the session's directory. Returns null with errno set if it cannot be made. The
+// mapping lives as long as the process.
 template <class Counts>
 Counts* make_counts(const std::string& directory, const char* prefix) {
   const auto name = directory + "/" + prefix + std::to_string(getpid());

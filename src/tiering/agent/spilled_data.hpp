@@ -1,4 +1,4 @@
-// A program's data in memory and in a file, where the session wants that.
+// Sets up spilled memory (data in RAM and in a backing file) from the session.
 #pragma once
 
 #include <string_view>
@@ -10,17 +10,18 @@ namespace terrace::agent {
 
 class SpilledHeap;
 
-// Called first. False where it is not wanted, and where the session's folders cannot be used: then a line says so,
-// and the program has the memory that the system gives it. The session outlives the process.
+// Checks the preconditions. Called first. Returns false if the session has no spilled memory. Also returns false,
+// and reports it by `say`, if its directories are unusable: the program then runs with ordinary memory. Borrows
+// the session for the life of the process.
 bool prepare_spilled(const runtime::Session& session, void (*say)(const char* line)) noexcept;
-// What the session's plan says of an object of that name.
+// Returns the plan's preference for an object of this name.
 transfer::Preference preference_of(std::string_view object) noexcept;
-// Lives as long as the process. Null where the system lacks what it takes, in the same way.
+// Makes the heap, which lives as long as the process. Returns null, and reports it, if the system lacks support.
 SpilledHeap* make_spilled() noexcept;
-// The process ends: what it had in memory is noted, where nothing of it was over a file and so nobody looked.
+// At process exit: records the peak of resident memory if no spilled heap was made, which otherwise monitors it.
 void end_spilled() noexcept;
 
-// The program is about to filter its system calls, and has data over a file: says what that means.
+// Warns that the program is about to filter its system calls while it has spilled memory.
 void say_confined_over_file() noexcept;
 
 }  // namespace terrace::agent

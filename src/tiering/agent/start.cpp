@@ -26,7 +26,7 @@
 #include "agent/program_coverage.hpp"
 #include "agent/program_loops.hpp"
 #include "agent/spilled_data.hpp"
-#include "agent/watching.hpp"
+#include "agent/uninstrumented_monitor.hpp"
 #include "core/address_space.hpp"
 #include "core/big_block.hpp"
 #include "core/clock.hpp"
@@ -115,7 +115,7 @@ struct AgentState {
   std::optional<ProgramLoops> loops;                               // where the main loop is looked for
   bool observing = true;                                           // accesses are wanted
   runtime::ProfileSource observed = runtime::ProfileSource::none;  // pages say what a program without hooks uses
-  std::optional<Watching> watching;
+  std::optional<UninstrumentedMonitor> monitor;
   memory::Ledger* ledger = nullptr;  // of the first configuration
   Process process;
 };
@@ -192,8 +192,8 @@ void make_runtime(AgentState& state) {
   for (const auto& configuration : state.session.configurations) {
     auto built = runtime::build_configuration(state.session, configuration, state.observed, program);
     if (auto* const collector = built.watched_pages)
-      state.watching.emplace(*collector, state.mutex, *built.parts.clock, state.process, state.session,
-                             [](std::uint64_t function) { g_agent->names.learn(g_agent->process, function); });
+      state.monitor.emplace(*collector, state.mutex, *built.parts.clock, state.process, state.session,
+                            [](std::uint64_t function) { g_agent->names.learn(g_agent->process, function); });
     for (auto* sink : built.sinks) state.sink.add(*sink);
     state.clock.add(*built.parts.clock);
     if (built.thread_clocks) state.thread_clocks.add(*built.thread_clocks);
@@ -247,7 +247,7 @@ void make_runtime(AgentState& state) {
   parts.coverage = state.coverage ? &*state.coverage : nullptr;
   state.ledger = parts.configurations.front().ledger;
   state.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
-  if (state.watching) state.watching->report_to(*state.runtime);
+  if (state.monitor) state.monitor->report_to(*state.runtime);
   state.sink.report_to(*state.runtime);
   for (const auto& note : state.session.notes) state.runtime->note("note", note);
 }
@@ -311,9 +311,9 @@ Process* build(const char* session_path) {
   }
   if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
   if (!state->session.spill.is_wanted()) say_limited(*state);
-  if (state->watching) {
-    process.begin_watching = [] { g_agent->watching->begin(); };
-    process.end_watching = [] { g_agent->watching->end(); };
+  if (state->monitor) {
+    process.begin_monitoring = [] { g_agent->monitor->begin(); };
+    process.end_monitoring = [] { g_agent->monitor->end(); };
   }
   process.ordered = make_ordered(state->session, *state->ledger, say);
   if (state->session.hooks && state->session.phases.detects_loops()) {

@@ -1,5 +1,6 @@
-// A program without hooks, watched from beside it: a thread of Terrace's asks the kernel in short windows which
-// pages were used, tells the collector, and cuts the run into intervals where the program marks no phases.
+// Monitors an uninstrumented program from a background thread. In short windows it asks the kernel, or the
+// processor's sampling, which pages were used, and passes the result to the collector. Divides the run into
+// intervals if the program marks no phases.
 #pragma once
 
 #include <functional>
@@ -24,34 +25,34 @@ class Runtime;
 
 namespace terrace::agent {
 
-// By what this program is known. Where its pages are watched the session wants no hooks from now on.
+// Chooses how the program is observed. If its pages are monitored, disables hooks in the session.
 runtime::ProfileSource choose_observation(runtime::Session& session);
 
 class WatchedProgram {
  public:
-  // Of the time: what clearing and reading may take, and the program's pages as they are used again, while
-  // somebody learns, and afterwards.
+  // Share of a processor's time that a window may cost: clearing and reading, and the program's faults on cleared
+  // pages. While a strategy learns, and later.
   static constexpr double k_share_learning = observe::k_max_reference_share;
   static constexpr double k_share_later = k_share_learning / 10;
-  // An interval has this many windows, and is at least this long.
+  // Minimum windows and duration of an interval.
   static constexpr std::uint32_t k_windows = 8;
   static constexpr Seconds k_min_interval{0.5};
 
-  // All outlive it. `mutex`: the program's, under which the collector is used; `clock`: the run's.
-  // `events`: that sample accesses to memory, where the machine has such.
+  // Borrows all arguments. `mutex` guards the collector. `clock` is the run's. `events` sample memory accesses,
+  // if the machine has such events.
   WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
                  const std::vector<observe::PerfEvent>& events);
   ~WatchedProgram();
   WatchedProgram(const WatchedProgram&) = delete;
   WatchedProgram& operator=(const WatchedProgram&) = delete;
 
-  // Before it begins.
+  // Sets the runtime. Called before begin().
   void report_to(runtime::Runtime& runtime) noexcept;
-  // While somebody else has found a loop no intervals are cut. Before it begins.
+  // Suspends intervals while `has_loop` returns true. Called before begin().
   void yield_to(std::function<bool()> has_loop);
-  // The thread begins. Whoever allocates calls it once, when there is enough to watch.
+  // Starts the thread. Called once, by the allocating thread, when there is enough data to monitor.
   void begin() noexcept;
-  // The thread ends, at the latest after the window that is open.
+  // Stops the thread, at the latest after the current window.
   void end() noexcept;
 
  private:

@@ -1,6 +1,6 @@
-// What the doors share by which regions come in that a program tells tools of (Kokkos kernels, NVTX ranges, OpenMP
-// parallel regions, Caliper annotations): the main thread's become phases (runtime/regions/region_phases.hpp),
-// unless the program marks its phases itself. Without a session nothing is listened to.
+// Common base of the region adapters (Kokkos Tools, NVTX, OMPT, Caliper). Regions of the main thread become
+// phases (runtime/regions/region_phases.hpp) unless the program uses explicit markers. Without a session regions
+// are ignored.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace terrace::agent {
 
 class RegionAdapter {
  public:
-  // What its regions are called in messages: "Kokkos kernels".
+  // `kind` names the regions in messages: "Kokkos kernels". Borrowed.
   constexpr explicit RegionAdapter(const char* kind) : kind_(kind) {}
 
-  // Whether regions of the calling thread are of use to anybody.
+  // Returns whether regions of the calling thread are evaluated.
   [[nodiscard]] static bool listens() noexcept;
-  // A region ends by the key that it began with. Keys of different doors do not meet.
+  // Begin and end a region, which is identified by its key. Keys of different adapters are distinct.
   void begin(std::uint64_t key, std::string_view name) const noexcept;
   void end(std::uint64_t key) const noexcept;
 
@@ -25,7 +25,7 @@ class RegionAdapter {
   const char* kind_;
 };
 
-// The program has marked a loop or a phase itself: from now on regions are none.
+// Ignores regions from here on, because the program marks its own loop or phases.
 void disable_implicit_regions() noexcept;
 
 }  // namespace terrace::agent

@@ -1,5 +1,5 @@
-// Caches recently freed blocks with their pages, so that a program that repeatedly frees and allocates a size causes
-// no system calls. Not thread-safe: the owner holds a lock.
+// Caches recently freed blocks with their pages, so that a program that repeatedly frees and allocates a size
+// causes no system calls. Not thread-safe: the owner holds a lock.
 #pragma once
 
 #include <array>

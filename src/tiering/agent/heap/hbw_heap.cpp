@@ -1,4 +1,4 @@
-// See hbw_heap.hpp.
+// Selects the fast places and allocates from them by policy. See hbw_heap.hpp.
 #include "agent/heap/hbw_heap.hpp"
 
 #include <linux/mman.h>
@@ -42,7 +42,7 @@ std::vector<PlaceId> faster_than_home(const machine::Machine& machine, DomainId 
   const auto initiator = machine.domains()[domain].initiator;
   const auto home = machine.home(domain);
   const auto standings = machine::rank_places(machine, initiator, "bandwidth");
-  const auto at = std::ranges::find(standings, home, &machine::ProcessPointers::place);
+  const auto at = std::ranges::find(standings, home, &machine::Standing::place);
   std::vector<PlaceId> faster;
   for (const auto& one : standings)
     if (!one.computes && at != standings.end() && one.rank < at->rank && machine.place(one.place).numa_node >= 0)
@@ -60,7 +60,7 @@ HbwHeap::HbwHeap(OrderedHeap& heap, const std::optional<std::vector<int>>& nodes
     for (std::size_t i = 0; i < machine.places().size(); ++i)
       if (std::ranges::find(*nodes, machine.places()[i].numa_node) != nodes->end()) add(static_cast<PlaceId>(i));
   } else {
-    // Of the own domain, then those that others have.
+    // Fast places of the own domain first, then those of other domains.
     for (const auto place : faster_than_home(machine, domain_of(machine, initiator))) add(place);
     for (std::size_t d = 0; d < machine.domains().size(); ++d)
       for (const auto place : faster_than_home(machine, static_cast<DomainId>(d)))
@@ -88,21 +88,20 @@ HbwHeap::HbwHeap(OrderedHeap& heap, const std::optional<std::vector<int>>& nodes
 
 void* HbwHeap::allocate(Policy policy, std::size_t size, std::size_t alignment, bool zeros) noexcept {
   const int order = order_of(policy);
-  // More than there ever is would be populated as far as it goes: that is left to plain memory, which comes with
-  // the first touch.
+  // Larger than all memory: eager population would exhaust the machine. Plain memory is populated at first touch.
   if (order < 0 || size > max_size_) return nullptr;
   for (int attempt = 0; attempt < 2; ++attempt) {
     void* block = nullptr;
     if (SmallBlocks::fits(size, alignment)) block = heap_.small().allocate(size, alignment, order, zeros);
     if (!block) block = heap_.allocate(size, alignment, order, OrderedHeap::FillMode::eager, zeros);
     if (block) return block;
-    // What small blocks have left of the places serves others.
+    // Retry once with the free extents of small blocks.
     heap_.small().purge();
   }
   return nullptr;
 }
 
-// Of a pool's pages: a node without any is answered by an error, so binding is harmless here.
+// Sets the policy of hugetlb pages. MPOL_BIND is harmless here: an exhausted pool gives an error, not an OOM kill.
 int HbwHeap::bind_pages(std::uint64_t address, std::size_t size, Policy policy) const noexcept {
   constexpr std::size_t k_bits = 1024;
   constexpr int k_preferred = 1, k_bind = 2;  // <linux/mempolicy.h>
@@ -188,9 +187,9 @@ PageVerdict verify_pages(std::uint64_t address, std::size_t size, bool touch, st
   for (auto at = page_down(address); at < end; at += nodes.size() * k_page) {
     const auto some = std::span(nodes).first(std::min<std::uint64_t>(nodes.size(), (end - at) / k_page));
     const auto bytes = some.size() * k_page;
-    // Fails where a page is not mapped.
+    // mincore(2) fails if a page is not mapped.
     if (::syscall(SYS_mincore, at, bytes, resident.data()) != 0) return PageVerdict::not_mapped;
-    // As reading and writing a byte of each page, but an answer where that would be a signal.
+    // Like a read and a write of a byte of each page, but with an error instead of a signal.
     if (touch && ::syscall(SYS_madvise, at, bytes, MADV_POPULATE_WRITE) != 0) return PageVerdict::not_mapped;
     if (memory::query_pages(at, some) != 0) return PageVerdict::not_mapped;
     const auto is_fast = [&](int node) { return std::ranges::find(fast, node) != fast.end(); };

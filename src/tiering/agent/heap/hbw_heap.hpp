@@ -1,9 +1,9 @@
-// Implements memkind's hbwmalloc policies on an OrderedHeap. "High bandwidth" places are those that rank before the
-// home place in the ordering by bandwidth (strictly faster, no tie), or those that the user names. A machine may
-// have none.
+// Implements memkind's hbwmalloc policies on an OrderedHeap. "High bandwidth" places are those that rank before
+// the home place in the ordering by bandwidth (strictly faster, no tie), or those that the user names. A machine
+// may have none.
 //
-// Blocks are placed when they are allocated. The policies bind, bind_all and interleave are strict: allocation fails
-// if their places are full. Thread-safe.
+// Blocks are placed when they are allocated. The policies bind, bind_all and interleave are strict: allocation
+// fails if their places are full. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ std::vector<PlaceId> faster_than_home(const machine::Machine& machine, DomainId 
 
 // Result of verify_pages: all pages are on fast nodes; some are on others; some are not mapped.
 enum class PageVerdict : std::uint8_t { fast, other, not_mapped };
-// Checks the NUMA nodes of the resident pages of [address, address + size). `touch` populates absent pages first, like
-// a write that changes nothing (MADV_POPULATE_WRITE).
+// Checks the NUMA nodes of the resident pages of [address, address + size). `touch` populates absent pages first,
+// like a write that changes nothing (MADV_POPULATE_WRITE).
 PageVerdict verify_pages(std::uint64_t address, std::size_t size, bool touch, std::span<const int> nodes) noexcept;
 
 class HbwHeap {

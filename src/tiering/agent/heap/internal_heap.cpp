@@ -1,4 +1,4 @@
-// Size classes over slabs, and mappings. See internal_heap.hpp.
+// Implements size classes over slabs, and large blocks by mappings. See internal_heap.hpp.
 #include "agent/heap/internal_heap.hpp"
 
 #include <linux/mman.h>
@@ -17,15 +17,15 @@ namespace terrace::agent {
 namespace {
 
 constexpr std::size_t k_slab = 65536;
-constexpr std::size_t k_batch = 16 * k_slab;  // how much is mapped at a time
+constexpr std::size_t k_batch = 16 * k_slab;  // bytes mapped at a time
 constexpr std::size_t k_header = 64;
 constexpr std::size_t k_biggest_class = 16384;
 constexpr std::uint32_t k_big = 0xffffffff;
 
-// At the beginning of every slab and every mapping, found from an address by rounding down.
+// Precedes the blocks of a slab or a mapping. Found from a block's address by rounding down to k_slab.
 struct Header {
   std::uint32_t size_class;  // or k_big
-  std::size_t mapped;        // big ones: where the mapping begins and its size
+  std::size_t mapped;        // for k_big: size of the mapping
   std::byte* mapping;
 };
 static_assert(sizeof(Header) <= k_header);
@@ -34,7 +34,7 @@ using memory::size_class_of;
 static_assert(memory::size_of_class(size_class_of(k_biggest_class)) == k_biggest_class);
 
 std::byte* map(std::size_t size) {
-  // Not mmap(): in the injected library that is the program's, interposed.
+  // Bare system call: mmap() is interposed in the injected library.
   const auto result = syscall(SYS_mmap, 0L, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
   return result == -1 ? nullptr : reinterpret_cast<std::byte*>(result);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -49,7 +49,7 @@ Header& header_of(void* address) {
   return *reinterpret_cast<Header*>(byte - reinterpret_cast<std::uintptr_t>(address) % k_slab);
 }
 
-// A mapping with the header at a slab's boundary and the block less than a slab behind it.
+// Maps a large block. The header is at a slab boundary, the block less than a slab behind it.
 void* allocate_big(std::size_t size, std::size_t alignment) {
   if (size > PTRDIFF_MAX - 3 * k_slab) return nullptr;
   const auto offset = std::max(alignment, k_header);
@@ -78,11 +78,10 @@ void* InternalHeap::new_slab() {
 
 void* InternalHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
   if (size > PTRDIFF_MAX) return nullptr;
-  // A class whose size is a power of two has its blocks at multiples of it.
+  // Blocks of power-of-two classes are naturally aligned.
   if (alignment > 16) size = std::bit_ceil(std::max(size, alignment));
   if (size > k_biggest_class || alignment > k_biggest_class) {
-    // Mappings come and go under the lock, too: an address that the kernel hands from one thread to another then
-    // has an order that tools can see.
+    // Map under the lock, too, so that race detectors see an order if an address moves between threads.
     const std::lock_guard guard(lock_);
     return allocate_big(size, alignment);
   }

@@ -1,4 +1,4 @@
-// Lists of free blocks by class, and room that was never used. See libc_arena.hpp.
+// Implements lock-free free lists by size class, and a bump pointer for fresh memory. See libc_arena.hpp.
 #include "agent/heap/libc_arena.hpp"
 
 #include <algorithm>
@@ -7,11 +7,11 @@ namespace terrace::agent {
 
 constinit LibcArena g_libc_arena;
 
-// In front of each block.
+// Precedes each block.
 struct LibcArena::Header {
   std::uint64_t size = 0;
-  std::uint32_t size_class = 0;        // k_classes: of another alignment, and not used again
-  std::atomic<std::uint32_t> next{0};  // in its list: the number of a unit
+  std::uint32_t size_class = 0;        // k_classes: over-aligned; never reused
+  std::atomic<std::uint32_t> next{0};  // next free block, as a unit number
 };
 
 namespace {
@@ -25,7 +25,7 @@ void* LibcArena::take_free(List& list) noexcept {
   auto seen = list.load(std::memory_order_acquire);
   while (unit_of(seen) != 0) {
     auto* const block = at(unit_of(seen));
-    // Another thread may have taken the block by now: then the list has changed.
+    // If another thread has taken the block meanwhile, the counter has changed and the exchange fails.
     const auto next = (reinterpret_cast<Header*>(block) - 1)->next.load(std::memory_order_relaxed);
     if (list.compare_exchange_weak(seen, (seen & ~(k_change - 1)) + k_change + next, std::memory_order_acquire))
       return block;

@@ -1,10 +1,10 @@
-// Serves allocations that the C library and the dynamic linker make while a thread is inside Terrace: the TLS table of
-// a new thread, a stream, a directory buffer. They must not reach the program's allocator: its lock may be held by a
-// thread that waits for Terrace, for instance in the allocator's own mmap(2). The arena also serves while the next
-// allocator is being resolved.
+// Serves allocations that the C library and the dynamic linker make while a thread is inside Terrace: the TLS
+// table of a new thread, a stream, a directory buffer. They must not reach the program's allocator: its lock may
+// be held by a thread that waits for Terrace, for instance in the allocator's own mmap(2). The arena also serves
+// while the next allocator is being resolved.
 //
-// One fixed range of memory identifies blocks by their address. Lock-free: async-signal-safe, and usable in a child
-// of fork(2) at any time.
+// One fixed range of memory identifies blocks by their address. Lock-free: async-signal-safe, and usable in a
+// child of fork(2) at any time.
 //
 // Disabled in virtual time, so that heap addresses and cache misses stay unchanged.
 #pragma once
@@ -31,8 +31,8 @@ class LibcArena {
   void enable() noexcept { is_enabled_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool is_enabled() const noexcept { return is_enabled_.load(std::memory_order_relaxed); }
 
-  // Returns uninitialised memory, or null if the request is too large or the arena full: the caller then uses the next
-  // allocator.
+  // Returns uninitialised memory, or null if the request is too large or the arena full: the caller then uses the
+  // next allocator.
   void* allocate(std::size_t size, std::size_t alignment = 16) noexcept;
   // Requires: contains(block).
   void release(void* block) noexcept;

@@ -1,11 +1,11 @@
-// See mapped_ranges.hpp.
+// Keeps disjoint ranges in a map, merging equal neighbours. See mapped_ranges.hpp.
 #include "agent/heap/mapped_ranges.hpp"
 
 #include <algorithm>
 
 namespace terrace::agent {
 
-// The first range that ends behind `start`.
+// Returns the first range that ends after `start`.
 MappedRanges::Map::const_iterator MappedRanges::first_ending_after(std::uint64_t start) const noexcept {
   auto range = ranges_.upper_bound(start);
   if (range == ranges_.begin()) return range;
@@ -13,7 +13,7 @@ MappedRanges::Map::const_iterator MappedRanges::first_ending_after(std::uint64_t
   return before->second.end > start ? before : range;
 }
 
-// No range has the address in its middle.
+// Splits the range that contains the address, so that a range boundary is there.
 void MappedRanges::split(std::uint64_t at) {
   const auto found = first_ending_after(at);
   if (found == ranges_.end() || found->first >= at) return;
@@ -44,7 +44,7 @@ void MappedRanges::protect(std::uint64_t start, std::uint64_t end, int protectio
   join(start, end);
 }
 
-// Neighbours that do not differ become one, from the one before `start` to the one at `end`.
+// Merges equal adjacent ranges, from the one before `start` to the one at `end`.
 void MappedRanges::join(std::uint64_t start, std::uint64_t end) noexcept {
   auto range = ranges_.lower_bound(start);
   if (range != ranges_.begin()) --range;

@@ -1,4 +1,4 @@
-// Objects as disjoint ranges of pages. See object_registry.hpp.
+// Keeps objects as disjoint ranges of pages. See object_registry.hpp.
 #include "agent/heap/object_registry.hpp"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ std::uint64_t overlap(std::uint64_t low, std::uint64_t high, std::uint64_t page)
 
 }  // namespace
 
-// Holds the lock, unless this thread holds it already: then the entry is not `open`.
+// Acquires the lock, unless the calling thread holds it already: then is_held() is false, and the call has no
+// effect.
 class ObjectRegistry::LockScope {
  public:
   explicit LockScope(ObjectRegistry& registry) : registry_(registry) {
@@ -67,7 +68,7 @@ void ObjectRegistry::insert(std::string name, observe::ObjectKind kind, std::uin
   objects_.insert_or_assign(low, Object{high, true_low, true_high, id, kind, std::move(name)});
 }
 
-// Takes the pages [low, high) from whoever has them; what is left on either side becomes objects again.
+// Removes the pages [low, high) from their owners. The rest on either side is registered again under the old name.
 void ObjectRegistry::carve(std::uint64_t low, std::uint64_t high) {
   for (auto at = covering(low) != objects_.end() ? covering(low) : objects_.lower_bound(low);
        at != objects_.end() && at->first < high;) {
@@ -103,7 +104,7 @@ bool ObjectRegistry::add_competing(std::string_view name, observe::ObjectKind ki
   try {
     auto first = page_down(low);
     auto last = page_up(high);
-    // A page that it covers wholly is its own; for a part of one it competes.
+    // Fully covered pages belong to the object; partly covered ones only if it covers the most.
     if (first < low && owner_covers_more(first, low, high)) first += k_page;
     if (last > high && last > first && owner_covers_more(last - k_page, low, high)) last -= k_page;
     if (last <= first) return false;
@@ -111,7 +112,7 @@ bool ObjectRegistry::add_competing(std::string_view name, observe::ObjectKind ki
     insert(std::string(name), kind, first, last, low, high);
     return true;
   } catch (const std::exception&) {
-    return false;  // no memory for the entry: the range goes on unnamed
+    return false;  // no memory: the range stays unnamed
   }
 }
 
@@ -146,7 +147,7 @@ void ObjectRegistry::remove(std::uint64_t low, std::uint64_t high) noexcept {
   try {
     carve(page_down(low), page_up(high));
   } catch (const std::exception&) {
-    // No memory for what is left of an object: it goes on unnamed.
+    // No memory: the rest of the object stays unnamed.
   }
 }
 

@@ -1,6 +1,6 @@
-// Maps allocations of arbitrary bytes to objects of whole pages. The runtime requires that each page belongs to one
-// object; programs allocate, name, trim and unmap at any granularity. A new object takes its pages from the previous
-// owner, whose remaining pages stay registered under its name.
+// Maps allocations of arbitrary bytes to objects of whole pages. The runtime requires that each page belongs to
+// one object; programs allocate, name, trim and unmap at any granularity. A new object takes its pages from the
+// previous owner, whose remaining pages stay registered under its name.
 //
 // Thread-safe. Reentrant calls on the same thread (the runtime may touch unknown memory while an object is added)
 // have no effect.
@@ -20,8 +20,8 @@ namespace terrace::agent {
 
 class ObjectRegistry {
  public:
-  // Calls `on_growth`, which may be null, once when objects of k_growth_step bytes have been added. No lock is held
-  // during the call.
+  // Calls `on_growth`, which may be null, once when objects of k_growth_step bytes have been added. No lock is
+  // held during the call.
   explicit ObjectRegistry(runtime::Runtime& runtime, void (*on_growth)() = nullptr)
       : runtime_(runtime), on_growth_(on_growth) {}
   static constexpr std::uint64_t k_growth_step = 16 << 20;
@@ -43,8 +43,8 @@ class ObjectRegistry {
   // Unregisters the object that begins at `low`. Returns false if there is none.
   bool forget(std::uint64_t low) noexcept;
 
-  // Returns the widest range of pages in [low, high) around the address that no object covers; empty (low == high) if
-  // one covers the address.
+  // Returns the widest range of pages in [low, high) around the address that no object covers; empty (low ==
+  // high) if one covers the address.
   [[nodiscard]] Range gap(std::uint64_t address, std::uint64_t low, std::uint64_t high) noexcept;
 
   // For fork(2).

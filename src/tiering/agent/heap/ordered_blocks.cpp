@@ -1,4 +1,4 @@
-// Blocks by intent: how they are allocated, kept when they are freed, and given back. See ordered_heap.hpp.
+// Allocates, caches and releases blocks by intent. See ordered_heap.hpp.
 #include <new>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace terrace::agent {
 
 namespace {
 
-// Blocks that were freed lately: only where a place has so much room above its mark.
+// Freed blocks are cached only while a place has this much free above its watermark.
 constexpr std::uint64_t k_max_cached = FreeBlockCache::k_max_bytes;
 constexpr std::uint64_t k_min_free_to_cache = 8 * k_max_cached;
 
@@ -34,7 +34,7 @@ bool OrderedHeap::is_invalid_block(const void* address) const noexcept {
   return !blocks_.contains(reinterpret_cast<std::uint64_t>(address)) && (!is_shut_down() || size > 0);
 }
 
-// Blocks that were freed are kept only where their pages are in nobody's way.
+// Returns whether freed blocks of the intent may be cached, i.e. their pages are not needed otherwise.
 bool OrderedHeap::has_cache_headroom(int intent) noexcept {
   return ensure_state()->fill.has_room(k_min_free_to_cache, order_of(intent).places);
 }
@@ -52,7 +52,7 @@ void* OrderedHeap::take_cached(std::size_t size, std::size_t alignment, int inte
   return reinterpret_cast<void*>(kept.address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// And room for one more.
+// Evicts cached blocks until at most `bytes` remain and one more fits.
 void OrderedHeap::trim_cache(std::uint64_t bytes) noexcept {
   while (true) {
     FreeBlockCache::Block oldest;
@@ -89,7 +89,7 @@ void* OrderedHeap::allocate_new(std::size_t size, std::size_t alignment, Block b
   const auto found = here.space.find(got);
   block.size = found.size;
   int problem = 0;
-  // It is watched before it is known: what is told of a block that was there before begins nothing in this one.
+  // Armed before registration: a late notification for a previous block here must not fill this one.
   if (block.when == FillMode::on_touch) {
     arm_touch_traps(found.address, found.size, block.intent);
   } else if (!fill_by_rule(order, found.address, found.size, block.intent, &block.left, &problem)) {
@@ -112,7 +112,7 @@ bool OrderedHeap::release(void* block) noexcept {
   decltype(blocks_)::node_type freed;
   {
     const std::lock_guard guard(mutex_);
-    freed = blocks_.extract(address);  // from here on touches begin nothing
+    freed = blocks_.extract(address);  // touches have no effect from here on
   }
   if (freed.empty()) return false;
   const auto of = freed.mapped();
@@ -129,7 +129,7 @@ bool OrderedHeap::release(void* block) noexcept {
   return discard(address, of.size);
 }
 
-// What is in no list any more.
+// Unmaps a block that is in no list any more, and releases its accounting.
 bool OrderedHeap::discard(std::uint64_t address, std::uint64_t size) noexcept {
   auto& here = *state_.load(std::memory_order_acquire);
   await_filled(address, size);

@@ -1,5 +1,4 @@
-// How memory by intent is filled, at once and after touches; ordered_blocks.cpp has the blocks, ordered_ranges.cpp
-// what is known of where data are. See ordered_heap.hpp.
+// Fills memory by intent, eagerly and after touches. See ordered_heap.hpp.
 #include "agent/heap/ordered_heap.hpp"
 
 #include <sched.h>
@@ -23,16 +22,16 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr unsigned k_max_threads = 4;         // that populate after touches
-constexpr std::uint64_t k_max_chunks = 4096;  // of a block: each that is touched out of order is a mapping
+constexpr unsigned k_max_threads = 4;         // threads that populate after touches
+constexpr std::uint64_t k_max_chunks = 4096;  // per block: each chunk touched out of order becomes a mapping
 
 unsigned threads_here() noexcept {
   const auto processors = sysconf(_SC_NPROCESSORS_ONLN);
   return static_cast<unsigned>(std::clamp(processors, 1L, long{k_max_threads}));
 }
 
-// What is touched of a block is populated in chunks of this size: a 256th of it, from one huge page to 16, as each
-// touch costs a trap and two calls beside the pages themselves.
+// Returns the chunk size for population after touches: 1/256 of the block, between 1 and 16 huge pages, because
+// each touch costs a trap and two system calls in addition to the pages.
 std::uint64_t chunk_of(std::uint64_t block_size) noexcept {
   const auto share = std::clamp(align_down(block_size / 256, k_huge_page), k_huge_page, 16 * k_huge_page);
   return std::max(share, align_up(block_size / k_max_chunks, k_huge_page));
@@ -40,8 +39,8 @@ std::uint64_t chunk_of(std::uint64_t block_size) noexcept {
 
 }  // namespace
 
-// Writes down what was placed, and lets threads that wait for it go on. What is left to the kernel of memory that
-// was there before is written down at the end: not where the range is none.
+// Records what was placed, and wakes threads that wait for it. Parts of existing memory that are left to the
+// kernel are recorded at the end, and not if the range turns out to be unmapped.
 class OrderedHeap::PlacementRecorder final : public memory::OrderedFill::Observer {
  public:
   PlacementRecorder(OrderedHeap& heap, transfer::TouchTraps* traps, int intent,
@@ -51,7 +50,7 @@ class OrderedHeap::PlacementRecorder final : public memory::OrderedFill::Observe
     if (traps_) traps_->forget(address, size);
   }
   void on_placed(const memory::OrderedFill::PlacedPart& part) noexcept override {
-    // Where that is refused nothing of it stays.
+    // A strict ordering that fails keeps nothing.
     if (part.place == k_no_place && heap_.order_of(intent_).rule == Rule::strict) return;
     const memory::PlacedRanges::Range range{part.address, part.size, part.place, part.held,
                                             static_cast<std::uint32_t>(intent_)};
@@ -68,7 +67,7 @@ class OrderedHeap::PlacementRecorder final : public memory::OrderedFill::Observe
   void end() noexcept {
     try {
       for (const auto& range : left_) record(range);
-    } catch (const std::bad_alloc&) {  // it is on no account
+    } catch (const std::bad_alloc&) {  // not recorded, so not charged
     }
   }
 
@@ -83,7 +82,7 @@ class OrderedHeap::PlacementRecorder final : public memory::OrderedFill::Observe
   transfer::TouchTraps* traps_;
   int intent_;
   memory::OrderedFill::Content content_;
-  OrderedHeap::Ranges left_;  // to the kernel
+  OrderedHeap::Ranges left_;  // left to the kernel
 };
 
 OrderedHeap::OrderedHeap(Parts parts) : parts_(std::move(parts)) {
@@ -98,7 +97,7 @@ OrderedHeap::OrderedHeap(Parts parts) : parts_(std::move(parts)) {
 int OrderedHeap::find_intent(std::string_view name) const {
   const auto found = std::ranges::find(orders_, name, &Order::name);
   if (found != orders_.end()) return static_cast<int>(found - orders_.begin());
-  machine::rank_places(*parts_.machine, parts_.initiator, name);  // says what is wrong with it
+  machine::rank_places(*parts_.machine, parts_.initiator, name);  // throws with an explanation
   throw Error(Code::not_found, "there is no intent '" + std::string(name) + "'");
 }
 
@@ -132,15 +131,15 @@ memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint6
     filling.restart();
     outcome = here.fill.fill(address, size, order, content, filling);
   }
-  if (outcome.error == EFAULT) return outcome;  // the caller's mistake: nobody was to place what is not there
+  if (outcome.error == EFAULT) return outcome;  // caller's error: the range is not mapped
   filling.end();
-  if (order_of(intent).rule == Rule::strict) return outcome;  // who asked is told
+  if (order_of(intent).rule == Rule::strict) return outcome;  // the caller reports it
   if (std::int32_t none = 0; outcome.error != 0 && here.counts)
     here.counts->error.compare_exchange_strong(none, outcome.error);
   return outcome;
 }
 
-// The policy serves where nobody is told of touches: in a forked child, and where the system does not tell.
+// Arms touch traps for the range. Its memory policy serves as fallback in forked children and without userfaultfd.
 void OrderedHeap::arm_touch_traps(std::uint64_t address, std::uint64_t size, int intent) noexcept {
   auto& here = *state_.load(std::memory_order_acquire);
   const auto place = here.fill.preferred(size, order_of(intent).places);
@@ -168,8 +167,8 @@ void OrderedHeap::arm_touch_traps(std::uint64_t address, std::uint64_t size, int
   if (auto* const traps = here.traps.load()) traps->register_range(address, size);
 }
 
-// On a thread of ours. Who touched may go on, and free the block, before all of the chunk is populated: release()
-// waits for that.
+// Populates the touched chunk, on one of Terrace's threads. The touching thread may continue, and even free the
+// block, before the whole chunk is populated: release() waits for that.
 void OrderedHeap::on_first_touch(std::uint64_t address) noexcept {
   auto& here = *state_.load(std::memory_order_acquire);
   auto& traps = *here.traps.load();
@@ -188,7 +187,7 @@ void OrderedHeap::on_first_touch(std::uint64_t address) noexcept {
       const auto next = filling_.upper_bound(address);
       if (next != filling_.end()) end = std::min(end, next->first);
       if (next != filling_.begin()) begin = std::max(begin, std::prev(next)->first + std::prev(next)->second);
-      // What is being filled, or placed already, is not watched any more: who waits there has been woken, or will.
+      // Parts that are being filled or already placed are no longer armed; their waiters are woken by the filler.
       gap = begin > address ? memory::PlacedRanges::Gap{} : placed_.find_gap(address, begin, end);
       if (gap.size == 0) return;
       filling_.emplace(gap.address, gap.size);
@@ -199,7 +198,7 @@ void OrderedHeap::on_first_touch(std::uint64_t address) noexcept {
   } catch (const std::bad_alloc&) {
     return traps.unregister_range(address, k_page);
   }
-  if (gap.size == 0) return traps.wake(address, k_page);  // its block is gone, or was not there yet
+  if (gap.size == 0) return traps.wake(address, k_page);  // the block was released, or is not registered yet
   const auto outcome = fill(gap.address, gap.size, intent, memory::OrderedFill::Content::none, left);
   const std::lock_guard guard(mutex_);
   filling_.erase(gap.address);
@@ -221,7 +220,7 @@ void OrderedHeap::await_filled(std::uint64_t address, std::uint64_t size) noexce
   while (is()) ::syscall(SYS_sched_yield);
 }
 
-// False where a part of the range is being filled; else it is, by the caller. Throws std::bad_alloc.
+// Marks the range as being filled by the caller. Returns false if a part of it already is. Throws std::bad_alloc.
 bool OrderedHeap::claim(std::uint64_t address, std::uint64_t size) {
   const std::lock_guard guard(mutex_);
   if (is_filling(address, size)) return false;
@@ -229,7 +228,7 @@ bool OrderedHeap::claim(std::uint64_t address, std::uint64_t size) {
   return true;
 }
 
-// Threads of the program that wait for a page get it by the policy of its block.
+// Threads of the program that wait for a page get it by the memory policy of its block.
 void OrderedHeap::shut_down() noexcept {
   if (is_shut_down_.exchange(true)) return;
   small_.shut_down();
@@ -273,7 +272,7 @@ void OrderedHeap::in_child() noexcept {
   auto* const here = state_.load(std::memory_order_acquire);
   if (!here) return;
   filling_.clear();
-  here->traps.store(nullptr);  // its threads are the parent's
+  here->traps.store(nullptr);  // its threads exist in the parent only
   here->has_traps = true;
   here->counts = nullptr;
 }

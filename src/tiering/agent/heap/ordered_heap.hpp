@@ -4,8 +4,9 @@
 // FillMode::eager populates pages at allocation. FillMode::on_touch populates each chunk at its first touch, on
 // Terrace's own threads, which userfaultfd notifies (transfer/ordered/touch_traps.hpp).
 //
-// Implementation: ordered_heap.cpp fills memory, ordered_blocks.cpp manages blocks, ordered_ranges.cpp tracks ranges
-// and where data is, ordered_rules.cpp implements strict and interleaved orderings. Thread-safe unless stated.
+// Implementation: ordered_heap.cpp fills memory, ordered_blocks.cpp manages blocks, ordered_ranges.cpp tracks
+// ranges and where data is, ordered_rules.cpp implements strict and interleaved orderings. Thread-safe unless
+// stated.
 #pragma once
 
 #include <array>
@@ -61,8 +62,8 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   [[nodiscard]] bool has_placed() const noexcept { return state_.load(std::memory_order_acquire) != nullptr; }
   void set_default_intent(int intent) noexcept { default_intent_ = intent; }
   [[nodiscard]] FillMode default_fill() const noexcept { return parts_.default_fill; }
-  // Adds an ordering (places, best first) for an API with its own policies. Returns its number, which can be used like
-  // an intent's, or -1 if there are too many. Not thread-safe.
+  // Adds an ordering (places, best first) for an API with its own policies. Returns its number, which can be used
+  // like an intent's, or -1 if there are too many. Not thread-safe.
   enum class Rule : std::uint8_t {
     spill,       // as intents: memory that fits nowhere is left to the kernel's first touch
     strict,      // only in these places, filled in order; else allocation fails
@@ -72,15 +73,15 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   [[nodiscard]] const machine::Machine& machine() const noexcept { return *parts_.machine; }
   [[nodiscard]] InitiatorId initiator() const noexcept { return parts_.initiator; }
 
-  // Returns null if there is no capacity. Without `zeros` the block may contain data of a freed block. `error` receives
-  // an errno value if a part of the block could not be placed by the ordering.
+  // Returns null if there is no capacity. Without `zeros` the block may contain data of a freed block. `error`
+  // receives an errno value if a part of the block could not be placed by the ordering.
   void* allocate(std::size_t size, std::size_t alignment, int intent, FillMode when, bool zeros = true,
                  int* error = nullptr) noexcept;
   // Returns the allocator of small blocks (SmallBlocks::fits), whose arenas are populated.
   [[nodiscard]] SmallBlocks& small() noexcept { return small_; }
   [[nodiscard]] const SmallBlocks& small() const noexcept { return small_; }
-  // Places whole, untouched pages of another owner eagerly. Returns false, without effect, if a strict ordering has no
-  // capacity.
+  // Places whole, untouched pages of another owner eagerly. Returns false, without effect, if a strict ordering
+  // has no capacity.
   bool place(std::uint64_t address, std::uint64_t size, int intent) noexcept;
   // Returns false, without effect, if the block is not of this heap.
   bool release(void* block) noexcept;
@@ -89,8 +90,8 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
 
   [[nodiscard]] bool contains(const void* block) const noexcept;
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
-  // Returns whether the address is in this heap's address space, or that of small blocks, and no block begins there.
-  // False for blocks that were freed after shut_down(), where others may have mapped memory.
+  // Returns whether the address is in this heap's address space, or that of small blocks, and no block begins
+  // there. False for blocks that were freed after shut_down(), where others may have mapped memory.
   [[nodiscard]] bool is_invalid_block(const void* address) const noexcept;
   // Returns the name of the address's place, or null if the address was not placed.
   [[nodiscard]] const char* where(const void* address) const noexcept;
@@ -107,13 +108,14 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   void await_filled(std::uint64_t address, std::uint64_t size) noexcept;
   // Removes whole pages from the ledger after the program has unmapped them or mapped over them.
   void on_unmapped(std::uint64_t address, std::uint64_t size) noexcept;
-  // Bracket a call that moves or resizes a mapping. detach_ranges() removes its ranges from the index but keeps them
-  // charged to the ledger. reattach_ranges() adds them at the new address and releases those beyond the new size.
+  // Bracket a call that moves or resizes a mapping. detach_ranges() removes its ranges from the index but keeps
+  // them charged to the ledger. reattach_ranges() adds them at the new address and releases those beyond the new
+  // size.
   [[nodiscard]] Ranges detach_ranges(std::uint64_t address, std::uint64_t size) noexcept;
   void reattach_ranges(const Ranges& ranges, std::uint64_t from, std::uint64_t to, std::uint64_t size) noexcept;
 
-  // Stops placement, touch traps and accounting, because the process may soon be unable to make Terrace's system calls.
-  // Released blocks are then unmapped.
+  // Stops placement, touch traps and accounting, because the process may soon be unable to make Terrace's system
+  // calls. Released blocks are then unmapped.
   void shut_down() noexcept;
   [[nodiscard]] bool is_shut_down() const noexcept { return is_shut_down_.load(std::memory_order_relaxed); }
 

@@ -1,8 +1,7 @@
-// Ranges that the program names, and what is known of where data are. See ordered_heap.hpp.
+// Places ranges that the program passes to apply(), and tracks where data is. See ordered_heap.hpp.
 //
-// What the program unmaps or maps over is told by its own calls. The C library unmaps blocks of its own without a
-// call that anybody sees: then the policies that apply() has set are gone, and the kernel says so when it is
-// asked.
+// Unmapping by the program itself is intercepted. The C library unmaps its own blocks without an interposable
+// call. Then the memory policies that apply() has set are gone, which a query of the kernel reveals.
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,7 +20,7 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr std::uint64_t k_few = 4ULL << 20;  // bytes; the kernel is not asked about fewer
+constexpr std::uint64_t k_few = 4ULL << 20;  // bytes; below this the kernel is not queried
 
 }  // namespace
 
@@ -48,12 +47,12 @@ std::vector<memory::PlacedRanges::Range> OrderedHeap::placed(std::uint64_t addre
   return placed_.find_overlapping(address, size);
 }
 
-// Whether the kernel still knows what apply() has told it of the page.
+// Returns whether the page still has the memory policy that apply() has set.
 bool OrderedHeap::has_policy(std::uint64_t address, PlaceId place) const noexcept {
   return state_.load(std::memory_order_acquire)->system.has_policy_for(page_down(address), place);
 }
 
-// What was placed there is on no account any more.
+// Removes the placed parts of the range from index and ledger.
 void OrderedHeap::forget(std::uint64_t address, std::uint64_t size) noexcept {
   release_accounting(detach_ranges(address, size));
 }
@@ -62,7 +61,7 @@ OrderedHeap::Ranges OrderedHeap::detach_ranges(std::uint64_t address, std::uint6
   const std::lock_guard guard(mutex_);
   try {
     return placed_.remove(address, size);
-  } catch (const std::bad_alloc&) {  // it stays where it is
+  } catch (const std::bad_alloc&) {  // no memory: it stays recorded
     return {};
   }
 }
@@ -91,7 +90,7 @@ void OrderedHeap::reattach_ranges(const Ranges& ranges, std::uint64_t from, std:
       range.address = range.address - from + to;
       placed_.add(range);
     }
-  } catch (const std::bad_alloc&) {  // what is not known again stays on the account
+  } catch (const std::bad_alloc&) {  // no memory: unrecorded ranges stay charged
   }
   release_accounting(gone);
 }
@@ -101,14 +100,14 @@ void OrderedHeap::on_unmapped(std::uint64_t address, std::uint64_t size) noexcep
   forget(address, size);
 }
 
-// With the lock.
+// Requires: mutex_ is held.
 void OrderedHeap::note_applied(std::uint64_t address, std::uint64_t size) noexcept {
   applied_begin_.store(std::min(applied_begin_.load(), address));
   applied_end_.store(std::max(applied_end_.load(), address + size));
 }
 
-// What of the ranges outside of the heap is gone without anybody's having said so. The kernel is asked again when
-// as much has been applied as was there the last time.
+// Finds ranges outside the heap that were unmapped without a notification. Queries the kernel again when as many
+// bytes have been applied as were still mapped at the last query: amortised constant cost.
 void OrderedHeap::forget_unmapped(std::uint64_t more) {
   const auto& space = state_.load(std::memory_order_acquire)->space;
   Ranges ranges;

@@ -1,7 +1,7 @@
-// Orderings that are kept strictly, and interleaving. See ordered_heap.hpp.
+// Implements strict and interleaved orderings. See ordered_heap.hpp.
 //
-// Never MPOL_BIND: a node that is exhausted would be answered by the out-of-memory killer. What is populated under
-// a preference is looked at, and given back where a page came from elsewhere.
+// Does not use MPOL_BIND, because an exhausted node would invoke the out-of-memory killer. Instead, memory is
+// populated with a preferred node, checked, and released if a page is elsewhere.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -16,7 +16,7 @@
 
 namespace terrace::agent {
 
-// What is free by the kernel's account: nothing is begun in vain.
+// Returns whether the kernel reports enough free memory, to avoid attempts that must fail.
 bool OrderedHeap::has_free_capacity(std::uint64_t size, const Order& order) noexcept {
   auto* const here = ensure_state();
   std::uint64_t free = 0;
@@ -38,8 +38,8 @@ bool OrderedHeap::is_within(std::uint64_t address, std::uint64_t size, const Ord
   return true;
 }
 
-// The account has a part of the range for each place, as large as its share, whichever pages are on it: where()
-// asks the kernel.
+// Interleaves the range over the places. The ledger and the index get one contiguous part of each place's share,
+// whichever pages are there; where() therefore queries the kernel.
 int OrderedHeap::interleave(const Order& order, std::uint64_t address, std::uint64_t size, int intent) noexcept {
   auto& here = *ensure_state();
   const auto places = order.places.size();
@@ -70,7 +70,8 @@ int OrderedHeap::interleave(const Order& order, std::uint64_t address, std::uint
   return here.system.populate(address, size);
 }
 
-// At once. False: the rule cannot be kept, and nothing is left of the range.
+// Populates the range eagerly by the ordering's rule. Returns false, and discards its pages, if the rule cannot
+// be kept.
 bool OrderedHeap::fill_by_rule(const Order& order, std::uint64_t address, std::uint64_t size, int intent,
                                std::size_t* left, int* error) noexcept {
   int problem = 0;

@@ -1,6 +1,6 @@
-// Where the extents of small blocks come from. See small_blocks.hpp.
+// Obtains and returns the extents of small blocks. See small_blocks.hpp.
 //
-// What is only partly free keeps its pages, so that where a block lies is what the ledger says of its extent.
+// A partly free extent keeps its pages, so that a block's place is that of its extent in the ledger.
 #include "agent/heap/small_blocks.hpp"
 
 #include <linux/mman.h>
@@ -13,7 +13,7 @@ namespace terrace::agent {
 
 namespace {
 
-// Of address space; the more memory a machine has, the larger are its blocks.
+// Reserved address space. Enough, because machines with more memory have larger blocks.
 constexpr Bytes k_reserve{256ULL << 30};
 
 }  // namespace
@@ -23,7 +23,7 @@ bool SmallBlocks::reserve() noexcept {
   reserved_.emplace(k_reserve, Bytes{k_extent});
   const auto extents = reserved_->reserved().value / k_extent;
   if (extents == 0) return false;
-  // Not mmap(): that is the program's, interposed.
+  // Bare system call: mmap() is interposed.
   const auto table = ::syscall(SYS_mmap, 0L, extents, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   if (table == -1) return false;
@@ -83,7 +83,7 @@ void SmallBlocks::give_back(void* address, std::size_t size) noexcept {
   reserved_->release_part(begin, size);
 }
 
-// Arenas ask for extents with locks of their own held: those come before these.
+// Lock order: arenas obtain extents while they hold their own locks.
 void SmallBlocks::lock() const noexcept {
   mutex_.lock();
   if (reserved_) reserved_->lock();

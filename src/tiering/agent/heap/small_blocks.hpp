@@ -1,6 +1,6 @@
 // Allocates small blocks by intent, from one arena (memory/arenas/block_arena.hpp) for each ordering of an
-// OrderedHeap. The heap places an extent when the arena obtains it. A table indexed by extent gives the ordering of a
-// block from its address in constant time. Thread-safe.
+// OrderedHeap. The heap places an extent when the arena obtains it. A table indexed by extent gives the ordering
+// of a block from its address in constant time. Thread-safe.
 #pragma once
 
 #include <array>

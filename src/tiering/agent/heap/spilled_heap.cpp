@@ -1,5 +1,4 @@
-// Blocks, and the chunks that blocks and mappings have. See spilled_heap.hpp; the calls are in
-// spilled_mappings.cpp.
+// Manages blocks, and the chunks of blocks and mappings. See spilled_heap.hpp.
 #include "agent/heap/spilled_heap.hpp"
 
 #include <sys/mman.h>
@@ -20,9 +19,9 @@ namespace {
 
 constexpr Bytes k_chunk{transfer::SpillEngine::k_chunk};
 constexpr int k_read_write = PROT_READ | PROT_WRITE;
-// For blocks that were freed lately: at most such a part of the memory.
+// The cache of freed blocks has at most 1/k_cache_share of the memory.
 constexpr std::uint64_t k_cache_share = 16;
-constexpr std::uint64_t k_scarce = 8;  // no more than such a part of the memory is free: none are kept
+constexpr std::uint64_t k_scarce = 8;  // below 1/k_scarce of the memory free, no block is cached
 
 transfer::SpillEngine::Parts in(const memory::RegionSpace& space, transfer::SpillEngine::Parts parts) {
   parts.base = space.base();
@@ -58,7 +57,7 @@ void SpilledHeap::unlock() const {
   mutex_.unlock();
 }
 
-// What of a range of addresses is in the space.
+// Clips the range to the heap's address space.
 SpilledHeap::Span SpilledHeap::clip(std::uint64_t start, std::uint64_t end) const noexcept {
   const auto base = space_.base();
   return {std::max(start, base), std::min(page_up(end), base + space_.reserved().value)};
@@ -90,7 +89,8 @@ bool SpilledHeap::is_memory_scarce() const noexcept {
   return counts_->content.load(std::memory_order_relaxed) > limit - limit / k_scarce;
 }
 
-// As it was handed out, but for its content. Throws std::bad_alloc.
+// Returns whether a freed block may be cached: its protection and mappings are as allocated. Throws
+// std::bad_alloc.
 bool SpilledHeap::is_cacheable(const memory::RegionSpace::Block& block) const {
   if (block.size > max_cached_ || is_memory_scarce() || locks_.load(std::memory_order_relaxed)) return false;
   const auto parts = ranges_.within(block.address, block.address + block.size);
@@ -143,7 +143,7 @@ void SpilledHeap::apply_all_rights() noexcept {
   const auto base = space_.base();
   try {
     apply_rights({base, base + space_.reserved().value});
-  } catch (const std::bad_alloc&) {  // then all of it may be read and written
+  } catch (const std::bad_alloc&) {  // no memory: everything stays readable and writable
   }
 }
 
@@ -214,7 +214,7 @@ bool SpilledHeap::release(void* block) noexcept {
       cache_.insert({found.address, found.size});
       return true;
     }
-  } catch (const std::bad_alloc&) {  // then it is not kept
+  } catch (const std::bad_alloc&) {  // no memory: not cached
   }
   release_now(found.address, found.size);
   return true;
@@ -224,34 +224,34 @@ void SpilledHeap::release_now(std::uint64_t address, std::uint64_t size) noexcep
   try {
     ranges_.remove(address, address + size);
   } catch (const std::bad_alloc&) {
-    return;  // it is not used any more, and not handed out again
+    return;  // no memory: the block is leaked
   }
   release_chunks({address, address + size});
 }
 
-// Nobody may touch free chunks: a program that goes on using what it has unmapped or freed is to find out.
+// Makes free chunks inaccessible, so that use after free or unmap faults.
 void SpilledHeap::disable_access(Span chunks) noexcept {
   int rights = PROT_NONE;
   try {
     inaccessible_.set({chunks.start, chunks.end, Kind::foreign, rights});
   } catch (const std::bad_alloc&) {
-    rights = k_read_write;  // nobody would know
+    rights = k_read_write;  // no memory to record it
   }
   syscall(SYS_mprotect, chunks.start, chunks.end - chunks.start, rights);
 }
 
-// They are to be used again. False where the system has no memory for it.
+// Makes chunks accessible again. Returns false if the system lacks memory for it.
 bool SpilledHeap::enable_access(Span chunks) noexcept {
   if (!inaccessible_.overlaps(chunks.start, chunks.end)) return true;
   if (syscall(SYS_mprotect, chunks.start, chunks.end - chunks.start, k_read_write) != 0) return false;
   try {
     inaccessible_.remove(chunks.start, chunks.end);
-  } catch (const std::bad_alloc&) {  // they are opened once more, later
+  } catch (const std::bad_alloc&) {  // no memory: made accessible again later
   }
   return true;
 }
 
-// Chunks of which the program has nothing any more, as they were in the beginning.
+// Releases chunks that contain nothing of the program, and resets their state.
 void SpilledHeap::release_chunks(Span chunks) noexcept {
   const auto size = chunks.end - chunks.start;
   spill_->release(chunks.start, size);
@@ -261,7 +261,7 @@ void SpilledHeap::release_chunks(Span chunks) noexcept {
   space_.release_part(chunks.start, size);
 }
 
-// Runs of the range's chunks for which `is_one` holds.
+// Calls `body(first, end)` for each run of the range's chunks that satisfy `is_one`, until one returns false.
 template <class Is, class Body>
 bool for_runs(std::uint64_t start, std::uint64_t end, Is&& is_one, Body&& body) {
   start = align_down(start, SpilledHeap::k_granule);
@@ -279,7 +279,7 @@ bool SpilledHeap::is_taken(std::uint64_t chunk) const noexcept {
   return space_.find(reinterpret_cast<const void*>(chunk)).size > 0;  // NOLINT(performance-no-int-to-ptr)
 }
 
-// Those of the range's chunks that hold nothing any more.
+// Releases the range's chunks that have become empty.
 void SpilledHeap::release_empty_chunks(Span span) noexcept {
   for_runs(
       span.start, span.end,
@@ -290,7 +290,7 @@ void SpilledHeap::release_empty_chunks(Span span) noexcept {
       });
 }
 
-// Those of the range's chunks to all of which the program has the usual rights.
+// Reports to the engine the range's chunks that are entirely managed and have the default protection.
 void SpilledHeap::report_default_rights(Span span) {
   auto start = align_down(span.start, k_granule);
   const auto end = align_up(span.end, k_granule);
@@ -305,7 +305,7 @@ void SpilledHeap::report_default_rights(Span span) {
   report(end);
 }
 
-// Chunks become the program's. False where somebody has one of them, or the system has no memory for it.
+// Allocates these chunks. Returns false if one is taken, or the system lacks memory.
 bool SpilledHeap::claim(std::uint64_t start, std::uint64_t size) noexcept {
   if (!space_.allocate_at(start, size)) return false;
   if (enable_access({start, start + size})) {
@@ -316,7 +316,7 @@ bool SpilledHeap::claim(std::uint64_t start, std::uint64_t size) noexcept {
   return false;
 }
 
-// The range's chunks that nobody has are taken. False where that cannot be.
+// Allocates the free chunks of the range. Returns false if that fails.
 bool SpilledHeap::claim_free(Span span) noexcept {
   return for_runs(
       span.start, span.end, [&](std::uint64_t chunk) { return !is_taken(chunk); },
@@ -331,9 +331,9 @@ void SpilledHeap::pin(const void* address, std::size_t size) noexcept {
     const std::lock_guard guard(mutex_);
     if (MappedRanges::is_covered(ranges_.within(span.start, span.end), span.start, span.end))
       hand_over_with_content(span);
-  } catch (const std::bad_alloc&) {  // then the device's driver is refused
+  } catch (const std::bad_alloc&) {  // no memory: the device's driver will fail
   }
-  memory::populate(span.start, span.end - span.start);  // what was never touched has no page yet
+  memory::populate(span.start, span.end - span.start);  // untouched memory has no pages yet
 }
 
 }  // namespace terrace::agent

@@ -1,9 +1,9 @@
-// Allocates out-of-core ("spilled") blocks and mappings, which may exceed RAM: each chunk is in memory or in a backing
-// file (transfer/spill/spill_engine.hpp).
+// Allocates out-of-core ("spilled") blocks and mappings, which may exceed RAM: each chunk is in memory or in a
+// backing file (transfer/spill/spill_engine.hpp).
 //
-// A mapping has chunks of its own and is tracked to the page, because the program may unmap, protect, discard or map
-// over any part of it. If it maps a file or shared memory there, Terrace hands the affected chunks over to the program
-// until nothing in them is mapped.
+// A mapping has chunks of its own and is tracked to the page, because the program may unmap, protect, discard or
+// map over any part of it. If it maps a file or shared memory there, Terrace hands the affected chunks over to
+// the program until nothing in them is mapped.
 //
 // Implementation: spilled_heap.cpp manages blocks and chunks, spilled_mappings.cpp emulates the system calls.
 // Thread-safe.
@@ -62,14 +62,15 @@ class SpilledHeap {
   bool shrink(void* block, std::size_t size) noexcept;
   // Returns false, without effect, if the block is not of this heap.
   bool release(void* block) noexcept;
-  // Returns whether no block or foreign mapping can begin there: the address is inside a block or free. Always false
-  // in a child of fork(2).
+  // Returns whether no block or foreign mapping can begin there: the address is inside a block or free. Always
+  // false in a child of fork(2).
   [[nodiscard]] bool is_invalid_block(const void* address) const noexcept;
-  // Returns the size of the block that begins there, or 0: pointers into a mapping may come from an allocator of the
-  // program.
+  // Returns the size of the block that begins there, or 0: pointers into a mapping may come from an allocator of
+  // the program.
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
 
-  // For fork(2). The child gets a copy of the contents; chunks at the addresses `at_once` are there when it starts.
+  // For fork(2). The child gets a copy of the contents; chunks at the addresses `at_once` are there when it
+  // starts.
   void before_fork(std::span<const std::uint64_t> at_once) noexcept;
   void after_fork() noexcept;
   void in_child() noexcept;
@@ -77,8 +78,8 @@ class SpilledHeap {
   // Records that the program has locked some of the memory (mlock).
   void note_locked() noexcept { locks_.store(true, std::memory_order_relaxed); }
 
-  // Pins the pages of the range, which a device will access by itself: they become resident and stay so until the block
-  // is released. Has no effect on ranges that are not entirely managed here.
+  // Pins the pages of the range, which a device will access by itself: they become resident and stay so until the
+  // block is released. Has no effect on ranges that are not entirely managed here.
   void pin(const void* address, std::size_t size) noexcept;
 
   [[nodiscard]] std::uint64_t base() const noexcept { return space_.base(); }

@@ -1,5 +1,4 @@
-// What a program does to mappings that lie over a file. See spilled_heap.hpp; mmap(2), mremap(2), madvise(2),
-// mprotect(2) say what has to come of it.
+// Emulates mmap(2), munmap(2), mremap(2), madvise(2) and mprotect(2) on spilled memory. See spilled_heap.hpp.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@ constexpr int k_read_write = PROT_READ | PROT_WRITE;
 constexpr int k_indifferent = MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | MAP_DENYWRITE | MAP_EXECUTABLE;
 constexpr int k_anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
-// Advice that older headers lack, or that is a hint alone.
+// Advice that older headers lack, and advice that is only a hint.
 constexpr int k_populate_read = 22, k_populate_write = 23;
 constexpr int k_do_not_need_locked = 24;
 constexpr int k_hints[] = {MADV_NORMAL,         MADV_RANDOM,     MADV_SEQUENTIAL,  MADV_WILLNEED,
@@ -33,14 +32,14 @@ void* pointer(std::uint64_t address) noexcept {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// The kernel itself: 0, or an errno value.
+// Executes a system call. Returns 0 or an errno value.
 template <class... Arguments>
 int ask(long call, Arguments... arguments) noexcept {
   return syscall(call, arguments...) == -1 ? errno : 0;
 }
 
-// A chunk at a time, by way of memory that is always there: a copy that goes to and fro between two chunks would
-// let each come for the other over and over, where there is room for few.
+// Copies chunk by chunk through a resident bounce buffer. A direct copy alternates between two chunks, which
+// would evict each other repeatedly if memory is scarce.
 void copy(std::uint64_t to, std::uint64_t from, std::size_t size) noexcept {
   constexpr std::size_t k_step = SpilledHeap::k_granule;
   const auto between = syscall(SYS_mmap, nullptr, k_step, k_read_write, k_anonymous | MAP_NORESERVE, -1, 0L);
@@ -62,7 +61,7 @@ bool SpilledHeap::accepts_mapping(std::size_t length, int protection, int flags)
   return length >= k_min && protection == k_read_write && (flags & ~k_indifferent) == k_anonymous;
 }
 
-// The chunks that hold nothing of the program's beside what is in the range.
+// Returns the chunks that contain nothing of the program outside the range.
 SpilledHeap::Span SpilledHeap::whole_chunks(Span span) const noexcept {
   const auto below = align_down(span.start, k_granule);
   const auto above = align_up(span.end, k_granule);
@@ -70,7 +69,7 @@ SpilledHeap::Span SpilledHeap::whole_chunks(Span span) const noexcept {
           ranges_.overlaps(span.end, above) ? align_down(span.end, k_granule) : above};
 }
 
-// Runs of chunks that are left to the program, and of such that are not.
+// Calls `body(span, is_handed_over)` for each run of chunks of equal state. Stops at an error and returns it.
 template <class Body>
 int SpilledHeap::for_each_run(Span span, Body&& body) {
   while (!span.is_empty()) {
@@ -84,7 +83,7 @@ int SpilledHeap::for_each_run(Span span, Body&& body) {
   return 0;
 }
 
-// What of a call's range is not in our space is the kernel's.
+// Calls `body` for the parts of the range outside the heap, which the kernel serves.
 template <class Body>
 int SpilledHeap::for_parts_outside(Span span, Body&& body) const {
   const auto ours = clip(span.start, span.end);
@@ -100,7 +99,7 @@ void SpilledHeap::apply_rights(Span span) {
       ask(SYS_mprotect, part.start, part.end - part.start, part.protection);
 }
 
-// Of ranges that are ours and have the usual rights.
+// Sets a protection. Requires: the range is managed and has the default protection.
 void SpilledHeap::set_rights(Span span, int protection) {
   if (protection == k_read_write || span.is_empty()) return;
   protects_ = true;
@@ -110,7 +109,7 @@ void SpilledHeap::set_rights(Span span, int protection) {
   apply_rights(span);
 }
 
-// Zeros, by writing: the rest of the chunk goes on being used.
+// Zeroes the range by writing, because the rest of the chunk is in use.
 void SpilledHeap::clear(Span span) {
   for (const auto& part : ranges_.within(span.start, span.end)) {
     if (!part.is_managed()) continue;
@@ -135,7 +134,7 @@ void SpilledHeap::make_zero(Span span) {
   if (whole.end < span.end) clear({whole.end, span.end});
 }
 
-// The chunks of the range become the program's own matter; what it has beside the range stays in them.
+// Hands the range's chunks over to the program and discards the range. Data outside the range stays.
 void SpilledHeap::hand_over(Span span) {
   for_each_run(whole_chunks(span), [&](Span part, bool is_handed_over) {
     if (!is_handed_over) spill_->discard(part.start, part.end - part.start);
@@ -144,7 +143,7 @@ void SpilledHeap::hand_over(Span span) {
   hand_over_with_content(span);
 }
 
-// The same, with the content.
+// Hands the range's chunks over to the program, with their contents.
 void SpilledHeap::hand_over_with_content(Span span) {
   protects_ = true;
   for_each_run({align_down(span.start, k_granule), align_up(span.end, k_granule)},
@@ -172,8 +171,8 @@ void* SpilledHeap::map(std::size_t length) noexcept {
 
 void SpilledHeap::unmap_now(Span span) {
   for (const auto& part : ranges_.within(span.start, span.end)) {
-    if (part.kind == Kind::block) continue;  // who has it frees it
-    // Where the kernel would have nothing it would put somebody else's mapping.
+    if (part.kind == Kind::block) continue;  // released by free()
+    // Keep an inaccessible mapping there: the kernel would reuse a hole for unrelated mappings.
     if (!part.is_managed())
       ask(SYS_mmap, part.start, part.end - part.start, PROT_NONE, k_anonymous | MAP_NORESERVE | MAP_FIXED, -1, 0L);
     if (part.kind != Kind::foreign_in_block) ranges_.remove(part.start, part.end);
@@ -231,10 +230,10 @@ int SpilledHeap::advise_now(Span span, int advice) {
     if (!gives_back) return EINVAL;
     Span zeros{part.start, part.end};
     auto whole = whole_chunks(zeros);
-    if (advice == MADV_FREE)  // the rest may keep its content
+    if (advice == MADV_FREE)  // MADV_FREE permits partial chunks to keep their contents
       zeros = whole = {std::max(whole.start, part.start), std::min(whole.end, part.end)};
     if (zeros.is_empty()) continue;
-    // Locked memory is not given back.
+    // The kernel refuses it for locked memory.
     const int how = advice == MADV_FREE ? MADV_DONTNEED : advice;
     if (!whole.is_empty())
       if (const int error = ask(SYS_madvise, whole.start, whole.end - whole.start, how); error != 0) return error;
@@ -291,7 +290,7 @@ int SpilledHeap::map_over(void* address, std::size_t length, int protection, int
       const std::lock_guard guard(mutex_);
       return map_zeros_over(span, protection);
     }
-    // What fails shall change nothing: it is made elsewhere, and comes here as it is.
+    // Map elsewhere first and then move, so that a failure has no effect.
     const auto made = syscall(SYS_mmap, nullptr, length, protection, flags & ~MAP_FIXED, file, offset);
     if (made == -1) return errno;
     const std::lock_guard guard(mutex_);
@@ -327,7 +326,7 @@ int SpilledHeap::remap_over(void* address, std::size_t old_length, std::size_t l
   }
 }
 
-// False where something is behind it.
+// Extends a mapping in place. Returns false if the addresses behind it are in use.
 bool SpilledHeap::grow_in_place(Span old, std::uint64_t end, int protection) {
   const auto behind = align_up(old.end, k_granule);
   if (handed_over_.contains(behind - k_granule) || ranges_.overlaps(old.end, end)) return false;
@@ -335,7 +334,7 @@ bool SpilledHeap::grow_in_place(Span old, std::uint64_t end, int protection) {
     const auto more = align_up(end, k_granule) - behind;
     if (!claim(behind, more)) return false;
   }
-  const Span rest{old.end, std::min(end, behind)};  // of the last chunk: may have been used before
+  const Span rest{old.end, std::min(end, behind)};  // of the last chunk; may contain old data
   if (!rest.is_empty()) ask(SYS_mprotect, rest.start, rest.end - rest.start, k_read_write);
   ranges_.set({old.end, end, Kind::mapping, k_read_write});
   clear(rest);
@@ -343,7 +342,7 @@ bool SpilledHeap::grow_in_place(Span old, std::uint64_t end, int protection) {
   return true;
 }
 
-// To a mapping that is larger.
+// Moves the contents to a new, larger mapping, and sets `address` to it.
 int SpilledHeap::move_mapping(void*& address, Span old, std::size_t length, int protection) {
   void* to = map(length);
   const bool ours = to != nullptr;
@@ -367,7 +366,7 @@ int SpilledHeap::move_mapping(void*& address, Span old, std::size_t length, int 
 
 int SpilledHeap::remap(void*& address, std::size_t old_length, std::size_t length, int flags) noexcept {
   const auto start = number(address);
-  constexpr int k_known = MREMAP_MAYMOVE | MREMAP_FIXED;  // what is beyond has to be asked for by trying
+  constexpr int k_known = MREMAP_MAYMOVE | MREMAP_FIXED;  // EINVAL for others, as from a kernel without them
   if (start % k_page != 0 || old_length == 0 || length == 0 || (flags & ~k_known) != 0) return EINVAL;
   if ((flags & MREMAP_FIXED) != 0) return (flags & MREMAP_MAYMOVE) != 0 ? ENOMEM : EINVAL;
   const Span old{start, page_up(start + old_length)};
@@ -387,7 +386,7 @@ int SpilledHeap::remap(void*& address, std::size_t old_length, std::size_t lengt
       if (end < old.end) unmap_now({end, old.end});
       if (end <= old.end) return 0;
       protection = parts.front().protection;
-      if (sort(parts.front()) != Kind::mapping) return ENOMEM;  // the kernel would move it, and leave a gap here
+      if (sort(parts.front()) != Kind::mapping) return ENOMEM;  // mremap(2) would move it and leave a hole here
       if (grow_in_place(old, end, protection)) return 0;
     }
     return (flags & MREMAP_MAYMOVE) != 0 ? move_mapping(address, old, length, protection) : ENOMEM;

@@ -1,4 +1,4 @@
-// Where the extents come from. See spilled_small.hpp.
+// Obtains extents from pools of spilled chunks. See spilled_small.hpp.
 #include "agent/heap/spilled_small.hpp"
 
 #include <sys/mman.h>
@@ -14,14 +14,14 @@ namespace terrace::agent {
 
 namespace {
 
-// Of extents: what the kernel gets at once. Less where the heap has little address space.
+// Size of a pool, the unit that is handed over to kernel paging. Smaller if the heap has little address space.
 constexpr std::size_t k_pool = std::size_t{64} << 20;
 constexpr std::size_t k_share = 16;
 
 }  // namespace
 
 SpilledSmall::SpilledSmall(SpilledHeap& heap) noexcept : heap_(heap) {
-  // Not mmap(): that is the program's, interposed.
+  // Bare system call: mmap() is interposed.
   const auto table = ::syscall(SYS_mmap, 0L, heap_.reserved().value / k_extent + 1, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   if (table != -1 && memory::BlockArena::create(k_number, *this))
@@ -32,7 +32,7 @@ void* SpilledSmall::allocate(std::size_t size, std::size_t alignment, bool zeros
   return table_ ? memory::BlockArena::allocate(k_number, size, alignment, zeros) : nullptr;
 }
 
-// With the mutex.
+// Requires: mutex_ is held.
 bool SpilledSmall::add_pool() noexcept {
   auto size = std::bit_floor(std::clamp<std::size_t>(heap_.reserved().value / k_share, k_extent, k_pool));
   void* got = heap_.allocate_pool(size);
@@ -59,9 +59,9 @@ void* SpilledSmall::allocate_extent(std::size_t) noexcept {
   return reinterpret_cast<void*>(extent);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// Zeros from now on. The pool keeps its place, so nothing else comes in between.
+// Discards the contents and returns the extent to its pool, which keeps its addresses.
 void SpilledSmall::release_extent(void* address, std::size_t size) noexcept {
-  if (!heap_.is_owner_process()) return;  // a child of fork ends with all of it
+  if (!heap_.is_owner_process()) return;  // a child of fork keeps it until it ends
   const std::lock_guard guard(mutex_);
   heap_.advise(address, size, MADV_DONTNEED);
   const auto begin = reinterpret_cast<std::uint64_t>(address);
@@ -70,7 +70,7 @@ void SpilledSmall::release_extent(void* address, std::size_t size) noexcept {
       entry(at).store(false, std::memory_order_relaxed);
       free_.insert(std::ranges::lower_bound(free_, at, std::greater<>()), at);
     }
-  } catch (const std::bad_alloc&) {  // it is not handed out again
+  } catch (const std::bad_alloc&) {  // no memory: the extent is not reused
   }
 }
 

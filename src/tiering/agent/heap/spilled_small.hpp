@@ -17,8 +17,8 @@ namespace terrace::agent {
 class SpilledSmall final : public memory::BlockArena::ExtentSource {
  public:
   static constexpr std::size_t k_largest = memory::BlockArena::k_max_block_size;
-  // Small blocks are spilled once the process's resident memory reaches 1/k_resident_divisor of its limit. Below that,
-  // separate chunks cost more than they can save.
+  // Small blocks are spilled once the process's resident memory reaches 1/k_resident_divisor of its limit. Below
+  // that, separate chunks cost more than they can save.
   static constexpr std::uint64_t k_resident_divisor = 4;
 
   // At most one instance in a process.

@@ -1,4 +1,4 @@
-// Pages of a segment and whose they are. See static_data.hpp.
+// Assigns the pages of a segment to variables. See static_data.hpp.
 #include "agent/heap/static_data.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ std::uint64_t covered(const AddressRange& range, std::uint64_t page) {
   return to > from ? to - from : 0;
 }
 
-// Whether the variable has the page; only its direct neighbours can compete, because none is smaller than a page.
+// Returns whether the variable owns the page. Only direct neighbours can share it: none is smaller than a page.
 bool has_page(std::span<const AddressRange> variables, std::size_t i, std::uint64_t page) {
   const auto own = covered(variables[i], page);
   const auto before = i > 0 ? covered(variables[i - 1], page) : 0;

@@ -19,8 +19,8 @@ struct StaticPiece {
   std::size_t variable = k_rest;
 };
 
-// Divides the segment. Requires: variables are disjoint, ascending, within the segment, and at least a page each. A
-// shared page belongs to the variable that covers most of it, or to the rest if that covers more.
+// Divides the segment. Requires: variables are disjoint, ascending, within the segment, and at least a page each.
+// A shared page belongs to the variable that covers most of it, or to the rest if that covers more.
 std::vector<StaticPiece> cut_segment(AddressRange segment, std::span<const AddressRange> variables);
 
 }  // namespace terrace::agent

@@ -1,4 +1,4 @@
-// Barriers of threads that take turns: of POSIX threads and of OpenMP's teams.
+// Implements barriers for scheduled threads in virtual time: POSIX barriers and those of OpenMP teams.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace terrace::agent {
 class Barrier {
  public:
   explicit Barrier(std::uint32_t count) : count_(count) {}
-  // Returns when all have come. True for the one that came last.
+  // Blocks until all threads have arrived. Returns true on the last one.
   bool wait() noexcept;
 
  private:
   std::uint32_t count_;
   std::uint64_t round_ = 0;
-  std::vector<std::uint32_t> arrived_;  // numbers of the threads that have come
+  std::vector<std::uint32_t> arrived_;  // numbers of the threads that have arrived
 };
 
-// By address.
+// Maps the addresses of the program's barrier objects to barriers. Thread-safe.
 class Barriers {
  public:
   void set(std::uint64_t key, std::uint32_t count) noexcept;
@@ -33,7 +33,7 @@ class Barriers {
   observe::SpinLock lock_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Barrier>> by_key_;
 };
-// The process's.
+// Returns the process's table.
 Barriers& barriers() noexcept;
 
 }  // namespace terrace::agent

@@ -1,4 +1,4 @@
-// Between the times that a program names and its own virtual clock.
+// Converts between times of the system's clocks, as a program passes them, and its virtual clock.
 #pragma once
 
 #include <time.h>
@@ -7,13 +7,13 @@
 
 namespace terrace::agent {
 
-// A time that the C library would accept.
+// Returns whether the C library would accept the time.
 [[nodiscard]] inline bool is_valid(const timespec* time) {
   return time && time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < 1'000'000'000;
 }
-// What the program's clock (virtual seconds since it began) shows at a time by one of the system's clocks.
+// Converts a time of a system clock to virtual seconds since the program started.
 [[nodiscard]] double program_seconds(clockid_t clock, const timespec& time) noexcept;
-// What it shows now.
+// Returns the virtual seconds since the program started.
 [[nodiscard]] double program_now() noexcept;
 
 }  // namespace terrace::agent

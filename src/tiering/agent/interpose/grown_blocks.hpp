@@ -1,17 +1,17 @@
-// Objects that the program makes larger.
+// Grows objects by moving their pages, and adapts the next allocator to freed sizes.
 #pragma once
 
 #include <cstddef>
 
 namespace terrace::agent {
 
-// The block of an object moves, with its first `size` bytes, to one of `room` bytes, which is returned. No byte is
-// copied: the pages themselves move, as the C library has it for blocks of this size (mremap(2)). Null in virtual
-// time, where the kernel refuses, and where there is no room; then all is as it was.
+// Moves the first `size` bytes of an object's block to a new block of `room` bytes, and returns that. Moves pages
+// instead of copying (mremap(2)), as the C library does for blocks of this size. Returns null, without effect, in
+// virtual time, if the kernel refuses, or if there is no capacity.
 void* grow_object(void* block, std::size_t size, std::size_t room) noexcept;
 
-// The C library keeps blocks of sizes that the program has freed before (mallopt(3), M_MMAP_THRESHOLD). Of those
-// that are ours it would never hear, and would map and unmap smaller ones each time.
+// Raises the C library's dynamic mmap threshold to `size` (mallopt(3), M_MMAP_THRESHOLD), as if it had freed such
+// a block itself. It does not see blocks that Terrace frees, and would map and unmap smaller ones each time.
 void raise_mmap_threshold(std::size_t size) noexcept;
 
 }  // namespace terrace::agent

@@ -1,15 +1,15 @@
-// What a program frees although no block begins there. The C library ends such a program; a block of ours has no
-// header that it could see this from.
+// Detects invalid pointers passed to free() and realloc(). The C library aborts such a program; Terrace's blocks
+// have no header by which it could recognise the error.
 #pragma once
 
 namespace terrace::agent {
 
-// Whether the address is in an address space of ours, and no block begins there: not where it may be somebody
-// else's by now, as a mapping of the program's allocator, or what others map where a block of ours was
-// (confine()).
+// Returns whether the address is in one of Terrace's address ranges, but no block begins there. Returns false
+// where others may have mapped memory since: mappings of the program's allocator, or ranges given up by
+// confine().
 bool is_invalid_block(const void* address) noexcept;
 
-// Ends the program where is_invalid_block(), as the C library does; `line` is what that writes.
+// Aborts the program if is_invalid_block(address), after writing `line`, the C library's message.
 void require_valid_block(const void* address, const char* line) noexcept;
 
 }  // namespace terrace::agent

@@ -1,6 +1,7 @@
-// The program's threads in virtual time, as the doors see them: one at a time runs, in the order of turns
-// (sim/scheduler/scheduler.hpp), and every wait that the doors know of goes through here. Where threads do not
-// take turns (on the real machine, in programs with one thread) nothing here is in the way.
+// Connects the interposed synchronisation functions with the scheduler of virtual time
+// (sim/scheduler/scheduler.hpp), which runs one thread of the program at a time. Every emulated wait goes through
+// these functions. On the real machine, and in programs with one thread, threads are not scheduled and
+// is_scheduled() is false.
 #pragma once
 
 #include <cstdint>
@@ -10,62 +11,71 @@
 
 namespace terrace::agent {
 
-// Whether this thread takes turns with others, so that it must not wait in the C library. False inside Terrace.
+// Returns whether the calling thread is scheduled with others, so that it must not wait in the C library. False
+// inside Terrace.
 [[nodiscard]] bool is_scheduled_now() noexcept;
 [[nodiscard]] inline bool is_scheduled() noexcept {
   const auto* const here = process();
   return here && here->scheduler && is_scheduled_now();
 }
-// Whether the process's threads would take turns if there were several.
+// Returns whether the process runs in virtual time, where several threads would be scheduled. False inside
+// Terrace.
 [[nodiscard]] bool in_virtual_time() noexcept;
 
-// The functions below are for threads that take turns. Each brings what the thread accessed so far to the
-// configurations where its time matters.
+// Requires, for the functions below: the calling thread is scheduled. Those that depend on its time first flush
+// its recorded accesses to the configurations.
 
-// Waits until somebody wakes the key. May also come back for no reason: look again. The clock is then the
-// waker's, where that is later.
+// Waits until a thread wakes the key. Spurious wake-ups are possible. Advances the clock to the waker's if that
+// is later.
 void wait_for(std::uint64_t key) noexcept;
-// The same, but until the program's own clock shows `until` seconds at the latest; false when that came first.
+// Waits as above, at most until the program's clock shows `until` seconds. Returns false at a time-out.
 bool wait_for(std::uint64_t key, double until) noexcept;
-// Wakes those who have waited longest; how many there were.
+// Wakes up to `max_count` waiters, longest waiting first. Returns how many it woke.
 std::uint32_t wake(std::uint64_t key, std::uint32_t max_count) noexcept;
 inline constexpr std::uint32_t k_all_waiters = ~std::uint32_t{0};
 // Wakes scheduled threads from a thread that the scheduler does not schedule: an OpenMP worker between two
 // regions, or a thread of an MPI implementation. Returns how many it woke; does nothing when called by a scheduled
 // thread.
 std::uint32_t wake_from_unscheduled(std::uint64_t key, std::uint32_t max_count) noexcept;
+// Moves up to `max_count` waiters from one key to another, as FUTEX_REQUEUE does. Returns how many it moved.
 std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t max_count) noexcept;
 // Interrupts a thread's wait, whatever it waits for.
 void interrupt(std::uint32_t thread) noexcept;
 
-// A lock that threads hold one after another: who takes it goes on no earlier than who let it go.
+// Record the release and the acquisition of a lock. An acquiring thread's clock advances to that of the last
+// release.
 void on_unlock(std::uint64_t lock) noexcept;
 void on_lock(std::uint64_t lock) noexcept;
-// All of them are here: they go on at the latest of their times.
+// Sets the clocks of all threads at a barrier to the latest of them.
 void sync_at_barrier(std::span<const std::uint32_t> threads) noexcept;
+// Advances the clock of `thread` to that of `other` if that is later.
 void sync_clock(std::uint32_t thread, std::uint32_t other) noexcept;
 
-// This thread's quantum is over. For Pipeline.
+// Ends the calling thread's scheduling quantum. Called by the access pipeline; may be called by any thread.
 void end_quantum() noexcept;
-// A place where threads compete: whoever is furthest behind goes first.
+// Marks a point of contention: the thread with the least progress runs first.
 void schedule_point() noexcept;
-// An attempt in vain (a lock that is taken, a yield): some time passes, and others get their turn.
+// Charges the time of a failed attempt (a busy lock, a yield), and lets other threads run.
 void backoff() noexcept;
 
 // The calling thread's number.
 [[nodiscard]] std::uint32_t this_thread() noexcept;
-// A thread that begins where the caller is now; it runs from its `arrive` on.
+// Registers a new thread, whose clock starts at the caller's.
 void register_thread(std::uint32_t thread) noexcept;
+// Called by the new thread: waits until the scheduler runs it.
 void enter_schedule(std::uint32_t thread) noexcept;
+// Undoes register_thread() if the thread could not be created.
 void cancel_thread_start(std::uint32_t thread) noexcept;
-// The calling thread takes no more turns. Who joins it takes its clock.
+// Removes the calling thread from the schedule, and wakes the threads that join it.
 void leave_schedule() noexcept;
 [[nodiscard]] bool has_ended(std::uint32_t thread) noexcept;
+// Frees the number of an ended thread.
 void unregister_thread(std::uint32_t thread) noexcept;
-// What ends is waited for by this key.
+// Returns the key that is woken when the thread ends.
 [[nodiscard]] std::uint64_t exit_key(std::uint32_t thread) noexcept;
 
-// Around a wait inside another library: the others go on without this thread, and nothing repeats any more.
+// Takes the calling thread out of the schedule while it blocks in another library. Other threads run meanwhile,
+// and the run is no longer repeatable.
 class ScopedBlockingCall {
  public:
   ScopedBlockingCall() noexcept;

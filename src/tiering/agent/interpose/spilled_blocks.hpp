@@ -1,4 +1,4 @@
-// Blocks over a file, as the allocator's functions meet them.
+// Spilled blocks for the interposed allocator functions. Preserve errno.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 namespace terrace::agent {
 
 bool is_spilled(const void* block) noexcept;
-// False where it is no block over a file. In a child of fork(2) such a block is a mapping, and stays until it
-// ends. Leaves errno alone, as the next does.
+// Releases a spilled block. Returns false if the block is not spilled. In a child of fork(2) such a block is an
+// ordinary mapping, and stays until the child ends.
 bool release_spilled(void* block) noexcept;
-// Without its place being another: false where that cannot be.
+// Resizes a spilled block in place. Returns false, without effect, if impossible.
 bool resize_spilled(void* block, std::size_t old_size, std::size_t size) noexcept;
 
 }  // namespace terrace::agent

@@ -1,4 +1,4 @@
-// The program's threads, for the doors that start, join and schedule them.
+// Tracks the program's threads, for the functions that create, join and schedule them.
 #pragma once
 
 #include <pthread.h>
@@ -7,12 +7,11 @@
 
 namespace terrace::agent {
 
-// The calling thread is the program's: its stack is registered, its accesses are followed. Does nothing the second
-// time.
+// Registers the calling thread's stack and starts the tracing of its accesses. Has no effect the second time.
 void attach_this_thread() noexcept;
 
-// While it lives, threads that the calling thread creates are workers of another library's pool (OpenMP): they are
-// given numbers, but take turns only for the work that they are handed.
+// During its lifetime, threads that the calling thread creates are workers of another library's pool (OpenMP).
+// They get numbers, but are scheduled only while they run the program's code.
 class ScopedWorkerCreation {
  public:
   ScopedWorkerCreation() noexcept;
@@ -23,7 +22,8 @@ class ScopedWorkerCreation {
  private:
   bool before_;
 };
-// The program's own code runs again, inside such a library's.
+// During its lifetime the program's own code runs inside such a library, so that threads that it creates are
+// scheduled.
 class ScopedProgramCode {
  public:
   ScopedProgramCode() noexcept;
@@ -35,8 +35,9 @@ class ScopedProgramCode {
   bool before_;
 };
 
-// The number of a thread that takes turns.
+// Finds the number of a scheduled thread. Returns false for other threads.
 bool find_thread_number(pthread_t thread, std::uint32_t& number) noexcept;
+// Removes a joined thread, whose handle the C library may reuse.
 void forget_joined_thread(pthread_t thread) noexcept;
 
 }  // namespace terrace::agent

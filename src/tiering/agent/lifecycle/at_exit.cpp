@@ -1,7 +1,6 @@
-// Terrace's own objects of static storage are not destroyed: what has to be done at the end is done by
-// leaving.cpp, and other threads may be inside of Terrace until the process is gone. So their destructors do not
-// enter the C library's list, either, which takes memory of the program's heap when it grows and so would shift
-// the program's addresses.
+// Suppresses destructors of the library's static objects: finish_process() does all work at the end, and other
+// threads may be inside Terrace until the process is gone. Registration would also allocate from the program's
+// heap when the C library's list grows, which would shift the program's addresses.
 
 extern "C" {
 

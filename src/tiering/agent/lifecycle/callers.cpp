@@ -1,7 +1,7 @@
-// Walking the call stack to the code that an allocation is named by. See callers.hpp.
+// Walks the call stack to the code that names an allocation. See callers.hpp.
 //
-// The unwinder, not the hooks' shadow stack: that one does not know at which line of a function a library
-// (operator new, a Fortran run-time library) was called.
+// Uses the unwinder, not the hooks' shadow stack, which does not know the line at which a function called a
+// library (operator new, a Fortran run-time library).
 #include "agent/lifecycle/callers.hpp"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ struct Walk {
   explicit Walk(Process& given) : process(given) {}
   Process& process;
   int frames = 0;
-  int rank = 0;  // of what is kept in case that nothing better comes
+  int rank = 0;  // of the best candidate so far
   observe::SymbolTable::Site site;
   std::uint64_t address = 0;
 
@@ -51,7 +51,7 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
     walk.keep(4, found.site, address);
     return _URC_END_OF_STACK;
   }
-  // In case that nothing better comes: somebody's library, an allocator of the program's own, a run-time library.
+  // Fallbacks, best first: another library, an allocator of the program, a run-time library.
   const int rank = found.described ? 2 : is_runtime_library(found.path) ? 1 : 3;
   walk.keep(rank, found.site, address);
   return _URC_NO_REASON;
@@ -79,7 +79,7 @@ std::string_view name_caller(Process& process, char* buffer) noexcept {
 std::string function_name(Process& process, std::uint64_t address) {
   const auto found = find_symbol(process, address);
   if (found.site.function) return found.site.function;
-  // Nobody has described what was loaded by the program itself; the dynamic linker knows what it exports.
+  // Without a symbol file: use the symbols that the file exports.
   Dl_info known;
   const auto* const code = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
   if (found.site.module < 0 || dladdr(code, &known) == 0 || !known.dli_sname) return {};

@@ -1,5 +1,5 @@
-// Names an allocation by its call site: the innermost function on the call stack that is no allocator. Walks the stack
-// with the unwinder, so it is not async-signal-safe.
+// Names an allocation by its call site: the innermost function on the call stack that is no allocator. Walks the
+// stack with the unwinder, so it is not async-signal-safe.
 #pragma once
 
 #include <cstddef>

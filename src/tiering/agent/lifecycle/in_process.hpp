@@ -1,4 +1,5 @@
-// What the front doors inside a program share and nobody else needs.
+// Declares what the interposed functions, APIs and adapters share inside a process: access to the heaps, start-up
+// and end of the process, and facts about its memory. Functions are thread-safe unless stated.
 #pragma once
 
 #include <cstddef>
@@ -11,50 +12,49 @@
 
 namespace terrace::agent {
 
-// Where big blocks come from; stays when the process has become inert, because they are still to be freed.
+// Returns the address space of large blocks, or null. Remains after Terrace has become inactive, to free blocks.
 inline memory::RegionSpace* regions() noexcept { return g_pointers.regions.load(std::memory_order_acquire); }
-// Memory over a file, where there is some already; stays, too.
+// Returns the spilled heap if it exists. Remains, too.
 inline SpilledHeap* spilled_heap() noexcept { return g_pointers.spilled.load(std::memory_order_acquire); }
-// The same; it begins with the first call. Null where there is to be none.
+// Returns the spilled heap; the first call makes it. Null if the run has none, or the system lacks support.
 SpilledHeap* start_spilled_heap(const Process& here) noexcept;
-// What a plan says of a new block or mapping in it, which the calling code names.
+// Applies the plan's preference, if any, to a new spilled block or mapping, named by its call site.
 void apply_plan_preference(Process& here, SpilledHeap& heap, const void* block) noexcept;
-// Small blocks over a file, where there are some already; stays, too.
+// Returns the allocator of small spilled blocks if it exists. Remains, too.
 inline SpilledSmall* spilled_small() noexcept { return g_pointers.small.load(std::memory_order_acquire); }
-// A block below SpilledHeap::k_min for them; null: the caller asks the next allocator. They begin once the
-// process is large enough. What the C library asks for itself is none of them: it uses that in places where nobody
-// may wait for a file, as in a child of fork before any handler, and in every thread, as its locales. Leaves errno
-// alone.
+// Allocates a spilled block smaller than SpilledHeap::k_min. Returns null if the caller is to use the next
+// allocator: the process is still small, or the caller is the C library. The C library uses its memory where
+// waiting for a file is impossible (in a child of fork before any handler) and in every thread (locales).
+// Preserves errno.
 void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros, const void* caller) noexcept;
-// Of one of them.
+// Requires: spilled_small()->contains(block). Preserves errno.
 void release_small_spilled(void* block) noexcept;
-// At the start, while there is one thread.
+// Records the address ranges of the C library and the dynamic linker. Requires: single-threaded.
 void find_c_library() noexcept;
-// Around fork: it is not in the middle of beginning.
+// For fork(2): block the creation of the spilled heap.
 void lock_spilled_start() noexcept;
 void unlock_spilled_start() noexcept;
-// Memory that is placed by intent, where there is some; stays in forked children, too, and serves there.
+// Returns the heap for memory by intent, or null. Remains, also in forked children, and works there.
 inline OrderedHeap* ordered_heap() noexcept { return g_pointers.ordered.load(std::memory_order_acquire); }
 // The calling thread's own intent (OrderedHeap::find_intent), or -1.
 int& thread_intent() noexcept;
 
-// Begins, in the program's main thread: the session is read and everything is set up. `words` are the program's
-// `count` arguments, with the environment behind them; `stack_top` is where the stack of what the program will run
-// begins; it grows down from there.
+// Starts Terrace in the program's main thread, or defers the start (late_start.hpp). `words` are the program's
+// `count` arguments, followed by the environment. `stack_top` is the upper end of the program's stack.
 void begin_process(int count, char** words, std::uint64_t stack_top) noexcept;
-// This process's, which begins now where it waited for something that could be placed (late_start.hpp). errno
-// stays.
+// Returns process() after a deferred start, which it executes (late_start.hpp). Preserves errno.
 Process* ensure_started() noexcept;
-// The same for a block or mapping of so many bytes, if it is worth it.
+// Returns process(). Executes a deferred start if a block or mapping of `size` bytes is large enough for one.
 Process* ensure_started_for(std::size_t size) noexcept;
-// The process ends or becomes another program. Does nothing in a child of vfork, which is still its parent.
+// Ends the run of this process, which exits or becomes another program (exec). No effect in a child of vfork(2),
+// which shares its parent's memory.
 void finish_process(const char* how) noexcept;
 
-// The program is about to confine itself, by a filter of system calls or ("limited") a limit to its address space:
-// this process is left alone from here on.
+// Makes Terrace inactive because the program is about to confine itself: by a system call filter, or ("limited")
+// by a limit of its address space.
 void confine(const char* how = "confined") noexcept;
 
-// False in a child of vfork or of a bare system call, where what this library knows is its parent's.
+// Returns false in a child of vfork(2) or of a bare clone system call, where the library's state is the parent's.
 bool is_own_process() noexcept;
 
 // --- implemented in interpose/threads.cpp ------------------------------------------------------------------
@@ -65,25 +65,26 @@ void save_affinity() noexcept;
 
 // -----------------------------------------------------------------------------------------------------------
 
-// Remembers what a child's environment must have, so that it is under Terrace, too.
+// Saves the variables that a child's environment needs to run under Terrace.
 void save_environment(char** environment) noexcept;
-// What was kept, as an environment.
+// Returns the saved variables as an environment.
 char** saved_environment() noexcept;
 
-// The system's view of a part of the address space (a line of /proc/self/maps).
+// A mapping of the address space (a line of /proc/self/maps).
 struct Mapping {
   std::uint64_t low = 0, high = 0;
-  bool heap = false;   // what brk() manages
-  bool stack = false;  // the main thread's
+  bool heap = false;   // the heap of brk(2)
+  bool stack = false;  // the main thread's stack
 };
-// False when nothing is mapped there. Allocates nothing.
+// Finds the mapping that contains the address. Returns false if there is none. Does not allocate.
 bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept;
 
-// The main thread's stack below `top` is the object "(stack)", as far down as it is used; above is what the
-// system has put there.
+// Registers the used part of the main thread's stack below `top` as the object "(stack)". `above`: the pieces
+// that the kernel has put above it.
 void note_main_stack(Process& process, std::uint64_t top, std::vector<StackPiece> above) noexcept;
+// Registers the upper part of another thread's stack.
 void note_thread_stack(Process& process, std::uint64_t low, std::uint64_t high) noexcept;
-// The blocks of the next allocator, as far as they exist.
+// Registers the present heap of the next allocator as "(small blocks)".
 void note_small_blocks(Process& process) noexcept;
 
 }  // namespace terrace::agent

@@ -1,4 +1,4 @@
-// Places by what is there and how it is called. See initial_stack.hpp.
+// Assigns slots by the kind of a piece and by names of variables. See initial_stack.hpp.
 #include "agent/lifecycle/initial_stack.hpp"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
-// See last_thread.hpp.
+// Watches /proc/self/task for the end of the program's threads. See last_thread.hpp.
 //
-// One thread looks whether the main thread has ended, and then whether others than ours are left. It has files of
-// its own, so that the program finds the numbers of its own as they would be. The one that calls exit(0) has the
-// program's files, and does nothing before; it is made only when the main thread has left by the C library.
+// The watch thread checks whether the main thread has ended, and then whether threads other than Terrace's are
+// left. It unshares its file descriptors, so that the program's descriptor numbers stay unaffected. A second
+// thread, which shares the program's descriptors, calls exit(0). It is made only when the main thread has ended
+// through the C library.
 #include "agent/lifecycle/last_thread.hpp"
 
 #include <fcntl.h>
@@ -31,31 +32,31 @@ namespace terrace::agent {
 namespace {
 
 constexpr long k_second = 1'000'000'000;  // nanoseconds
-constexpr long k_soon = 20'000'000;       // between two looks, when the main thread has ended
+constexpr long k_soon = 20'000'000;       // polling interval after the end of the main thread
 constexpr std::string_view k_of_the_kernel[] = {"iou-wrk-", "iou-sqp-"};  // io_uring's threads
 
 constinit std::atomic<bool> g_watches{false};
-constinit std::mutex g_mutex;  // of the next three
+constinit std::mutex g_mutex;  // guards the next three
 constinit bool g_can_wake = false;
 constinit bool g_main_left = false;
-sigset_t g_signals;  // that the main thread had blocked when it left
-sem_t g_wake;        // of the thread that looks
-sem_t g_exit;        // of the one that calls exit()
+sigset_t g_signals;  // blocked by the main thread when it ended
+sem_t g_wake;        // wakes the watch thread
+sem_t g_exit;        // wakes the thread that calls exit()
 constinit std::atomic<bool> g_can_exit{false};
-constinit std::atomic<bool> g_is_over{false};  // nobody is to look any more
+constinit std::atomic<bool> g_is_over{false};  // the watch thread is to end
 pthread_t g_looking;
 
 int open_at(int folder, const char* path, int flags) noexcept {
   return static_cast<int>(syscall(SYS_openat, folder, path, flags | O_RDONLY | O_CLOEXEC));
 }
 
-// What /proc/self/task/NUMBER/stat says.
+// Contents of /proc/self/task/NUMBER/stat.
 struct ThreadStatus {
   bool is_managed = false;
   bool has_ended = false;
 };
 
-// False where there is no such thread any more.
+// Returns false if there is no such thread.
 bool read_task(int tasks, const char* number, ThreadStatus& task) noexcept {
   char path[64] = {};
   char text[1024] = {};
@@ -117,8 +118,8 @@ bool main_left() noexcept {
   return g_main_left;
 }
 
-// Where the main thread has ended by the bare system call no handlers run, and the status is that of the last
-// thread, which is 0 where that is the C library's.
+// Runs the watch thread. If the main thread has ended by the bare system call, no exit handlers run, and the
+// status is that of the last thread: 0, as the C library passes.
 void* look(void*) {
   observe::t_thread.enter_runtime();
   if (syscall(SYS_unshare, CLONE_FILES) == 0) syscall(SYS_close_range, 0U, ~0U, 0U);
@@ -128,14 +129,14 @@ void* look(void*) {
        wait_at_most(main.has_ended || main_left() ? k_soon : k_second)) {
     if (g_is_over || !read_task(tasks, name.c_str(), main) || !main.has_ended || others_are_left(tasks)) continue;
     if (!main_left()) syscall(SYS_exit_group, 0);
-    if (!g_can_exit) _exit(0);  // the system gave no thread for it
+    if (!g_can_exit) _exit(0);  // the thread for exit() could not be created
     sem_post(&g_exit);
     break;
   }
   return nullptr;
 }
 
-// What exit() calls may be the program's.
+// Calls exit(0) outside Terrace, because exit handlers are the program's code.
 void* call_exit(void*) {
   observe::t_thread.enter_runtime();
   while (sem_wait(&g_exit) != 0) {
@@ -146,7 +147,7 @@ void* call_exit(void*) {
   std::exit(0);
 }
 
-// With the lock.
+// Requires: g_mutex is held.
 void prepare_exit() noexcept {
   pthread_t thread{};
   g_can_exit = start_signal_masked_thread(thread, "terrace/exit", call_exit, nullptr);
@@ -154,7 +155,7 @@ void prepare_exit() noexcept {
   sem_post(&g_wake);
 }
 
-// By pthread_exit(3), or cancelled: not where it returns, or somebody calls exit().
+// Runs when the main thread ends by pthread_exit(3) or cancellation; not when main() returns or exit() is called.
 void main_leaves(void*) {
   if (!process() || !is_own_process()) return;
   const observe::Inside inside;
@@ -173,7 +174,7 @@ void note_main_thread() noexcept {
   if (pthread_key_create(&key, main_leaves) == 0) pthread_setspecific(key, &key);
 }
 
-// Comes here by itself, for the threads that it makes.
+// start_quietly() creates a thread and so calls this function recursively.
 void note_own_thread() noexcept {
   if (!is_own_process() || g_watches.exchange(true)) return;
   if (!start_signal_masked_thread(g_looking, "terrace/watch", look, nullptr)) return g_watches.store(false);

@@ -1,15 +1,16 @@
-// A program whose main thread ends before the others (pthread_exit(3)) goes on until the last of them does; then
-// the C library calls exit(0). It would never, as long as threads of Terrace's are among those that it counts.
+// Ends the process when the program's last thread ends after its main thread (pthread_exit(3)). The C library
+// calls exit(0) then, but Terrace's own threads keep its count of threads above zero. A watch thread does it
+// instead.
 #pragma once
 
 namespace terrace::agent {
 
-// The calling thread is the main thread.
+// Registers the calling thread as the main thread.
 void note_main_thread() noexcept;
-// A thread of ours is about to begin, made by the calling thread.
+// Starts the watch thread, if it does not run. Called before each creation of one of Terrace's own threads.
 void note_own_thread() noexcept;
 
-// The threads that look for that end, where the main thread is still there.
+// Ends the watch thread unless the main thread has ended.
 void end_own_thread_watch() noexcept;
 
 }  // namespace terrace::agent

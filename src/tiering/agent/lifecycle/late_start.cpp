@@ -1,4 +1,4 @@
-// What is worth beginning for. See late_start.hpp.
+// Decides from the loaded files whether and when to start. See late_start.hpp.
 #include "agent/lifecycle/late_start.hpp"
 
 #include <alloca.h>
@@ -24,7 +24,7 @@ namespace terrace::agent {
 namespace {
 
 struct Contents {
-  std::size_t size = 0;  // of static data
+  std::size_t size = 0;  // bytes of writable segments
   bool asks = false;
 };
 
@@ -45,17 +45,17 @@ int look_at(dl_phdr_info* info, std::size_t, void* context) noexcept {
 int find_checker(dl_phdr_info* info, std::size_t, void*) noexcept {
   const std::string_view path(info->dlpi_name ? info->dlpi_name : "");
   const auto name = path.substr(path.rfind('/') + 1);
-  // The last is what valgrind puts into every program that it runs.
+  // vgpreload_core is preloaded by valgrind.
   for (const std::string_view runtime :
        {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so", "vgpreload_core"})
     if (name.starts_with(runtime)) return 1;
   return 0;
 }
 
-constexpr const char* k_unfollowed = "_unfollowed";  // what the one library's name has and the other's has not
+constexpr const char* k_unfollowed = "_unfollowed";  // suffix of the library variant without hooks
 
-// The program's own file, as it was called: its name is what others see of the process. Null where a dynamic
-// linker was called to run it.
+// Returns the path by which the program was executed, which names the process. Returns null if the dynamic linker
+// was executed explicitly.
 const char* own_file() noexcept {
   const auto* const called =
       reinterpret_cast<const char*>(getauxval(AT_EXECFN));  // NOLINT(performance-no-int-to-ptr)
@@ -66,12 +66,12 @@ const char* own_file() noexcept {
   return is_same && getauxval(AT_BASE) != 0 ? called : nullptr;
 }
 
-// What names the library: the dynamic linker's variable, and those of regions (cli/launch.cpp).
+// Variables that contain the library's path: the dynamic linker's, and those of region tools (cli/launch.cpp).
 constexpr std::string_view k_preload = "LD_PRELOAD=";
 constexpr std::array<std::string_view, 4> k_names_of_library{
     k_preload, "NVTX_INJECTION64_PATH=", "KOKKOS_TOOLS_LIBS=", "KOKKOS_PROFILE_LIBRARY="};
 
-// Where the variable has what only the one library's name has; null where it has not.
+// Returns the position of the variant's suffix in such a variable, or null.
 const char* unfollowed_in(const char* variable) noexcept {
   const auto is_of = [variable](std::string_view name) { return std::string_view(variable).starts_with(name); };
   return std::ranges::any_of(k_names_of_library, is_of) ? std::strstr(variable, k_unfollowed) : nullptr;

@@ -1,42 +1,41 @@
-// Programs that hold nothing that could be placed are most of what a script or a build runs. In such a process
-// Terrace does not begin: it waits for the first large block or mapping, the first thread, or the first call of
-// its interface. Blocks that came before are the next allocator's, as small ones are. Where there is one kind of
-// memory large data is left to the next allocator, too: pages of its own cost, and there is nothing to choose.
+// Lazy initialisation: start-up waits for the first large allocation or mapping, the first thread, or the first
+// API call, because most processes of a script or a build have none of these. Earlier blocks belong to the next
+// allocator. On a machine with one kind of memory large blocks do not start Terrace either: separate pages cost
+// time, and there is no placement to decide.
 #pragma once
 
 #include <cstddef>
 
 namespace terrace::agent {
 
-// A block, or all static data. Where nothing was asked for a smaller block is left to the next allocator: pages of
-// its own, which come and go with it, cost a program that allocates often more than where they reside can win.
+// Smallest block, or total of static data, that starts a deferred Terrace. In runs where nothing was requested,
+// smaller blocks stay with the next allocator: mapping and unmapping their pages costs more than placement can
+// save.
 inline constexpr std::size_t k_large = std::size_t{1} << 20;
-// The C library maps and unmaps larger blocks each time (DEFAULT_MMAP_THRESHOLD_MAX), so Terrace costs nothing
-// there.
+// The C library maps and unmaps blocks above this size at each use (DEFAULT_MMAP_THRESHOLD_MAX), so that separate
+// pages cost nothing extra.
 inline constexpr std::size_t k_always_mapped = std::size_t{32} << 20;
 
-// What the loaded files say: whether anybody asked for something, by an option of the run or by code that was made
-// for Terrace; and whether there is something to place from the start.
+// Whether and when to start, from the session's options and the loaded files.
 struct StartDecision {
-  bool is_wanted = true;  // false: another user's process, who may not read the run's folder; nobody asked for it
-  bool is_asked_for = true;
+  bool is_wanted = true;     // false: the process's user may not read the run's directory
+  bool is_asked_for = true;  // by an option of the run, or by code built for Terrace
   bool has_large_data = true;
-  bool has_choice = true;  // false: one kind of memory, so large data is nothing to begin for
+  bool has_choice = true;  // false: one kind of memory, so large data does not trigger a start
 };
 StartDecision decide_start(const char* session) noexcept;
 
-// A program that was made for Terrace has been given the library for all others: it begins again with the one that
-// has hooks, before any of its own code but constructors of libraries has run. Returns where that cannot be.
+// Re-executes the program with the instrumented variant of the library, because it was built for Terrace but
+// loaded the variant without hooks. Happens before any code of the program except constructors of libraries.
+// Returns only if impossible.
 void reexec_with_hooks(char** words, char** environment) noexcept;
 
-// Whether what the C library and the dynamic linker ask an allocator for comes by this library (heap/
-// libc_arena.hpp). It does not where the program itself brings an allocator along: that serves them, and may
-// hold its lock while it maps memory. There nothing can begin in a mapping: all that ever will begins with the
-// program.
+// Returns whether Terrace's malloc serves the C library and the dynamic linker (heap/libc_arena.hpp). If the
+// program has its own allocator it does not: that may hold its lock while it maps memory, so that nothing can be
+// started in an mmap(2) call. Everything is then started with the program.
 bool is_first_allocator() noexcept;
 
-// Whether the library of a sanitizer or of valgrind is loaded, which has the program's memory and threads to
-// itself.
+// Returns whether a sanitizer or valgrind is loaded, which needs control of memory and threads for itself.
 bool has_memory_checker() noexcept;
 
 }  // namespace terrace::agent

@@ -1,4 +1,4 @@
-// See later_files.hpp.
+// Finds newly loaded files and repairs their references. See later_files.hpp.
 #include "agent/lifecycle/later_files.hpp"
 
 #include <dlfcn.h>
@@ -138,7 +138,8 @@ void look_at(const LaterFile& file) {
   if (!handle) return;
   clear_absent_in(file.info, is_provided);
   if (g_is_deep.load(std::memory_order_relaxed)) bind_deep_references(file.info);
-  static constinit NextFunction<int (*)(void*)> close{"dlclose"};  // ours notes that files may be gone
+  static constinit NextFunction<int (*)(void*)> close{
+      "dlclose"};  // the interposed one would invalidate all tables
   (*close)(handle);
 }
 

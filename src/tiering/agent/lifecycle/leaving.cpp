@@ -1,7 +1,8 @@
-// Ways out of this program: ending at once, and becoming another. The journal says which; a program that is
-// started from here is under Terrace, too, whatever environment it is given.
+// Interposes immediate exit (_exit) and the execution of another program (exec, posix_spawn). The journal records
+// how the run ended. A program that is executed from here runs under Terrace, too, whatever environment it is
+// given.
 //
-// All of this may run in a child of vfork, in its parent's memory: nothing here allocates or takes a lock there.
+// May run in a child of vfork(2), in its parent's memory: must not allocate or take locks there.
 #include <alloca.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -41,13 +42,14 @@ class NextProgram {
   ProgramLoader loader_;
 };
 
-// What a program without a path is called; the kernel takes no words at all, too.
+// Returns a name for a program without a path. The kernel permits an empty argument vector.
 [[gnu::noinline]] const char* first_word(char* const* words) { return words && *words ? *words : "a program"; }
 
-// The compiler takes the program's words for never null; the kernel does not.
+// Not inlined: headers declare the argument nonnull, so that the compiler would drop the test; the kernel permits
+// null.
 [[gnu::noinline]] bool is_empty(const char* file) { return file && *file == '\0'; }
 
-// For the variadic forms: the words up to the null pointer, `more` behind it.
+// Counts the arguments of a variadic exec function, up to the null pointer.
 std::size_t count_words(const char* first, va_list more) {
   va_list words;
   va_copy(words, more);
@@ -63,7 +65,7 @@ std::size_t count_words(const char* first, va_list more) {
 
 namespace agent = terrace::agent;
 
-// An array on this function's own stack.
+// Builds the environment in the calling function's stack frame.
 #define TERRACE_ENVIRONMENT(given, loader) \
   agent::passed_environment(given, loader, static_cast<char*>(alloca(agent::passed_environment_size(given))))
 

@@ -1,3 +1,4 @@
+// Scans relocations, and x86-64 code, for calls of hooks. See module_code.hpp.
 #include "agent/lifecycle/module_code.hpp"
 
 #include <elf.h>
@@ -24,14 +25,14 @@ Value read(std::uint64_t address) {
   return value;
 }
 
-// The tables of a file's dynamic section that say what it asks others for.
+// Tables of a file's dynamic section that describe its undefined symbols.
 struct DynamicTables {
   std::uint64_t symbols = 0, names = 0;
-  AddressRange relocations[2];  // of data, and of calls
+  AddressRange relocations[2];  // of data, and of the PLT
 };
 
 DynamicTables read_tables(const dl_phdr_info& info, const ElfW(Dyn) * entry) {
-  // The dynamic linker has made addresses of them, except where the section is read-only (the vDSO).
+  // The dynamic linker relocates these values, except in a read-only section (the vDSO).
   const auto address = [&](std::uint64_t value) {
     return value < info.dlpi_addr ? info.dlpi_addr + value : value;
   };
@@ -50,8 +51,8 @@ DynamicTables read_tables(const dl_phdr_info& info, const ElfW(Dyn) * entry) {
   return tables;
 }
 
-// Calls `wanted` with the name of each symbol that the file asks others for, and where it keeps its address, until
-// that returns true; whether it did.
+// Calls `wanted(name, slot)` for each relocation by an undefined symbol, until a call returns true. Returns
+// whether one did.
 template <class Wanted>
 bool find_undefined(const dl_phdr_info& info, const DynamicTables& tables, Wanted wanted) {
   if (tables.symbols == 0 || tables.names == 0) return false;
@@ -68,7 +69,7 @@ bool find_undefined(const dl_phdr_info& info, const DynamicTables& tables, Wante
   return false;
 }
 
-// Where the file keeps the addresses of hooks, ascending.
+// Returns the slots that hold addresses of hooks, ascending.
 std::vector<std::uint64_t> find_hook_slots(const dl_phdr_info& info, const DynamicTables& tables) {
   std::vector<std::uint64_t> slots;
   find_undefined(info, tables, [&](const char* name, std::uint64_t slot) {
@@ -89,8 +90,8 @@ const ElfW(Dyn) * dynamic_section(const dl_phdr_info& info) {
 
 #if defined(__x86_64__)
 
-// The file's code, and where its functions begin: .eh_frame_hdr lists them in order, as compilers and linkers
-// write it (Linux Standard Base, "DWARF Extensions").
+// The file's code segments and function entries. .eh_frame_hdr lists functions in ascending order (Linux Standard
+// Base, "DWARF Extensions").
 class ModuleCode {
  public:
   explicit ModuleCode(const dl_phdr_info& info) {
@@ -116,7 +117,7 @@ class ModuleCode {
   [[nodiscard]] bool contains(std::uint64_t address) const { return is_in(segments_, address); }
   [[nodiscard]] bool has_data(std::uint64_t address) const { return is_in(data_, address); }
   [[nodiscard]] std::size_t functions() const { return functions_.size(); }
-  // With what is between it and the next one.
+  // Returns the function's range, including padding up to the next one.
   [[nodiscard]] AddressRange function(std::size_t i) const {
     AddressRange range{functions_[i], i + 1 < functions_.size() ? functions_[i + 1] : 0};
     for (const auto& segment : segments_)
@@ -142,8 +143,8 @@ class CallScanner {
  public:
   CallScanner(const ModuleCode& code, const std::vector<std::uint64_t>& slots) : code_(code), slots_(slots) {}
 
-  // Looks at every byte as if an instruction began there: what is none hardly ever names a slot or code of this
-  // file.
+  // Tests every byte as the start of an instruction. Bytes that are none hardly ever encode a slot or code of
+  // this file.
   [[nodiscard]] Calls scan(const AddressRange& function) const {
     constexpr std::uint64_t k_longest = 6;
     auto calls = Calls::nothing;
@@ -165,7 +166,7 @@ class CallScanner {
   }
 
  private:
-  // 0xff and one of these: call or jmp to where an address says that is at a distance from the instruction.
+  // 0xff followed by one of these: RIP-relative indirect call or jmp.
   static constexpr std::uint8_t k_call_by = 0x15;
   static constexpr std::uint8_t k_jump_by = 0x25;
   static std::uint64_t distance(std::uint64_t field) {
@@ -175,7 +176,7 @@ class CallScanner {
   [[nodiscard]] bool is_hook_slot(std::uint64_t slot) const {
     return std::binary_search(slots_.begin(), slots_.end(), slot);
   }
-  // Whether an entry of the linker's table of jumps is there, to a hook.
+  // Returns whether a PLT entry that jumps to a hook is there.
   [[nodiscard]] bool leads_to_hook(std::uint64_t entry) const {
     constexpr std::uint64_t k_entry = 16;
     for (auto here = entry; here + 6 <= entry + k_entry && code_.contains(here + 5); ++here)
@@ -193,7 +194,7 @@ std::vector<AddressRange> find_uninstrumented_code(const dl_phdr_info& info,
   const ModuleCode code(info);
   const CallScanner scanner(code, slots);
   std::vector<AddressRange> uninstrumented;
-  std::uint64_t end = 0;  // of the last stretch, with the functions behind it that call nothing
+  std::uint64_t end = 0;  // of the last range, including following functions without calls
   for (std::size_t i = 0; i < code.functions(); ++i) {
     const auto function = code.function(i);
     const auto calls = scanner.scan(function);
@@ -237,7 +238,7 @@ bool has_hooked_code() noexcept {
     try {
       return is_in_terrace(info->dlpi_addr) || hook_slots(*info).empty() ? 0 : 1;
     } catch (const std::exception&) {
-      return 1;  // no memory to know it: as if it had
+      return 1;  // no memory: assume that it has
     }
   };
   return dl_iterate_phdr(look, nullptr) != 0;

@@ -1,5 +1,5 @@
-// What a loaded file's own tables and code say about its hooks. For use inside dl_iterate_phdr, which keeps the
-// file loaded.
+// Finds out from the dynamic section and the code of a loaded file whether, and where, it calls instrumentation
+// hooks. For use inside dl_iterate_phdr(3), which keeps the file loaded.
 #pragma once
 
 #include <link.h>
@@ -12,22 +12,23 @@
 namespace terrace::agent {
 
 struct HookedCode {
-  bool hooks = false;  // some of the file's code calls the hooks: one of its relocations asks for one
-  // Of such a file, stretches of code that were built without: objects that somebody else compiled, or that were
-  // there before the compiler was changed.
+  bool hooks = false;  // one of the file's relocations refers to a hook
+  // Code ranges of such a file that were built without hooks: object files compiled by others, or before
+  // instrumentation was enabled. Ascending; x86-64 only, empty elsewhere.
   //
-  // Compilers put a hook into each function that calls another, and into each that accesses memory which others
-  // can see. So functions that make calls, and none to a hook, were built without hooks, and so were those between
-  // two such that call nothing at all. Ascending; x86-64 only, empty elsewhere.
+  // Compilers add a hook to each function that calls another one, and to each that accesses shared memory. So a
+  // function that makes calls, but none to a hook, was built without hooks. So were functions without calls that
+  // lie between two such functions.
   std::vector<AddressRange> uninstrumented;
 };
 
-// Whether any file that is loaded now calls the hooks.
+// Returns whether any loaded file calls hooks.
 bool has_hooked_code() noexcept;
-// Allocates. Where the file has no table of its functions (.eh_frame_hdr), all of it counts as having hooks.
+// Scans the file. Allocates. A file without a table of functions (.eh_frame_hdr) counts as instrumented
+// throughout.
 HookedCode find_hooks(const dl_phdr_info& info);
 
-// Whether the file was made for Terrace: it calls hooks, or functions of terrace.h. Allocates nothing.
+// Returns whether the file was built for Terrace: it calls hooks or functions of terrace.h. Does not allocate.
 bool uses_terrace(const dl_phdr_info& info) noexcept;
 
 }  // namespace terrace::agent

@@ -1,4 +1,4 @@
-// Loaded modules and their static data. See modules.hpp.
+// Registers loaded modules and their static data. See modules.hpp.
 #include "agent/lifecycle/modules.hpp"
 
 #include <elf.h>
@@ -31,11 +31,10 @@ namespace terrace::agent {
 
 namespace {
 
-constinit observe::SpinLock g_lock;  // of the symbol table
-constinit std::atomic<unsigned long long> g_loads_seen{
-    0};  // modules that had ever been loaded when we last looked
+constinit observe::SpinLock g_lock;                         // guards the symbol table
+constinit std::atomic<unsigned long long> g_loads_seen{0};  // dlpi_adds at the last call
 
-// A module as it was found. A copy: it may be unloaded while we look at it.
+// Description of a loaded module. A copy, because the module may be unloaded meanwhile.
 struct FoundModule {
   observe::LoadedModule module;
   std::string path;
@@ -44,7 +43,7 @@ struct FoundModule {
   HookedCode code;
 };
 
-// The build-id of a loaded module, from its notes in memory.
+// Returns the build-id of a loaded module from its notes in memory.
 std::span<const std::uint8_t> find_build_id(const dl_phdr_info& info, const ElfW(Phdr) & header) {
   const auto* at = reinterpret_cast<const std::uint8_t*>(info.dlpi_addr + header.p_vaddr);
   const auto* const end = at + header.p_memsz;
@@ -72,7 +71,7 @@ FoundModule examine(const dl_phdr_info& info) {
   auto& module = found.module;
   module.bias = info.dlpi_addr;
   module.low = ~std::uint64_t{0};
-  // The executable itself has no name.
+  // The executable has an empty name.
   found.path = info.dlpi_name && *info.dlpi_name ? info.dlpi_name : executable_path();
   found.code = find_hooks(info);
   for (int i = 0; i < info.dlpi_phnum; ++i) {
@@ -107,7 +106,7 @@ const char* base_name(const char* path) {
   return slash ? slash + 1 : path;
 }
 
-// A segment's variables, and what is between them, as objects.
+// Registers a segment's variables, and the data between them, as objects.
 void register_segment(Process& process, std::size_t index, const AddressRange& segment) {
   const auto& module = process.symbols->module(index);
   std::vector<AddressRange> ranges;
@@ -167,8 +166,8 @@ void note_code(observe::CodeMap& code, const std::vector<FoundModule>& all) {
 
 void note_modules(Process& process) noexcept {
   const observe::Inside inside;
-  // The dynamic linker's lock first and ours afterwards, never one inside the other: it allocates while it holds
-  // its own, and then may want ours.
+  // Lock order: take the dynamic linker's lock and g_lock one after the other, never nested. The linker allocates
+  // while it holds its lock, which may take g_lock.
   std::vector<FoundModule> all;
   dl_iterate_phdr(collect_module, &all);
   const std::lock_guard lock(g_lock);
@@ -179,7 +178,7 @@ void note_modules(Process& process) noexcept {
       note_module(process, found);
     }
   } catch (const std::exception&) {
-    // No memory: what was not noted goes by its offset.
+    // No memory: unregistered symbols are shown as offsets.
   }
 }
 

@@ -1,4 +1,4 @@
-// The executable and the libraries that are loaded: their symbols, and their static data as objects.
+// Tracks the executable and the loaded libraries: their symbols, and their static data as objects. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,36 +12,36 @@ namespace terrace::agent {
 
 struct Process;
 
-// Takes note of modules that were loaded since the last call. Those that a symbol file describes get their static
-// data registered: every variable of at least a page is an object, what is between them is "(globals NAME)".
+// Registers modules that were loaded since the last call, and the static data of those that a symbol file
+// describes: each variable of at least a page is an object, the data between them is "(globals NAME)".
 void note_modules(Process& process) noexcept;
 
-// What runs, or is, at an address.
+// The symbol at an address.
 struct FoundSymbol {
   observe::SymbolTable::Site site;
-  const char* path = "";   // the module's; stays valid
+  const char* path = "";   // of the module; never freed
   bool described = false;  // by a symbol file
 };
 
-// Takes note of modules first if the address belongs to none yet.
+// Finds the symbol at the address. Calls note_modules() first if no known module contains it.
 FoundSymbol find_symbol(Process& process, std::uint64_t address) noexcept;
 
-// What goes with the hook that returns to an address.
+// Returns the work of the code that belongs to the hook call returning to `site`.
 observe::SymbolTable::Work find_work(Process& process, std::uint64_t site) noexcept;
-// Whether the address is one to which a hook of the program's own code returns, as far as it is known; else what
-// the C library copied was called there.
+// Returns whether `site` is the return address of a hook call in the program's own code, as far as is known.
+// Otherwise it is that of a copy by the C library.
 bool has_work(Process& process, std::uint64_t site) noexcept;
-// As SymbolTable::function_of. Allocates.
+// Calls SymbolTable::function_of. Allocates.
 std::string name_of_function(Process& process, std::uint64_t address);
-// As SymbolTable's.
+// Call the functions of SymbolTable.
 observe::LoopCode::Loop find_loop(Process& process, observe::LoopId id) noexcept;
 observe::LoopCode::Place find_place(Process& process, std::uint64_t address) noexcept;
 
-// As SymbolTable::describe.
+// Calls SymbolTable::describe.
 std::string_view describe_symbol(Process& process, const observe::SymbolTable::Site& site, std::uint64_t address,
                                  char* buffer, std::size_t room) noexcept;
 
-// Around fork.
+// For fork(2).
 void lock_modules();
 void unlock_modules();
 

@@ -1,4 +1,4 @@
-// See passed_environment.hpp.
+// Edits environments without allocation. See passed_environment.hpp.
 #include "agent/lifecycle/passed_environment.hpp"
 
 #include <dlfcn.h>
@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::array<const char*, 2> k_passed_on{"TERRACE_SESSION", "LD_PRELOAD"};
 
-// "NAME=value" as this program was given them; empty when it runs without a session.
+// "NAME=value" as in this program's environment; empty without a session.
 char g_saved[k_passed_on.size()][4096];
-char g_library[4096];  // this one's file, as LD_PRELOAD has it
+char g_library[4096];  // path of this library, as in LD_PRELOAD
 
-// Lists that may name the library, and what stands between two files in them.
+// Variables that may contain the library's path, and the separators of their lists.
 struct List {
   std::string_view name;
   const char* between;
@@ -52,7 +52,7 @@ const List* list_of(const char* variable) noexcept {
   return nullptr;
 }
 
-// As the dynamic linker will: it may be in another root, or run as another user.
+// Returns whether the dynamic linker would not find the library: after chroot(2), or as another user.
 bool is_library_lost() noexcept {
   if (g_library[0] == '\0') return false;
   const int saved = errno;
@@ -63,8 +63,8 @@ bool is_library_lost() noexcept {
   return is_lost;
 }
 
-// The variable as it is where it does not name the library; null where it names nothing else. `room` has strlen()
-// + 1 bytes, and is moved on behind what was written.
+// Returns the variable without the library: itself if it does not contain it, null if it contains nothing else,
+// or an edited copy in `room`, which needs strlen(variable) + 1 bytes and is advanced past the copy.
 char* without_library(char* variable, const List& list, char*& room) noexcept {
   const auto length = strlen(g_library);
   const char* const files = variable + list.name.size();
@@ -126,7 +126,7 @@ void note_unobserved(const char* path, const ProgramLoader& program) noexcept {
   const auto length = static_cast<std::size_t>(name + 1 - session);
   memcpy(note, session, length);
   memcpy(note + length, runtime::k_unobserved, sizeof runtime::k_unobserved);
-  const int file = open(note, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);  // of several the first
+  const int file = open(note, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);  // the first of several is kept
   if (file >= 0) {
     for (const char* const part : {path, "\n", program.why_not()})
       if (::write(file, part, strlen(part)) < 0) break;

@@ -1,7 +1,7 @@
-// The environment of a program that is started from here: that program is under Terrace, too, whatever environment
-// it is given, where it can be.
+// Completes the environment of a program that this process executes, so that it runs under Terrace, too, whatever
+// environment it is given.
 //
-// All of this may run in a child of vfork, in its parent's memory: nothing here allocates or takes a lock.
+// May run in a child of vfork(2), in its parent's memory: must not allocate or take locks.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,15 @@
 
 namespace terrace::agent {
 
-// What passed_environment() needs.
+// Returns the number of bytes that passed_environment() needs.
 std::size_t passed_environment_size(char* const* environment) noexcept;
-// The environment with what is missing in it appended. Where the library is not to be found by its name any more,
-// as in another root, or where the program cannot load it, what names it is left out: the dynamic linker would
-// complain of it, or end the program. `room` has passed_environment_size(environment) bytes, aligned for pointers.
+// Returns the environment with Terrace's missing variables appended. If the library's path no longer resolves
+// (another root directory), or the program cannot load it, removes it from LD_PRELOAD and similar lists: the
+// dynamic linker would print an error or end the program. `room` has passed_environment_size(environment) bytes,
+// aligned for pointers.
 char* const* passed_environment(char* const* environment, const ProgramLoader& program, char* room) noexcept;
 
-// Notes for the launcher that the program to be executed cannot load the library. Does nothing if it can.
+// Writes a note for the launcher if the program to be executed cannot load the library.
 void note_unobserved(const char* path, const ProgramLoader& program) noexcept;
 
 }  // namespace terrace::agent

@@ -1,5 +1,6 @@
-// Defines Process, the state of a process that runs under Terrace, and the life-cycle hooks that start.cpp implements:
-// start, new thread, fork. The interposed functions and adapters use this header; they do not know start.cpp.
+// Defines Process, the state of a process that runs under Terrace, and the life-cycle hooks that start.cpp
+// implements: start, new thread, fork. The interposed functions and adapters use this header; they do not know
+// start.cpp.
 //
 // Without a session there is no Process: allocation passes through and annotations have no effect.
 #pragma once
@@ -57,8 +58,8 @@ struct Process {
   transfer::Preference (*preference_of)(std::string_view object) noexcept =
       nullptr;                                   // null: no plan has preferences
   std::uint64_t spilled_memory = 0;              // limit of resident spilled memory, bytes
-  void (*begin_watching)() = nullptr;            // null: not monitored; called once, at the first large data
-  void (*end_watching)() = nullptr;              // null: not monitored; called at process exit
+  void (*begin_monitoring)() = nullptr;          // null: not monitored; called once, at the first large data
+  void (*end_monitoring)() = nullptr;            // null: not monitored; called at process exit
   void (*end_spilled)() = nullptr;               // null: no spilled memory; called at process exit
   void (*confined_over_file)() = nullptr;        // warns about the consequences for spilled memory
   bool simulated = false;                        // clocks of the program show virtual time
@@ -69,9 +70,9 @@ struct Process {
   std::int64_t started_unix_ns = 0;              // real-time clock at the start of the program
 };
 
-// Raises the threshold of managed blocks after a block of this size was freed, in runs where nothing was requested.
-// A freed size is likely to be allocated again, and mapping and unmapping its pages each time costs more than placement
-// can save. The C library applies the same rule (mallopt(3), dynamic M_MMAP_THRESHOLD).
+// Raises the threshold of managed blocks after a block of this size was freed, in runs where nothing was
+// requested. A freed size is likely to be allocated again, and mapping and unmapping its pages each time costs
+// more than placement can save. The C library applies the same rule (mallopt(3), dynamic M_MMAP_THRESHOLD).
 inline void grow_big_block(Process& process, std::uint64_t size) noexcept {
   if (size < process.largest_big_block && size >= process.big_block.load(std::memory_order_relaxed))
     process.big_block.store(size + 1, std::memory_order_relaxed);
@@ -89,7 +90,8 @@ struct ProcessPointers {
 };
 extern constinit ProcessPointers g_pointers __attribute__((visibility("hidden")));
 
-// Returns the process's state, or null if Terrace is inactive: no session, TERRACE=off, start-up failed, or it ended.
+// Returns the process's state, or null if Terrace is inactive: no session, TERRACE=off, start-up failed, or it
+// ended.
 inline Process* process() noexcept { return g_pointers.process.load(std::memory_order_acquire); }
 
 // --- implemented in start.cpp ----------------------------------------------------------------------------
@@ -115,8 +117,8 @@ bool register_touched_memory(std::uint64_t address) noexcept;
 
 // --- implemented in program_loops.cpp ----------------------------------------------------------------------
 
-// Writes notes to the journal at the end of the program: the loop candidates if no main loop was found, or that the
-// program has no hooks, and whether that matters.
+// Writes notes to the journal at the end of the program: the loop candidates if no main loop was found, or that
+// the program has no hooks, and whether that matters.
 void finish_loops(Process& process) noexcept;
 
 }  // namespace terrace::agent

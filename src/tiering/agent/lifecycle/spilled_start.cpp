@@ -1,5 +1,5 @@
-// Memory over a file begins with the first block for it: until then the process has its own threads alone, and all
-// of its address space. Whoever asks for that block may be any thread, in any place.
+// Makes the spilled heap at the first block for it. Until then the process has no threads of Terrace and its whole
+// address space. The requesting thread may be any thread in any state.
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,10 +28,10 @@ namespace terrace::agent {
 
 namespace {
 
-constinit std::atomic<bool> g_refused{false};  // the system lacks what it takes
+constinit std::atomic<bool> g_refused{false};  // the system lacks support
 constinit std::mutex g_start_mutex;
 
-// No handler runs in this thread, which may ask for a block as well; and pthread_cancel(3) is not heard.
+// Blocks signals and cancellation of the calling thread: a signal handler might also allocate.
 class ScopedAsyncBlock {
  public:
   ScopedAsyncBlock() noexcept {
@@ -57,7 +57,7 @@ class ScopedAsyncBlock {
 SpilledHeap* start_spilled_heap(const Process& here) noexcept {
   if (!here.make_spilled) return nullptr;
   if (auto* const made = spilled_heap()) return made;
-  // A child that shares or copies the memory without a call of ours would have the thread in itself.
+  // Not in a child made by a bare system call: the heap's thread would run in the child.
   if (g_refused.load(std::memory_order_relaxed) || !is_own_process()) return nullptr;
   const observe::Inside inside;
   const ScopedAsyncBlock undisturbed;
@@ -73,12 +73,12 @@ SpilledHeap* start_spilled_heap(const Process& here) noexcept {
 
 namespace {
 
-// What a thread allocates of small blocks before somebody looks how large the process is: such a part of its
-// memory, and at most so much.
+// A thread checks the size of the process each time it has allocated this share of the memory limit in small
+// blocks, and at most k_max_step bytes.
 constexpr std::uint64_t k_step_share = 16;
 constexpr std::size_t k_max_step = std::size_t{16} << 20;
 
-// Of what it has in memory now. Without a file of /proc where the system says that it never had so much.
+// Returns whether the resident memory is at least `bytes`. Avoids reading /proc if the peak (ru_maxrss) is below.
 bool is_large(std::uint64_t bytes) noexcept {
   rusage use{};
   if (getrusage(RUSAGE_SELF, &use) == 0 && static_cast<std::uint64_t>(use.ru_maxrss) << 10 < bytes) return false;
@@ -89,7 +89,7 @@ bool is_large(std::uint64_t bytes) noexcept {
 struct LibraryCode {
   std::uint64_t low = 0, high = 0;
 };
-constinit std::array<LibraryCode, 2> g_c_library{};  // and the dynamic linker
+constinit std::array<LibraryCode, 2> g_c_library{};  // and of the dynamic linker
 
 int note_c_library(dl_phdr_info* info, std::size_t, void* context) noexcept {
   auto& count = *static_cast<std::size_t*>(context);
@@ -110,7 +110,7 @@ bool is_of_c_library(const void* caller) noexcept {
       g_c_library, [address](const LibraryCode& code) { return address - code.low < code.high - code.low; });
 }
 
-// The same as spilled_small(); `size` is of a block that is asked for.
+// Returns spilled_small(), which it makes once the process is large enough. `size`: of the requested block.
 SpilledSmall* start_spilled_small(const Process& here, std::size_t size) noexcept {
   if (auto* const made = spilled_small()) return made;
   static constinit thread_local std::size_t since __attribute__((tls_model("initial-exec"))) = 0;

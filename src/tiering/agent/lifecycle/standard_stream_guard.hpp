@@ -1,5 +1,5 @@
-// Files of ours never become the program's standard streams: where the program was started without one, the number
-// is taken while ours are opened.
+// Prevents that a file that Terrace opens gets descriptor 0, 1 or 2 in a program that was started without standard
+// streams: occupies the free ones of these numbers during its lifetime.
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// The life of the process as Terrace sees it: the C library hands over to the program, forks, ends.
+// Implements the life cycle of the process: start (__libc_start_main), fork handlers, exit.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@
 #include "sim/scheduler/scheduler.hpp"
 #include "transfer/exchange/exchange_lock.hpp"
 
-// The C library's streams, as it has always shown them.
+// glibc's interface to its list of streams.
 extern "C" {
 __attribute__((weak)) void _IO_list_lock();
 __attribute__((weak)) void _IO_list_unlock();
@@ -48,7 +48,7 @@ __attribute__((weak)) void* _IO_iter_next(void* at);
 __attribute__((weak)) FILE* _IO_iter_file(void* at);
 }
 
-extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;  // of this library; the compiler brings it
+extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;  // of this library; provided by the compiler
 
 namespace terrace::agent {
 
@@ -57,7 +57,7 @@ constinit ProcessPointers g_pointers;
 namespace {
 
 constinit std::uint64_t g_top_of_stack = 0;
-constinit std::atomic<pid_t> g_pid{0};  // whose process it is: a child of vfork runs in its parent's memory
+constinit std::atomic<pid_t> g_pid{0};  // owner of this state: a child of vfork(2) shares its parent's memory
 
 const char* variable(char** environment, const char* name) {
   const auto length = strlen(name);
@@ -68,7 +68,7 @@ const char* variable(char** environment, const char* name) {
 
 void adopt(Process* made) {
   if (made) {
-    made->objects = new ObjectRegistry(*made->runtime, is_first_allocator() ? made->begin_watching : nullptr);
+    made->objects = new ObjectRegistry(*made->runtime, is_first_allocator() ? made->begin_monitoring : nullptr);
     g_pointers.regions.store(made->regions);
     g_pointers.ordered.store(made->ordered);
     g_pointers.places_small_blocks.store(made->ordered || made->make_spilled);
@@ -79,7 +79,8 @@ void adopt(Process* made) {
 
 constexpr std::uint64_t k_near = 64 << 10;
 
-// What the C library uses in a child before any handler runs there: the stack, and each stream and its lock.
+// Collects the spilled chunks that the C library accesses in a forked child before any handler: the stack, and
+// each stream with its lock.
 std::size_t chunks_needed_at_fork(const SpilledHeap& heap,
                                   std::array<std::uint64_t, SpilledHeap::k_at_once>& addresses) noexcept {
   std::size_t count = 0;
@@ -91,7 +92,8 @@ std::size_t chunks_needed_at_fork(const SpilledHeap& heap,
       addresses[count++] = chunk;
   };
   const auto stack = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-  const auto own = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());  // its data lie at its stack's top
+  const auto own =
+      reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());  // at the top of the thread's stack
   for (const auto address : {stack - k_near, stack, stack + k_near, own - k_near, own}) add(address);
   if (!_IO_list_lock || !_IO_list_unlock || !_IO_iter_begin || !_IO_iter_end || !_IO_iter_next || !_IO_iter_file)
     return count;
@@ -105,14 +107,14 @@ std::size_t chunks_needed_at_fork(const SpilledHeap& heap,
   return count;
 }
 
-// What the thread that forks had blocked.
+// Signal mask of the forking thread before the fork.
 sigset_t& signals_before() noexcept {
   static constinit thread_local sigset_t mask __attribute__((tls_model("initial-exec"))){};
   return mask;
 }
 
-// While the process is copied nobody is in the middle of anything that the child will need. Nor does a handler run
-// in this thread: data over a file that it touches come only when the process has been copied.
+// Takes all locks whose data the child needs, so that it is copied in a consistent state. Blocks signals: a
+// handler that touches spilled data would wait until the process has been copied.
 void before_fork() {
   sigset_t all;
   sigfillset(&all);
@@ -125,7 +127,7 @@ void before_fork() {
   if (auto* const here = process()) {
     here->objects->lock();
     here->regions->lock();
-    // Its thread may need the heap of its own until it waits.
+    // Before the internal heap's lock: the engine's thread may allocate until it pauses.
     if (auto* const spilled = spilled_heap()) {
       std::array<std::uint64_t, SpilledHeap::k_at_once> addresses;
       spilled->before_fork({addresses.data(), chunks_needed_at_fork(*spilled, addresses)});
@@ -133,7 +135,7 @@ void before_fork() {
   }
   if (const auto* const ordered = ordered_heap()) ordered->lock();
   internal_heap().lock();
-  // The last: who gives memory back waits for it, with one of those above.
+  // Last: threads that release memory wait for it while they hold one of the locks above.
   transfer::suspend_exchanges();
 }
 
@@ -162,8 +164,8 @@ void in_child() {
   transfer::reset_exchanges_in_child();
   release_after_fork(&SpilledHeap::in_child);
   g_pointers.is_start_deferred.store(
-      false);  // a child is left alone, whether there was something to place in its parent or not
-  if (auto* const ordered = ordered_heap()) ordered->in_child();  // needs the internal heap
+      false);  // Terrace stays inactive in a child, even if the parent's start is deferred
+  if (auto* const ordered = ordered_heap()) ordered->in_child();  // uses the internal heap
   if (process()) {
     Process* const made = after_fork();
     if (made && made != process()) {
@@ -182,8 +184,9 @@ void in_child() {
 
 using RegisterAtFork = int (*)(void (*)(), void (*)(), void (*)(), void*);
 
-// Ours are the first, so that they run last before the process is copied, and first behind that: handlers of the
-// program and its libraries find all data there. The one that the C library has; null where there is none.
+// Registers Terrace's fork handlers before all others, so that they run last before the fork and first after it:
+// the handlers of the program and its libraries can access all data. Returns the C library's registration
+// function, or null if it has none.
 RegisterAtFork register_ours_first() noexcept {
   static constinit NextFunction<RegisterAtFork> next{"__register_atfork"};
   const auto found = *next;
@@ -194,7 +197,7 @@ RegisterAtFork register_ours_first() noexcept {
 
 void finish_quickly() { finish_process("quick"); }
 
-// For the launcher, which would say that this process never came here.
+// Leaves a mark for the launcher, which otherwise reports that the library was not loaded.
 void note_unmanaged(char** environment) {
   const char* const session = variable(environment, runtime::k_session_variable);
   const char* const name = session ? strrchr(session, '/') : nullptr;
@@ -207,7 +210,7 @@ void note_unmanaged(char** environment) {
   if (file >= 0) syscall(SYS_close, file);
 }
 
-// From what size on a block is worth beginning for, and an object where nothing was asked for.
+// Smallest block that executes a deferred start, and that is an object in runs where nothing was requested.
 constinit std::size_t g_min_start_size = k_large;
 
 void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, std::vector<StackPiece> above) {
@@ -233,7 +236,7 @@ void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, s
   attach_thread();
   if (is_first_allocator()) return;
   start_spilled_heap(*made);
-  if (made->begin_watching) made->begin_watching();
+  if (made->begin_monitoring) made->begin_monitoring();
 }
 
 // Runs after the program's own exit handlers and destructors.
@@ -275,7 +278,7 @@ void begin_process(int count, char** words, std::uint64_t stack_top) noexcept {
   std::vector<StackPiece> above;
   try {
     above = lay_out_stack(count, words);
-  } catch (const std::exception&) {  // no memory: where arguments are shows in virtual time
+  } catch (const std::exception&) {  // no memory: virtual time then depends on the position of the arguments
   }
   begin_now(environment, decision.is_asked_for, stack_top, std::move(above));
 }
@@ -284,7 +287,8 @@ Process* ensure_started() noexcept {
   auto* const here = process();
   if (here || !g_pointers.is_start_deferred.load(std::memory_order_relaxed)) return here;
   if (!is_own_process() || observe::t_thread.inside > 0) return nullptr;
-  // The first thread is what it waits for at the latest, so another one was made behind the C library's back.
+  // The start happens at the latest at the first pthread_create(3). Another thread here was made by a bare system
+  // call.
   if (!g_pointers.is_start_deferred.exchange(false) || syscall(SYS_gettid) != g_pid.load()) return process();
   const observe::Inside inside;
   const auto saved = errno;
@@ -303,18 +307,18 @@ bool is_own_process() noexcept { return g_pid.load() == getpid(); }
 
 void finish_process(const char* how) noexcept {
   if (!process() || !is_own_process()) return;
-  // In a signal handler that has interrupted Terrace: what this thread has locked it waits for in vain. The
-  // journal is whole as it is.
+  // Called from a signal handler that interrupted Terrace: would deadlock on locks of this thread. The journal is
+  // complete as it is.
   if (observe::t_thread.inside > 0) return;
   const observe::Inside inside;
   Process* const here = g_pointers.process.exchange(nullptr);
-  if (!here) return;  // another thread was faster
+  if (!here) return;  // another thread has finished it
   detach_thread();
-  // Threads that wait for their turn wait in the C library from now on, where those who wake them do it.
+  // Waiting threads continue to wait in the C library, where they are woken from now on.
   if (here->scheduler) here->scheduler->stop();
-  note_modules(*here);  // time may have been spent in what was loaded lately
+  note_modules(*here);  // for samples in recently loaded modules
   finish_loops(*here);
-  if (here->end_watching) here->end_watching();
+  if (here->end_monitoring) here->end_monitoring();
   if (here->end_spilled) here->end_spilled();
   here->runtime->finish(how);
 }
@@ -328,7 +332,7 @@ __attribute__((noinline)) int hand_over(StartMain next, Main main, int count, ch
                                         void (*fini)(), void (*rtld_fini)(), void* stack_end, std::uint64_t top) {
   begin_process(count, words, top);
   const int status = next(main, count, words, init, fini, rtld_fini, stack_end);
-  asm volatile("" ::: "memory");  // no tail call: this frame is part of what is the same in every run
+  asm volatile("" ::: "memory");  // prevents a tail call: the frame must exist in every run
   return status;
 }
 
@@ -336,14 +340,14 @@ __attribute__((noinline)) int hand_over(StartMain next, Main main, int count, ch
 
 }  // namespace terrace::agent
 
-// The C library calls the program's constructors and its main function from here. The stack is moved down to a
-// page's boundary first, so that whatever the program puts there has the same low address bits in every run,
-// however long the environment is.
+// Starts Terrace before the C library calls the program's constructors and main(). First moves the stack down to
+// a page boundary, so that stack addresses have the same low bits in every run, independent of the environment's
+// length.
 extern "C" TERRACE_EXPORT int __libc_start_main(int (*main)(int, char**, char**), int count, char** words,
                                                 void (*init)(), void (*fini)(), void (*rtld_fini)(),
                                                 void* stack_end) {
   using namespace terrace::agent;
-  // Programs built before glibc 2.34 bring constructors along, for the older version of the function.
+  // Programs built before glibc 2.34 pass constructors, for the older symbol version.
   static constexpr const char* k_name = "__libc_start_main";
   const auto next =
       reinterpret_cast<StartMain>(init ? find_next_version(k_name, "GLIBC_2.2.5") : find_next(k_name));
@@ -355,8 +359,8 @@ extern "C" TERRACE_EXPORT int __libc_start_main(int (*main)(int, char**, char**)
                    (here - skip) & ~std::uint64_t{4095});
 }
 
-// What pthread_atfork() calls, which every program and library has a copy of. Libraries' constructors run before
-// begin().
+// Interposes the registration of fork handlers: pthread_atfork() is linked statically into programs and
+// libraries, and calls this function. Constructors of libraries run before begin_process().
 extern "C" TERRACE_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
                                                 void* library) noexcept {
   const auto next = terrace::agent::register_ours_first();

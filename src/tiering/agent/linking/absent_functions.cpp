@@ -1,4 +1,4 @@
-// See absent_functions.hpp.
+// Clears weak references by their GOT and data slots. See absent_functions.hpp.
 #include "agent/linking/absent_functions.hpp"
 
 #include <dlfcn.h>

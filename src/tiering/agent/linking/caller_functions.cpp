@@ -1,4 +1,4 @@
-// See caller_functions.hpp.
+// Emulates the dynamic linker's scopes for one caller, and binds tables of functions. See caller_functions.hpp.
 #include "agent/linking/caller_functions.hpp"
 
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ int close_library(void* handle) noexcept {
   return (*next)(handle);
 }
 
-// A file that is loaded, in the order of loading.
+// A loaded file.
 struct LoadedFile {
   std::uint64_t base = 0, low = 0, high = 0;
   std::string path;  // empty: the executable

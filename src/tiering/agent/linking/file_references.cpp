@@ -1,4 +1,4 @@
-// See file_references.hpp.
+// Reads the dynamic section of a loaded file. See file_references.hpp.
 #include "agent/linking/file_references.hpp"
 
 #include <elf.h>

@@ -1,4 +1,4 @@
-// Finding what is behind us. See next.hpp.
+// Resolves next definitions with dlsym(RTLD_NEXT). See next.hpp.
 #include "agent/linking/next.hpp"
 
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ struct OwnThreadFunction {
   std::string_view name;
   void* function = nullptr;
 };
-// From the list of what this library shows to programs.
+// Generated from exports.txt: the exported functions that Terrace's own threads call.
 constinit std::array g_own_thread_functions{
 #include "agent/called_by_own_threads.inc"
 };

@@ -1,9 +1,8 @@
-// The functions that would be called if Terrace were not there: the next definition behind the injected library.
-// Serves functions of the C library, which every caller has in its scope. Functions of libraries that a caller may
-// have a copy of, or load for itself, are found by caller (caller_functions.hpp).
+// Resolves the next definition of an interposed function (dlsym(RTLD_NEXT)): the one that would be called without
+// Terrace. Serves functions of the C library, which every caller has in its scope. Functions of libraries that a
+// caller may have a copy of, or load for itself, are resolved by caller (caller_functions.hpp).
 //
-// Finding one may itself allocate; what is asked for meanwhile comes from an arena
-// (agent/heap/libc_arena.hpp).
+// Resolution may itself allocate; such requests come from an arena (agent/heap/libc_arena.hpp). Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -32,29 +31,29 @@ struct FoundAllocator {
 extern constinit FoundAllocator g_next_allocator __attribute__((visibility("hidden")));
 const NextAllocator* find_next_allocator() noexcept;
 
-// nullptr while this very thread is finding them: use the arena. dlsym asks for a few hundred bytes; a program's
-// own allocator may do some work of its own in there.
+// Returns the next allocator, or null while this thread is resolving it: the caller then uses the arena. dlsym(3)
+// allocates a few hundred bytes; a program's own allocator may run code of its own meanwhile.
 inline const NextAllocator* next_allocator() noexcept {
   return g_next_allocator.found.load(std::memory_order_acquire) ? &g_next_allocator.allocator
                                                                 : find_next_allocator();
 }
 
-// The kernel refuses at once what is more than memory and swap; reserved address space would not. So that is left
-// to the next allocator, which asks the kernel.
+// Returns whether the size exceeds memory and swap. The kernel refuses such a mapping at once, but Terrace's
+// reserved address space would not; so the next allocator must handle it.
 bool exceeds_memory(std::size_t size) noexcept;
 
-// Of those on condition variables: earlier ones have another layout, under the same names.
+// Symbol version of the functions on condition variables. Older versions have the same names and another layout.
 inline constexpr const char* k_condition_version = "GLIBC_2.3.2";
 
-// Finds what threads of ours call. Later a library that is being loaded may hold the lock that finding takes, and
-// wait for one of them: where its constructor has the first data for it.
+// Resolves in advance all functions that Terrace's own threads call. Later resolution could deadlock: a library's
+// constructor may run under the dynamic linker's lock and wait for one of these threads.
 void bind_own_thread_functions() noexcept;
 
-// The next definition of any function, by name. Null where there is none.
+// Return the next definition of a function, or null if there is none.
 void* find_next(const char* name) noexcept;
 void* find_next_version(const char* name, const char* version) noexcept;
 
-// A function that is found at its first call: `static NextFunction<decltype(&fork)> next{"fork"}; (*next)()`.
+// Resolves a function at its first call: `static NextFunction<decltype(&fork)> next{"fork"}; (*next)()`.
 template <class Function>
 class NextFunction {
  public:
@@ -74,7 +73,7 @@ class NextFunction {
   }
 
   const char* name_;
-  const char* version_;                      // of several, where the C library has them
+  const char* version_;                      // null: the default version
   std::atomic<Function> function_{nullptr};  // racing threads store the same value
 };
 

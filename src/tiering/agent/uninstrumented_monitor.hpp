@@ -1,5 +1,5 @@
-// Both who watch a program without hooks: its pages, and where they may its functions. One loop at a time: that of
-// functions goes before intervals.
+// Combines the two monitors of an uninstrumented program: of its pages and, if permitted, of its functions. A
+// loop that function entries reveal takes precedence over intervals.
 #pragma once
 
 #include <mutex>
@@ -10,10 +10,10 @@
 
 namespace terrace::agent {
 
-class Watching {
+class UninstrumentedMonitor {
  public:
-  Watching(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock, Process& process,
-           const runtime::Session& session, void (*learn)(std::uint64_t function))
+  UninstrumentedMonitor(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
+                        Process& process, const runtime::Session& session, void (*learn)(std::uint64_t function))
       : pages_(collector, mutex, clock, session.events), functions_(process, session.phases, learn) {
     pages_.yield_to([this] { return functions_.in_loop(); });
   }

@@ -1,4 +1,4 @@
-// See function_starts.hpp.
+// Looks entries up in symbol files and in exported symbols. See function_starts.hpp.
 #include "agent/function_starts.hpp"
 
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ std::uint64_t FunctionStarts::find_exported(std::uint64_t address) {
   if (dladdr1(code, &known, &entry, RTLD_DL_SYMENT) == 0 || !known.dli_saddr || !entry) return 0;
   const auto& symbol = *static_cast<const ElfW(Sym)*>(entry);
   const auto begin = reinterpret_cast<std::uint64_t>(known.dli_saddr);
-  // dladdr() takes any symbol for one without a size, where that is the nearest before the address.
+  // dladdr() may return the nearest preceding symbol, even if it does not contain the address.
   if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || address - begin >= symbol.st_size) return 0;
   exported_[begin] = begin + symbol.st_size;
   return begin;

@@ -1,4 +1,4 @@
-// What libterrace-hbw.so has in place of the injected library: no session, and nothing that it interposes.
+// Replaces the injected library's life cycle in libterrace-hbw.so: no session, no interposed functions.
 #include <pthread.h>
 
 #include "agent/heap/internal_heap.hpp"
@@ -9,7 +9,7 @@ namespace terrace::agent {
 
 namespace {
 
-// The first, so that it is the last that is locked before a fork.
+// Registered first, so that the internal heap is locked last before a fork.
 __attribute__((constructor)) void lock_around_forks() {
   const auto unlock = [] { internal_heap().unlock(); };
   pthread_atfork([] { internal_heap().lock(); }, unlock, unlock);

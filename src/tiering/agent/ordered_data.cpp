@@ -1,4 +1,4 @@
-// See ordered_data.hpp.
+// Reads the session's intent settings. See ordered_data.hpp.
 #include "agent/ordered_data.hpp"
 
 #include <cstdio>
@@ -25,7 +25,7 @@ void say_ordered(const char* sentence) {
 
 OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledger,
                           void (*say)(const char* line)) noexcept {
-  // Beside memory over a file there is one limit for all data, and nothing is placed.
+  // With spilled memory one limit applies to all data, and nothing is placed by intent.
   if (session.backend != runtime::Backend::real || session.spill.is_wanted()) return nullptr;
   g_say_ordered = say;
   try {

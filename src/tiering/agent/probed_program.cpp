@@ -1,4 +1,4 @@
-// See probed_program.hpp.
+// Samples, probes and follows function entries in a background thread. See probed_program.hpp.
 #include "agent/probed_program.hpp"
 
 #include <time.h>
@@ -31,18 +31,18 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr double k_sampling = 0.5;       // seconds of looking where the time goes
-constexpr double k_sample_every = 1e-3;  // of the thread's processor time
-constexpr double k_trial = 0.3;          // of counting calls
-constexpr double k_patience = 5;        // for a loop to come; then the time goes elsewhere, and is looked at again
-constexpr double k_longest_pause = 60;  // between two looks that found nothing
-constexpr double k_poll = 2e-3;         // between two looks at what was called
-constexpr double k_recheck = 1;         // over which it is counted how often all are called
-constexpr double k_late = 5e-3;         // an entry that is heard of so much later says nothing of time
-constexpr Seconds k_min_phase{0.01};    // the runtime hears of a phase up to k_poll late
+constexpr double k_sampling = 0.5;       // seconds of sampling for hot functions
+constexpr double k_sample_every = 1e-3;  // seconds of the thread's processor time
+constexpr double k_trial = 0.3;          // seconds of counting calls
+constexpr double k_patience = 5;         // seconds without a loop until hot functions are sampled again
+constexpr double k_longest_pause = 60;   // seconds between unsuccessful attempts
+constexpr double k_poll = 2e-3;          // seconds between reads of the probes
+constexpr double k_recheck = 1;          // seconds over which the total call rate is measured
+constexpr double k_late = 5e-3;          // seconds; entries read later than this have no valid time
+constexpr Seconds k_min_phase{0.01};     // phases are reported up to k_poll late
 constexpr const char* k_kind = "function entries";
 
-// The clock of the kernel's events.
+// Returns the time of the clock that stamps perf events.
 Seconds monotonic() {
   struct timespec now {};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -80,7 +80,7 @@ struct ProbedProgram::State {
       discover_and_follow();
   }
 
-  // Those that the user named, where their entries are.
+  // Probes the functions that the user named.
   void follow_named() {
     std::vector<std::uint64_t> begins;
     for (const auto& name : spec.functions)
@@ -128,11 +128,11 @@ struct ProbedProgram::State {
     return runtime::hot_functions(samples);
   }
 
-  // Counts calls of as many of them as the processor has breakpoints for; the next one takes the place of one that
-  // is called too often, which is soon clear. False where none is left.
+  // Counts calls of as many functions as the processor has breakpoints for. A function that is called too often is
+  // replaced by the next one. Returns false if none remains.
   bool count_trial_calls(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
     const auto most = static_cast<std::uint64_t>(k_trial * runtime::k_max_call_rate);
-    std::vector<std::uint64_t> calls(begins.size(), most + 1);  // of those that are not counted
+    std::vector<std::uint64_t> calls(begins.size(), most + 1);  // most + 1: not counted
     std::uint32_t next = 0;
     const auto count_next = [&] {
       const bool added = next < begins.size() && probes.add(next, begins[next]);
@@ -156,11 +156,11 @@ struct ProbedProgram::State {
     return probes.size() > 0;
   }
 
-  // How often the probed functions are called.
+  // Measures the call rate of the probed functions.
   class CallRate {
    public:
     void called() { ++calls_; }
-    // Seconds since it began; waits are longer than they are asked for.
+    // Returns the measured duration in seconds: sleeps last longer than requested.
     [[nodiscard]] double passed() const {
       return std::chrono::duration<double>(Clock::now() - arena_states_).count();
     }
@@ -173,7 +173,7 @@ struct ProbedProgram::State {
     Clock::time_point arena_states_ = Clock::now();
   };
 
-  // False where the probes cost too much by now: said once.
+  // Returns whether the probes are still cheap enough. Reports it once if not.
   bool is_affordable(CallRate& calls, const observe::FunctionProbes& probes) {
     if (calls.passed() < k_recheck) return true;
     const bool is_often = probes.lost() > 0 || calls.rate() > runtime::k_max_total_rate;
@@ -184,7 +184,8 @@ struct ProbedProgram::State {
     return !is_often;
   }
 
-  // Until the program ends, or no loop is there for a while. Whether there was one.
+  // Follows the probed functions until the program ends or has had no loop for k_patience. Returns whether it had
+  // one.
   bool follow(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
     Seconds at;
     bool any = false;
@@ -205,7 +206,7 @@ struct ProbedProgram::State {
     while (idle < k_patience && thread.sleep(k_poll)) {
       for (const auto& event : probes.read_events()) {
         at = Seconds{static_cast<double>(event.time_ns) * 1e-9};
-        // What was entered before lasts until now: returns are not seen.
+        // The previous function's region lasts until now, because returns are not observed.
         if (open) regions.end(*open);
         regions.begin(event.function, names[event.function]);
         open = event.function;
@@ -225,7 +226,7 @@ struct ProbedProgram::State {
   FunctionStarts starts{process};
   std::atomic<bool> is_found{false};
   bool is_often_said = false;
-  HelperThread thread;  // the last: it uses the others
+  HelperThread thread;  // last member: its thread uses the others
 };
 
 ProbedProgram::ProbedProgram(Process& process, const runtime::PhaseSpec& phases, void (*learn)(std::uint64_t))

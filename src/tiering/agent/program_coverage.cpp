@@ -1,3 +1,4 @@
+// Samples threads with perf events, and finds touched pages with mincore(2). See program_coverage.hpp.
 #include "agent/program_coverage.hpp"
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@ namespace terrace::agent {
 
 namespace {
 
-// Bytes of [low, high) that the system has given memory for.
+// Returns the resident bytes of [low, high).
 Bytes touched(std::uint64_t low, std::uint64_t high) {
   constexpr std::uint64_t k_pages_at_a_time = 4096;
   unsigned char pages[k_pages_at_a_time];
@@ -34,7 +35,7 @@ Bytes touched(std::uint64_t low, std::uint64_t high) {
   return Bytes{std::min(count * k_page, high - low)};
 }
 
-// Past every interposer: how long objects are in the real run.
+// Returns the kernel's time, bypassing interposed clocks: the lifetime of objects in the real run.
 Seconds kernel_time() {
   struct timespec now {};
   syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
@@ -43,7 +44,7 @@ Seconds kernel_time() {
 
 bool system_calls_filtered() { return prctl(PR_GET_SECCOMP) != 0; }
 
-// What kernel.perf_event_paranoid is; -1 where it cannot be read.
+// Returns kernel.perf_event_paranoid, or -1 if it cannot be read.
 int read_paranoid() {
   char text[16];
   int value = -1;
@@ -69,7 +70,7 @@ ProgramCoverage::ProgramCoverage() : filtered_(system_calls_filtered()), heap_(t
 
 void ProgramCoverage::begin_thread() noexcept {
   auto& thread = observe::t_thread;
-  // A program that has locked itself in since may be killed for a system call that it does not expect.
+  // If the program has set a system call filter since, perf_event_open(2) might kill it.
   if (thread.samples || system_calls_filtered() != filtered_) return;
   const std::lock_guard guard(lock_);
   auto* const samples = observe::TimeSamples::begin(code_, owed_ns_, refused_);
@@ -80,7 +81,7 @@ void ProgramCoverage::begin_thread() noexcept {
     thread.samples = samples;
     sampled_ = true;
   } catch (const std::exception&) {
-    owed_ns_ = observe::TimeSamples::end(samples);  // no memory to know it by
+    owed_ns_ = observe::TimeSamples::end(samples);  // no memory to record it
   }
 }
 
@@ -102,7 +103,7 @@ void ProgramCoverage::object_added(const observe::Object& object, std::uint64_t 
   heap_.object_added(object, address);
 }
 
-// What this thread did before is known already: it is inside Terrace.
+// The calling thread's samples are up to date, because it is inside Terrace.
 void ProgramCoverage::set_in_loop(bool in_loop) {
   look_at_all();
   code_.set_in_loop(in_loop);
@@ -120,7 +121,7 @@ std::optional<profile::CoverageRecord> ProgramCoverage::so_far() {
   for (auto& code : code_.times())
     if (code.kind != observe::CodeKind::terrace)
       record.code.push_back({std::move(code.path), code.kind == observe::CodeKind::hooks,
-                             seconds(code.time.in_loop), seconds(code.time.blocking_call)});
+                             seconds(code.time.in_loop), seconds(code.time.elsewhere)});
   auto share = heap_.share();
   record.heap = share.bytes;
   record.heap_uncovered = share.uncovered;

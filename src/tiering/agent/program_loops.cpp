@@ -1,4 +1,4 @@
-// See program_loops.hpp.
+// Connects loop detection with symbol files and the runtime. See program_loops.hpp.
 #include "agent/program_loops.hpp"
 
 #include <exception>
@@ -16,7 +16,7 @@ namespace terrace::agent {
 
 namespace {
 
-// "rhs" for a call; "solve:120" for a loop, with the line that it begins in.
+// Returns "rhs" for a call, "solve:120" for a loop with its first line.
 std::string name_of(Process& process, const observe::LoopTree::Node& node) {
   if (!node.is_loop) return function_name(process, node.code);
   const auto back = find_loop(process, node.loop).back;
@@ -57,7 +57,8 @@ void ProgramLoops::finish() {
 
 namespace {
 
-// Who places data by intent, or by a plan that is obeyed, needs no accesses.
+// Reports that the program has no hooks: a warning if a strategy needs accesses, else a note. Placement by
+// intent, or by a fixed plan, needs none.
 void note_no_access(Process& process) {
   if (process.learns && !(process.ordered && process.ordered->has_placed()))
     process.runtime->note(
@@ -75,7 +76,7 @@ void finish_loops(Process& process) noexcept {
     else if (process.loops)
       process.loops->finish();
   } catch (const std::exception&) {
-    // No memory to say it with.
+    // No memory for the message.
   }
 }
 

@@ -1,4 +1,4 @@
-// See spilled_data.hpp.
+// Checks preconditions, makes the spilled heap and reports problems once in a job. See spilled_data.hpp.
 #include "agent/spilled_data.hpp"
 
 #include <locale.h>
@@ -34,12 +34,12 @@ namespace {
 
 void (*g_say)(const char*) = nullptr;
 std::string g_directory;    // of the session
-std::string g_said_marker;  // a file that is there once one of the job's processes has said something
+std::string g_said_marker;  // marker file: exists once a process of the job has reported something
 runtime::SpillSpec g_spec;
 transfer::SpillCounts* g_counts = nullptr;
 bool g_is_made = false;
 
-// False where it was there.
+// Creates a marker file. Returns false if it exists.
 bool create_marker(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file >= 0) syscall(SYS_close, file);
@@ -53,7 +53,7 @@ void say_sentence(const char* sentence) {
   g_say(text);
 }
 
-// Shared with the launcher, who tells what became of it.
+// Returns the counters that are shared with the launcher, which reports them at the end.
 transfer::SpillCounts& counts_in(const std::string& directory) {
   auto* const counts = make_counts<transfer::SpillCounts>(directory, runtime::k_spill_counts);
   if (!counts)
@@ -63,7 +63,7 @@ transfer::SpillCounts& counts_in(const std::string& directory) {
   return *counts;
 }
 
-// What the folder's disk has room for.
+// Returns the free space of the directory's file system.
 std::optional<Bytes> free_in(const std::string& folder) {
   struct statvfs disk {};
   if (statvfs(folder.c_str(), &disk) != 0) return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<Bytes> free_in(const std::string& folder) {
                    : free};
 }
 
-// What the disk has no room for stays in memory, beyond the limit: it is with the rest all the same.
+// Returns the maximum of spilled data. Data beyond the disk's space stays in memory, above the limit.
 Bytes max_data(const runtime::SpillSpec& spec) {
   const auto disk = free_in(spec.folder);
   if (!disk) throw Error(Code::failed, "memory over a file: " + spec.folder + ": " + std::strerror(errno));
@@ -81,7 +81,7 @@ Bytes max_data(const runtime::SpillSpec& spec) {
   return SpilledHeap::max_data(Bytes{spec.memory.value + pages * k_page}, *disk);
 }
 
-// The first one is told of.
+// Counts a refused block, and reports the first one of the job.
 void report_refused(std::size_t size, std::size_t alignment) {
   g_counts->refused_bytes.fetch_add(size, std::memory_order_relaxed);
   if (!create_marker(g_said_marker)) return;
@@ -105,13 +105,14 @@ void name_process(transfer::SpillCounts& counts) {
   prctl(PR_GET_NAME, counts.program.data());  // at most 16 bytes
 }
 
-// Each process of a job would say it; and where there was trouble before, this follows from that.
+// Reports a failure, once in a job. Not after the run has ended, because the failure then follows from that.
 void say_why_not(const char* why) {
   if (!runtime::is_session_gone(g_directory) && create_marker(g_said_marker))
     say_sentence((std::string(why) + "; the program runs with the memory that it gets").c_str());
 }
 
-// Of what is reserved the program has nothing for other things: less than twice the memory is not worth that.
+// Throws Error if less than twice the memory limit can be reserved: reserved address space is lost for other
+// uses, and so little is not worth it.
 void check_address_space() {
   const auto limit = address_space_limit();
   const auto least = 2 * g_spec.memory.value;
@@ -121,7 +122,7 @@ void check_address_space() {
                                   format(Bytes{8 * g_spec.memory.value}) + " of it at least");
 }
 
-// What this program had in memory at most; 0 where that is not known.
+// Returns the peak of resident memory in bytes (VmHWM), or 0 if unknown.
 std::uint64_t peak() noexcept {
   char text[4096];
   read_small_file("/proc/self/status", text, sizeof text);
@@ -159,7 +160,7 @@ transfer::Preference preference_of(std::string_view object) noexcept {
         g_counts->plan_names.store(true, std::memory_order_relaxed);
         return rule.stays ? transfer::Preference::keep : transfer::Preference::evict_first;
       }
-  } catch (const std::bad_alloc&) {  // no memory to know it by
+  } catch (const std::bad_alloc&) {  // no memory for the lookup
   }
   return transfer::Preference::none;
 }
@@ -176,7 +177,7 @@ SpilledHeap* make_spilled() noexcept {
       if (g_spec.plan.empty()) return use;
       return std::make_unique<strategy::PlanGuidedPolicy>(std::move(use));
     };
-    // The program's locale may lie over the file: what these threads print and parse goes by the C library's own.
+    // Terrace's threads use the C locale: the data of the program's locale may be spilled.
     parts.enter = [] {
       observe::t_thread.enter_runtime();
       uselocale(newlocale(LC_ALL_MASK, "C", nullptr));

@@ -1,5 +1,5 @@
-// Builds the runtime from the launcher's session, follows threads, and takes everything apart in forked children.
-// See process.hpp.
+// Implements the life-cycle hooks of process.hpp: builds the runtime from the launcher's session, starts and ends
+// the tracing of threads, and deactivates Terrace in forked children.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -46,7 +46,7 @@
 
 namespace terrace::agent {
 namespace {
-// Several threads' quanta, one at a time, and never beside the runtime.
+// Serialises the quanta of all threads under the program's lock, which the runtime uses, too.
 class SerialSink final : public observe::AccessSink {
  public:
   explicit SerialSink(std::mutex& mutex) : mutex_(mutex) {}
@@ -64,7 +64,7 @@ class SerialSink final : public observe::AccessSink {
   void report_to(sim::Scheduler& scheduler) { scheduler_ = &scheduler; }
 
  private:
-  // In nominal nanoseconds: one for an access, or for four instructions where there are fewer.
+  // Returns progress in nominal nanoseconds: one per access, or per four instructions if that is more.
   static std::uint64_t progress(const observe::Quantum& quantum) {
     constexpr std::uint64_t k_miss = 16;
     auto nominal = std::max(quantum.accesses, quantum.instructions / observe::k_instructions_per_access) +
@@ -80,11 +80,11 @@ class SerialSink final : public observe::AccessSink {
   sim::RecordingWriter* recorder_ = nullptr;
 };
 
-// Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
+// Owns all state that lives as long as the process. Never destroyed, because threads may still run at exit.
 struct AgentState {
   explicit AgentState(runtime::Session given)
       : session(std::move(given)), sink(mutex), clock(mutex), thread_clocks(mutex) {}
-  // What is large comes over a file, where that is wanted: address space that is limited is for that.
+  // With spilled memory under RLIMIT_AS reserve no region: the spilled heap needs the address space.
   [[nodiscard]] Bytes reserve() const {
     return Bytes{session.spill.is_wanted() && address_space_limit() ? 0 : 1ULL << 40};
   }
@@ -100,7 +100,7 @@ struct AgentState {
   memory::RegionSpace regions{reserve()};
   observe::PipelineConfig pipelines;
   std::optional<ProgramWork> work;
-  // Megabytes: on a real machine it is made when the first thread's accesses are wanted.
+  // Megabytes; on a real machine made when the first thread is traced.
   std::unique_ptr<observe::SharedCache, void (*)(observe::SharedCache*)> shared{nullptr, nullptr};
   std::mutex making_shared;
   observe::SharedCache& shared_cache() {
@@ -108,13 +108,13 @@ struct AgentState {
     if (!shared) shared = observe::make_shared_cache(pipelines);
     return *shared;
   }
-  std::unique_ptr<sim::RecordingWriter> recorder;  // null where nothing is recorded
+  std::unique_ptr<sim::RecordingWriter> recorder;  // null: nothing is recorded
   std::unique_ptr<runtime::Runtime> runtime;
   observe::FunctionObserver observer;
   FunctionNames names;
-  std::optional<ProgramLoops> loops;                               // where the main loop is looked for
-  bool observing = true;                                           // accesses are wanted
-  runtime::ProfileSource observed = runtime::ProfileSource::none;  // pages say what a program without hooks uses
+  std::optional<ProgramLoops> loops;                               // empty: the main loop is not searched
+  bool observing = true;                                           // accesses are traced
+  runtime::ProfileSource observed = runtime::ProfileSource::none;  // how an uninstrumented program is observed
   std::optional<UninstrumentedMonitor> monitor;
   memory::Ledger* ledger = nullptr;  // of the first configuration
   Process process;
@@ -122,7 +122,7 @@ struct AgentState {
 
 AgentState* g_agent = nullptr;
 void say(const char* text) {
-  // Straight to the kernel: the program's own streams may not be there yet.
+  // Bare system call: the program's streams may not be initialised yet.
   [[maybe_unused]] const auto ignored = syscall(SYS_write, STDERR_FILENO, text, std::strlen(text));
 }
 
@@ -141,7 +141,7 @@ bool wants_function(void*, std::uint64_t function) {
     const auto name = g_agent->names.learn(g_agent->process, function);
     return std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
   } catch (const std::exception&) {
-    return false;  // no memory to know it by
+    return false;  // no memory for the name
   }
 }
 
@@ -149,7 +149,7 @@ void function_entered(void*, std::uint64_t function, std::uint64_t call_site) {
   g_agent->runtime->function_entered(function, call_site);
 }
 
-// Several configurations share the caches, so the first one's stand for all.
+// Records with the caches of the first configuration, which all configurations share.
 void make_recorder(AgentState& state, const sim::ProgramIdentity& program) {
   const auto& session = state.session;
   const auto& configuration = session.configurations.front();
@@ -172,9 +172,9 @@ void make_recorder(AgentState& state, const sim::ProgramIdentity& program) {
   state.thread_clocks.add(*state.recorder);
 }
 
-// A thread's pipeline while its accesses are left out: its caches are then as they were.
+// The thread's pipeline while tracing is suspended; its caches keep their state.
 constinit thread_local observe::Pipeline* t_paused_pipeline __attribute__((tls_model("initial-exec"))) = nullptr;
-// For programs with one thread (Runtime::on_multithreaded ends it).
+// Suspends or resumes tracing, in single-threaded programs (Runtime::on_multithreaded ends it).
 void set_tracing(bool wanted) {
   if (wanted == (t_paused_pipeline == nullptr)) return;
   auto* const pipeline = observe::t_thread.pipeline;
@@ -230,7 +230,8 @@ void make_runtime(AgentState& state) {
   parts.flush_accesses = [] {
     if (auto* pipeline = observe::t_thread.pipeline) pipeline->flush(false);
   };
-  // In virtual time every access counts that is not left out; on the real machine those that are learned from.
+  // In virtual time all accesses are traced, except in skipped iterations; on the real machine while a strategy
+  // learns.
   if (state.observed == runtime::ProfileSource::pages) {
     state.observing = false;
   } else if (state.session.backend == runtime::Backend::real) {
@@ -252,7 +253,7 @@ void make_runtime(AgentState& state) {
   for (const auto& note : state.session.notes) state.runtime->note("note", note);
 }
 
-// In memory that other processes could map, too: see scheduler.hpp.
+// Makes the scheduler, in memory that other processes could map: see scheduler.hpp.
 void make_scheduler(AgentState& state) {
   void* const page =
       mmap(nullptr, sizeof(sim::SchedulerPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -360,7 +361,7 @@ void attach_thread() noexcept {
   const observe::Inside inside;
   if (state->coverage) state->coverage->begin_thread();
   try {
-    // A thread's pipeline outlives it: what its caches hold is still to be written back.
+    // A pipeline outlives its thread: the dirty lines of its caches are written back later.
     thread.set_pipeline(new observe::Pipeline(
         state->pipelines, state->shared_cache(), state->map, state->sink, thread.number,
         [](std::uint64_t address) { return register_touched_memory(address); }, end_quantum));
@@ -378,10 +379,10 @@ void detach_thread() noexcept {
   if (g_agent && g_agent->coverage) g_agent->coverage->end_thread();
 }
 
-// The mover's thread and the other threads are not in the child, and its pages are copies in the making: it is
-// left alone until it becomes another program. What they had locked stays locked there (the runtime, the caches,
-// the map of addresses), so nothing may lead the child to it any more; what it still needs, to free its blocks,
-// was locked before the fork (startup.cpp).
+// Makes Terrace inactive in the child, until it executes another program. The mover and other threads do not
+// exist there, and its pages are copy-on-write. Locks that these threads held (runtime, caches, address map) stay
+// locked, so the child must not reach them. The heaps, which it needs to free blocks, were locked before the fork
+// (startup.cpp).
 Process* after_fork() noexcept {
   observe::set_tracing_enabled(false);
   observe::t_thread.set_pipeline(t_paused_pipeline = nullptr);

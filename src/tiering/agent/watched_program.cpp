@@ -1,4 +1,4 @@
-// See watched_program.hpp.
+// Takes windows of page use, and forms intervals. See watched_program.hpp.
 #include "agent/watched_program.hpp"
 
 #include <sys/mman.h>
@@ -27,42 +27,42 @@ namespace terrace::agent {
 
 namespace {
 
-using Lying = observe::WatchedPagesCollector::LiveRange;
+using TrackedMapping = observe::WatchedPagesCollector::LiveRange;
 
-// Of the calling thread.
+// Returns the processor time of the calling thread.
 double processor_seconds() {
   struct timespec now {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Where the kernel counts by mapping, neighbours have to be mappings of their own: one of the two is said to be
-// read at random, which for memory without a file changes nothing but that. Few, as a process may have 65,530
-// mappings.
+// Splits adjacent objects into separate kernel mappings (VMAs), because the kernel counts page use by mapping.
+// Marks one of two neighbours MADV_RANDOM, which has no other effect on anonymous memory. Limited in number: a
+// process may have 65,530 mappings (vm.max_map_count).
 class VmaSplitter {
  public:
   VmaSplitter() = default;
   VmaSplitter(const VmaSplitter&) = delete;
   VmaSplitter& operator=(const VmaSplitter&) = delete;
 
-  // Under the program's lock: what is there cannot be unmapped meanwhile.
-  void split_adjacent(const std::vector<Lying>& lying) {
-    const auto is_same = [](const Lying& one, const Lying& other) {
+  // Requires: the program's lock is held, so that the mappings persist.
+  void split_adjacent(const std::vector<TrackedMapping>& mappings) {
+    const auto is_same = [](const TrackedMapping& one, const TrackedMapping& other) {
       return one.range.low == other.range.low && one.range.high == other.range.high;
     };
-    if (std::ranges::equal(lying, before_, is_same)) return;
-    // What was marked may be another's by now, where its own mark would be missed or a wrong one found.
+    if (std::ranges::equal(mappings, before_, is_same)) return;
+    // Undo marks only on unchanged ranges: others may belong to other objects by now.
     for (const auto& range : marked_) {
-      const auto is_of = [&](const Lying& one) {
+      const auto is_of = [&](const TrackedMapping& one) {
         return one.range.low == range.low && one.range.high == range.high;
       };
-      if (std::ranges::any_of(lying, is_of)) madvise(pointer(range), range.high - range.low, MADV_NORMAL);
+      if (std::ranges::any_of(mappings, is_of)) madvise(pointer(range), range.high - range.low, MADV_NORMAL);
     }
     marked_.clear();
-    before_ = lying;
+    before_ = mappings;
     std::uint64_t end = 0;
     bool is_odd_before = false;
-    for (const auto& one : lying) {
+    for (const auto& one : mappings) {
       const auto& range = one.range;
       const bool odd = range.low == end && !is_odd_before && one.may_change_flags;
       end = range.high;
@@ -81,7 +81,7 @@ class VmaSplitter {
   }
 
   std::vector<observe::WatchedRange> marked_;
-  std::vector<Lying> before_;
+  std::vector<TrackedMapping> before_;
 };
 
 }  // namespace
@@ -90,7 +90,7 @@ runtime::ProfileSource choose_observation(runtime::Session& session) {
   const auto observed = runtime::profile_source(session, has_hooked_code());
   if (observed != runtime::ProfileSource::pages) return observed;
   session.hooks = false;
-  // A plan names small objects, too.
+  // With a plan small objects count, too.
   if (!session.configurations.front().plan)
     session.big_block = Bytes{std::max(session.big_block.value, k_big_block)};
   return observed;
@@ -116,7 +116,7 @@ struct WatchedProgram::State {
     begin_watch();
     last_window = now();
     while (watch && thread.sleep(pause())) {
-      if (is_there && pause() > k_soon) continue;  // the program has grown meanwhile
+      if (is_there && pause() > k_soon) continue;  // the program has grown, so the next window is later
       if (const auto window = take_window()) {
         const std::lock_guard lock(mutex);
         collector.add(*window);
@@ -129,36 +129,36 @@ struct WatchedProgram::State {
     note_lost_samples();
   }
 
-  static constexpr double k_idle = 0.05;  // while there is nothing to watch
+  static constexpr double k_idle = 0.05;  // seconds between checks without objects
   static constexpr double k_soon = 1e-3;
 
-  // Until the time since the last window has earned another: what it takes of a processor, ours and the program's,
-  // is no more than its share.
+  // Returns the time until the next window, so that windows cost at most their share of a processor, in Terrace's
+  // thread and in the program.
   [[nodiscard]] double pause() const {
     if (!is_there) return k_idle;
     const auto share = is_learning ? k_share_learning : k_share_later;
     return std::max(last_window + expected_cost() / share - now(), 0.0);
   }
 
-  // As the last one; before there was one, by what is in memory.
+  // Returns the cost of the last window; before the first one an estimate from the resident memory.
   [[nodiscard]] double expected_cost() const {
     if (cost > 0) return cost;
     const auto memory = process_memory();
     return memory ? observe::window_cost(memory->resident.value / k_page).value : 0;
   }
 
-  // The program pays as well, for each page that it uses again.
+  // Adds the cost of the program's faults on cleared pages.
   [[nodiscard]] double cost_of_window(double own) const {
     constexpr double k_again = observe::k_page_reuse_cost / observe::k_smaps_page_cost;
     const auto pages = watch->num_cleared();
     return own + (pages > 0 ? static_cast<double>(pages) * observe::k_page_reuse_cost.value : own * k_again);
   }
 
-  [[nodiscard]] std::vector<Lying> lying() {
+  [[nodiscard]] std::vector<TrackedMapping> tracked_mappings() {
     const std::lock_guard lock(mutex);
     is_learning = collector.active() || !phases.in_loop();
     auto all = collector.live_ranges();
-    // What the program has mapped itself it may remap, which has to be of one piece.
+    // The program may mremap(2) its own mappings, which must be a single VMA.
     for (auto& one : all) one.may_change_flags = !runtime->is_own_mapping(one.object);
     apart.split_adjacent(all);
     return all;
@@ -166,7 +166,7 @@ struct WatchedProgram::State {
 
   std::optional<observe::UseWindow> take_window() {
     const auto begun = processor_seconds();
-    const auto objects = lying();
+    const auto objects = tracked_mappings();
     std::vector<observe::WatchedRange> ranges;
     ranges.reserve(objects.size());
     for (const auto& one : objects) ranges.push_back(one.range);
@@ -204,7 +204,7 @@ struct WatchedProgram::State {
 
   [[nodiscard]] double now() const { return clock.now().value; }
   static std::string base_name(const std::string& name) { return name.substr(0, name.rfind('#')); }
-  // The best that there is: the processor's counters, else the kernel's marks on pages.
+  // Selects the best available method: the processor's samples, else the kernel's page flags.
   void begin_watch() {
     if (!events.empty() && observe::MemorySampler::unavailable_reason(events).empty()) {
       auto made = std::make_unique<observe::SampledUse>(events, static_cast<int>(gettid()));
@@ -239,18 +239,18 @@ struct WatchedProgram::State {
   Clock& clock;
   const std::vector<observe::PerfEvent>& events;
   std::unique_ptr<observe::PageWatch> watch;
-  const observe::SampledUse* sampled = nullptr;  // the watch, where it is of samples
+  const observe::SampledUse* sampled = nullptr;  // `watch`, if it uses samples
   VmaSplitter apart;
   runtime::IntervalPhases phases;
   runtime::IntervalPhases::Interval interval;
   double interval_begun = 0;
   std::uint32_t windows = 0;       // in this interval
-  std::function<bool()> has_loop;  // somebody else has one
-  double cost = 0;                 // of the last window, seconds of a processor
-  double last_window = 0;          // its end
-  bool is_there = true;            // something to watch
+  std::function<bool()> has_loop;  // whether another source has found a loop
+  double cost = 0;                 // processor seconds of the last window
+  double last_window = 0;          // end of the last window
+  bool is_there = true;            // there are objects to monitor
   bool is_learning = true;
-  HelperThread thread;  // the last: it uses the others
+  HelperThread thread;  // last member: its thread uses the others
 };
 
 WatchedProgram::WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,

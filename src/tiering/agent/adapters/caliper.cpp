@@ -1,6 +1,6 @@
-// Caliper: its annotations, by the names of its C interface and of the C++ classes behind its macros
-// (caliper/cali.h, cali_macros.h, Annotation.h). Each goes on to Caliper's own function; a program that has
-// Caliper linked into itself does not come by here. Regions, functions, loops and their iterations become phases.
+// Adapter for Caliper: interposes the annotation functions of its C interface and of the C++ classes behind its
+// macros (caliper/cali.h, cali_macros.h, Annotation.h), and forwards each call to Caliper. Regions, functions,
+// loops and their iterations become phases. Limit: programs with statically linked Caliper are not seen.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr RegionAdapter k_caliper{"Caliper regions"};
 
-// What Caliper's functions call of one another is no second region.
+// Depth of calls inside Caliper: nested calls of its own functions are no regions.
 thread_local int t_call_depth __attribute__((tls_model("initial-exec"))) = 0;
 
 class ScopedCall {
@@ -27,8 +27,8 @@ class ScopedCall {
   ScopedCall& operator=(const ScopedCall&) = delete;
 };
 
-// Regions of an attribute end in the order in which they begin, so by the attribute the innermost one ends. Those
-// of a name, of an attribute's name and of an object do not meet.
+// Key spaces of regions. An end by name or attribute ends the innermost region of that key. Keys of different
+// spaces are distinct.
 enum class KeySpace : std::uint64_t { name = 1, attribute, attribute_name, object };
 
 std::uint64_t key_of(KeySpace what, std::uint64_t which) {
@@ -86,7 +86,7 @@ Function caliper_function(ListedName<k_caliper_names> name, const void* caller) 
   return g_caliper.of(caller).find_as<Function>(name.number());
 }
 
-// Caliper's own name for an attribute; null where it has none.
+// Returns Caliper's name of an attribute, or null.
 const char* attribute_name(std::uint64_t attribute, const void* caller) {
   if (!RegionAdapter::listens()) return nullptr;
   const auto next = caliper_function<const char* (*)(std::uint64_t)>("cali_attribute_name", caller);
@@ -100,8 +100,8 @@ const char* attribute_name(std::uint64_t attribute, const void* caller) {
 namespace agent = terrace::agent;
 using agent::KeySpace;
 
-// Functions of Caliper's. Those of its first version return an error, others nothing: what the register has is
-// passed on.
+// Define wrappers. Functions of Caliper 1 return an error code, later ones nothing: the wrapper returns the
+// register's value in both cases.
 #define CALIPER_BEGIN(name, parameters, arguments, key, text)                                                   \
   TERRACE_EXPORT std::intptr_t name parameters {                                                                \
     const auto next = agent::caliper_function<std::intptr_t(*) parameters>(#name, __builtin_return_address(0)); \
@@ -130,7 +130,7 @@ CALIPER_END(cali_end_phase, (const char* name), (name), agent::key_of(KeySpace::
 CALIPER_BEGIN(cali_begin_comm_region, (const char* name), (name), agent::key_of(KeySpace::name, name), name)
 CALIPER_END(cali_end_comm_region, (const char* name), (name), agent::key_of(KeySpace::name, name))
 
-// By an attribute's number: functions and loops by their name, an iteration by the attribute's.
+// By attribute id: regions are named by the string value, or else by the attribute.
 CALIPER_BEGIN(cali_begin, (std::uint64_t attribute), (attribute), agent::key_of(KeySpace::attribute, attribute),
               agent::attribute_name(attribute, __builtin_return_address(0)))
 CALIPER_BEGIN(cali_begin_int, (std::uint64_t attribute, int value), (attribute, value),

@@ -1,5 +1,6 @@
-// Kokkos Tools: what Kokkos calls in a library that KOKKOS_TOOLS_LIBS names (Kokkos_Profiling_C_Interface.h).
-// Kernels, deep copies and regions become phases, Views on the host objects by their labels.
+// Adapter for Kokkos Tools: the callbacks that Kokkos calls in a library named by KOKKOS_TOOLS_LIBS
+// (Kokkos_Profiling_C_Interface.h). Kernels, deep copies and regions become phases. Host Views become objects
+// named by their labels.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,14 +18,14 @@ namespace {
 
 constexpr RegionAdapter k_kokkos{"Kokkos kernels"};
 
-constinit std::uint64_t g_kernels = 0;  // of the main thread, so far
-constinit std::uint64_t g_pushed = 0;   // regions of the main thread that are open
-constinit std::uint64_t g_copies = 0;   // the same
+constinit std::uint64_t g_kernels = 0;  // of the main thread so far
+constinit std::uint64_t g_pushed = 0;   // open regions of the main thread
+constinit std::uint64_t g_copies = 0;   // open deep copies of the main thread
 
 constexpr std::uint64_t k_pushed = 1ULL << 62;
 constexpr std::uint64_t k_copied = 1ULL << 61;
 
-// The number tells Kokkos which kernel ends; 0: nobody cares.
+// Sets the id by which Kokkos ends the kernel; 0: not recorded.
 void begin_kernel(const char* name, std::uint64_t* kernel) {
   *kernel = 0;
   if (!RegionAdapter::listens()) return;
@@ -36,7 +37,7 @@ void end_kernel(std::uint64_t kernel) {
   if (kernel != 0) k_kokkos.end(kernel);
 }
 
-// Memory of devices is none of this process's.
+// Returns whether a memory space is accessible host memory.
 bool is_on_host(const char* space) {
   const std::string_view name(space, strnlen(space, 64));
   for (const char* const device : {"CudaUVM", "CudaHostPinned", "HIPManaged", "HIPHostPinned", "SYCLHostUSM"})
@@ -67,7 +68,7 @@ TERRACE_EXPORT void kokkosp_init_library(int, std::uint64_t, std::uint32_t, void
 }
 TERRACE_EXPORT void kokkosp_finalize_library() {}
 
-// Kernels of devices run beside the host, and fences for our sake would slow the program down.
+// Requests no fences around kernels: device kernels run asynchronously, and fences would slow the program down.
 TERRACE_EXPORT void kokkosp_request_tool_settings(std::uint32_t, KokkosSettings* settings) {
   settings->requires_global_fencing = false;
 }
@@ -109,7 +110,7 @@ TERRACE_EXPORT void kokkosp_end_deep_copy() {
     agent::k_kokkos.end(agent::k_copied + --agent::g_copies);
 }
 
-// A View that is too small for a page of its own stays a part of what it is in.
+// A View that is too small for a page of its own stays part of the enclosing object.
 TERRACE_EXPORT void kokkosp_allocate_data(KokkosSpace space, const char* label, const void* data,
                                           std::uint64_t size) {
   auto* const here = agent::process();

@@ -1,6 +1,6 @@
-// NVTX, version 3: the program's copy of it loads the library that NVTX_INJECTION64_PATH names and calls
-// InitializeInjectionNvtx2 there, which puts functions of ours into its tables. Ranges become phases; what else
-// NVTX has stays without anybody who hears it. Without a session the tables stay as they are.
+// Adapter for NVTX 3: NVTX in the program loads the library that NVTX_INJECTION64_PATH names and calls its
+// InitializeInjectionNvtx2, which enters Terrace's functions into NVTX's tables. Ranges become phases; other NVTX
+// features are ignored. Without a session the tables stay unchanged.
 #include <wchar.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace {
 // --- the interface, as its headers publish it
 // ---------------------------------------------------------------------------------------------------------
 
-constexpr std::uint32_t k_callbacks = 1;  // the export table of them
+constexpr std::uint32_t k_callbacks = 1;  // id of the export table of callbacks
 enum Module : std::uint32_t { core = 1, core2 = 5 };
 enum Core : std::uint32_t {
   range_start_ex = 4,
@@ -68,7 +68,7 @@ struct Attributes {
   } message;
 };
 enum Message : std::int32_t { ascii = 1, wide = 2, registered = 3 };
-constexpr int k_not_tracked = -2;  // what pushing and popping return where levels are not counted
+constexpr int k_not_tracked = -2;  // result of push and pop if nesting levels are not tracked
 
 // --- names
 // ---------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ constexpr RegionAdapter k_nvtx{"NVTX ranges"};
 constexpr std::uint64_t k_started = 1ULL << 63;
 constinit std::atomic<std::uint64_t> g_ranges{0};
 
-// Of the main thread: how many ranges of a domain are pushed.
+// Returns the nesting level of the main thread's ranges in a domain.
 std::uint32_t& pushed_in(const Domain* domain) {
   static auto& levels = *new std::unordered_map<const Domain*, std::uint32_t>;
   return levels[domain];
@@ -138,7 +138,7 @@ std::uint64_t key_of(const Domain* domain, std::uint32_t level) {
   return reinterpret_cast<std::uint64_t>(domain) * 31 + level;
 }
 
-// Whatever goes wrong stays in here: the range is not noted.
+// Runs `work` on the main thread. Swallows exceptions: the range is then not recorded.
 template <class Work>
 void for_main_thread(Work work) noexcept {
   if (!RegionAdapter::listens()) return;
@@ -173,7 +173,7 @@ std::uint64_t start_range(NameOf name) noexcept {
 
 void end_range(std::uint64_t id) noexcept { k_nvtx.end(k_started | id); }
 
-// --- what goes into the tables
+// --- functions for the tables
 // ---------------------------------------------------------------------------------------------------------
 
 std::uint64_t start_ex(const Attributes* what) {
@@ -205,7 +205,7 @@ int domain_push_ex(const Domain* domain, const Attributes* what) {
 }
 int domain_pop(const Domain* domain) { return pop(domain); }
 
-// Null where there is no memory: the same as the default domain, and as no name.
+// Stores a text. Returns null without memory, which NVTX treats as the default domain or no name.
 template <class T>
 T* keep(std::string (*text_of)(const void*), const void* given) noexcept {
   const observe::Inside inside;
@@ -220,7 +220,7 @@ std::string of_wide(const void* text) { return in_utf8(static_cast<const wchar_t
 
 Domain* create_ascii(const char* name) { return keep<Domain>(of_ascii, name); }
 Domain* create_wide(const wchar_t* name) { return keep<Domain>(of_wide, name); }
-// What has its handle may still end ranges of it.
+// Keeps the domain: ranges of it may still be ended by its handle.
 void destroy(Domain*) {}
 Text* register_ascii(const Domain*, const char* text) { return keep<Text>(of_ascii, text); }
 Text* register_wide(const Domain*, const wchar_t* text) { return keep<Text>(of_wide, text); }

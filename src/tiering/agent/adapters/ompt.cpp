@@ -1,7 +1,6 @@
-// OMPT: an OpenMP runtime that has it (LLVM's and its relatives; GNU's has not) calls ompt_start_tool when it
-// begins, and then what is registered there. Parallel regions become phases by the code that they are in:
-// "parallel smooth:42". Without a session, or where the program brings a tool or names one (OMP_TOOL_LIBRARIES),
-// nothing is registered.
+// Adapter for OMPT: OpenMP runtimes with OMPT (LLVM's and derived ones, not GNU's) call ompt_start_tool at their
+// start, which registers callbacks. Parallel regions become phases, named by their code: "parallel smooth:42".
+// Nothing is registered without a session, or if the program has a tool or names one (OMP_TOOL_LIBRARIES).
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -46,7 +45,7 @@ constexpr int k_parallel_end = 4;
 // ---------------------------------------------------------------------------------------------------------
 
 constexpr RegionAdapter k_openmp{"OpenMP parallel regions"};
-constinit std::uint64_t g_parallel = 0;  // of the main thread, so far
+constinit std::uint64_t g_parallel = 0;  // regions of the main thread so far
 
 std::string name_of_code(Process& process, std::uint64_t code) {
   const auto function = function_name(process, code);
@@ -62,7 +61,7 @@ std::string name_of_code(Process& process, std::uint64_t code) {
   return text;
 }
 
-// Of the main thread. Throws std::bad_alloc.
+// Returns the cached name of a region. Main thread only. Throws std::bad_alloc.
 const std::string& name_of_region(const void* code) {
   static auto& names = *new std::unordered_map<const void*, std::string>;
   const auto known = names.find(code);
@@ -79,7 +78,7 @@ void parallel_begin(OmptData*, const void*, OmptData* region, unsigned, int, con
     region->value = ++g_parallel;
     k_openmp.begin(region->value, name);
   } catch (const std::exception&) {
-    return;  // no memory: the region is not noted
+    return;  // no memory: the region is not recorded
   }
 }
 

@@ -1,4 +1,4 @@
-// See regions.hpp.
+// Converts regions of the main thread to loop and phase boundaries of the runtime. See regions.hpp.
 #include "agent/adapters/regions.hpp"
 
 #include <time.h>
@@ -23,14 +23,14 @@ namespace {
 
 constinit void* g_main_thread = nullptr;
 constinit std::atomic<bool> g_are_regions_disabled{false};
-constinit std::atomic<bool> g_in_loop{false};          // that regions have begun
+constinit std::atomic<bool> g_in_loop{false};          // a loop that was derived from regions is open
 constinit runtime::RegionPhases* g_regions = nullptr;  // the main thread's
 
-// The library is loaded by the thread that will be the program's main one.
+// Runs in the program's main thread, which loads the library.
 __attribute__((constructor)) void note_main() { g_main_thread = __builtin_thread_pointer(); }
 
-// As much of a name as a phase may have (those of templates have no end), without what divides a phase's name from
-// that of its segment (core/segment_name.hpp).
+// A region's name truncated to the maximum length of phase names (template names may be very long), with '@'
+// replaced, which separates the names of phase and segment (core/segment_name.hpp).
 struct PhaseName {
   char text[201];
 };
@@ -41,7 +41,7 @@ PhaseName phase_name(std::string_view name) {
   return result;
 }
 
-// The program's time: what is short would be something else in virtual time.
+// Returns the program's time. Virtual in simulations, because thresholds on durations apply to it.
 Seconds region_time() noexcept {
   auto* const here = process();
   if (here && here->simulated) return here->runtime->now();
@@ -75,14 +75,14 @@ void submit_boundary(const runtime::PhaseBoundary& boundary) {
   if (!boundary.phase.empty()) to.phase(boundary.phase);
 }
 
-// For the main thread, while it is inside Terrace. Throws std::bad_alloc.
+// Requires: main thread, inside Terrace. Throws std::bad_alloc.
 runtime::RegionPhases& region_phases() {
   if (!g_regions) g_regions = new runtime::RegionPhases(region_time, submit_boundary);
   return *g_regions;
 }
 
-// Whatever goes wrong stays in here: the region is not noted. Nor is one that a signal handler begins or ends
-// while another is being noted.
+// Runs `work` with the main thread's regions. Swallows exceptions: the region is then not recorded. Nor are
+// regions that a signal handler begins or ends during another call.
 template <class Work>
 void with_regions(Work work) noexcept {
   static constinit volatile bool is_busy = false;

@@ -1,4 +1,4 @@
-// terrace.h and unimem.h: thin, over the registry of objects and the runtime.
+// Implements terrace.h and unimem.h on the object registry, the heaps and the runtime.
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <terrace/unimem.h>
@@ -56,7 +56,7 @@ void* allocate_named(Process& here, const char* name, std::size_t size) {
   return block;
 }
 
-// Memory by intent, of a process that has begun.
+// Returns the heap for memory by intent, after a deferred start.
 OrderedHeap* start_ordered_heap() {
   ensure_started();
   return ordered_heap();
@@ -75,7 +75,7 @@ terrace_status hint(const char* call, const observe::ProgramHint& what) {
   return TERRACE_INVALID;
 }
 
-// Where nothing is placed by intent.
+// Sets the error text for a process without memory by intent, and returns the status.
 terrace_status report_no_orderings(const char* call) {
   const bool active = ensure_started() != nullptr;
   std::snprintf(t_error, sizeof t_error, "%s: %s", call,
@@ -84,8 +84,8 @@ terrace_status report_no_orderings(const char* call) {
   return active ? TERRACE_UNSUPPORTED : TERRACE_NOT_ACTIVE;
 }
 
-// Page-aligned; null: there is no memory. Blocks of Terrace's begin with a page and are zeros without being
-// written; others may have what was in them when they were freed.
+// Allocates page-aligned zeroed memory. Returns null without memory. Terrace's blocks are page-aligned and zeroed
+// without writing; others may contain old data and are cleared.
 void* allocate_zeros(std::size_t size) {
   void* block = ensure_started() && size >= k_page ? calloc(1, size) : nullptr;
   if (block && reinterpret_cast<std::uint64_t>(block) % k_page == 0) return block;
@@ -96,7 +96,7 @@ void* allocate_zeros(std::size_t size) {
   return block;
 }
 
-// -1, and a text, where the machine has no such intent.
+// Returns the number of the intent. If the machine has none of this name, sets the error text and returns -1.
 int intent_named(const char* call, const char* name) {
   try {
     return start_ordered_heap()->find_intent(name);
@@ -106,7 +106,7 @@ int intent_named(const char* call, const char* name) {
   }
 }
 
-// What it means that a part of a range was refused.
+// Sets the error text for an errno value of the ordered heap, and returns the status.
 terrace_status status_of(const char* call, int error) {
   switch (error) {
     case 0:
@@ -131,7 +131,7 @@ void* allocate_by_intent(const char* call, std::size_t size, std::size_t alignme
     std::snprintf(t_error, sizeof t_error, "%s: the %s", call, intent ? "size is 0" : "intent is null");
     return nullptr;
   }
-  t_error[0] = '\0';  // a block without a text is where it should be
+  t_error[0] = '\0';  // an empty text means that the placement succeeded
   void* block = nullptr;
   if (auto* const heap = start_ordered_heap()) {
     const observe::Inside inside;
@@ -225,7 +225,7 @@ terrace_status terrace_apply(void* address, size_t length, const char* intent) {
   const auto low = terrace::page_up(begin);
   const auto high = terrace::page_down(begin + length);
   if (low >= high) return agent::refuse(TERRACE_INVALID, "terrace_apply: there is no whole page in the range");
-  // Whoever plans leaves it where it is put.
+  // Unregister objects there, so that no strategy moves the range.
   if (auto* const here = agent::ensure_started()) here->objects->remove(low, high);
   return agent::status_of(k_call, heap->apply(low, high - low, number));
 }

@@ -1,5 +1,5 @@
-// What the Fortran module binds to (include/terrace/terrace.f90). A string comes as a C descriptor, of which the
-// standard fixes the beginning: the address and the length (ISO/IEC 1539-1:2018, 18.5.3).
+// Implements the functions that the Fortran module binds to (include/terrace/terrace.f90). Strings are passed as C
+// descriptors, whose leading members, address and length, are standardised (ISO/IEC 1539-1:2018, 18.5.3).
 #include <terrace/terrace.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct FortranString {
   std::size_t length;
 };
 
-// A copy that ends with a zero, without trailing blanks, cut where it is longer than any sensible one.
+// A null-terminated copy without trailing blanks, truncated to the buffer's size.
 template <std::size_t Size>
 class CString {
  public:
@@ -32,7 +32,8 @@ class CString {
   char text_[Size];
 };
 using Name = CString<256>;
-using Expression = CString<1002>;  // one character more than it may have
+using Expression =
+    CString<1002>;  // one character more than the permitted length, so that too long ones are refused
 
 }  // namespace
 
@@ -71,7 +72,7 @@ TERRACE_EXPORT terrace_status terrace_fortran_apply(void* array, size_t bytes,
   return terrace_apply(array, bytes, agent::Name(*intent));
 }
 
-// A blank one is none.
+// A blank string removes the thread's intent.
 TERRACE_EXPORT terrace_status terrace_fortran_intent(const agent::FortranString* intent) {
   const agent::Name name(*intent);
   return terrace_intent(*name == '\0' ? nullptr : static_cast<const char*>(name));

@@ -1,6 +1,6 @@
-// terrace/hbwmalloc.h: thin, over a heap of high bandwidth memory. In the injected library it is the session's
-// ordered heap; without a session, and in libterrace-hbw.so, one of this process's own, on the machine as the
-// kernel describes it.
+// Implements terrace/hbwmalloc.h (memkind's interface) on an HbwHeap. In the injected library that uses the
+// session's ordered heap. Without a session, and in libterrace-hbw.so, it uses one of the process's own, for the
+// machine as the kernel describes it.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -37,14 +37,14 @@ using Policy = HbwHeap::Policy;
 
 constexpr std::size_t k_natural = alignof(std::max_align_t);
 
-// What a process has of its own where there is no session.
+// An ordered heap with its own machine description and ledger, for a process without a session.
 struct ProcessHeap {
   explicit ProcessHeap(machine::Machine found) : machine(std::move(found)), ledger(page, budget_of(machine)) {
     OrderedHeap::Parts parts;
     parts.machine = &machine;
     parts.initiator = initiator_here(machine);
     parts.ledger = &ledger;
-    parts.default_fill = OrderedHeap::FillMode::eager;  // so there are no threads of ours
+    parts.default_fill = OrderedHeap::FillMode::eager;  // so that no background threads are needed
     parts.enter = [] {};
     parts.say = [](const char*) {};
     heap.emplace(parts);
@@ -54,7 +54,7 @@ struct ProcessHeap {
     for (const auto& place : machine.places()) budget.push_back(place.capacity);
     return budget;
   }
-  // That of the processor that this thread runs on.
+  // Returns the initiator of the processor that the calling thread runs on.
   static InitiatorId initiator_here(const machine::Machine& machine) {
     unsigned processor = 0;
     unsigned node = 0;
@@ -72,11 +72,11 @@ struct ProcessHeap {
 };
 
 constinit std::atomic<HbwHeap*> g_hbw{nullptr};
-constinit OrderedHeap* g_hbw_own = nullptr;  // to be locked around forks
+constinit OrderedHeap* g_hbw_own = nullptr;  // locked around fork
 pthread_once_t g_hbw_once = PTHREAD_ONCE_INIT;
-constinit std::atomic<int> g_hbw_policy{0};  // hbw_policy_t; 0: not yet asked for nor set
+constinit std::atomic<int> g_hbw_policy{0};  // hbw_policy_t; 0: not set and not used yet
 
-// What all of them use beneath, the internal heap, others lock behind these.
+// Fork handlers. The internal heap, which all of these use, is locked after them.
 void lock_hbw() {
   const observe::Inside inside;
   if (auto* const heap = g_hbw.load()) heap->lock();
@@ -92,7 +92,8 @@ void unlock_hbw(bool in_child) {
   if (auto* const heap = g_hbw.load()) heap->unlock();
 }
 
-// The nodes that the user names. False: what is named is no list of this machine's nodes, so there are none.
+// Reads MEMKIND_HBW_NODES. Returns false if it is set but is no list of the machine's nodes: then there is no high
+// bandwidth memory.
 bool read_named_nodes(const machine::Machine& machine, std::optional<std::vector<int>>& nodes) {
   const char* const text = secure_getenv("MEMKIND_HBW_NODES");
   if (!text) return true;
@@ -108,7 +109,7 @@ void create_hbw_heap() {
   try {
     const bool is_active = ensure_started() != nullptr;
     auto* ordered = ordered_heap();
-    // In virtual time and over a file nothing is placed by orderings.
+    // Runs in virtual time or with spilled memory do not place by orderings.
     if (!ordered && is_active) return;
     if (!ordered) {
       auto machine = machine::read_node_machine();
@@ -121,7 +122,7 @@ void create_hbw_heap() {
     g_hbw.store(new HbwHeap(*ordered, nodes), std::memory_order_release);
     pthread_atfork(
         lock_hbw, [] { unlock_hbw(false); }, [] { unlock_hbw(true); });
-  } catch (const std::exception&) {  // no memory: as on a machine that has none
+  } catch (const std::exception&) {  // no memory: behaves as without high bandwidth memory
   }
 }
 
@@ -131,7 +132,7 @@ HbwHeap* hbw_heap() {
   return g_hbw.load(std::memory_order_acquire);
 }
 
-// From the first allocation on it holds.
+// Returns the policy, which is fixed from the first allocation on.
 Policy policy_now() {
   int none = 0;
   g_hbw_policy.compare_exchange_strong(none, HBW_POLICY_PREFERRED);
@@ -147,7 +148,7 @@ Policy policy_now() {
   }
 }
 
-// Null, without errno, where there is no memory by the policy.
+// Allocates by the policy. Returns null, without setting errno, if its places are full.
 void* allocate_hbw(std::size_t size, std::size_t alignment, bool zeros) {
   const auto by = policy_now();
   if (auto* const heap = hbw_heap()) {

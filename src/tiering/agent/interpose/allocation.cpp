@@ -1,5 +1,6 @@
-// The allocator's functions as the program calls them. Big blocks get pages of their own and are objects; small
-// ones that have no intent, and everything that Terrace itself causes, go on to the next allocator.
+// Interposes the C allocator. Large blocks get pages of their own and become objects. Small blocks without an
+// intent go to the next allocator. Allocations that the C library makes inside Terrace are served by
+// g_libc_arena.
 #include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,14 +31,15 @@ namespace terrace::agent {
 
 namespace {
 
-// The process, if a block of this size is to be an object.
+// Returns the process if a block of this size is to become an object, else null.
 Process* tracks_size(std::size_t size) {
   if (observe::t_thread.inside != 0) return nullptr;
   Process* const here = ensure_started_for(size);
   return here && size >= here->big_block ? here : nullptr;
 }
 
-// A block of its own pages; nullptr when there is no room: the caller asks the next allocator. Leaves errno alone.
+// Allocates a block with pages of its own, as an object or spilled. Returns null if there is no capacity: the
+// caller then uses the next allocator. Preserves errno.
 void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool zeros) {
   const observe::OwnTime own;
   const observe::Inside inside;
@@ -58,8 +60,8 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool 
   return block;
 }
 
-// Of the run's intent, what a thread allocates of small blocks before they are placed: extents cost a process that
-// has hardly any more than they can win.
+// Bytes of small blocks that a thread allocates before the run's default intent applies to them. For a process
+// with few small blocks extents cost more than placement can save.
 constexpr std::size_t k_small_at_first = std::size_t{16} << 20;
 
 bool is_worth_placing(std::size_t size) {
@@ -75,7 +77,8 @@ void* allocate_by(OrderedHeap& heap, std::size_t size, std::size_t alignment, in
                                            : heap.allocate(size, alignment, intent, heap.default_fill(), zeros);
 }
 
-// Placed by the thread's intent, or the run's; nullptr where there is none. Serves forked children, too.
+// Allocates by the thread's intent, or the run's default intent. Returns null without one. Also works in forked
+// children.
 void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
   auto* const heap = ordered_heap();
   if (!heap || heap->is_shut_down() || observe::t_thread.inside != 0) return nullptr;
@@ -92,8 +95,8 @@ void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
   return block;
 }
 
-// A block that this library gives out; nullptr: the caller asks the next allocator. Without `zeros` it may have
-// what was in it when it was freed. `caller`: the code that asks.
+// Allocates a block from one of Terrace's heaps. Returns null if the caller is to use the next allocator. Without
+// `zeros` the block may contain old data. `caller`: return address of the interposed call.
 inline void* allocate_managed(std::size_t size, const void* caller, std::size_t alignment = 1,
                               bool zeros = false) {
   if (size < k_page && !g_pointers.places_small_blocks.load(std::memory_order_relaxed)) [[likely]]
@@ -104,7 +107,7 @@ inline void* allocate_managed(std::size_t size, const void* caller, std::size_t 
   return here ? allocate_big(*here, size, alignment, zeros) : nullptr;
 }
 
-// The ordering of a small block by intent, or -1.
+// Returns the ordering of a small block by intent, or -1.
 int small_order(const void* block) {
   const auto* const heap = ordered_heap();
   return heap ? heap->small().order_of(block) : -1;
@@ -140,7 +143,7 @@ bool release_ordered(void* block) {
   return done;
 }
 
-// Whether it was one of ours, which then is free.
+// Releases a block of any of Terrace's heaps. Returns false if the block is not from one.
 bool release_big(void* block) {
   if (is_small_spilled(block) && memory::BlockArena::is_block_start(block)) {
     release_small_spilled(block);
@@ -181,14 +184,14 @@ void* no_memory() {
   return nullptr;
 }
 
-// For allocation while the next allocator is being looked for.
+// Allocates while the next allocator is being resolved.
 void* allocate_from_arena(std::size_t size, std::size_t alignment = 16) {
   void* const block = g_libc_arena.allocate(size, alignment);
   return block ? block : no_memory();
 }
 
-// What is asked for while this thread is inside Terrace, in the C library's name; null: the caller asks the next
-// allocator. The calling code of the program's own is never inside.
+// Serves requests of the C library while the calling thread is inside Terrace. Returns null if the caller is to
+// use the next allocator. Code of the program never runs inside.
 void* allocate_for_runtime(std::size_t size, std::size_t alignment = 16) {
   if (observe::t_thread.inside == 0 || !g_libc_arena.is_enabled()) return nullptr;
   return g_libc_arena.allocate(size, alignment);
@@ -204,7 +207,7 @@ void* move_block(void* from, std::size_t old_size, void* to, std::size_t size) {
   return to;
 }
 
-// A block of an arena: larger, or much smaller, it is one of another size class.
+// Reallocates a block of an arena: keeps it unless it grows or shrinks to below half its size.
 template <class Allocate>
 void* reallocate_in_arena(void* block, std::size_t size, Allocate&& allocate) {
   const auto old_size = memory::BlockArena::size_of(block);
@@ -216,7 +219,7 @@ void* reallocate_in_arena(void* block, std::size_t size, Allocate&& allocate) {
   return moved;
 }
 
-// Stays by its intent, whatever the thread's is now.
+// Reallocates a small block by its own intent, not by the thread's present one.
 void* reallocate_small(void* block, std::size_t size, int order) {
   return reallocate_in_arena(block, size, [&]() -> void* {
     if (ordered_heap()->is_shut_down()) return next_allocator()->malloc(size);
@@ -232,7 +235,7 @@ void* reallocate_small_spilled(void* block, std::size_t size, const void* caller
   });
 }
 
-// Other sizes for blocks that are ours, or shall be.
+// Implements realloc() for blocks of Terrace's heaps, and for those of the next allocator that outgrow it.
 void* reallocate(void* block, std::size_t size, const void* caller) {
   if (is_small_spilled(block)) return reallocate_small_spilled(block, size, caller);
   if (const int order = small_order(block); order >= 0) return reallocate_small(block, size, order);
@@ -249,7 +252,7 @@ void* reallocate(void* block, std::size_t size, const void* caller) {
   const auto granule = is_spilled(block) ? SpilledHeap::k_granule : k_page;
   if (!was_runtime_block && size >= k_page && ceil_div(size, granule) == ceil_div(old_size, granule)) return block;
   if (resize_spilled(block, old_size, size)) return block;
-  // An object that has grown gets an eighth more and keeps it: each time it is another object.
+  // Over-allocate a grown object by an eighth, and keep the reserve: each reallocation makes a new object.
   const bool is_object = regions() && regions()->contains(block);
   if (is_object && size <= old_size && size > old_size / 4 * 3) return block;
   const auto more = is_object && size > old_size && size < SIZE_MAX / 2 ? size / 8 : 0;

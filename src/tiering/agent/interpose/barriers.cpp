@@ -1,4 +1,4 @@
-// See barriers.hpp.
+// Implements barriers on top of the scheduler. See barriers.hpp.
 #include "agent/interpose/barriers.hpp"
 
 #include <cstddef>

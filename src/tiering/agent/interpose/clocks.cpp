@@ -1,11 +1,10 @@
-// The program's clocks. Under simulation they show virtual time: wall clocks its start plus virtual seconds,
-// everything that counts from zero the virtual seconds themselves. On the real machine they are left alone.
+// Interposes the program's clocks. In simulation they show virtual time: wall clocks the start time plus virtual
+// seconds, monotonic and CPU clocks the virtual seconds. On the real machine they are unmodified.
 //
-// A thread that only reads its clock advances virtual time, so that a loop that waits for a time ends.
-// Sleeping advances virtual time by what was asked for and returns at once: what the program would have waited for
-// has either happened or is further away than its own clock says. So does waiting for nothing but a time-out
-// (poll, select without descriptors). Time stamp counters are not seen, nor are the time-outs of calls that wait
-// for descriptors.
+// A thread that only reads its clock advances virtual time, so that polling loops end. Sleeping advances virtual
+// time by the requested duration and returns at once: an event that the program awaits has either happened, or is
+// later than its clock says. The same holds for poll(2) and select(2) with a time-out but without descriptors.
+// Limits: time stamp counters, and time-outs of calls that wait for descriptors, stay real.
 #include <errno.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -32,13 +31,13 @@ namespace {
 
 constexpr std::int64_t k_second = 1'000'000'000;
 
-// The process, if this thread's clocks show virtual time.
+// Returns the process if the calling thread's clocks show virtual time, else null.
 Process* simulation() {
   Process* const here = process();
   return here && here->simulated && observe::t_thread.inside == 0 ? here : nullptr;
 }
 
-// Rounded by hand: what rounds is in libm, which programs need not have.
+// Rounds without libm, which programs need not have.
 std::int64_t now_ns(Process& here) {
   return static_cast<std::int64_t>(here.runtime->now().value * 1e9 + 0.5);  // NOLINT(bugprone-incorrect-roundings)
 }
@@ -74,7 +73,7 @@ bool is_wall_clock(clockid_t clock) {
          clock == CLOCK_REALTIME_ALARM;
 }
 
-// Another process's or another thread's CPU time is not ours to invent.
+// Returns false for CPU clocks of other processes and threads, which stay real.
 bool is_managed(clockid_t clock) { return clock >= 0; }
 
 std::int64_t reading(Process& here, clockid_t clock) {
@@ -94,13 +93,13 @@ std::int64_t to_ns(const timespec& time) {
   return std::min<std::int64_t>(time.tv_sec, 9 * k_second) * k_second + time.tv_nsec;
 }
 
-// What the system would refuse, the system shall refuse: the reasons are its own.
+// Returns whether the kernel would accept the duration. Invalid ones are passed to it for its own error.
 bool is_duration(const timespec* time) {
   return time && time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < k_second;
 }
 
-// The sleep of `ns`. It is a cancellation point, and others get to run, as in any sleep; a signal that comes in
-// this moment comes after the sleep.
+// Sleeps for `ns` of virtual time. A cancellation point, and lets other threads run. Signals that arrive during
+// the call are handled after the sleep.
 void sleep_virtually(Process& here, std::int64_t ns) {
   static constinit NextFunction<int (*)(const timespec*, timespec*)> next{"nanosleep"};
   const auto saved = errno;
@@ -147,7 +146,7 @@ TERRACE_EXPORT int timespec_get(timespec* time, int base) noexcept {
   return base;
 }
 
-// Declared anew: the header promises that `time` is never null, programs do not.
+// Declared under another name: the header declares `time` nonnull, but programs pass null.
 TERRACE_EXPORT int read_time_of_day(timeval* time, void* zone) noexcept __asm__("gettimeofday");
 TERRACE_EXPORT int read_time_of_day(timeval* time, void* zone) noexcept {
   static constinit agent::NextFunction<int (*)(timeval*, void*)> next{"gettimeofday"};
@@ -204,7 +203,7 @@ TERRACE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* w
   static constinit agent::NextFunction<int (*)(clockid_t, int, const timespec*, timespec*)> next{
       "clock_nanosleep"};
   auto* const here = agent::simulation();
-  // No clock of a thread's own can be slept by.
+  // A thread's own CPU clock is invalid here (EINVAL).
   const bool known = agent::is_managed(clock) && clock != CLOCK_THREAD_CPUTIME_ID;
   if (!here || !known || !agent::is_duration(wanted)) return (*next)(clock, flags, wanted, left);
   auto duration = agent::to_ns(*wanted);
@@ -237,7 +236,7 @@ TERRACE_EXPORT int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
   return 0;
 }
 
-// With other signals than usual the system waits: it alone can let them in and be interrupted in one step.
+// With a signal mask the kernel must wait: only it can set the mask and wait atomically.
 TERRACE_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout, const sigset_t* signals) {
   static constinit agent::NextFunction<int (*)(pollfd*, nfds_t, const timespec*, const sigset_t*)> next{"ppoll"};
   auto* const here = agent::simulation();
@@ -253,7 +252,7 @@ TERRACE_EXPORT int select(int count, fd_set* in, fd_set* out, fd_set* other, tim
   const timespec wanted = timeout ? timespec{timeout->tv_sec, timeout->tv_usec * 1000} : timespec{-1, 0};
   if (!here || count != 0 || !agent::is_duration(&wanted)) return (*next)(count, in, out, other, timeout);
   agent::sleep_virtually(*here, agent::to_ns(wanted));
-  *timeout = {};  // what is left of it
+  *timeout = {};  // the remaining time
   return 0;
 }
 

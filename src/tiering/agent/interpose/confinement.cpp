@@ -1,7 +1,7 @@
-// The program gives up rights: what Terrace would do later may not be allowed any more, and a filter of system
-// calls may kill for it. A process that has waited for something to place does not begin then. One that is about
-// to filter its system calls is left alone from here on: what works beside it has ended before, and what was
-// allocated so far is freed by the call that the C library would make.
+// Interposes prctl(2) for system call filters (seccomp) and no_new_privs. Later system calls of Terrace might be
+// forbidden, and a filter may kill the process for one. A deferred start is cancelled. A process that is about to
+// set a filter is left alone from here on: background threads are ended first, and blocks allocated so far are
+// released by munmap(2), the call that the C library would make.
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -21,9 +21,9 @@ void confine(const char* how) noexcept {
   if (!is_own_process() || observe::t_thread.inside > 0) return;
   g_pointers.is_start_deferred.store(false);
   auto* const here = process();
-  // Threads that take turns would wait for one another for ever.
+  // Scheduled threads would deadlock without the scheduler.
   if (here && here->simulated && observe::g_is_multithreaded.load(std::memory_order_relaxed)) return;
-  const bool is_over_file = spilled_heap() != nullptr;  // in a child of fork(2) that is memory like all other
+  const bool is_over_file = spilled_heap() != nullptr;  // in a child of fork(2) such memory is ordinary
   if (here && is_over_file && here->confined_over_file) here->confined_over_file();
   finish_process(how);
   const observe::Inside inside;
@@ -45,7 +45,7 @@ extern "C" TERRACE_EXPORT int prctl(int option, ...) {
   va_end(more);
   if (option == PR_SET_NO_NEW_PRIVS && g_pointers.is_start_deferred.load() && is_own_process())
     g_pointers.is_start_deferred.store(false);
-  // Without a filter it is the question whether there could be one.
+  // A null filter only tests for support.
   if (option == PR_SET_SECCOMP && (words[0] != SECCOMP_MODE_FILTER || words[1] != 0)) confine();
   return (*next)(option, words[0], words[1], words[2], words[3]);
 }

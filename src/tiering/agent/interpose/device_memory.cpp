@@ -1,9 +1,9 @@
-// Memory that a device's driver takes hold of by itself.
+// Pins spilled memory that the program registers with a device driver (cudaHostRegister).
 //
-// A driver that locks pages of the program (cudaHostRegister) asks the kernel for pages that are there, and gives
-// up where one is not: nobody is waited for, as a touch or a system call would. So what lies over a file comes to
-// its place before the driver is asked, and stays there. NVIDIA's driver is asked by ioctl(2) for an object of
-// class NV01_MEMORY_SYSTEM_OS_DESCRIPTOR (its open kernel modules: nvos.h, nv_escape.h, cl0071.h).
+// Such a driver gets the pages from the kernel without faulting in a way that userfaultfd could serve, and fails
+// if one is absent. So spilled pages are fetched and pinned before the driver is called. NVIDIA's driver is
+// called by ioctl(2) for an object of class NV01_MEMORY_SYSTEM_OS_DESCRIPTOR (its open kernel modules: nvos.h,
+// nv_escape.h, cl0071.h).
 #include <asm/ioctl.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ namespace {
 struct AllocatedObject {
   std::uint32_t root, parent, itself, kind, flags;
   alignas(8) std::uint64_t address;
-  std::uint64_t last;  // byte, from the address
+  std::uint64_t last;  // offset of the last byte
   std::uint32_t status;
   alignas(8) std::int32_t file;
 };

@@ -1,4 +1,4 @@
-// See grown_blocks.hpp.
+// Moves pages by mremap(2) with MREMAP_DONTUNMAP. See grown_blocks.hpp.
 #include "agent/interpose/grown_blocks.hpp"
 
 #include <sys/mman.h>
@@ -27,8 +27,8 @@ namespace {
 constexpr int MREMAP_DONTUNMAP = 4;  // Linux 5.7
 #endif
 
-// The pages of [from, from + size) are those of [to, to + size) afterwards, and the first range has none: it stays
-// mapped, so that nobody else can map there.
+// Moves the pages of [from, from + size) to `to`. The source range stays mapped, without pages, so that no other
+// thread can map there.
 bool move_pages_of(std::uint64_t from, std::uint64_t to, std::size_t size) noexcept {
   return syscall(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) ==
          static_cast<long>(to);
@@ -42,7 +42,7 @@ void* grow_by_pages(Process& here, void* block, std::size_t size, std::size_t ro
   void* const larger = space.allocate(room);
   if (!larger) return nullptr;
   const auto low = reinterpret_cast<std::uint64_t>(larger);
-  // What is on its way, or watched, ends here: the kernel may refuse to move such pages.
+  // First end migrations and userfaultfd registrations of the old range: the kernel may refuse to move such pages.
   here.objects->remove(old.address, old.address + old.size);
   char name[k_name_capacity];
   if (!move_pages_of(old.address, low, page_up(size))) {

@@ -1,4 +1,4 @@
-// See invalid_blocks.hpp.
+// Checks a pointer against all of Terrace's heaps. See invalid_blocks.hpp.
 #include "agent/interpose/invalid_blocks.hpp"
 
 #include <sys/syscall.h>
@@ -25,7 +25,7 @@ bool is_invalid_region(const void* address) noexcept {
   if (!space || !space->contains(address)) return false;
   const auto found = space->find(address);
   if (found.size > 0) return found.address != reinterpret_cast<std::uint64_t>(address);
-  return process() != nullptr;  // else one of ours may have been unmapped there
+  return process() != nullptr;  // if inactive, a block of Terrace may have been unmapped there
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ bool is_invalid_block(const void* address) noexcept {
 
 void require_valid_block(const void* address, const char* line) noexcept {
   if (!is_invalid_block(address)) return;
-  // Not write(): that is the program's, interposed.
+  // Bare system call: the program may have interposed write().
   syscall(SYS_write, STDERR_FILENO, line, std::strlen(line));
   std::abort();
 }

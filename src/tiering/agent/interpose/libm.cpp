@@ -1,11 +1,11 @@
-// Calls of libm: each costs the calling thread core time, by function, and goes on to the next definition.
+// Interposes the functions of libm: charges each call's core time to the calling thread, by function, and
+// forwards it to the next definition.
 //
-// A program may have another function of such a name (a library's `log` that writes lines), with other parameters:
-// where we know how, all registers in which parameters can be pass through as they are.
+// A program may have another function of the same name with other parameters (a library's `log` that writes
+// lines). So on x86-64 the wrapper preserves all registers that can pass parameters.
 //
-// The thread is charged before the call, so that errno and the floating-point flags are what the function leaves.
-// Calls from the program's other libraries are the program's, too. libm is not ours to bring along: most programs
-// have no use for it.
+// The charge precedes the call, so that errno and floating-point flags are those of the function. Calls from the
+// program's libraries are charged, too. Terrace does not link libm: most programs do not need it.
 #include <dlfcn.h>
 
 #include <array>
@@ -38,7 +38,8 @@ constexpr auto k_libm_names = [] {
 constinit std::array<std::atomic<void*>, k_libm_names.size()> g_libm_without_table{};
 constinit CallerFunctions g_libm{k_libm_names, g_libm_without_table};
 
-// A caller may have no libm at all, since a linker that met our definition first may have left it out.
+// Loads libm for a caller without it: a linker that found Terrace's definition first may have omitted the
+// dependency.
 void* find_in_libm(std::size_t number) noexcept {
   const observe::Inside inside;
   const auto saved = errno;
@@ -65,7 +66,7 @@ namespace agent = terrace::agent;
 
 #if defined(__x86_64__)
 
-// Called by the gate below alone.
+// Called by terrace_library_gate only.
 extern "C" __attribute__((visibility("hidden"), used)) void* terrace_next_of(std::uint32_t function,
                                                                              const void* caller) noexcept {
   return agent::next_of(static_cast<agent::LibraryFunction>(function), caller);

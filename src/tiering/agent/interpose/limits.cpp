@@ -1,7 +1,7 @@
-// The program limits its own address space. What Terrace has reserved ahead of need counts against such a limit,
-// and blocks out of it would not: so it is given back, and what is allocated from then on is the C library's, as
-// it is without Terrace. Not where data are over a file: what they need is in use. A limit that was there at the
-// start leaves the program its share (core/address_space.hpp), and one that is raised changes nothing.
+// Interposes setrlimit(2) for RLIMIT_AS. Terrace's reserved address space counts against such a limit, but blocks
+// from it do not. So when the program tightens the limit, the reserve is released, and later allocations are the
+// C library's, as without Terrace. Exception: spilled memory, whose address space is in use. A limit that exists
+// at the start leaves the program its share (core/address_space.hpp); raising one has no effect.
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,7 +26,8 @@ void release_reserved_space() noexcept {
   if (!spilled_heap()) confine("limited");
 }
 
-// `call` is the C library's. What was given back is not missed where it refuses.
+// Executes `call`, the C library's function, after releasing the reserve if needed. If the call fails the reserve
+// is lost, which does no harm.
 template <class Limit, class Call>
 int limited(bool is_managed, int resource, const Limit* limit, Call&& call) noexcept {
   if (is_managed && is_tighter(resource, limit)) release_reserved_space();

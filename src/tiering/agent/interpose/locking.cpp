@@ -1,8 +1,8 @@
-// Locking memory, as the program calls it.
+// Interposes mlock(2) and mlockall(2).
 //
-// The kernel's mlockall() touches all that is mapped, and waits for ever where a range is watched that nobody uses
-// yet: slots for pages that are on their way. So the program's mappings are locked one by one, and those of
-// Terrace that are watched are left out. What lies over a file is among these: it is not locked.
+// The kernel's mlockall() touches all mappings, and blocks forever on a range that is registered with userfaultfd
+// but whose faults no thread serves: Terrace's slots for pages in migration. So the program's mappings are locked
+// one by one, without Terrace's registered ranges. Spilled memory is among these, and is not locked.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr int k_on_fault = 4;            // MCL_ONFAULT, which older headers lack
+constexpr int k_on_fault = 4;            // MCL_ONFAULT, missing in older headers
 constexpr unsigned k_lock_on_fault = 1;  // MLOCK_ONFAULT
 constexpr int k_known_flags = MCL_CURRENT | MCL_FUTURE | k_on_fault;
 
@@ -33,7 +33,8 @@ struct MappedPart {
   std::uint64_t low = 0, high = 0;
 };
 
-// What can be read, and is not watched or is answered. Throws std::bad_alloc.
+// Returns readable mappings that are unregistered with userfaultfd, or whose faults are served. Throws
+// std::bad_alloc.
 std::vector<MappedPart> mappings_to_lock() {
   std::vector<MappedPart> parts;
   MapsReader reader("/proc/self/smaps");
@@ -45,7 +46,7 @@ std::vector<MappedPart> mappings_to_lock() {
       part.low = read_hexadecimal(at);
       if (*at == '-') ++at;
       part.high = read_hexadecimal(at);
-      is_usable = std::strncmp(at, " ---", 4) != 0 && part.high >> 63 == 0;  // not what the kernel shows all
+      is_usable = std::strncmp(at, " ---", 4) != 0 && part.high >> 63 == 0;  // not [vsyscall]
     } else if (std::strncmp(line, "VmFlags:", 8) == 0) {
       const auto* const heap = ordered_heap();
       const auto* const begin = reinterpret_cast<const void*>(part.low);  // NOLINT(performance-no-int-to-ptr)
@@ -56,11 +57,11 @@ std::vector<MappedPart> mappings_to_lock() {
   return parts;
 }
 
-// 0 or an errno value. Some of it may be locked then.
+// Locks the present mappings. Returns 0 or an errno value; at an error some may be locked.
 int lock_current(bool on_fault) {
   std::vector<MappedPart> parts;
   try {
-    // What is put aside is watched only until it is back.
+    // Detached pages are registered only until their exchange ends.
     transfer::suspend_exchanges();
     parts = mappings_to_lock();
     transfer::resume_exchanges();
@@ -70,12 +71,12 @@ int lock_current(bool on_fault) {
   }
   for (const auto& [low, high] : parts) {
     if (syscall(SYS_mlock2, low, high - low, k_lock_on_fault) != 0) return errno;
-    if (!on_fault) syscall(SYS_mlock, low, high - low);  // what has no pages has none, as mlockall() has it
+    if (!on_fault) syscall(SYS_mlock, low, high - low);  // ignores ranges without pages, as mlockall() does
   }
   return 0;
 }
 
-// What is mapped later is locked as it is touched: Terrace maps much that is not.
+// Implements mlockall(). Later mappings are locked on fault, because Terrace reserves much untouched memory.
 int lock_all(int flags) {
   if ((flags & MCL_CURRENT) != 0)
     if (const int error = lock_current((flags & k_on_fault) != 0); error != 0) return error;

@@ -1,5 +1,5 @@
-// mmap and its sisters as the program calls them: private anonymous mappings that are big enough are objects, or
-// lie over a file.
+// Interposes mmap(2), munmap(2), madvise(2), mprotect(2) and mremap(2). Large private anonymous mappings become
+// objects, or spilled memory.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,14 +22,14 @@ namespace terrace::agent {
 
 namespace {
 
-// Bare system calls: these run below allocators, where looking up another function might allocate.
+// Bare system call: runs below allocators, where resolving a function might allocate.
 void* map(void* address, std::size_t length, int protection, int flags, int file, off_t offset) {
   return reinterpret_cast<void*>(syscall(SYS_mmap, address, length, protection, flags, file, offset));
 }
 
 Process* observed_process() { return observe::t_thread.inside == 0 ? process() : nullptr; }
 
-// Memory over a file, where some of the range may lie there. Terrace's own calls know what they do.
+// Returns the spilled heap if the range overlaps it. Returns null for Terrace's own calls.
 SpilledHeap* spilled_heap_at(const void* address, std::size_t length) {
   auto* const heap = spilled_heap();
   return heap && observe::t_thread.inside == 0 && heap->overlaps(address, length) && heap->is_owner_process()
@@ -37,7 +37,7 @@ SpilledHeap* spilled_heap_at(const void* address, std::size_t length) {
              : nullptr;
 }
 
-// As the C library gives the answer of a call to memory over a file.
+// Executes a call on the spilled heap. Returns 0, or -1 with errno set, as the C library does.
 template <class Call>
 int call_spilled_heap(Call&& call) {
   const observe::OwnTime own;
@@ -61,14 +61,14 @@ void note_object(Process& here, void* address, std::size_t length) {
   here.objects->add_whole(name_caller(here, name), observe::ObjectKind::mapping, low, length);
 }
 
-// Memory by intent, where terrace_apply() may have placed some of the range.
+// Returns the ordered heap if terrace_apply() may have placed some of the range.
 OrderedHeap* ordered_heap_at(const void* address, std::size_t length) {
   auto* const heap = ordered_heap();
   const auto low = reinterpret_cast<std::uint64_t>(address);
   return heap && observe::t_thread.inside == 0 && heap->may_have_applied(low, page_up(length)) ? heap : nullptr;
 }
 
-// The range is not mapped any more, or is something else.
+// Removes placed parts of a range that was unmapped or mapped over.
 void forget_intent(const void* address, std::size_t length) {
   auto* const heap = ordered_heap_at(address, length);
   if (!heap) return;
@@ -79,7 +79,7 @@ void forget_intent(const void* address, std::size_t length) {
   errno = saved;
 }
 
-// mremap(); what is placed in the range goes along.
+// Implements mremap(2); the record of placed parts moves with the range.
 void* remap(void* address, std::size_t old_length, std::size_t length, int flags, void* to) {
   auto* const heap = ordered_heap_at(address, old_length);
   const auto low = reinterpret_cast<std::uint64_t>(address);
@@ -92,7 +92,7 @@ void* remap(void* address, std::size_t old_length, std::size_t length, int flags
   void* const got = reinterpret_cast<void*>(syscall(SYS_mremap, address, old_length, length, flags, to));
   transfer::resume_exchanges();
   const auto saved = errno;
-  if (got != MAP_FAILED) forget_intent(got, length);  // what was there before is gone
+  if (got != MAP_FAILED) forget_intent(got, length);  // previous contents are unmapped
   if (heap) {
     const observe::Inside inside;
     if (got == MAP_FAILED)
@@ -129,8 +129,8 @@ void* map_for_program(void* address, std::size_t length, int protection, int fla
   void* const got = map(address, length, protection, flags, file, offset);
   if (got != MAP_FAILED) forget_intent(got, length);
   if (!here || got == MAP_FAILED) return got;
-  if ((flags & MAP_FIXED) != 0) forget_object(*here, got, length);  // what was there before is gone
-  // What is only reserved becomes an object when it is used.
+  if ((flags & MAP_FIXED) != 0) forget_object(*here, got, length);  // previous contents are unmapped
+  // Reservations (no write access) become objects when they are used.
   if (is_data && length >= here->big_block && (flags & (MAP_STACK | MAP_GROWSDOWN)) == 0)
     note_object(*here, got, length);
   return got;
@@ -162,8 +162,8 @@ TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
   return static_cast<int>(syscall(SYS_munmap, address, length));
 }
 
-// What gives pages back while they are on their way would find none, and their content would come back. Terrace's
-// own calls, which come here too, know what they do.
+// Discarding pages during their migration would find none, and the migration would restore their contents. So
+// exchanges of the range are held meanwhile. Terrace's own calls pass unchanged.
 TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
   if (auto* const heap = agent::spilled_heap_at(address, length))
     return agent::call_spilled_heap([&] { return heap->advise(address, length, advice); });
@@ -177,9 +177,10 @@ TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
   return answer;
 }
 
-// The C library's own does not come by madvise().
+// Interposed separately: the C library's function does not call madvise().
 TERRACE_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcept {
-  if (advice == POSIX_MADV_DONTNEED) return 0;  // destructive as Linux has it: the C library ignores it, too
+  if (advice == POSIX_MADV_DONTNEED)
+    return 0;  // the C library ignores it, because Linux's MADV_DONTNEED is destructive
   const auto saved = errno;
   const int error = madvise(address, length, advice) == 0 ? 0 : errno;
   errno = saved;

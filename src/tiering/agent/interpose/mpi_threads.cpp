@@ -1,4 +1,4 @@
-// See mpi_threads.hpp.
+// Recognises MPI libraries by file name on the call stack. See mpi_threads.hpp.
 #include "agent/interpose/mpi_threads.hpp"
 
 #include <dlfcn.h>

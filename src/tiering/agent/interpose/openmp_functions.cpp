@@ -1,4 +1,4 @@
-// See openmp_functions.hpp.
+// Binds OpenMP functions by caller. See openmp_functions.hpp.
 #include "agent/interpose/openmp_functions.hpp"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-// operator new and delete of everything in the injected library, hidden from the program: they use Terrace's own
-// heap.
+// Defines operator new and delete for the injected library, hidden from the program. They use the internal heap.
 #include <cstdlib>
 #include <new>
 

@@ -1,4 +1,4 @@
-// The doors' side of taking turns. See scheduler.hpp.
+// Calls scheduler and thread clocks on behalf of the interposed functions. See scheduling.hpp.
 #include "agent/interpose/scheduling.hpp"
 
 #include <algorithm>
@@ -17,19 +17,19 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr std::uint64_t k_nominal = 1'000'000'000;  // progress a second
-// In progress. An attempt in vain: a few cache lines fetched. A place where threads compete: one.
+constexpr std::uint64_t k_nominal = 1'000'000'000;  // progress per second
+// Progress charged for a failed attempt (a few cache line transfers) and for a point of contention (one).
 constexpr std::uint64_t k_attempt = 200;
 constexpr std::uint64_t k_competition = 32;
 
-// What is done here is Terrace's doing, and so is the time that it takes, waiting for a turn included.
+// Marks the thread as inside Terrace, and its time, including waits for the scheduler, as Terrace's own.
 struct RuntimeScope {
   observe::Inside inside;
   observe::OwnTime time;
 };
 
-// A thread of the program's run-time library that has no turn to wait for: what it does meanwhile, in real time,
-// is nothing that the program does in virtual time.
+// Exclude the real time that an unscheduled thread of a run-time library spends from the coverage samples: it has
+// no counterpart in virtual time.
 void begin_idle() {
   if (auto* const samples = observe::t_thread.samples;
       samples && !std::exchange(observe::t_thread.is_parked, true))
@@ -41,8 +41,8 @@ void end_idle() {
     samples->leave_own();
 }
 
-// The process whose threads take turns. It stays in memory when it has finished, for threads that are still
-// waiting for their turn then.
+// The process whose threads are scheduled. Remains valid after the process has finished, for threads that still
+// wait for the scheduler.
 constinit std::atomic<Process*> g_scheduled_process{nullptr};
 
 Process* note_scheduled_process() noexcept {
@@ -60,7 +60,7 @@ Process& scheduled_process() noexcept {
 sim::Scheduler& scheduler() { return *scheduled_process().scheduler; }
 sim::ThreadClocks& clocks() { return *scheduled_process().thread_clocks; }
 
-// What this thread accessed so far has its price.
+// Charges the calling thread's recorded accesses.
 void flush_accesses() {
   auto* const pipeline = observe::t_thread.pipeline;
   if (pipeline && process()) pipeline->flush();
@@ -75,7 +75,8 @@ void note_unless_repeatable() {
       "which threads ran was the system's");
 }
 
-// It is this thread's turn again, unless the process has finished: then all threads run as they like.
+// Resumes the calling thread after the scheduler has selected it. Without effect if the process has finished:
+// threads then run freely.
 void resume() {
   if (!process()) return;
   clocks().set_running(this_thread());
@@ -254,7 +255,7 @@ void unregister_thread(std::uint32_t thread) noexcept {
 }
 
 std::uint64_t exit_key(std::uint32_t thread) noexcept {
-  return ~std::uint64_t{0} - thread;  // no address of a program
+  return ~std::uint64_t{0} - thread;  // no valid address of a program
 }
 
 ScopedBlockingCall::ScopedBlockingCall() noexcept : left_(is_scheduled()) {

@@ -1,4 +1,4 @@
-// See spilled_blocks.hpp.
+// Forwards to the spilled heap inside Terrace's scope. See spilled_blocks.hpp.
 #include "agent/interpose/spilled_blocks.hpp"
 
 #include <cerrno>

@@ -1,5 +1,5 @@
-// The program's threads: each is told of its number by its creator, is followed from its first instruction on, and
-// has its stack registered. In virtual time they take turns (scheduler.hpp).
+// Interposes pthread_create(3). The creator assigns a thread's number. The thread's stack is registered and its
+// accesses are traced from its first instruction on. In virtual time threads are scheduled (scheduling.hpp).
 #include "agent/interpose/threads.hpp"
 
 #include <pthread.h>
@@ -29,8 +29,8 @@ struct ThreadStart {
   void* argument;
   std::uint32_t number;
   bool is_scheduled;
-  bool is_worker;  // of another library
-  bool is_of_mpi;  // made by an implementation of MPI for itself
+  bool is_worker;  // of another library's pool
+  bool is_of_mpi;  // an internal thread of an MPI implementation
 };
 
 struct StackRange {
@@ -39,7 +39,7 @@ struct StackRange {
 
 constinit thread_local bool t_makes_workers = false;
 
-// Threads by the name that the C library gave them, for those who join them.
+// Maps handles of the C library to thread numbers, for pthread_join(3).
 struct KnownThread {
   pthread_t thread;
   std::uint32_t number;
@@ -51,8 +51,8 @@ std::vector<KnownThread>& known_threads() {
   return known;
 }
 
-// Where the program may run when it begins: threads of ours are made later, by any thread of its own, which may be
-// bound to a core.
+// CPU affinity at the program's start. Terrace's threads use it, because they are created by any of the program's
+// threads, which may be bound to a core.
 struct Cores {
   cpu_set_t set{};
   bool known = false;
@@ -65,7 +65,7 @@ void remember_thread(pthread_t thread, std::uint32_t number) {
   known_threads().push_back({thread, number});
 }
 
-// Where this thread's stack is. Asking allocates in the C library: inside Terrace.
+// Returns the calling thread's stack. Requires: inside Terrace, because the C library allocates.
 StackRange find_stack() {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
@@ -77,7 +77,7 @@ StackRange find_stack() {
   return {from, from + size};
 }
 
-// Runs when the thread ends, however it ends: returned, pthread_exit, cancelled.
+// Runs at the end of a thread: return, pthread_exit(3) or cancellation.
 void end_thread(void*) {
   const observe::Inside inside;
   if (auto* const here = process()) {
@@ -162,14 +162,14 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
   static constinit agent::NextFunction<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> next{
       "pthread_create"};
   if (!agent::ensure_started()) return (*next)(thread, attributes, function, argument);
-  if (terrace::observe::t_thread.inside > 0) {  // one of ours
+  if (terrace::observe::t_thread.inside > 0) {  // one of Terrace's own threads
     agent::note_own_thread();
     const int error = (*next)(thread, attributes, function, argument);
     if (error == 0 && agent::g_cores.known)
       pthread_setaffinity_np(*thread, sizeof agent::g_cores.set, &agent::g_cores.set);
     return error;
   }
-  // A worker of another library takes turns when it works, and its library says when.
+  // Workers of other libraries are scheduled while they work, by the wrappers of their library.
   const bool is_of_mpi = agent::in_virtual_time() && !agent::t_makes_workers && agent::is_in_mpi();
   const bool is_worker = agent::t_makes_workers || is_of_mpi;
   const bool is_scheduled = agent::in_virtual_time() && !is_worker;

@@ -1,8 +1,8 @@
-// Memory that nobody announced: stacks as they grow, the next allocator's blocks, static data of libraries, what
-// others mapped. It becomes an object when it is first accessed.
+// Registers memory at its first access that was not announced by an interposed call: growing stacks, blocks of
+// the next allocator, static data of libraries, foreign mappings.
 //
-// How much is taken at a time depends on the program alone, where possible, and not on the environment or on where
-// the system put things: the sizes of objects decide on canonical addresses.
+// The size of a registered range depends on the program alone, where possible, not on the environment or on
+// address space randomisation, because sizes of objects determine canonical addresses.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -28,13 +28,13 @@ namespace {
 
 using observe::ObjectKind;
 
-// A stack is taken in steps that double, from its beginning on.
+// First step of a stack's registration; steps double.
 constexpr std::uint64_t k_stack_step = 256 << 10;
-// What is above the main function's frame: arguments and environment.
+// Size of the region above the main stack: arguments and environment.
 constexpr std::uint64_t k_above_stack = 256 << 10;
 
 constinit std::atomic<std::uint64_t> g_stack_top{0};
-// Above it, written before any other thread is there. Never destroyed: the program's exit handlers read arguments.
+// Pieces above it. Set while single-threaded. Never destroyed, because exit handlers may read arguments.
 std::vector<StackPiece>* g_above_stack = nullptr;
 
 template <class Wanted>
@@ -53,14 +53,14 @@ bool search_mappings(Mapping& mapping, Wanted wanted) {
   return false;
 }
 
-// The next piece of a stack that grows down from `top`, so that the address is in it.
+// Registers a stack that grows down from `top` as far as the address.
 bool grow_stack(Process& here, const char* name, std::uint64_t address, std::uint64_t top) {
   const auto depth = std::bit_ceil(std::max(top - address, k_stack_step));
   const auto free = here.objects->gap(address, top - depth, top);
   return free.low < free.high && here.objects->add(name, ObjectKind::stack, free.low, free.high);
 }
 
-// Arguments and environment get canonical addresses that do not depend on how long the environment is.
+// Gives arguments and environment canonical addresses that are independent of the environment's length.
 void map_above_stack(observe::AddressMap& map, std::uint64_t low, std::uint64_t high) noexcept {
   try {
     const auto base = map.add_range(low, high - low, k_stack_slots * k_stack_slot);
@@ -68,7 +68,7 @@ void map_above_stack(observe::AddressMap& map, std::uint64_t low, std::uint64_t 
       if (low <= piece.low && piece.high <= high)
         map.add_at(piece.low, piece.high - piece.low, base + piece.place);
   } catch (const std::exception&) {
-    // No memory: what has no place of its own is as the system put it.
+    // No memory: the pieces keep their real offsets.
   }
 }
 
@@ -123,7 +123,7 @@ void note_main_stack(Process& process, std::uint64_t top, std::vector<StackPiece
 }
 
 void note_thread_stack(Process& process, std::uint64_t low, std::uint64_t high) noexcept {
-  // Its lower part becomes known when it is used, through the mapping that it is in.
+  // The lower part is registered when it is used, by its mapping.
   const auto top = high / k_page * k_page;
   process.objects->add("(thread stack)", ObjectKind::stack, std::max(low, top - std::min(top, k_stack_step)), top);
 }

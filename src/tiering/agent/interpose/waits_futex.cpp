@@ -1,6 +1,5 @@
-// Futexes that the program, or a library that is not the C library, waits for by the system call: C++20's atomic
-// waits, static variables that are being initialised, locks that programs bring along. And filters of system
-// calls, for which there is no function but this.
+// Interposes syscall(2) for futexes in virtual time: C++20 atomic waits, guards of static variables, and locks of
+// programs and libraries other than the C library. Also detects seccomp(2), which has no wrapper function.
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
@@ -26,7 +25,7 @@ int fail(int error) {
   return -1;
 }
 
-// What the system would do for threads that do not take turns. False when it has to.
+// Emulates futex(2) for scheduled threads. Returns false if the kernel must execute the call.
 bool emulate_futex(const long (&words)[6], long& result) {
   auto* const word = reinterpret_cast<const std::uint32_t*>(words[0]);
   const int operation = static_cast<int>(words[1]) & k_commands;
@@ -56,7 +55,7 @@ bool emulate_futex(const long (&words)[6], long& result) {
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
       result = static_cast<long>(agent::wake(key, static_cast<std::uint32_t>(words[2])));
-      return result > 0;  // else somebody may wait in the system
+      return result > 0;  // else a thread may wait in the kernel
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE:
       if (operation == FUTEX_CMP_REQUEUE &&

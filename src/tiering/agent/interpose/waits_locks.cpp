@@ -1,6 +1,6 @@
-// Waits of POSIX threads in virtual time, part two: what threads lock. The locks stay the C library's own, so
-// whoever else uses them sees them as they are; only waiting is done here. A thread that finds a lock taken waits
-// for its address, and takes the time of who let it go.
+// Interposes POSIX locks, condition variables, semaphores and barriers in virtual time. The locks themselves stay
+// the C library's, so that other users see their true state; only waiting is emulated. A thread that finds a lock
+// taken waits in the scheduler for the lock's address, and continues at the releasing thread's time.
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -30,7 +30,7 @@ void test_cancellation() {
   (*next)();
 }
 
-// Tries until the lock is ours; `busy` is what an attempt in vain returns.
+// Acquires the lock by repeated attempts. `busy` is the result of a failed attempt.
 template <class Lock, class Attempt>
 int lock_scheduled(Lock* lock, int busy, Attempt attempt) {
   agent::schedule_point();
@@ -43,7 +43,7 @@ int lock_scheduled(Lock* lock, int busy, Attempt attempt) {
   return error;
 }
 
-// The same until a time that the program names.
+// Acquires the lock as above, until an absolute time of the clock.
 template <class Lock, class Attempt>
 int lock_scheduled_until(Lock* lock, int busy, Attempt attempt, clockid_t clock, const timespec* until) {
   int error = attempt(lock);
@@ -72,7 +72,8 @@ int unlock_unscheduled(Lock* lock, std::uint32_t max_count, Unlock unlock) {
   return error;
 }
 
-// A thread that locks again what it holds waits for ever, or is told so: by the C library.
+// Returns whether the calling thread owns the mutex. Relocking is left to the C library, which deadlocks or
+// returns EDEADLK, by the mutex's type.
 bool is_own(const pthread_mutex_t* mutex) { return mutex->__data.__owner == static_cast<int>(gettid()); }
 
 constinit NextFunction<int (*)(pthread_mutex_t*)> next_mutex_trylock{"pthread_mutex_trylock"};
@@ -128,7 +129,7 @@ TERRACE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespe
   return lock_scheduled_until(mutex, EBUSY, *next_mutex_trylock, CLOCK_REALTIME, until);
 }
 
-// --- condition variables: those who wait for one have only its address in common, the C library's is never used
+// --- condition variables: emulated by address; the C library's state is not used
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
@@ -163,7 +164,7 @@ TERRACE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mut
       "pthread_cond_timedwait", agent::k_condition_version};
   const terrace::observe::ScopedLoopWait waits;
   if (!agent::is_scheduled()) return (*next)(condition, mutex, until);
-  // Which clock it was made for: bit 1 of glibc's references.
+  // The clock it was initialised with: bit 1 of glibc's __wrefs.
   const bool monotonic = (condition->__data.__wrefs & 2) != 0;
   return pthread_cond_clockwait(condition, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, until);
 }

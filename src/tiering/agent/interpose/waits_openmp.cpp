@@ -1,10 +1,10 @@
-// OpenMP's threads in virtual time: what gcc's compilers call of their run-time library (libgomp), as far as
-// threads wait there (mutual exclusion: waits_sections.cpp). The library stays in charge of teams, loops and
-// sections; its workers take turns for as long as they run the program's code, and wait for one another here
-// instead of there. So static and dynamic schedules, critical sections and reductions repeat.
+// Interposes the entry points of libgomp at which OpenMP threads wait, in virtual time (mutual exclusion:
+// waits_sections.cpp). The library still manages teams, loops and sections. Its workers are scheduled while they
+// run the program's code, and wait for one another in the scheduler instead of the library. So static and dynamic
+// schedules, critical sections and reductions are repeatable.
 //
-// Explicit tasks are run at once, by the thread that makes them, which OpenMP always allows: they are not spread
-// over the team. Ordered regions and doacross loops wait inside the library, and do not repeat.
+// Explicit tasks run immediately on the thread that creates them, which OpenMP permits; they are not distributed
+// over the team. Ordered regions and doacross loops wait inside the library and are not repeatable.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -34,12 +34,13 @@ namespace {
 using Work = OpenMpWork;
 using Team = OpenMpTeam;
 
-// A team of several threads that take turns, made by the same copy of the library.
+// Returns whether the calling thread is in a scheduled team of several threads, made by the same copy of the
+// library.
 bool in_team(const OpenMp& openmp) {
   return t_team && t_team->barrier && t_team->openmp.is_same_copy(openmp) && is_scheduled();
 }
 
-// The master's part: everybody is given their first turn where the master is now, and it ends when all have.
+// Runs the master: registers all workers at the master's present time, and waits at the end until all have ended.
 void run_master(Team& team) {
   const auto size = static_cast<std::uint32_t>(team.openmp.function<int (*)()>("omp_get_num_threads")());
   {
@@ -59,6 +60,7 @@ void run_master(Team& team) {
   for (std::uint32_t worker = 1; worker < size; ++worker) unregister_thread(team.numbers[worker]);
 }
 
+// Runs a worker: registers its number, waits for the master, and executes the region while scheduled.
 void run_worker(Team& team) {
   await_at_least(team.size, 1);
   team.numbers[static_cast<std::size_t>(team.openmp.function<int (*)()>("omp_get_thread_num")())] = this_thread();
@@ -75,7 +77,7 @@ void run_worker(Team& team) {
   leave_schedule();
 }
 
-// What the library runs on every thread of a team.
+// The function that the library runs on every thread of a team.
 void run_team(void* given) {
   auto& team = *static_cast<Team*>(given);
   Team* const before = t_team;
@@ -101,7 +103,7 @@ auto run_scheduled(const OpenMp& openmp, Work work, void* data, Parallel paralle
 
 void team_barrier() { t_team->barrier->wait(); }
 
-constexpr unsigned k_task_if = 1u << 10;  // of GOMP_taskloop: whether its tasks may be put off
+constexpr unsigned k_task_if = 1u << 10;  // flag of GOMP_taskloop: tasks may be deferred
 
 void note_tasks() {
   static constinit std::atomic<bool> noted{false};
@@ -167,7 +169,7 @@ PARALLEL_LOOP_AS_SET(runtime)
 PARALLEL_LOOP_AS_SET(nonmonotonic_runtime)
 PARALLEL_LOOP_AS_SET(maybe_nonmonotonic_runtime)
 
-// --- barriers, and what ends with one
+// --- barriers, and constructs that end with one
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT void GOMP_barrier() {
@@ -212,7 +214,7 @@ TERRACE_EXPORT void GOMP_single_copy_end(void* data) {
   agent::team_barrier();
 }
 
-// --- loops and sections whose parts go to whoever comes
+// --- loops and sections with dynamic assignment
 // ---------------------------------------------------------------------------------------------------------
 
 #define LOOP_NEXT(kind)                                                                                      \
@@ -272,7 +274,7 @@ TERRACE_EXPORT void GOMP_task(Work work, void* data, void (*copy)(void*, void*),
 TASKLOOP(GOMP_taskloop, long)
 TASKLOOP(GOMP_taskloop_ull, unsigned long long)
 
-// --- what waits inside the library
+// --- constructs that wait inside the library
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT void GOMP_ordered_start() {

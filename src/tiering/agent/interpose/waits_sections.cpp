@@ -1,4 +1,4 @@
-// OpenMP's mutual exclusion in virtual time: critical sections, atomic updates and locks, for waits_openmp.cpp.
+// Interposes OpenMP's mutual exclusion in virtual time: critical sections, atomic updates and locks of libgomp.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -53,7 +53,8 @@ std::unordered_set<std::uint64_t>& taken_sections() {
   return taken;
 }
 
-// False when the library has to do it.
+// Enters an emulated critical section. Returns false if the calling thread is not scheduled: the library must do
+// it.
 bool enter_section(std::uint64_t key) {
   if (!is_scheduled()) return false;
   schedule_point();

@@ -1,5 +1,5 @@
-// Waits of POSIX threads in virtual time, part one: joining, yielding, initialising once, cancelling. Where
-// threads do not take turns the C library does as always.
+// Interposes pthread_join, sched_yield, pthread_once and cancellation in virtual time. Unscheduled threads use
+// the C library's functions.
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +14,7 @@ namespace agent = terrace::agent;
 
 namespace {
 
-// Waits for the end of a thread that takes turns; then its name is free again. False when it is none of ours.
+// Waits for the end of a scheduled thread and frees its number. Returns false for other threads.
 bool wait_for_end(pthread_t thread) {
   std::uint32_t number = 0;
   if (!agent::in_virtual_time() || !agent::find_thread_number(thread, number)) return false;
@@ -44,7 +44,7 @@ TERRACE_EXPORT int pthread_cancel(pthread_t thread) {
   return error;
 }
 
-// Programs look again and again whether they have been cancelled, and nothing else of it is seen.
+// Interposed because programs poll for cancellation in loops without other calls.
 TERRACE_EXPORT void pthread_testcancel() {
   static constinit agent::NextFunction<void (*)()> next{"pthread_testcancel"};
   if (agent::is_scheduled()) agent::backoff();
@@ -58,7 +58,7 @@ TERRACE_EXPORT int sched_yield() noexcept {
   return 0;
 }
 
-// A thread that initialises may lose its turn meanwhile: the others must not wait for it in the C library.
+// The initialising thread may be preempted by the scheduler, so that others must not wait for it in the C library.
 TERRACE_EXPORT int pthread_once(pthread_once_t* control, void (*function)()) {
   static constinit agent::NextFunction<int (*)(pthread_once_t*, void (*)())> next{"pthread_once"};
   constexpr pthread_once_t k_under_way = 1;  // glibc's; 2 when it is done

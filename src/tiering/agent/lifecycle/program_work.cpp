@@ -1,4 +1,4 @@
-// See program_work.hpp.
+// Looks up the work of hooks in the symbol files. See program_work.hpp.
 #include "agent/lifecycle/program_work.hpp"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@ namespace terrace::agent {
 
 namespace {
 
-// Of the compiler's and the C library's copies: no function's own code.
+// Name for copies by the compiler and the C library, which are no function's own code.
 constexpr const char* k_copies = "(copies)";
 constexpr const char* k_unknown = "(unknown)";
 
@@ -51,7 +51,7 @@ void ProgramWork::write_functions() noexcept {
   if (!functions_) return;
   try {
     const auto text = functions_->format();
-    // The kernel itself: the program's own calls are Terrace's.
+    // Bare system calls, because open() and write() may be interposed.
     const auto file = syscall(SYS_open, file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) return;
     [[maybe_unused]] const auto ignored = syscall(SYS_write, file, text.data(), text.size());

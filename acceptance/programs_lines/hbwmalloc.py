@@ -26,7 +26,7 @@ POLICIES = ("preferred", "bind", "bind_all", "interleave")
 FAST = {"MEMKIND_HBW_NODES": "0"}  # the only node that each machine has
 # Programs of tests, and which of their tests.
 SUITES = {
-    "integration/front_doors_test": "*HighBandwidthMemory*:*Memkind*",
+    "integration/language_api_test": "*HighBandwidthMemory*:*Memkind*",
     "unit/agent/hbw_heap_test": "*",
 }
 

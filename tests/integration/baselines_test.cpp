@@ -45,7 +45,7 @@ constexpr const char* k_max_held =
     "SELECT COALESCE(MAX(held), 0) FROM (SELECT SUM(bytes) OVER (ORDER BY at, bytes ROWS UNBOUNDED PRECEDING) "
     "AS held FROM change)";
 
-TEST_F(Baselines, CgVerifiesWithinEveryBudgetAndReplays) {
+TEST_F(Baselines, Cg_EveryBudget_VerifiesAndReplays) {
   const auto done = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses " + configurations() +
                         " -- ./cg --class S --iterations 15");
   ASSERT_EQ(done.status, 0) << done.output;
@@ -75,7 +75,7 @@ TEST_F(Baselines, CgVerifiesWithinEveryBudgetAndReplays) {
   }
 }
 
-TEST_F(Baselines, ThreadsTakeTheirTurnsUnderPolicies) {
+TEST_F(Baselines, Threads_UnderPolicies_AreScheduledRepeatably) {
   const auto built = run(TERRACE_WRAPPERS "/terrace-cc -O1 -g -fopenmp -o sweeps " TERRACE_SOURCE_DIR
                                           "/tests/integration/programs/openmp_sweeps.c");
   ASSERT_EQ(built.status, 0) << built.output;
@@ -100,7 +100,7 @@ TEST_F(Baselines, ThreadsTakeTheirTurnsUnderPolicies) {
   EXPECT_GT(number(store("e", "colloid"), "SELECT COUNT(*) FROM move"), 0);
 }
 
-TEST_F(Baselines, ARealMachineRefusesWhatItCannotFeed) {
+TEST_F(Baselines, RealRun_PolicyWithoutItsInput_IsRefused) {
   for (const std::string planner : {"colloid", "cache-mode"}) {
     const auto refused = run(TERRACE_LAUNCHER " run --planner " + planner + " -- ./cg --class S");
     EXPECT_EQ(refused.status, 2);

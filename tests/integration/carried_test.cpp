@@ -63,7 +63,7 @@ class Carried : public ProgramTest, public ::testing::WithParamInterface<Case> {
   }
 };
 
-TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
+TEST_P(Carried, Plan_OfASmallRun_ServesALargeRun) {
   const auto& of = GetParam();
   const std::string program = of.program;
   // Of so little data hardly a move pays that costs more than its bytes.

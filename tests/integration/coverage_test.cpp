@@ -79,7 +79,7 @@ fs::path Coverage::root;
 #define NEEDS_SAMPLES() \
   if (!sampled()) GTEST_SKIP() << "the kernel lets nobody sample itself"
 
-TEST_F(Coverage, ALibraryWithoutHooksIsNotSeen) {
+TEST_F(Coverage, Library_WithoutHooks_IsReportedUncovered) {
   simulate("./outside " + std::string(k_long));
   // Its block lives while it solves: most of the time, and a third of the heap that is used.
   EXPECT_GT(number("select heap_uncovered / heap from coverage"), 0.1);
@@ -97,7 +97,7 @@ TEST_F(Coverage, ALibraryWithoutHooksIsNotSeen) {
 }
 
 // Its functions call malloc, and no hook: so they were built without.
-TEST_F(Coverage, NorIsAnObjectWithoutHooksInAProgramWith) {
+TEST_F(Coverage, ObjectFile_WithoutHooks_IsReportedUncovered) {
 #if !defined(__x86_64__)
   GTEST_SKIP() << "only on x86-64";
 #endif
@@ -108,7 +108,7 @@ TEST_F(Coverage, NorIsAnObjectWithoutHooksInAProgramWith) {
   EXPECT_GT(number("select in_loop from coverage_code where path like '%/mixed' and not hooks"), 0.08);
 }
 
-TEST_F(Coverage, TheSameLibraryWithHooksIs) {
+TEST_F(Coverage, Library_WithHooks_IsReportedCovered) {
   simulate("./inside 3");
   EXPECT_LT(number("select heap_uncovered / heap from coverage"), 0.05);
   EXPECT_EQ(
@@ -121,20 +121,20 @@ TEST_F(Coverage, TheSameLibraryWithHooksIs) {
   EXPECT_NE(number("select hooks from coverage_code where path like '%/libhooked.so'"), 0);
 }
 
-TEST_F(Coverage, OfEveryThread) {
+TEST_F(Coverage, Threads_AllOfThem_AreSampled) {
   simulate("./threads 10000");
   NEEDS_SAMPLES();
   EXPECT_GT(spent("libplain.so"), 0.2);
   EXPECT_GT(number("select time_at_least from coverage"), 0.5);
 }
 
-TEST_F(Coverage, OfLibrariesThatAreLoadedLate) {
+TEST_F(Coverage, Library_LoadedLate_IsReported) {
   simulate("./plugged 10000");
   NEEDS_SAMPLES();
   EXPECT_GT(spent("plugin.so"), 0.2);
 }
 
-TEST_F(Coverage, WarnsAboveATenth) {
+TEST_F(Coverage, UncoveredShare_AboveATenth_IsAWarning) {
   const auto warned = simulate("./outside " + std::string(k_long), "");
   EXPECT_NE(warned.output.find(" % of the heap was used only by code without hooks; terrace show"),
             std::string::npos)
@@ -149,7 +149,7 @@ TEST_F(Coverage, WarnsAboveATenth) {
 }
 
 // The program is the same program: same results, same descriptors, whatever kind of child.
-TEST_F(Coverage, CannotBeNoticed) {
+TEST_F(Coverage, Program_WhileSampled_BehavesAsWithout) {
   const auto native = run("env TERRACE=off ./outside 3");
   EXPECT_NE(native.output.find("0 samplers, child 3"), std::string::npos) << native.output;
   EXPECT_EQ(simulate("./outside 3").output, native.output);
@@ -158,7 +158,7 @@ TEST_F(Coverage, CannotBeNoticed) {
 }
 
 // What was measured in the run is kept by its recording: prices of replays come with the same warning.
-TEST_F(Coverage, IsInRecordings) {
+TEST_F(Coverage, Recording_OfARun_ContainsCoverage) {
   simulate("./outside " + std::string(k_long), "-q --misses app.misses");
   const auto replayed = run(TERRACE_LAUNCHER " replay app.misses -q -m unimem-lat4 -o replay.terrace");
   ASSERT_EQ(replayed.status, 0) << replayed.output;

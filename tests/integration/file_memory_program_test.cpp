@@ -26,7 +26,7 @@ class OverFile : public ProgramTest {
   }
 };
 
-TEST_F(OverFile, ReplayIsExecution) {
+TEST_F(OverFile, Replay_OfARecording_EqualsExecution) {
   const std::string here = "--machine ddr5-nvme --memory 24MiB ";
   const auto recorded = simulate("recorded.terrace", here + "--misses app.misses");
   ASSERT_EQ(recorded.status, 0) << recorded.output;
@@ -50,7 +50,7 @@ TEST_F(OverFile, ReplayIsExecution) {
 }
 
 // What a run without --memory recorded has other chunks, of the same pages.
-TEST_F(OverFile, ReplaysOfOtherChunksReadTheSame) {
+TEST_F(OverFile, Replay_OtherChunkSize_ReadsTheSameData) {
   ASSERT_EQ(simulate("plain.terrace", "--machine ddr5-nvme --misses app.misses").status, 0);
   EXPECT_EQ(number("plain.terrace", "SELECT COUNT(*) FROM spill"), 0);
   const std::string here = "--machine ddr5-nvme --memory 24MiB ";
@@ -61,7 +61,7 @@ TEST_F(OverFile, ReplaysOfOtherChunksReadTheSame) {
     EXPECT_EQ(spilled("e.terrace", what), spilled("r.terrace", what)) << what;
 }
 
-TEST_F(OverFile, TheSummaryIsThereForPrograms) {
+TEST_F(OverFile, Summary_AsJson_IsWritten) {
   const auto done = simulate("j.terrace", "--machine ddr5-nvme --memory 24MiB --json");
   ASSERT_EQ(done.status, 0) << done.output;
   EXPECT_NE(done.output.find("\"file\":\"j.terrace\""), std::string::npos) << done.output;
@@ -69,7 +69,7 @@ TEST_F(OverFile, TheSummaryIsThereForPrograms) {
   EXPECT_NE(done.output.find("\"read_bytes\":" + read + ","), std::string::npos) << done.output;
 }
 
-TEST_F(OverFile, SeveralSizesArePricedAtOnce) {
+TEST_F(OverFile, Replay_SeveralSizes_PricesThemTogether) {
   const auto done = simulate("c.terrace",
                              "--machine ddr5-nvme --config label=all --config 'label=most memory=28MiB' "
                              "--config 'label=some memory=16MiB'");
@@ -82,7 +82,7 @@ TEST_F(OverFile, SeveralSizesArePricedAtOnce) {
   EXPECT_GT(spilled("c.some.terrace", "bytes_read"), spilled("c.most.terrace", "bytes_read"));
 }
 
-TEST_F(OverFile, WhatCannotBeIsRefusedInOneLine) {
+TEST_F(OverFile, Options_Impossible_AreRefusedInOneLine) {
   for (const auto& [options, said] :
        {std::pair{"--machine ddr5-cxl --memory 24MiB", "--memory: ddr5-cxl has no file beside"},
         {"--machine ddr5-nvme --memory 1MiB", "--memory 1MiB: at least 16MiB is needed"},

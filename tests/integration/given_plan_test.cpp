@@ -42,7 +42,7 @@ std::string on_dram(const std::string& name) { return "[[object]]\nname = \"" + 
 
 const std::string k_all = on_dram("*");
 
-TEST_F(GivenPlan, IsRefusedWhereTheMachineLacksAPlace) {
+TEST_F(GivenPlan, Plan_PlaceNotInMachine_IsRefused) {
   const std::string there =
       " is neither a kind nor a place of machine 'unimem-lat4'; there are the kinds dram, nvm and the places "
       "dram, nvm; `terrace plan PROFILE --machine FILE` makes one for it\n";
@@ -59,7 +59,7 @@ TEST_F(GivenPlan, IsRefusedWhereTheMachineLacksAPlace) {
   EXPECT_EQ(done.output, "terrace: plan.toml: object 'a': place 'drma'" + there);
 }
 
-TEST_F(GivenPlan, SaysWhatTheRunHadNoUseFor) {
+TEST_F(GivenPlan, Plan_UnusedEntries_AreReported) {
   EXPECT_EQ(under(k_phases + k_all).output.find("plan:"), std::string::npos);
   const auto done =
       under("machine = \"unimem-bw2\"\nloop = \"steps\"\n" +
@@ -78,7 +78,7 @@ bool may_wait_for_faults() {
 }
 
 // A real run follows plans by touches or time, what counts not at all.
-TEST_F(GivenPlan, IsRefusedWhereARealRunCannotFollowIt) {
+TEST_F(GivenPlan, Plan_ProgressUnavailableOnRealMemory_IsRefused) {
   const std::string usual = may_wait_for_faults() ? "sentinel" : "timer";
   const std::string instead = "; it can be followed with --progress " + usual + "\n";
   auto done = under("progress = \"instructions\"\n" + k_phases + k_all, "run");
@@ -102,7 +102,7 @@ TEST_F(GivenPlan, IsRefusedWhereARealRunCannotFollowIt) {
       << done.output;
 }
 
-TEST_F(GivenPlan, InAccessesIsFollowedOtherwiseOnRealMemoryAndSaysSo) {
+TEST_F(GivenPlan, Plan_TimedInAccessesOnRealMemory_IsConvertedAndReported) {
   const std::string usual = may_wait_for_faults() ? "sentinel" : "timer";
   const std::string sentence =
       "--plan: its segments begin by accesses, and a run on real memory hears nothing of accesses while it obeys "
@@ -125,7 +125,7 @@ TEST_F(GivenPlan, InAccessesIsFollowedOtherwiseOnRealMemoryAndSaysSo) {
 }
 
 // Objects are looked for where the loop does not begin, too.
-TEST_F(GivenPlan, SaysSoWhereItsLoopDidNotBegin) {
+TEST_F(GivenPlan, Plan_LoopNotStarted_IsReported) {
   const auto done = under("phases = [\"tail\"]\n" + on_dram("a"));
   EXPECT_NE(done.output.find("plan: none of its phases began, such as tail; "), std::string::npos) << done.output;
   EXPECT_NE(done.output.find("plan: the program had no object 'a'\n"), std::string::npos) << done.output;

@@ -46,7 +46,7 @@ class Hints : public ProgramTest {
 };
 
 // CG's matrix has 78,148 elements in class S; their columns are 308 KiB.
-TEST_F(Hints, TheRunIsFasterUntilThereIsAPlan) {
+TEST_F(Hints, Run_WithHints_IsFasterBeforeThePlan) {
   write("cg.toml", "[values]\nnnz = 78148\n[refs]\n\"" + std::string(k_columns) + "\" = \"26*nnz*niter\"\n");
   write("plan.toml", "[[object]]\nname = \"" + std::string(k_columns) + "\"\nplace = \"dram\"\n");
   launch(
@@ -73,7 +73,7 @@ TEST_F(Hints, TheRunIsFasterUntilThereIsAPlan) {
   EXPECT_EQ(notes("x.without.terrace", "hints: no expression takes the value ''niter''"), 1);
 }
 
-TEST_F(Hints, ADirectiveKeepsWhatTheProfiledIterationDidNotUse) {
+TEST_F(Hints, Directive_ObjectUnusedInProfiledIteration_IsKept) {
   write("uses.toml", "[[phase]]\nname = \"middle\"\nuses = [\"u\"]\n");
   // Of so little data nothing pays that costs more than its bytes.
   launch(
@@ -87,7 +87,7 @@ TEST_F(Hints, ADirectiveKeepsWhatTheProfiledIterationDidNotUse) {
   EXPECT_LT(iteration("x.with.terrace", 10), iteration("x.without.terrace", 10));
 }
 
-TEST_F(Hints, WhatTheProgramTellsIsRecordedAndReplayed) {
+TEST_F(Hints, ProgramHints_Recorded_AreReplayed) {
   const std::string configuration = "-m unimem-bw4 --cache l2=16KiB --cache l3=40KiB --fast 288KiB ";
   write("other.toml", "[refs]\nw = \"4*bytes('v')\"\n[[phase]]\nname = \"middle\"\nspares = [\"u\"]\n");
   launch("simulate -q " + configuration + "--misses app.misses -o told.terrace -- ./missed 12 told");
@@ -108,7 +108,7 @@ TEST_F(Hints, WhatTheProgramTellsIsRecordedAndReplayed) {
 }
 
 // Three kinds, two domains: what has most references lies in the fastest, what has fewer in the next.
-TEST_F(Hints, MoreThanTwoKinds) {
+TEST_F(Hints, Machine_WithThreeKinds_UsesHints) {
   write("three.toml", "[refs]\nu = 10\nv = 50\nw = 2\n");
   launch(
       "simulate -q -m hbm-ddr-cxl-2domains --budget hbm=256KiB,ddr=256KiB --hints three.toml -o x.terrace -- "
@@ -119,7 +119,7 @@ TEST_F(Hints, MoreThanTwoKinds) {
             1);
 }
 
-TEST_F(Hints, BadHintsAreRefusedInOneLine) {
+TEST_F(Hints, Hints_Malformed_AreRefusedInOneLine) {
   write("bad.toml", "[refs]\nu = \"2*nnz*\"\n");
   write("key.toml", "[value]\nn = 1\n");
   const std::string program = " -- ./missed";
@@ -135,7 +135,7 @@ TEST_F(Hints, BadHintsAreRefusedInOneLine) {
 }
 
 // The real machine with one kind of memory: hints do no harm there.
-TEST_F(Hints, ARealRunWithOneKindOfMemoryGoesOn) {
+TEST_F(Hints, RealRun_OneKindOfMemory_RunsUnchanged) {
   write("uses.toml", "[refs]\nu = 1\n[[phase]]\nname = \"middle\"\nuses = [\"u\"]\n");
   const auto done = run(TERRACE_LAUNCHER " run -q --hints uses.toml -o x.terrace -- ./missed 4 told");
   EXPECT_EQ(done.status, 0) << done.output;

@@ -40,7 +40,7 @@ class Intent : public ProgramTest {
 
 constexpr const char* k_program = TERRACE_BY_INTENT " ";
 
-TEST_F(Intent, AProgramsLargeDataArePlaced) {
+TEST_F(Intent, LargeData_WithRunIntent_IsPlaced) {
   for (const char* options : {"--intent bandwidth", "--intent bandwidth --eager"})
     for (const char* mode : {"malloc 64", "calloc 64", "grow 64"}) {
       const auto done = with(options, std::string(k_program) + mode);
@@ -52,7 +52,7 @@ TEST_F(Intent, AProgramsLargeDataArePlaced) {
     }
 }
 
-TEST_F(Intent, ThreadsForksAndClosedFilesAreNoTrouble) {
+TEST_F(Intent, Program_WithThreadsForksAndClosedFiles_Works) {
   for (const char* mode : {"threads 16", "fork 16", "files 16"}) {
     const auto done = with("--intent latency", std::string(k_program) + mode);
     EXPECT_EQ(done.status, 0) << done.output;
@@ -63,11 +63,11 @@ TEST_F(Intent, ThreadsForksAndClosedFilesAreNoTrouble) {
 }
 
 // At whatever moment of a chunk's being filled.
-TEST_F(Intent, ForksManyTimes) {
+TEST_F(Intent, Program_ForkingManyTimes_Works) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(with("--intent latency", std::string(k_program) + "fork 16").status, 0);
 }
 
-TEST_F(Intent, ProcessesOfAJobAreSummedUp) {
+TEST_F(Intent, Processes_OfAJob_AreSummedUp) {
   const auto done =
       with("--intent capacity", "sh -c '" TERRACE_BY_INTENT " malloc 8; " TERRACE_BY_INTENT " malloc 8'");
   EXPECT_EQ(done.status, 0) << done.output;
@@ -75,7 +75,7 @@ TEST_F(Intent, ProcessesOfAJobAreSummedUp) {
   EXPECT_TRUE(has(done, ", in 2 processes")) << done.output;
 }
 
-TEST_F(Intent, TheCallsPlaceWhatTheyAreTold) {
+TEST_F(Intent, Calls_ByIntent_PlaceTheirMemory) {
   const auto alloc = with("", std::string(k_program) + "alloc 32 bandwidth");
   EXPECT_TRUE(has(alloc, "alloc: memory; \nnode 0: 8192\nwhere: ")) << alloc.output;
   EXPECT_FALSE(has(alloc, "unknown")) << alloc.output;
@@ -94,7 +94,7 @@ TEST_F(Intent, TheCallsPlaceWhatTheyAreTold) {
 }
 
 // By the thread's intent all of them, by the run's those behind the first 16 MiB.
-TEST_F(Intent, SmallBlocksArePlaced) {
+TEST_F(Intent, SmallBlocks_ByIntent_ArePlaced) {
   const auto thread = with("", std::string(k_program) + "small 40 latency");
   EXPECT_EQ(thread.status, 0) << thread.output;
   EXPECT_TRUE(has(thread, "unknown: 0\n")) << thread.output;
@@ -108,7 +108,7 @@ TEST_F(Intent, SmallBlocksArePlaced) {
   EXPECT_FALSE(has(run(TERRACE_BY_INTENT " small 40"), "unknown: 0\n"));
 }
 
-TEST_F(Intent, WithoutTerraceMemoryIsPlain) {
+TEST_F(Intent, Calls_WithoutTerrace_GivePlainMemory) {
   const auto alloc = run(TERRACE_BY_INTENT " alloc 8 whatever");
   EXPECT_TRUE(has(alloc, "alloc: memory; \n")) << alloc.output;
   EXPECT_EQ(alloc.status, 0);
@@ -118,7 +118,7 @@ TEST_F(Intent, WithoutTerraceMemoryIsPlain) {
 }
 
 // Also where blocks that were written have been freed before.
-TEST_F(Intent, AllocatedMemoryIsZerosWithAndWithoutTerrace) {
+TEST_F(Intent, AllocatedMemory_WithAndWithoutTerrace_IsZeroed) {
   const std::string words = TERRACE_INTENT_RANGES " zeros";
   const std::string simulate = TERRACE_LAUNCHER " simulate -q -o simulated.terrace -- ";
   for (const auto& done : {run(words), with("", words), run(simulate + words)}) {
@@ -129,7 +129,7 @@ TEST_F(Intent, AllocatedMemoryIsZerosWithAndWithoutTerrace) {
 
 // Budgets that two mappings of 16 MiB fill: what is given back is on no account, and the closing line says what
 // was there at a time.
-TEST_F(Intent, RangesThatAreGivenBackAreOnNoAccount) {
+TEST_F(Intent, Range_Unmapped_IsNotCharged) {
   for (const char* mode : {"unmap", "over", "raw"}) {
     const auto done = spending("36MiB", mode);
     EXPECT_EQ(done.status, 0) << done.output;
@@ -142,7 +142,7 @@ TEST_F(Intent, RangesThatAreGivenBackAreOnNoAccount) {
   }
 }
 
-TEST_F(Intent, RangesThatAreMovedAreOnTheAccountOnce) {
+TEST_F(Intent, Range_Moved_IsChargedOnce) {
   for (const char* mode : {"move", "shrink"}) {
     const bool moves = std::string(mode) == "move";
     const auto done = spending("36MiB", mode);
@@ -158,7 +158,7 @@ TEST_F(Intent, RangesThatAreMovedAreOnTheAccountOnce) {
   }
 }
 
-TEST_F(Intent, ABudgetThatIsUsedUpIsNoMemory) {
+TEST_F(Intent, Budget_Exhausted_GivesNoMemory) {
   const auto done = with("--intent bandwidth --budget ddr=72MiB", TERRACE_INTENT_RANGES " keep");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_EQ(count(done, "apply: 0\n"), 4) << done.output;
@@ -168,7 +168,7 @@ TEST_F(Intent, ABudgetThatIsUsedUpIsNoMemory) {
   EXPECT_TRUE(has(done, "terrace: places had no room for all data by intent\n")) << done.output;
 }
 
-TEST_F(Intent, WrongNamesAreRefused) {
+TEST_F(Intent, Intent_UnknownName_IsRefused) {
   const auto alloc = with("", std::string(k_program) + "alloc 8 bandwdth");
   EXPECT_TRUE(has(alloc, "alloc: none; terrace_alloc: machine ")) << alloc.output;
   EXPECT_TRUE(has(alloc, "did you mean 'bandwidth'?")) << alloc.output;
@@ -189,7 +189,7 @@ TEST_F(Intent, WrongNamesAreRefused) {
 }
 
 #ifdef TERRACE_BY_INTENT_FORTRAN
-TEST_F(Intent, FortranHasTheSameCalls) {
+TEST_F(Intent, Fortran_SameCalls_PlaceMemory) {
   const auto done = with("", TERRACE_BY_INTENT_FORTRAN);
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_EQ(done.output,
@@ -198,7 +198,7 @@ TEST_F(Intent, FortranHasTheSameCalls) {
 }
 #endif
 
-TEST_F(Intent, AnOrderOfTheUsersOwn) {
+TEST_F(Intent, Ordering_DefinedByTheUser_IsUsed) {
   std::ofstream(root_ + "/own.toml") << R"(schema = 1
 name = "own"
 [[domain]]
@@ -255,7 +255,7 @@ places = ["first", "second"]
   }
 }
 
-TEST_F(Intent, WithoutThePolicyCallTheKernelPlaces) {
+TEST_F(Intent, Mbind_Forbidden_LeavesPlacementToTheKernel) {
   for (const char* options : {"--intent bandwidth", "--intent bandwidth --eager"}) {
     const auto done = with(options, TERRACE_WITHOUT_CALL " mbind " + std::string(k_program) + "malloc 32");
     EXPECT_EQ(done.status, 0) << done.output;
@@ -271,7 +271,7 @@ TEST_F(Intent, WithoutThePolicyCallTheKernelPlaces) {
       << alloc.output;
 }
 
-TEST_F(Intent, WithoutUserfaultfdAPlaceIsPreferred) {
+TEST_F(Intent, Userfaultfd_Forbidden_UsesAPreferredPlace) {
   const auto touch =
       with("--intent bandwidth", TERRACE_WITHOUT_CALL " userfaultfd " + std::string(k_program) + "malloc 32");
   EXPECT_EQ(touch.status, 0) << touch.output;

@@ -50,7 +50,7 @@ class JobLedger : public ::testing::Test {
   fs::path root_;
 };
 
-TEST_F(JobLedger, IsThereWhileTheJobRuns) {
+TEST_F(JobLedger, Ledger_WhileTheJobRuns_Exists) {
   const auto outcome = run("stat -c \"%a %s\" terrace/*.ledger; stat -c %a terrace; ls terrace");
   EXPECT_EQ(outcome.status, 0);
   std::istringstream words(outcome.output);
@@ -62,7 +62,7 @@ TEST_F(JobLedger, IsThereWhileTheJobRuns) {
   EXPECT_EQ(ledgers(), 0u);
 }
 
-TEST_F(JobLedger, IsNamedByTheBatchSystem) {
+TEST_F(JobLedger, Ledger_UnderABatchSystem_HasItsJobId) {
   ::setenv("SLURM_JOB_ID", "4711", 1);
   EXPECT_EQ(run("ls terrace").output, "4711.ledger\n");
   ::unsetenv("SLURM_JOB_ID");
@@ -70,18 +70,18 @@ TEST_F(JobLedger, IsNamedByTheBatchSystem) {
   EXPECT_EQ(run("ls terrace").output, "prterun-host-12_1.ledger\n");
 }
 
-TEST_F(JobLedger, IsRemovedWhenTheProgramIsKilled) {
+TEST_F(JobLedger, Ledger_ProgramKilled_IsRemoved) {
   EXPECT_EQ(run("kill -9 $$").status, 128 + 9);
   EXPECT_EQ(ledgers(), 0u);
 }
 
-TEST_F(JobLedger, OfAKilledLauncherIsRemovedByTheNext) {
+TEST_F(JobLedger, Ledger_LauncherKilled_IsRemovedByTheNext) {
   EXPECT_NE(run("kill -9 $PPID").status, 0);
   EXPECT_EQ(run("ls terrace | wc -l").output, "1\n");
   EXPECT_EQ(ledgers(), 0u);
 }
 
-TEST_F(JobLedger, IsSharedByTheLaunchersOfOneJob) {
+TEST_F(JobLedger, Ledger_SeveralLaunchersOfAJob_IsShared) {
   ::setenv("SLURM_JOB_ID", "4711", 1);
   const auto inner =
       std::string(TERRACE_LAUNCHER " run -q -o inner.terrace -- sh -c \"ls terrace; exec " TERRACE_LAUNCHER
@@ -94,7 +94,7 @@ TEST_F(JobLedger, IsSharedByTheLaunchersOfOneJob) {
   EXPECT_EQ(ledgers(), 0u);
 }
 
-TEST_F(JobLedger, IsShownByMachine) {
+TEST_F(JobLedger, MachineCommand_DuringAJob_ShowsTheLedger) {
   ::setenv("SLURM_JOB_ID", "4711", 1);
   const auto shown = run("echo $$; " TERRACE_LAUNCHER " machine; true");
   EXPECT_NE(shown.output.find("\njob 4711\n"), std::string::npos) << shown.output;
@@ -110,7 +110,7 @@ TEST_F(JobLedger, IsShownByMachine) {
   EXPECT_EQ(later.find("\"job\": \"4711\""), std::string::npos);
 }
 
-TEST_F(JobLedger, IsInTheGaugesWhileTheJobRuns) {
+TEST_F(JobLedger, Gauges_WhileTheJobRuns_ContainTheLedger) {
   ::setenv("SLURM_JOB_ID", "4711", 1);
   EXPECT_EQ(run("cp job.prom seen", "--gauges job.prom").status, 0);
   EXPECT_FALSE(fs::exists(root_ / "job.prom"));
@@ -119,7 +119,7 @@ TEST_F(JobLedger, IsInTheGaugesWhileTheJobRuns) {
   EXPECT_NE(seen.find("\nterrace_ledger_budget_bytes{job=\"4711\",place=\""), std::string::npos) << seen;
 }
 
-TEST_F(JobLedger, GaugesThatCannotBeWrittenAreAnError) {
+TEST_F(JobLedger, Gauges_NotWritable_AreAnError) {
   EXPECT_EQ(run("true", "--gauges nowhere/job.prom").status, 2);
   EXPECT_EQ(ledgers(), 0u);
 }

@@ -73,7 +73,7 @@ latency = "86ns"
 
 void expect_seconds(double found, double expected) { EXPECT_NEAR(found, expected, 1e-9 * expected); }
 
-TEST_F(Libm, CallsTakeWhatTheMachineSays) {
+TEST_F(Libm, Calls_InVirtualTime_TakeTheMachinesTime) {
   build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls");
   expect_seconds(seconds("bare 123457"), 123457 * 10e-9);
   // With loads and stores beside them, which take nothing here.
@@ -83,7 +83,7 @@ TEST_F(Libm, CallsTakeWhatTheMachineSays) {
 }
 
 // Its instructions: as many in every turn.
-TEST_F(Libm, LoopsWithoutAccessesTakeTime) {
+TEST_F(Libm, Loops_WithoutAccesses_TakeTime) {
   machine("slow", "exp = \"10ns\"", "1ns");
   build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls");
   const auto of = [&](int calls) { return seconds("bare " + std::to_string(calls), "slow"); };
@@ -96,13 +96,13 @@ TEST_F(Libm, LoopsWithoutAccessesTakeTime) {
 }
 
 // A linker that meets our definitions first finds no use for libm.
-TEST_F(Libm, IsFoundWhereTheLinkerLeftItOut) {
+TEST_F(Libm, Function_OmittedByTheLinker_IsFound) {
   build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls", "-Wl,--as-needed");
   ASSERT_EQ(run("readelf -d calls").output.find("libm.so"), std::string::npos);
   expect_seconds(seconds("bare 5000"), 5000 * 10e-9);
 }
 
-TEST_F(Libm, ReplayIsExecution) {
+TEST_F(Libm, Replay_OfARecording_EqualsExecution) {
   build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls");
   for (const std::string how : {"bare", "arrays", "threads"}) {
     const auto program = "calls " + how + " 20000";
@@ -123,7 +123,7 @@ TEST_F(Libm, ReplayIsExecution) {
   }
 }
 
-TEST_F(Libm, GivesWhatItGivesWithoutUs) {
+TEST_F(Libm, Results_WithAndWithoutTerrace_AreEqual) {
   build(TERRACE_CC, "results_of_libm.c", "plain");
   build(TERRACE_WRAPPERS "/terrace-cc", "results_of_libm.c", "results");
   const auto plain = run("./plain");
@@ -136,7 +136,7 @@ TEST_F(Libm, GivesWhatItGivesWithoutUs) {
 }
 
 // A library of the program's may have a function of such a name that is another one altogether.
-TEST_F(Libm, PassesOtherFunctionsOfItsNamesThrough) {
+TEST_F(Libm, Function_OfTheSameName_IsPassedThrough) {
   std::ofstream(root_ + "/other.c") << R"(
 #include <stdarg.h>
 #include <stdio.h>

@@ -124,7 +124,7 @@ TEST_F(Loaded, DeepBinding_LargeDataOfTheHost_MayBeFreedByThePlugin) {
 }
 
 // The program is alone in taking turns: its order of execution repeats.
-TEST_F(Loaded, MpiThread_SleepingInTheKernel_TakesNoTurns) {
+TEST_F(Loaded, MpiThread_SleepingInTheKernel_IsNotScheduled) {
   build("cc -O1 -shared -fPIC " + k_sources + "libmpi_stub.c -o libmpi_stub.so -lpthread");
   build("cc -O1 " + k_sources + "barriers.c ./libmpi_stub.so -Wl,-rpath," + root_ + " -o barriers -lpthread");
   expect_as_without_terrace("./barriers 0", "0\n");

@@ -29,7 +29,7 @@ std::string markers_of(const std::string& arguments) {
 
 class Markers : public testing::TestWithParam<Workload> {};
 
-TEST_P(Markers, AreThePhasesOfTheManifest) {
+TEST_P(Markers, Markers_OfAWorkload_AreThePhasesOfItsManifest) {
   const Workload& workload = GetParam();
   if (!workload.has_loop()) GTEST_SKIP() << "its manifest states no loop";
   std::string expected = std::string("begin ") + workload.loop + "\n";

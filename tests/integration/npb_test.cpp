@@ -40,7 +40,7 @@ constexpr Official k_small_classes[] = {
 
 class Npb : public testing::TestWithParam<Official> {};
 
-TEST_P(Npb, GivesTheOfficialValue) {
+TEST_P(Npb, Benchmark_Serial_GivesTheOfficialValue) {
   const Official& official = GetParam();
   const Outcome outcome = run_workload(std::string(official.program) + " --class " + official.problem_class);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Small, Npb, testing::ValuesIn(k_small_classes), name_of
 INSTANTIATE_TEST_SUITE_P(ClassA, Npb, testing::ValuesIn(k_class_a), name_of);
 #endif
 
-TEST(Npb, VerifiesAfterTheOfficialCountAndGoesOn) {
+TEST(Npb, Benchmark_MoreIterations_VerifiesAtTheOfficialCount) {
   struct Case {
     const char* program;
     const char* official;
@@ -82,7 +82,7 @@ TEST(Npb, VerifiesAfterTheOfficialCountAndGoesOn) {
   }
 }
 
-TEST(Npb, SaysThatItCannotVerifyFewerIterations) {
+TEST(Npb, Benchmark_FewerIterations_SaysThatItCannotVerify) {
   for (const char* call : {"cg --class S --iterations 14", "mg --class S --iterations 3",
                            "sp --class S --iterations 99", "ft --class S --iterations 5"}) {
     const Outcome few = run_workload(call);
@@ -91,7 +91,7 @@ TEST(Npb, SaysThatItCannotVerifyFewerIterations) {
   }
 }
 
-TEST(Npb, RefusesWrongCalls) {
+TEST(Npb, Benchmark_WrongArguments_AreRefused) {
   EXPECT_EQ(run_workload("cg --class D 2>&1").status, 2);
   const Outcome wrong = run_workload("mg --klass S 2>&1");
   EXPECT_EQ(wrong.status, 2);
@@ -101,7 +101,7 @@ TEST(Npb, RefusesWrongCalls) {
 // A thread sanitizer does not see how OpenMP's threads wait for each other.
 #if defined(TERRACE_WORKLOADS_OPENMP) && !defined(TERRACE_SANITIZED)
 
-TEST_P(Npb, GivesTheOfficialValueWithAnyNumberOfThreads) {
+TEST_P(Npb, Benchmark_AnyNumberOfThreads_GivesTheOfficialValue) {
   const Official& official = GetParam();
   for (const int threads : {1, 2, 4}) {
     const Outcome outcome =
@@ -113,7 +113,7 @@ TEST_P(Npb, GivesTheOfficialValueWithAnyNumberOfThreads) {
 }
 
 // All norms come before the result block.
-TEST(FlowSolvers, GiveTheSameNormsWithAnyNumberOfThreads) {
+TEST(FlowSolvers, Solver_AnyNumberOfThreads_GivesTheSameNorms) {
   const auto norms_of = [](const std::string& output) { return output.substr(0, output.find("Benchmark")); };
   for (const char* call : {"bt --class S", "sp --class S", "lu --class S"}) {
     const Outcome serial = run_workload(call);

@@ -42,39 +42,39 @@ class OwnThreads : public ProgramTest, public testing::WithParamInterface<const 
 INSTANTIATE_TEST_SUITE_P(Kinds, OwnThreads, testing::Values("plain", "intent", "memory"),
                          [](const auto& kind) { return kind.param; });
 
-TEST_P(OwnThreads, AProcessWithoutLargeBlocksHasNoOthers) {
+TEST_P(OwnThreads, Process_WithoutLargeBlocks_HasNoOwnThreads) {
   const auto done = managed(TERRACE_OWN_THREADS " count");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_NE(done.output.find("threads 1\n"), std::string::npos) << done.output;
 }
 
-TEST_P(OwnThreads, LargeBlocksMayComeLate) {
+TEST_P(OwnThreads, LargeBlock_Late_StartsThem) {
   const auto done = managed(TERRACE_OWN_THREADS " late");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_NE(done.output.find("threads 1\nsum 16384\n"), std::string::npos) << done.output;
 }
 
-TEST_P(OwnThreads, TheFirstLargeBlocksMayComeAtTheSameMoment) {
+TEST_P(OwnThreads, LargeBlocks_Concurrent_StartThemOnce) {
   for (int i = 0; i < 10; ++i) expect_as_alone(TERRACE_OWN_THREADS " together");
 }
 
 // Meanwhile nothing can be looked up in libraries.
-TEST_P(OwnThreads, TheFirstLargeBlockMayBeThatOfALibraryThatIsBeingLoaded) {
+TEST_P(OwnThreads, LargeBlock_InALibraryConstructor_StartsThem) {
   expect_as_alone(TERRACE_OWN_THREADS " load " TERRACE_EARLY_LIBRARY);
 }
 
-TEST_P(OwnThreads, AProcessMayBeCopiedInThatMoment) {
+TEST_P(OwnThreads, Fork_DuringTheirStart_Works) {
   for (int i = 0; i < 5; ++i) expect_as_alone(TERRACE_OWN_THREADS " fork");
 }
 
-TEST_P(OwnThreads, OnesThatComeLateAreNotBoundAsTheThreadIsThatNeedsThem) {
+TEST_P(OwnThreads, LateStart_ByABoundThread_IsNotBound) {
   const auto done = managed(TERRACE_OWN_THREADS " bound");
   EXPECT_EQ(done.output.find("cores 1\n") != std::string::npos, std::thread::hardware_concurrency() == 1)
       << done.output;
 }
 
 // What it may not have beside the program is not reserved, and that is said.
-TEST_P(OwnThreads, AddressSpaceThatIsLimitedIsThePrograms) {
+TEST_P(OwnThreads, AddressSpaceLimit_Tight_IsLeftToTheProgram) {
   const std::string limit = "ulimit -v 400000";
   EXPECT_EQ(run("sh -c '" + limit + "; " TERRACE_OWN_THREADS " large'").output, "sum 65536\n");
   const auto done =
@@ -84,7 +84,7 @@ TEST_P(OwnThreads, AddressSpaceThatIsLimitedIsThePrograms) {
   EXPECT_NE(done.output.find("address space is limited (ulimit -v 400000)"), std::string::npos) << done.output;
 }
 
-TEST_P(OwnThreads, EnoughOfItIsUsed) {
+TEST_P(OwnThreads, AddressSpaceLimit_Sufficient_IsUsed) {
   const auto done = run("sh -c 'ulimit -v 8000000; " TERRACE_LAUNCHER " run " + options() +
                         " -- " TERRACE_OWN_THREADS " large'");
   EXPECT_EQ(done.status, 0) << done.output;
@@ -93,15 +93,17 @@ TEST_P(OwnThreads, EnoughOfItIsUsed) {
 }
 
 // The process ends with its last thread, and not with one of ours.
-TEST_P(OwnThreads, TheMainThreadMayEndBeforeTheOthers) {
+TEST_P(OwnThreads, MainThread_EndsFirst_ProcessEndsWithTheLast) {
   expect_as_alone(TERRACE_MAIN_LEAVES " exit");
   expect_as_alone(TERRACE_MAIN_LEAVES " cancelled");
   expect_as_alone(TERRACE_MAIN_LEAVES " later");
 }
 
-TEST_P(OwnThreads, TheMainThreadMayEndByTheSystemCall) { expect_as_alone(TERRACE_MAIN_LEAVES " call"); }
+TEST_P(OwnThreads, MainThread_EndsBySystemCall_ProcessEndsWithTheLast) {
+  expect_as_alone(TERRACE_MAIN_LEAVES " call");
+}
 
-TEST_P(OwnThreads, ASignalEndsAProcessWhoseMainThreadHasEnded) {
+TEST_P(OwnThreads, Signal_AfterTheMainThreadEnded_EndsTheProcess) {
   const std::string command =
       "sh -c 'rm -f told; " TERRACE_MAIN_LEAVES
       " signal > told & until grep -qs worker told; do sleep 0.1; done; kill -TERM $!; wait $!; echo status $?'";
@@ -110,7 +112,7 @@ TEST_P(OwnThreads, ASignalEndsAProcessWhoseMainThreadHasEnded) {
 }
 
 // The C library has each thread of a process do what drops privileges, and ends it where one may not.
-TEST_P(OwnThreads, ProgramsMayDropPrivileges) {
+TEST_P(OwnThreads, Program_DroppingPrivileges_Works) {
   if (getuid() != 0) GTEST_SKIP() << "needs root";
   const auto done = managed("setpriv --reuid=65534 --regid=65534 --clear-groups /bin/echo as before");
   EXPECT_EQ(done.status, 0) << done.output;
@@ -118,7 +120,7 @@ TEST_P(OwnThreads, ProgramsMayDropPrivileges) {
 }
 
 // The kernel refuses that to a process with several threads.
-TEST_P(OwnThreads, ProgramsMayHaveANamespaceOfUsers) {
+TEST_P(OwnThreads, Program_InAUserNamespace_Works) {
   if (run("unshare -U true").status != 0) GTEST_SKIP() << "the system lets nobody have one";
   const auto done = managed("unshare -U true");
   EXPECT_EQ(done.status, 0) << done.output;

@@ -38,7 +38,7 @@ class PhaseCosts : public ProgramTest {
   }
 };
 
-TEST_F(PhaseCosts, APhaseIsLongerByItsInstructions) {
+TEST_F(PhaseCosts, Phase_WithInstructionCost_IsLonger) {
   simulate("one.terrace", "--core-time 1ns");
   simulate("two.terrace", "--core-time 2ns");
   simulate("back.terrace", "--core-time 1ns --core-time 'b[a-c]ck=4ns' --core-time 'ba*=9ns'");
@@ -56,7 +56,7 @@ TEST_F(PhaseCosts, APhaseIsLongerByItsInstructions) {
 }
 
 // All phases with the same time are a program with that time; and what they have between them is everything.
-TEST_F(PhaseCosts, PhasesAndWhatIsOutsideOfThemAreTheProgram) {
+TEST_F(PhaseCosts, Phases_AndTheRest_SumToTheProgram) {
   simulate("one.terrace", "--core-time 1ns");
   simulate("three.terrace", "--core-time 3ns");
   simulate("all.terrace", "--core-time 1ns --core-time '*=3ns'");
@@ -71,7 +71,7 @@ TEST_F(PhaseCosts, PhasesAndWhatIsOutsideOfThemAreTheProgram) {
   EXPECT_NEAR(longer, 2e-9 * instructions, 1e-9 * longer);
 }
 
-TEST_F(PhaseCosts, ReplayIsExecution) {
+TEST_F(PhaseCosts, Replay_OfARecording_EqualsExecution) {
   const auto built =
       run("env CXX=" TERRACE_WRAPPERS "/terrace-c++ 'CXXFLAGS=-O2 -g -fopenmp' sh " TERRACE_SOURCE_DIR
           "/workloads/build.sh threads stencil");
@@ -94,7 +94,7 @@ TEST_F(PhaseCosts, ReplayIsExecution) {
   }
 }
 
-TEST_F(PhaseCosts, TheSummarySaysThem) {
+TEST_F(PhaseCosts, Summary_WithPhaseCosts_ShowsThem) {
   const auto done = run(TERRACE_LAUNCHER " simulate --json " + std::string(k_there) +
                         "-o x.terrace --core-time forth=2ns -- ./" + k_stencil);
   ASSERT_EQ(done.status, 0) << done.output;
@@ -103,7 +103,7 @@ TEST_F(PhaseCosts, TheSummarySaysThem) {
       << done.output;
 }
 
-TEST_F(PhaseCosts, BadOnesAreOneLine) {
+TEST_F(PhaseCosts, PhaseCosts_Malformed_AreRefusedInOneLine) {
   const auto done =
       run(TERRACE_LAUNCHER " simulate --core-time 1ns --core-time 2ns -- ./" + std::string(k_stencil));
   EXPECT_EQ(done.status, 2);

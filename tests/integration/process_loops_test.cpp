@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A program as people have it, with nothing said of its phases.
-TEST_F(Process, FindsTheMainLoop) {
+TEST_F(Process, LoopFinder_UnmarkedProgram_FindsTheMainLoop) {
   const std::string loop =
       "select name || ' ' || (iterations + turns_before) || ' ' || turns_before from main_loop";
   const std::string phases = "select distinct name from phase_instance where loop >= 0 order by phase";
@@ -44,7 +44,7 @@ TEST_F(Process, FindsTheMainLoop) {
   EXPECT_NE(both.output.find("only one"), std::string::npos) << both.output;
 }
 
-TEST_F(Process, TakesALoopByItsFileAndByAPattern) {
+TEST_F(Process, LoopOption_FileOrPattern_SelectsTheLoop) {
   for (const char* name : {"main:35", "steps.c:35", "ma?n:35", "main_:35"}) {
     const auto outcome = simulate("./steps", std::string("--loop '") + name + "'");
     ASSERT_EQ(outcome.status, 0) << name << outcome.output;
@@ -54,7 +54,7 @@ TEST_F(Process, TakesALoopByItsFileAndByAPattern) {
 }
 
 // Before it runs, unless it may still load what is called so.
-TEST_F(Process, RefusesALoopThatNothingIsCalled) {
+TEST_F(Process, LoopOption_NoSuchName_IsRefused) {
   const auto refused = simulate("./steps", "--loop main:34 --misses not-made");
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output,
@@ -70,7 +70,7 @@ TEST_F(Process, RefusesALoopThatNothingIsCalled) {
 }
 
 // system(3) begins other programs, whose loops --loop does not name.
-TEST_F(Process, RefusesAnUnknownLoopOfAProgramThatBeginsOthers) {
+TEST_F(Process, LoopOption_UnknownInAProgramThatStartsOthers_IsRefused) {
   ASSERT_EQ(
       run_program("cd '" + root.string() +
                   "' && { cat steps.c; echo 'int system(const char*);'"
@@ -85,7 +85,7 @@ TEST_F(Process, RefusesAnUnknownLoopOfAProgramThatBeginsOthers) {
 }
 
 // Its lines have moved on by one since the plan was made.
-TEST_F(Process, SaysThatAPlansLoopDidNotBegin) {
+TEST_F(Process, Plan_LoopNotStarted_IsReported) {
   const auto made = [](const std::string& file, const std::string& source) {
     return run_program("cd '" + root.string() + "' && " + source + " > " + file +
                        ".c && " TERRACE_WRAPPERS "/terrace-cc -O2 -g -o " + file + " " + file + ".c 2>&1");
@@ -121,7 +121,7 @@ TEST_F(Process, SaysThatAPlansLoopDidNotBegin) {
 }
 
 // What it says of a loop that is too small is what `terrace show` says.
-TEST_F(Process, SaysWhichLoopIsTooSmall) {
+TEST_F(Process, LoopFinder_SmallLoop_IsReported) {
   const std::string none = "terrace: no main loop was seen";
   const auto found = summary("./brief", "");
   EXPECT_TRUE(found.output.starts_with(none + ": main:")) << found.output;
@@ -135,7 +135,7 @@ TEST_F(Process, SaysWhichLoopIsTooSmall) {
 }
 
 // Its blocks come and go with each turn: they are the same memory all the same.
-TEST_F(Process, FindsTheMainLoopInAThreadThatTheMainOneWaitsFor) {
+TEST_F(Process, LoopFinder_LoopInAJoinedThread_IsFound) {
   for (const char* verb : {"simulate", "record"}) {
     const auto outcome = run_program("cd '" + root.string() + "' && env XDG_CACHE_HOME='" + root.string() +
                                      "' " TERRACE_LAUNCHER " " + verb +
@@ -153,7 +153,7 @@ TEST_F(Process, FindsTheMainLoopInAThreadThatTheMainOneWaitsFor) {
 }
 
 // On real memory nobody listens to accesses before there is a loop: work is the processor's time.
-TEST_F(Process, FindsTheMainLoopOnRealMemory) {
+TEST_F(Process, LoopFinder_OnRealMemory_FindsTheMainLoop) {
   const auto outcome = run_program("cd '" + root.string() + "' && env XDG_CACHE_HOME='" + root.string() +
                                    "' " TERRACE_LAUNCHER " run -q -o profile.terrace -- ./steps 2>&1");
   ASSERT_EQ(outcome.status, 0) << outcome.output;

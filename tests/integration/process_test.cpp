@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_F(Process, SleepsInVirtualTime) {
+TEST_F(Process, Sleep_Simulated_TakesVirtualTime) {
   const auto outcome = simulate("./sleeper");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output,
@@ -22,7 +22,7 @@ TEST_F(Process, SleepsInVirtualTime) {
 }
 
 // Four days, which nobody waits for.
-TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryConfiguration) {
+TEST_F(Process, Sleep_EveryConfiguration_ReturnsAtOnce) {
   const auto outcome =
       simulate("./sleeper 86400", "--config 'label=one planner=slow-only' --config 'label=two planner=fast-only'");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
@@ -33,7 +33,7 @@ TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryConfiguration) {
   }
 }
 
-TEST_F(Process, SaysWhoseCoreTimeItIs) {
+TEST_F(Process, Summary_Uncalibrated_NamesTheMachinesCoreTime) {
   const auto summary = [](const std::string& options) { return Process::summary("./sleeper 0", options).output; };
   const std::string note =
       "compute uncalibrated: core time is the machine's 62.5ps an instruction, not the program's";
@@ -52,7 +52,7 @@ TEST_F(Process, SaysWhoseCoreTimeItIs) {
 }
 
 // Where the system puts arguments and variables depends on how much environment there is: nobody may see it.
-TEST_F(Process, GivesTheSameDigitsInEveryEnvironment) {
+TEST_F(Process, Run_AnyEnvironment_GivesTheSameDigits) {
   const auto digits = [](const std::string& variables) {
     const auto outcome =
         run_program("cd '" + root.string() + "' && env HOME_OF_WORDS=/a/b/c/d " + variables + " XDG_CACHE_HOME='" +
@@ -76,7 +76,7 @@ TEST_F(Process, GivesTheSameDigitsInEveryEnvironment) {
 }
 
 // Their names are those that the linker knows: nobody could describe the library beforehand.
-TEST_F(Process, KnowsTheFunctionsOfLibrariesThatItLoads) {
+TEST_F(Process, Library_LoadedLate_HasFunctionNames) {
   for (const char* phases : {"--phases smooth,relax", "--phases auto"}) {
     const auto outcome = simulate("./host", phases);
     ASSERT_EQ(outcome.status, 0) << outcome.output;
@@ -88,7 +88,7 @@ TEST_F(Process, KnowsTheFunctionsOfLibrariesThatItLoads) {
   }
 }
 
-TEST_F(Process, SaysThatItHasNoHooks) {
+TEST_F(Process, Program_WithoutHooks_IsReported) {
   const auto said = summary("true", "");
   EXPECT_EQ(said.status, 0);
   EXPECT_TRUE(
@@ -105,7 +105,7 @@ TEST_F(Process, SaysThatItHasNoHooks) {
 }
 
 // The name that is given is the name that is written, and what was there is of no earlier run any more.
-TEST_F(Process, ReplacesTheProfileThatWasAskedFor) {
+TEST_F(Process, Profile_ExistingFile_IsReplaced) {
   ASSERT_EQ(simulate("./words a").output, "9700\n");
   const auto before = ask("profile.terrace", "select arguments from run");
   EXPECT_EQ(simulate("./words b").output, "9800\n");
@@ -116,7 +116,7 @@ TEST_F(Process, ReplacesTheProfileThatWasAskedFor) {
 }
 
 // The handler runs while Terrace moves the block: nobody can follow what it does, and the profile says how much.
-TEST_F(Process, CountsWhatItCannotFollow) {
+TEST_F(Process, Accesses_Untraceable_AreCounted) {
   const auto outcome = simulate("./fault");
   ASSERT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output, "1 faults, 499500\n");
@@ -129,7 +129,7 @@ TEST_F(Process, CountsWhatItCannotFollow) {
 }
 
 // The program's shell kills the launcher, and goes on: what it wrote down is there to be merged.
-TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
+TEST_F(Process, Journals_OfAKilledLauncher_AreMerged) {
   const auto folder = root / "temporary";
   fs::create_directory(folder);
   const auto launched = run_program(
@@ -165,7 +165,7 @@ TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
 }
 
 // Where the profile cannot be written the journals are kept, and the message says how to go on.
-TEST_F(Process, KeepsItsJournalsWhenTheyCannotBeMerged) {
+TEST_F(Process, Journals_MergeFails_AreKept) {
   const auto folder = root / "temporary";
   fs::create_directory(folder);
   const auto run = run_program("cd '" + root.string() + "' && mkdir gone && TMPDIR='" + folder.string() +
@@ -183,7 +183,7 @@ TEST_F(Process, KeepsItsJournalsWhenTheyCannotBeMerged) {
 }
 
 // Whoever reads the clock brings its accesses first, while others bring theirs.
-TEST_F(Process, ReadsTheClockWhileOtherThreadsCompute) {
+TEST_F(Process, Clock_ReadWhileThreadsCompute_Advances) {
   for (int run = 0; run < 5; ++run) {
     const auto outcome = simulate("./readers");
     ASSERT_EQ(outcome.status, 0);
@@ -192,7 +192,7 @@ TEST_F(Process, ReadsTheClockWhileOtherThreadsCompute) {
   }
 }
 
-TEST_F(Process, ForksWhileItsThreadsAreBusy) {
+TEST_F(Process, Fork_WhileThreadsCompute_Works) {
   const auto simulated = simulate("./crowd");
   EXPECT_EQ(simulated.status, 0);
   EXPECT_EQ(simulated.output, "200 children\n");

@@ -36,7 +36,7 @@ class Copy {
 // 1 + 2 + ... + n
 constexpr long triangle(long n) { return n * (n + 1) / 2; }
 
-TEST(Programs, HeatAddsUp) {
+TEST(Programs, Heat_Recorded_TotalsAreConsistent) {
   const Copy heat("c");
   const auto expected = [](long steps) {
     const long cells = 1 << 18;
@@ -51,7 +51,7 @@ TEST(Programs, HeatAddsUp) {
   EXPECT_EQ(heat.run("heat").output, expected(10));
 }
 
-TEST(Programs, ParticlesAddUp) {
+TEST(Programs, Particles_Recorded_TotalsAreConsistent) {
   const Copy particles("cxx");
   const long count = 1 << 17, steps = 10;
   const long position = 6 * steps * count;
@@ -65,7 +65,7 @@ TEST(Programs, ParticlesAddUp) {
                                                    ", caught 1\n");
 }
 
-TEST(Programs, FieldsAddUp) {
+TEST(Programs, Fields_Recorded_TotalsAreConsistent) {
   const Copy fields("fortran");
   const long n = 131072, steps = 10;
   const long a = n * 7 / 2 + 6 * steps * n;  // i mod 8, 3.5 on average
@@ -77,7 +77,7 @@ TEST(Programs, FieldsAddUp) {
             "fields: 10 steps, checksum " + std::to_string(a + b + c + counts + bins) + ".\n");
 }
 
-TEST(Programs, TortureEndsWithItsStatusAndRepeats) {
+TEST(Programs, Torture_Run_HasItsStatusAndRepeats) {
   const Copy torture("torture");
   const Outcome first = torture.run("torture 2>/dev/null");
   EXPECT_EQ(first.status, 42) << first.output;
@@ -88,7 +88,7 @@ TEST(Programs, TortureEndsWithItsStatusAndRepeats) {
   EXPECT_EQ(torture.run("torture 2>/dev/null").output, first.output);
 }
 
-TEST(Programs, InsideFindsItsLibrariesInOrder) {
+TEST(Programs, Inside_Libraries_AreFoundInOrder) {
   const Copy inside("inside");
   const Outcome outcome = inside.run("inside");
   EXPECT_EQ(outcome.status, 0) << outcome.output;

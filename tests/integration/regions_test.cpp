@@ -42,7 +42,7 @@ class Regions : public ProgramTest {
   [[nodiscard]] std::string notes() const { return text("SELECT text FROM note WHERE text LIKE 'phases: %'"); }
 };
 
-TEST_F(Regions, OfCaliper) {
+TEST_F(Regions, Caliper_Regions_BecomePhases) {
   record(TERRACE_CALIPER_REGIONS);
   EXPECT_EQ(loops(), "iteration#main");
   EXPECT_EQ(phases(), "iteration#main advance exchange re-duce");
@@ -51,13 +51,13 @@ TEST_F(Regions, OfCaliper) {
   EXPECT_EQ(text("SELECT iterations || ' ' || turns_before FROM loop"), "6 2");
 }
 
-TEST_F(Regions, AreNoneWhereTheProgramMarksItsPhases) {
+TEST_F(Regions, ExplicitMarkers_InTheProgram_DisableRegions) {
   record(TERRACE_CALIPER_REGIONS " marked");
   EXPECT_EQ(text("SELECT name || ' ' || iterations FROM loop ORDER BY number"), "iteration#main 2|own 4");
   EXPECT_EQ(text("SELECT DISTINCT name FROM phase_instance WHERE loop = 1"), "own phase");
 }
 
-TEST_F(Regions, AreNoneUnderOtherPhases) {
+TEST_F(Regions, PhasesOption_OtherSource_DisablesRegions) {
   const auto done =
       run("timeout -s KILL 60 " TERRACE_LAUNCHER " run --phases advance -o o.terrace -- " TERRACE_CALIPER_REGIONS);
   EXPECT_EQ(done.status, 0) << done.output;
@@ -65,7 +65,7 @@ TEST_F(Regions, AreNoneUnderOtherPhases) {
 }
 
 // Built with hooks, so that virtual time passes; which regions are too short is a matter of that time.
-TEST_F(Regions, AreTheSameInEveryRunInVirtualTime) {
+TEST_F(Regions, Run_InVirtualTime_RepeatsItsRegions) {
   const auto built =
       run(TERRACE_WRAPPERS "/terrace-c++ -O1 " TERRACE_REGIONS "/caliper_regions.cpp " TERRACE_CALIPER
                            " -Wl,-rpath," TERRACE_CALIPER_FOLDER " -ldl -o hooked");
@@ -80,7 +80,7 @@ TEST_F(Regions, AreTheSameInEveryRunInVirtualTime) {
   EXPECT_NE(loops().find("iteration#main"), std::string::npos) << loops();
 }
 
-TEST_F(Regions, AreNobodysWithoutTerrace) {
+TEST_F(Regions, Program_WithoutTerrace_RunsUnchanged) {
   const auto off = run("env TERRACE=off LD_PRELOAD=" TERRACE_LIBRARY " KOKKOS_TOOLS_LIBS=" TERRACE_LIBRARY
                        " NVTX_INJECTION64_PATH=" TERRACE_LIBRARY " " TERRACE_CALIPER_REGIONS);
   EXPECT_EQ(off.status, 0);
@@ -90,7 +90,7 @@ TEST_F(Regions, AreNobodysWithoutTerrace) {
 
 // The library is named, and is in the process or is loaded by the tools' interface, and nobody launched the
 // program.
-TEST_F(Regions, AreNobodysWhereTheLibraryIsLoadedAndNobodyListens) {
+TEST_F(Regions, Library_WithoutSession_IgnoresRegions) {
   const std::string named = "env KOKKOS_TOOLS_LIBS=" TERRACE_LIBRARY " KOKKOS_PROFILE_LIBRARY=" TERRACE_LIBRARY
                             " NVTX_INJECTION64_PATH=" TERRACE_LIBRARY " ";
   const char* const programs[] = {
@@ -114,7 +114,7 @@ TEST_F(Regions, AreNobodysWhereTheLibraryIsLoadedAndNobodyListens) {
   }
 }
 
-TEST_F(Regions, ToolsThatSomebodyNamedStay) {
+TEST_F(Regions, OtherTools_NamedByTheUser_StayActive) {
   const std::string show = " -- sh -c 'echo $NVTX_INJECTION64_PATH,$KOKKOS_TOOLS_LIBS,$KOKKOS_PROFILE_LIBRARY'";
   // Where nothing is asked for, that of programs whose accesses nobody follows.
   const auto ours = (std::filesystem::path(TERRACE_LIBRARY).parent_path() / "libterrace_unfollowed.so").string();
@@ -127,14 +127,14 @@ TEST_F(Regions, ToolsThatSomebodyNamedStay) {
 }
 
 #ifdef TERRACE_NVTX_REGIONS
-TEST_F(Regions, OfNvtx) {
+TEST_F(Regions, Nvtx_Ranges_BecomePhases) {
   record(TERRACE_NVTX_REGIONS);
   EXPECT_EQ(loops(), "step");
   EXPECT_EQ(phases(), "step exchange solver/smooth r\u00e9duction");
   EXPECT_EQ(notes(), "phases: NVTX ranges");
 }
 
-TEST_F(Regions, OfOtherThreadsAndOfChildrenAreNone) {
+TEST_F(Regions, Regions_OfOtherThreadsAndChildren_AreIgnored) {
   for (int i = 0; i < 3; ++i) {
     std::filesystem::remove(root_ + "/o.terrace");
     record(TERRACE_NVTX_REGIONS " more");
@@ -146,7 +146,7 @@ TEST_F(Regions, OfOtherThreadsAndOfChildrenAreNone) {
 #endif
 
 #ifdef TERRACE_KOKKOS_REGIONS
-TEST_F(Regions, OfKokkos) {
+TEST_F(Regions, Kokkos_Kernels_BecomePhases) {
   record(TERRACE_KOKKOS_REGIONS);
   EXPECT_EQ(loops(), "steps");
   EXPECT_EQ(phases(), "axpy smooth dot prefix");
@@ -160,7 +160,7 @@ TEST_F(Regions, OfKokkos) {
 #endif
 
 #ifdef TERRACE_OPENMP_REGIONS
-TEST_F(Regions, OfOpenMP) {
+TEST_F(Regions, OpenMp_ParallelRegions_BecomePhases) {
   setenv("OMP_NUM_THREADS", "2", 1);
   record(TERRACE_OPENMP_REGIONS);
   EXPECT_EQ(loops(), "(regions)");
@@ -168,7 +168,7 @@ TEST_F(Regions, OfOpenMP) {
   EXPECT_EQ(notes(), "phases: OpenMP parallel regions");
 }
 
-TEST_F(Regions, OfOpenMPAreOfTheToolThatSomebodyNamed) {
+TEST_F(Regions, OpenMp_OtherToolNamed_IsNotObserved) {
   setenv("OMP_TOOL_LIBRARIES", "/nowhere/libtool.so", 1);
   record(TERRACE_OPENMP_REGIONS);
   unsetenv("OMP_TOOL_LIBRARIES");

@@ -76,7 +76,7 @@ class Programs : public Replays, public ::testing::WithParamInterface<Case> {};
 
 // Recorded in one configuration; replayed in that and in others, which differ in machine, budget, planner and
 // cores.
-TEST_P(Programs, ReplayIsExecution) {
+TEST_P(Programs, Replay_OfARecording_EqualsExecution) {
   const auto& of = GetParam();
   const std::string& options = of.options;
   if (of.program.starts_with("c/")) make("c");
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(All, Programs, ::testing::ValuesIn(cases()),
 constexpr const char* k_stencil = "stencil --side 40 --iterations 4";
 constexpr const char* k_there = "--machine unimem-lat4 --cache l3=120KiB ";
 
-TEST_F(Replays, ObeyAPlanAsExecutionDoes) {
+TEST_F(Replays, Replay_WithAPlan_EqualsExecution) {
   std::ofstream(root_ + "/plan.toml") << R"(schema = 2
 planner = "hand"
 machine = "unimem-lat4"
@@ -140,7 +140,7 @@ moves = [{ object = "Grid::Grid stencil.cpp:36", chunks = "0-3", to = "dram", be
   EXPECT_EQ(count(executed, "plan"), 1U);
 }
 
-TEST_F(Replays, ProfileAsRecordDoes) {
+TEST_F(Replays, Replay_Profile_EqualsRecord) {
   const auto done = run(TERRACE_LAUNCHER " record -q --exact --misses app.misses -o e.terrace " +
                         std::string(k_there) + " -- ./" + k_stencil);
   ASSERT_EQ(done.status, 0) << done.output;
@@ -151,7 +151,7 @@ TEST_F(Replays, ProfileAsRecordDoes) {
 }
 
 // CG does the same in every iteration, so those that are repeated are those that would have come.
-TEST_F(Replays, RepeatTheLastIterationWhereMoreAreWanted) {
+TEST_F(Replays, Replay_MoreIterations_RepeatsTheLast) {
   const std::string there = "-m unimem-bw2 --cache l3=60KiB ";
   const auto loop = [&](const std::string& what, const std::string& recording, const std::string& store,
                         const std::string& options) {
@@ -174,7 +174,7 @@ TEST_F(Replays, RepeatTheLastIterationWhereMoreAreWanted) {
   EXPECT_EQ(loop("iterations", "few.misses", "same.terrace", "--iterations 3"), 4) << "no fewer than there are";
 }
 
-TEST_F(Replays, PriceSeveralConfigurationsAtOnce) {
+TEST_F(Replays, Replay_SeveralConfigurations_PricesThemTogether) {
   simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses", k_stencil);
   const std::string options =
       std::string(k_there) + "--config 'label=a fast=256KiB' --config 'label=b machine=unimem-bw2 fast=128KiB'";
@@ -186,7 +186,7 @@ TEST_F(Replays, PriceSeveralConfigurationsAtOnce) {
 
 // Processes that are forked and become others each have their part, whatever their order in the file. (What they
 // hold of a common budget while they live side by side depends on the moment, in executions too.)
-TEST_F(Replays, EveryProcessOfAJobIsThere) {
+TEST_F(Replays, Replay_OfAJob_ContainsEveryProcess) {
   make("c");
   const auto done = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses --planner slow-only " +
                         std::string(k_there) + " -- sh -c './c/heat 2; ./c/heat 3; exit 0'");
@@ -208,7 +208,7 @@ TEST_F(Replays, EveryProcessOfAJobIsThere) {
 }
 
 // Threads, signals, sleeps, longjmp, fork: in the order in which it happened, it happens again.
-TEST_F(Replays, ThreadsSleepsAndForksReplay) {
+TEST_F(Replays, Replay_ThreadsSleepsAndForks_EqualsExecution) {
   make("torture");
   const auto done = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses --planner slow-only " +
                         std::string(k_there) + " -- torture/torture");
@@ -223,7 +223,7 @@ TEST_F(Replays, ThreadsSleepsAndForksReplay) {
   expect_equal(of_main("e.terrace"), of_main("r.terrace"), "torture");
 }
 
-TEST_F(Replays, AreRefusedWhereTheCachesDiffer) {
+TEST_F(Replays, Replay_OtherCaches_IsRefused) {
   simulate("recorded.terrace", std::string(k_there) + "--misses app.misses", k_stencil);
   const auto refused = replay("r.terrace", "--machine unimem-lat4");
   EXPECT_EQ(refused.status, 2);
@@ -235,7 +235,7 @@ TEST_F(Replays, AreRefusedWhereTheCachesDiffer) {
 }
 
 // The same machine with a small TLB whose walks take longer or shorter; with another TLB it is another machine.
-TEST_F(Replays, CountPageWalksOnceAndPriceThemAnywhere) {
+TEST_F(Replays, PageWalks_CountedOnce_ArePricedForAnyMachine) {
   const auto make_machine = [&](const std::string& name, const std::string& tlb) {
     std::ifstream in(TERRACE_SOURCE_DIR "/machines/unimem-lat4.toml");
     std::string text{std::istreambuf_iterator<char>(in), {}};
@@ -266,7 +266,7 @@ TEST_F(Replays, CountPageWalksOnceAndPriceThemAnywhere) {
             "--cache\n");
 }
 
-TEST_F(Replays, ARecordingIsNeverOverwritten) {
+TEST_F(Replays, Recording_ExistingFile_IsNotOverwritten) {
   std::ofstream(root_ + "/app.misses") << "an hour's work";
   const auto refused = run(TERRACE_LAUNCHER " simulate --misses app.misses -- ./" + std::string(k_stencil));
   EXPECT_EQ(refused.status, 2);
@@ -276,7 +276,7 @@ TEST_F(Replays, ARecordingIsNeverOverwritten) {
   EXPECT_EQ(no_recording.output, "terrace: app.misses: not a recording: the file ends within the frame's head\n");
 }
 
-TEST_F(Replays, ATruncatedRecordingReplaysItsWholeFramesAndSaysSo) {
+TEST_F(Replays, Recording_Truncated_ReplaysItsWholeFrames) {
   simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses",
            "gups --size 2MiB --iterations 8");
   const auto whole = rows("recorded.terrace", k_of_the_verb);
@@ -297,7 +297,7 @@ TEST_F(Replays, ATruncatedRecordingReplaysItsWholeFramesAndSaysSo) {
   EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()));
 }
 
-TEST_F(Replays, WhatFollowsARecordingIsTold) {
+TEST_F(Replays, Recording_TrailingData_IsReported) {
   simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses",
            "gups --size 2MiB --iterations 2");
   EXPECT_EQ(replay("r.terrace", std::string(k_there) + "--planner slow-only").status, 0);
@@ -312,7 +312,7 @@ TEST_F(Replays, WhatFollowsARecordingIsTold) {
   expect_equal(rows("r.terrace", k_of_the_verb), rows("s.terrace", k_of_the_verb), "with what follows");
 }
 
-TEST_F(Replays, AKilledProgramLeavesWhatItDid) {
+TEST_F(Replays, Recording_OfAKilledProgram_ContainsItsPast) {
   std::ofstream(root_ + "/kill.c") << R"(
 #include <signal.h>
 #include <stdlib.h>

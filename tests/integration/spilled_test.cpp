@@ -29,7 +29,7 @@ class Spilled : public ProgramTest {
   const std::string& disk_ = folder_.path();
 };
 
-TEST_F(Spilled, AProgramWithThreeTimesItsMemoryComputesTheSame) {
+TEST_F(Spilled, Program_ThreeTimesItsMemory_ComputesTheSame) {
   const auto alone = run(TERRACE_LARGE_DATA " 192");
   const auto done = with("96MiB", TERRACE_LARGE_DATA " 192");
   EXPECT_EQ(done.status, 0) << done.output;
@@ -51,7 +51,7 @@ void expect_same(const Outcome& alone, const Outcome& done) {
 // What the calls on mappings have to do is checked by the program, page by page, with and without Terrace.
 class SpilledMappings : public Spilled, public testing::WithParamInterface<int> {};
 
-TEST_P(SpilledMappings, RandomCallsLeaveWhatTheyHaveTo) {
+TEST_P(SpilledMappings, RandomCalls_ComparedWithTheKernel_AreEqual) {
   const auto command = TERRACE_MAPPED_DATA " 200 300 " + std::to_string(GetParam());
   expect_same(run(command), with("128MiB", command));
 }
@@ -80,23 +80,23 @@ TEST_F(Spilled, PiecesOfAHeap_TouchedInNoOrder_AreReadAsOneBlock) {
 }
 
 // Whenever they were registered: handlers of fork(2) find all data there.
-TEST_F(Spilled, HandlersOfForkUseTheData) {
+TEST_F(Spilled, ForkHandlers_SpilledData_CanUseIt) {
   expect_same(run(TERRACE_HANDLED_DATA " 160"), with("96MiB", TERRACE_HANDLED_DATA " 160"));
 }
 
 // Streams and the stack may lie among the data: the C library uses them in a child before anybody else runs there.
-TEST_F(Spilled, ChildrenHaveStreamsAndStackFromTheirFirstMoment) {
+TEST_F(Spilled, ForkedChild_SpilledStreamsAndStack_AreAccessibleAtOnce) {
   expect_same(run(TERRACE_EARLY_CHILD " 160"), with("96MiB", TERRACE_EARLY_CHILD " 160"));
 }
 
 // It is the first to ask for memory over a file, with its lock held, and what threads of Terrace's need may come
 // from it.
-TEST_F(Spilled, AnAllocatorMayHoldItsLockWhileItMapsMemory) {
+TEST_F(Spilled, ProgramAllocator_MappingUnderItsLock_DoesNotDeadlock) {
   const std::string program = "timeout -s KILL 60 " TERRACE_LOCKED_ALLOCATOR " 160";
   expect_same(run(program), with("96MiB", program));
 }
 
-TEST_F(Spilled, ALibrarysAllocatorMayDoSo) {
+TEST_F(Spilled, LibraryAllocator_MappingUnderItsLock_DoesNotDeadlock) {
   const std::string preload = "env LD_PRELOAD=" TERRACE_LOCKED_ALLOCATOR_LIBRARY " ";
   const std::string program = TERRACE_LOCKED_ALLOCATOR_USER " 160";
   const auto alone = run(preload + program);
@@ -105,20 +105,20 @@ TEST_F(Spilled, ALibrarysAllocatorMayDoSo) {
   expect_same(alone, done);
 }
 
-TEST_F(Spilled, NumPysArraysAndMappingsMayBeLargerThanMemory) {
+TEST_F(Spilled, NumPy_ArraysLargerThanMemory_Work) {
   if (run(TERRACE_ARRAYS_IN_PYTHON " 8").status != 0) GTEST_SKIP() << "Python without NumPy";
   const std::string command = TERRACE_ARRAYS_IN_PYTHON " 400";
   expect_same(run(command), with("128MiB", command));
 }
 
 #ifdef TERRACE_ARRAYS_IN_FORTRAN
-TEST_F(Spilled, FortransArraysMayBeLargerThanMemory) {
+TEST_F(Spilled, Fortran_ArraysLargerThanMemory_Work) {
   const std::string command = TERRACE_ARRAYS_IN_FORTRAN " 300";
   expect_same(run(command), with("96MiB", command));
 }
 #endif
 
-TEST_F(Spilled, WhatFitsIsNotWrittenAndThatIsSaid) {
+TEST_F(Spilled, Data_FittingInMemory_IsNotWritten) {
   const auto done = with("512MiB", TERRACE_LARGE_DATA " 64");
   EXPECT_EQ(done.status, 0);
   EXPECT_EQ(done.output.find("of data in"), std::string::npos) << done.output;
@@ -127,14 +127,14 @@ TEST_F(Spilled, WhatFitsIsNotWrittenAndThatIsSaid) {
       << done.output;
 }
 
-TEST_F(Spilled, SaysHowItGoes) {
+TEST_F(Spilled, Progress_DuringARun_IsReported) {
   const auto done = with("96MiB", TERRACE_LARGE_DATA " 192", "--report-every 0.2");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_NE(done.output.find("of data in 96MiB of memory; reading "), std::string::npos) << done.output;
 }
 
 // As Python maps the arenas that its numbers lie in.
-TEST_F(Spilled, SaysWhatIsBeyondTheLimitInSmallMappings) {
+TEST_F(Spilled, SmallMappings_BeyondTheLimit_AreReported) {
   const auto done = with("64MiB",
                          "python3 -c 'import mmap, time\n"
                          "kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n"
@@ -147,7 +147,7 @@ TEST_F(Spilled, SaysWhatIsBeyondTheLimitInSmallMappings) {
 }
 
 // The sizes of all classes, of blocks with pages of their own, and of those that have chunks of their own.
-TEST_F(Spilled, SmallBlocksLieOverTheFile) {
+TEST_F(Spilled, SmallBlocks_OfALargeProcess_AreSpilled) {
   const std::string program =
       "python3 -c '\n"
       "import random\n"
@@ -169,7 +169,7 @@ TEST_F(Spilled, SmallBlocksLieOverTheFile) {
 }
 
 // Threads, and children that find everything as it was while the parent goes on.
-TEST_F(Spilled, ChildrenHaveSmallBlocks) {
+TEST_F(Spilled, ForkedChild_SmallBlocks_AreAccessible) {
   const std::string program =
       "python3 -c '\n"
       "import os, threading\n"
@@ -201,7 +201,7 @@ TEST_F(Spilled, ChildrenHaveSmallBlocks) {
 
 // Python's arenas of 1 MiB are no data for a file: each would have a chunk of its own. What is asked for beyond
 // all memory and disk is refused, as without Terrace.
-TEST_F(Spilled, TakesNoMoreMemoryThanTheProgramWould) {
+TEST_F(Spilled, PeakMemory_OfASmallProgram_IsAsWithoutTerrace) {
   const std::string peak =
       "python3 -c 'x = [i for i in range(4000000)]\n"
       "print(next(l for l in open(\"/proc/self/status\") if \"VmHWM\" in l).split()[1])'";
@@ -211,7 +211,7 @@ TEST_F(Spilled, TakesNoMoreMemoryThanTheProgramWould) {
   EXPECT_LT(std::stol(done.output), std::stol(alone.output) + 60 * 1024) << "KiB; Terrace's own included";
 }
 
-TEST_F(Spilled, WhatTheKernelWouldRefuseIsRefused) {
+TEST_F(Spilled, Allocation_TheKernelWouldRefuse_IsRefused) {
   const std::string ask = "python3 -c 'x = bytearray(1 << 38)'";
   if (run(ask).output.find("MemoryError") == std::string::npos) GTEST_SKIP() << "the kernel refuses nothing";
   EXPECT_NE(with("2GiB", ask).output.find("MemoryError"), std::string::npos);
@@ -220,7 +220,7 @@ TEST_F(Spilled, WhatTheKernelWouldRefuseIsRefused) {
 }
 
 // Whatever else is watched: the kernel would touch it and wait for ever.
-TEST_F(Spilled, AProgramMayLockAllItsMemory) {
+TEST_F(Spilled, Mlockall_WithSpilledData_Works) {
   const auto alone = run(TERRACE_LOCKED_DATA);
   if (alone.status != 0) GTEST_SKIP() << alone.output;
   const auto memory = " -q -o profile.terrace --memory 96MiB --spill " + disk_;
@@ -233,13 +233,13 @@ TEST_F(Spilled, AProgramMayLockAllItsMemory) {
 }
 
 // A handler that reads data over a file waits for the thread that serves it, which waits for the fork.
-TEST_F(Spilled, AHandlerMayReadDataWhileItsThreadForks) {
+TEST_F(Spilled, SignalHandler_ReadingDataDuringFork_Works) {
   const auto done = with("64MiB", "timeout -s KILL 60 " TERRACE_SPILLED_CORNERS " signal", "-q");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_EQ(done.output, "0 children wrong, a handler ran\n");
 }
 
-TEST_F(Spilled, LockedDataIsNotGivenBack) {
+TEST_F(Spilled, MadvFree_OfLockedData_Fails) {
   const auto alone = run(TERRACE_SPILLED_CORNERS " free");
   if (alone.status == 3) GTEST_SKIP() << "nothing can be locked";
   const auto done = with("64MiB", TERRACE_SPILLED_CORNERS " free", "-q");
@@ -249,7 +249,7 @@ TEST_F(Spilled, LockedDataIsNotGivenBack) {
 }
 
 // It is not copied, by way of the disk.
-TEST_F(Spilled, ABlockBecomesSmallerWhereItIs) {
+TEST_F(Spilled, Realloc_ToASmallerSize_KeepsTheAddress) {
   const auto done = with("96MiB", TERRACE_SPILLED_CORNERS " shrink");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_NE(done.output.find("where it was, 0 pages wrong\n0 pages wrong\n"), std::string::npos) << done.output;
@@ -257,7 +257,7 @@ TEST_F(Spilled, ABlockBecomesSmallerWhereItIs) {
 
 // A driver that holds pages by itself waits for none of them: all are there when it is asked, and stay, also where
 // that is more than the limit leaves room for.
-TEST_F(Spilled, WhatADeviceHoldsIsThereAndStays) {
+TEST_F(Spilled, DeviceRegistration_OfSpilledData_PinsIt) {
   for (const char* const limit : {"128MiB", "64MiB"}) {
     const auto done = with(limit, TERRACE_SPILLED_CORNERS " hold");
     EXPECT_EQ(done.status, 0) << done.output;
@@ -268,7 +268,7 @@ TEST_F(Spilled, WhatADeviceHoldsIsThereAndStays) {
   }
 }
 
-TEST_F(Spilled, AKilledProgramLeavesNothing) {
+TEST_F(Spilled, KilledProgram_BackingFile_IsRemoved) {
   const auto done = run("sh -c '" TERRACE_LAUNCHER " run --memory 96MiB --spill " + disk_ +
                         " -o profile.terrace -- " TERRACE_LARGE_DATA
                         " 192 wait > there & while ! test -s there; do sleep 0.1; done; "
@@ -277,7 +277,7 @@ TEST_F(Spilled, AKilledProgramLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(disk_));
 }
 
-TEST_F(Spilled, RefusesWhatItCannotUse) {
+TEST_F(Spilled, Options_Unusable_AreRefused) {
   const auto refused = [&](const std::string& options, const std::string& why) {
     const auto done = run(TERRACE_LAUNCHER " run " + options + " -- true");
     EXPECT_EQ(done.status, 2) << options;

@@ -39,7 +39,7 @@ void PrintTo(const Run& run, std::ostream* out) { *out << run.name; }
 
 class OnGpu : public testing::TestWithParam<Run> {};
 
-TEST_P(OnGpu, ResultsAreThoseOfTheProcessor) {
+TEST_P(OnGpu, Results_OnTheGpu_EqualTheProcessors) {
   if (!no_gpu().empty()) GTEST_SKIP() << no_gpu();
   const auto plain =
       run_program(std::string("TERRACE_STENCIL=executor=parallel ") + TERRACE_STENCILS + ' ' + GetParam().words);
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, OnGpu,
                                              "cloverleaf2d problem=tp1 cells=480x12000 steps=3", true}),
                          [](const auto& of) { return of.param.name; });
 
-TEST(Gpu, ProgramsForItAreBuilt) {
+TEST(Gpu, Programs_ForTheGpu_AreBuilt) {
   const auto listed = run_program(TERRACE_STENCILS_GPU);
   EXPECT_EQ(listed.status, 0);
   for (const auto* name : {"cloverleaf2d", "heat", "jacobi"})
@@ -75,14 +75,14 @@ TEST(Gpu, ProgramsForItAreBuilt) {
             "nvcc\n");
 }
 
-TEST(Gpu, WhereThereIsNoneIsOneLine) {
+TEST(Gpu, Run_WithoutGpu_FailsWithOneLine) {
   if (no_gpu().empty()) GTEST_SKIP() << "there is one";
   EXPECT_TRUE(no_gpu().starts_with("terrace-stencils: executor=gpu needs a GPU")) << no_gpu();
   EXPECT_EQ(no_gpu().find('\n'), no_gpu().size() - 1);
 }
 
 // As it is built for other machines, too.
-TEST(Gpu, ProgramsForTheProcessorSayHowToCompileThem) {
+TEST(Gpu, Run_ProcessorBuild_SaysHowToCompile) {
   if (!no_gpu().empty()) GTEST_SKIP() << no_gpu();
   const auto outcome = run_program(std::string("TERRACE_STENCIL=executor=gpu,memory=128MiB ") + TERRACE_STENCILS +
                                    " jacobi cells=16 2>&1");

@@ -28,7 +28,7 @@ json printed(const std::string& command) {
 
 class OnRanks : public testing::TestWithParam<Run> {};
 
-TEST_P(OnRanks, ResultsAreThoseOfOneProcess) {
+TEST_P(OnRanks, Results_OnSeveralRanks_EqualOneProcess) {
   const auto options = "TERRACE_STENCIL=threads=1,executor=" + GetParam().executor + ' ';
   const auto alone = printed(options + TERRACE_STENCILS + ' ' + GetParam().words);
   ASSERT_TRUE(alone.contains("results"));
@@ -69,13 +69,13 @@ std::size_t times(const std::string& word, const std::string& text) {
   return count;
 }
 
-TEST(Mpi, AWrongCallIsSaidOnce) {
+TEST(Mpi, Run_WrongArguments_IsReportedOnce) {
   const auto outcome = called(std::string("-n 3 ") + TERRACE_STENCILS_MPI + " nothing");
   EXPECT_NE(outcome.status, 0);
   EXPECT_EQ(times("there is no stencil program 'nothing'", outcome.output), 1) << outcome.output;
 }
 
-TEST(Mpi, ARankThatFailsEndsThoseThatWaitForIt) {
+TEST(Mpi, Rank_Failing_EndsTheOthers) {
   const auto program = std::string(TERRACE_STENCILS_MPI) + " jacobi";
   const auto outcome = called("-n 1 " + program + " : -n 1 env TERRACE_STENCIL=executor=nobody " + program);
   EXPECT_NE(outcome.status, 0);

@@ -52,23 +52,23 @@ class Threads : public ProgramTest {
   }
 };
 
-TEST_F(Threads, LocksRepeat) {
+TEST_F(Threads, Locks_Repeated_GiveTheSameDigits) {
   build("terrace-c++", "threads_lock.cpp -std=c++20 -pthread");
   expect_repeats("sum 586672.0");
 }
 
-TEST_F(Threads, AtomicsRepeat) {
+TEST_F(Threads, Atomics_Repeated_GiveTheSameDigits) {
   build("terrace-c++", "threads_atomic.cpp -std=c++20 -pthread");
   expect_repeats("sum 1919874.0");
 }
 
-TEST_F(Threads, OpenmpRepeats) {
+TEST_F(Threads, OpenMp_Repeated_GivesTheSameDigits) {
   build("terrace-cc", "openmp_schedules.c -fopenmp");
   expect_repeats("400000 400000 400000; 20 20 20 a thread; 3 10;");
 }
 
 // A real program whose threads pass planes of its grid on to each other, with a barrier for each.
-TEST_F(Threads, PipelinesRepeat) {
+TEST_F(Threads, Pipelines_Repeated_GiveTheSameDigits) {
   const auto built =
       run("env CXX=" TERRACE_WRAPPERS "/terrace-c++ 'CXXFLAGS=-O2 -g -fopenmp' sh " TERRACE_SOURCE_DIR
           "/workloads/build.sh . lu");
@@ -85,7 +85,7 @@ TEST_F(Threads, PipelinesRepeat) {
 
 // What an exact profile says that a phase needs at the least, with all its data in fast memory, is no more than
 // what it takes there; and segments of a phase, which threads go through side by side, have lengths.
-TEST_F(Threads, ExactProfilesBoundWhatThreadsTake) {
+TEST_F(Threads, ExactProfile_OfThreads_BoundsTheirTime) {
   build("terrace-cc", "openmp_sweeps.c -fopenmp");
   const auto run_with = [&](const std::string& threads, const std::string& words) {
     fs::remove(root_ + "/p.terrace");

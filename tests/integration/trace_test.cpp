@@ -51,7 +51,7 @@ class Tracer : public testing::Test {
   }
 };
 
-TEST_F(Tracer, WritesEveryAccessAndEveryEvent) {
+TEST_F(Tracer, Trace_OfAProgram_HasEveryAccessAndEvent) {
   const auto traced = trace("every", "");
   ASSERT_EQ(traced.outcome.status, 5);
   auto reader = tracer::TraceReader::open(traced.file);
@@ -127,7 +127,7 @@ TEST_F(Tracer, WritesEveryAccessAndEveryEvent) {
   }
 }
 
-TEST_F(Tracer, MissesAreThoseThatOneCountsByHand) {
+TEST_F(Tracer, Misses_OfATrace_EqualAHandCount) {
   const auto traced = trace("misses", ",only=loop");
   ASSERT_EQ(traced.outcome.status, 5);
   auto reader = tracer::TraceReader::open(traced.file);
@@ -155,7 +155,7 @@ TEST_F(Tracer, MissesAreThoseThatOneCountsByHand) {
   EXPECT_TRUE(found_block);
 }
 
-TEST_F(Tracer, StopsAtItsLimitAndTheProgramGoesOn) {
+TEST_F(Tracer, Trace_AtItsLimit_StopsAndTheProgramContinues) {
   const auto traced = trace("limit", ",limit=20000");
   EXPECT_EQ(traced.outcome.status, 5);
   auto reader = tracer::TraceReader::open(traced.file);
@@ -166,7 +166,7 @@ TEST_F(Tracer, StopsAtItsLimitAndTheProgramGoesOn) {
   EXPECT_TRUE(reader.ending().limited);
 }
 
-TEST_F(Tracer, AProgramThatIsKilledLeavesWhatWasWritten) {
+TEST_F(Tracer, Trace_OfAKilledProgram_IsKept) {
   const auto traced = trace("killed", "", "die");
   EXPECT_EQ(traced.outcome.status, 128 + 9);
   auto reader = tracer::TraceReader::open(traced.file);
@@ -178,7 +178,7 @@ TEST_F(Tracer, AProgramThatIsKilledLeavesWhatWasWritten) {
   EXPECT_TRUE(reader.ending().reason.starts_with("truncated: ")) << reader.ending().reason;
 }
 
-TEST_F(Tracer, RefusesWhatItDoesNotKnow) {
+TEST_F(Tracer, Options_Unknown_AreRefused) {
   EXPECT_NE(trace("refused", ",frobnicate=1").outcome.status, 5);
   EXPECT_NE(trace("refused", ",limit=many").outcome.status, 5);
   EXPECT_NE(run_program("qemu-" TERRACE_ISA " -plugin " TERRACE_PLUGIN " " TERRACE_TRACED_PROGRAM).status, 5);
@@ -220,7 +220,7 @@ std::string aarch64_program() {
   return file;
 }
 
-TEST(TracerElsewhere, TracesAnotherInstructionSet) {
+TEST(TracerCrossArchitecture, Trace_Aarch64Program_HasItsAccesses) {
   if (!has_qemu("aarch64")) GTEST_SKIP() << "qemu-aarch64 is not installed (Debian: qemu-user)";
   const auto program = std::string(TERRACE_SCRATCH) + "/loads.aarch64";
   const auto file = program + ".trace";

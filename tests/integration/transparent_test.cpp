@@ -86,7 +86,7 @@ struct Case {
 
 class Transparent : public Programs, public ::testing::WithParamInterface<Case> {};
 
-TEST_P(Transparent, OutputAndStatusAreTheSameInEveryWay) {
+TEST_P(Transparent, Program_InEveryMode_HasTheSameOutputAndStatus) {
   const auto [name, program, status] = GetParam();
   const auto native = run("", "plain", program);
   ASSERT_EQ(native.status, status) << native.output;
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(All, Transparent,
                                            Case{"inside", "inside/inside", 0}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
-TEST_F(Programs, ObjectsOfACProgram) {
+TEST_F(Programs, CProgram_Recorded_HasItsObjects) {
   ASSERT_EQ(run(simulate(), "hooks", "c/heat").status, 0);
   const auto found = objects();
   // Through xmalloc, through calloc, a table of the file's own, a global one.
@@ -121,7 +121,7 @@ TEST_F(Programs, ObjectsOfACProgram) {
   EXPECT_TRUE(found.contains("boundary"));
 }
 
-TEST_F(Programs, ObjectsOfACxxProgram) {
+TEST_F(Programs, CxxProgram_Recorded_HasItsObjects) {
   ASSERT_EQ(run(simulate(), "hooks", "cxx/particles").status, 0);
   const auto found = objects();
   const auto begins = [&](const std::string& start) {
@@ -135,7 +135,7 @@ TEST_F(Programs, ObjectsOfACxxProgram) {
   }
 }
 
-TEST_F(Programs, ObjectsOfAFortranProgram) {
+TEST_F(Programs, FortranProgram_Recorded_HasItsObjects) {
   ASSERT_EQ(run(simulate(), "hooks", "fortran/fields").status, 0);
   const auto found = objects();
   for (const char* name : {"fields_.a", "fields_.b", "fields_.c", "tally.counts"}) {
@@ -148,7 +148,7 @@ TEST_F(Programs, ObjectsOfAFortranProgram) {
 }
 
 // The object names of a run, in the order of the map, are the same under address randomisation.
-TEST_F(Programs, ObjectsAreTheSameInEveryRun) {
+TEST_F(Programs, Objects_InEveryRun_AreTheSame) {
   run(simulate(), "hooks", "cxx/particles");
   const auto first = objects();
   run("LONGER_ENVIRONMENT=" + std::string(3000, 'x') + " " + simulate(), "hooks", "cxx/particles");
@@ -156,7 +156,7 @@ TEST_F(Programs, ObjectsAreTheSameInEveryRun) {
 }
 
 // What the launcher says of phases, and which of them were seen, for a program of three member functions.
-TEST_F(Programs, PhasesMayBeNamedByTheEndsOfNames) {
+TEST_F(Programs, PhasesOption_NameSuffix_SelectsFunctions) {
   const auto phases = [](const std::string& names) {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
                        "' " TERRACE_LAUNCHER
@@ -193,13 +193,13 @@ std::set<std::string> shown_by(const std::string& library) {
   return shown;
 }
 
-TEST(Library, ShowsTheNamesOfItsMapAndNoOthers) {
+TEST(Library, Exports_OfTheLibrary_AreThoseOfItsMap) {
   const auto shown = shown_by(TERRACE_LIBRARY);
   EXPECT_EQ(shown, promised_by(TERRACE_MAP));
   EXPECT_TRUE(shown.contains("terrace_phase") && shown.contains("malloc") && shown.contains("__tsan_read8"));
 }
 
-TEST(Library, ShowsFewerNamesToProgramsThatNobodyFollows) {
+TEST(Library, Exports_OfTheUninstrumentedVariant_AreFewer) {
   const auto shown = shown_by(TERRACE_UNFOLLOWED);
   EXPECT_EQ(shown, promised_by(TERRACE_UNFOLLOWED_MAP));
   for (const char* name : {"terrace_phase", "malloc", "mmap", "execve", "pthread_create"})
@@ -209,7 +209,7 @@ TEST(Library, ShowsFewerNamesToProgramsThatNobodyFollows) {
     EXPECT_FALSE(shown.contains(name)) << name;
 }
 
-TEST(Library, NeedsTheCLibraryAlone) {
+TEST(Library, Dependencies_OfTheLibrary_AreTheCLibraryAlone) {
   for (const std::string library : {TERRACE_LIBRARY, TERRACE_UNFOLLOWED}) {
     std::istringstream lines(run_program("readelf -d '" + library + "' | grep NEEDED").output);
     std::set<std::string> needed;

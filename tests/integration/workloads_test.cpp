@@ -16,7 +16,7 @@
 namespace terrace::test {
 namespace {
 
-TEST(Stream, RatesAreBytesOverTime) {
+TEST(Stream, Rates_OfAKernel_AreBytesOverTime) {
   const Outcome outcome = run_workload("stream --size 4MiB --repetitions 5");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_EQ(field(outcome.output, "Verification"), "SUCCESSFUL");
@@ -33,7 +33,7 @@ TEST(Stream, RatesAreBytesOverTime) {
   }
 }
 
-TEST(Stream, TakesSizesThatAreNoMultipleOfALine) {
+TEST(Stream, Size_NoMultipleOfALine_IsAccepted) {
   EXPECT_EQ(run_workload("stream --size 8 --repetitions 1").status, 0);
   EXPECT_EQ(run_workload("stream --size 1001 --repetitions 250").status, 0);
   EXPECT_EQ(run_workload("stream --size 7 2>&1").status, 2);
@@ -41,7 +41,7 @@ TEST(Stream, TakesSizesThatAreNoMultipleOfALine) {
   EXPECT_EQ(run_workload("stream --repetitions 251 2>&1").status, 2);
 }
 
-TEST(Chase, EveryNumberOfChainsArrivesWhereItShould) {
+TEST(Chase, Chains_AnyNumber_EndAtTheExpectedElement) {
   for (int chains = 1; chains <= 16; ++chains) {
     // 999 lines: not a multiple of most numbers of chains; more steps than lines, so that each goes round.
     const Outcome outcome =
@@ -62,13 +62,13 @@ class EveryWorkload : public testing::TestWithParam<Workload> {};
 
 std::string call_of(const Workload& workload) { return std::string(workload.name) + " " + workload.test; }
 
-TEST_P(EveryWorkload, GivesTheRightResult) {
+TEST_P(EveryWorkload, Workload_RunAlone_GivesTheRightResult) {
   const Outcome outcome = run_workload(call_of(GetParam()));
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_TRUE(verified(GetParam(), outcome.output)) << outcome.output;
 }
 
-TEST_P(EveryWorkload, RefusesAWrongCall) {
+TEST_P(EveryWorkload, Workload_WrongArguments_IsRefused) {
   const std::string name = GetParam().name;
   EXPECT_EQ(run_workload(name + " --iterrations 1 2>&1").status, 2);
   EXPECT_EQ(run_workload(name + " --threads 0 2>&1").status, 2);
@@ -83,7 +83,7 @@ TEST_P(EveryWorkload, RefusesAWrongCall) {
 INSTANTIATE_TEST_SUITE_P(Workloads, EveryWorkload, testing::ValuesIn(k_all_workloads),
                          [](const auto& of) { return std::string(of.param.name); });
 
-TEST(Workloads, RefuseSizesThatTheyCannotTake) {
+TEST(Workloads, Size_Unsupported_IsRefused) {
   for (const char* call : {"gups --size 3MiB",
                            "gups --size 4",
                            "hashjoin --tuples 1",
@@ -109,7 +109,7 @@ TEST(Workloads, RefuseSizesThatTheyCannotTake) {
   }
 }
 
-TEST(Workloads, TakeTheSmallestSizes) {
+TEST(Workloads, Size_Smallest_IsAccepted) {
   for (const char* call : {"gups --size 8", "hashjoin --tuples 2 --ratio 1", "spmv --scale 1 --per-row 1",
                            "stencil --side 3", "btree --records 1", "btree --records 15", "btree --records 16",
                            "btree --records 241", "sort --keys 1", "sort --keys 8193", "hydro --side 16",
@@ -129,7 +129,7 @@ std::string eddy_output(int order, int per_unit, int steps) {
   return outcome.output;
 }
 
-TEST(Eddy, ErrorsFallFasterThanAnyPowerOfTheOrder) {
+TEST(Eddy, Error_HigherOrder_FallsExponentially) {
   std::string coarser = eddy_output(5, 800, 8);
   // From N to N + 2 as (7 pi / 8)^2 / (4 (N + 2) (N + 3)), which is 1/29 and less.
   for (const int order : {7, 9, 11}) {
@@ -141,7 +141,7 @@ TEST(Eddy, ErrorsFallFasterThanAnyPowerOfTheOrder) {
   }
 }
 
-TEST(Eddy, ErrorsFallWithTheThirdPowerOfTheStep) {
+TEST(Eddy, Error_SmallerStep_FallsWithItsThirdPower) {
   const double longer = std::stod(field(eddy_output(11, 180, 18), "Velocity error"));
   const double shorter = std::stod(field(eddy_output(11, 360, 36), "Velocity error"));
   EXPECT_NEAR(std::log2(longer / shorter), 3.0, 0.25);
@@ -152,7 +152,7 @@ TEST(Eddy, ErrorsFallWithTheThirdPowerOfTheStep) {
 
 class WorkloadWithThreads : public testing::TestWithParam<Workload> {};
 
-TEST_P(WorkloadWithThreads, GivesTheSameResultWithAnyNumber) {
+TEST_P(WorkloadWithThreads, Workload_AnyNumberOfThreads_GivesTheSameResult) {
   const Workload& workload = GetParam();
   const auto serial = result_of(workload, run_workload(call_of(workload)).output);
   for (const int threads : {1, 2, 4}) {
@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Workloads, WorkloadWithThreads, testing::ValuesIn(with_
 
 #endif
 
-TEST(BuildScript, BuildsWithAnyCompilerCommand) {
+TEST(BuildScript, Build_AnyCompilerCommand_Works) {
   const auto folder = std::filesystem::temp_directory_path() / ("workloads-" + std::to_string(getpid()));
   const std::string script = TERRACE_SOURCE_DIR "/workloads/build.sh";
   const Outcome built =

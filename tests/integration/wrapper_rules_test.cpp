@@ -22,7 +22,7 @@ cli::WrapperRequest examine(std::vector<std::string> arguments) {
   return cli::examine_request({WrapperLanguage::c, {"gcc"}, std::move(arguments)});
 }
 
-TEST(WrapperRules, KnowWhatLinks) {
+TEST(WrapperRules, Command_LinkingOrNot_IsRecognised) {
   EXPECT_TRUE(examine({"a.c", "-o", "a"}).links);
   EXPECT_TRUE(examine({"a.o", "b.o", "-lm"}).links);
   EXPECT_TRUE(examine({"-shared", "a.o", "-o", "liba.so"}).links);
@@ -38,7 +38,7 @@ TEST(WrapperRules, KnowWhatLinks) {
   EXPECT_TRUE(examine({"-MD", "-MF", "a.d", "a.c"}).links);
 }
 
-TEST(WrapperRules, NothingIsAddedWhereThereIsNothingToCompile) {
+TEST(WrapperRules, Command_WithoutCompilation_IsUnchanged) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--version"},
                                                 {"-v"},
                                                 {"-print-prog-name=ld"},
@@ -51,7 +51,7 @@ TEST(WrapperRules, NothingIsAddedWhereThereIsNothingToCompile) {
   }
 }
 
-TEST(WrapperRules, TheUsersFlagsComeLast) {
+TEST(WrapperRules, UserFlags_AnyCommand_ComeLast) {
   const auto command =
       cli::wrapper_command({WrapperLanguage::c, {"ccache", "gcc"}, {"-fno-sanitize=thread", "-c", "a.c"}}, {});
   EXPECT_EQ(command[0], "ccache");
@@ -64,7 +64,7 @@ TEST(WrapperRules, TheUsersFlagsComeLast) {
     EXPECT_FALSE(word.starts_with("-O") || word == "-g" || word == "-lterrace") << word;
 }
 
-TEST(WrapperRules, ClangVectorisesNothing) {
+TEST(WrapperRules, Clang_Compiling_DisablesVectorisation) {
   EXPECT_TRUE(cli::is_clang({"/usr/bin/clang-14"}));
   EXPECT_TRUE(cli::is_clang({"ccache", "clang++"}));
   EXPECT_FALSE(cli::is_clang({"/opt/clang/bin/gcc"}));
@@ -73,7 +73,7 @@ TEST(WrapperRules, ClangVectorisesNothing) {
     EXPECT_NE(std::ranges::find(command, flag), command.end()) << flag;
 }
 
-TEST(WrapperRules, FlangLinksAndDoesNotCompile) {
+TEST(WrapperRules, Flang_Compiling_IsRefused) {
   const auto command = [](std::vector<std::string> words) {
     return cli::wrapper_command({WrapperLanguage::fortran, {"flang-new-19"}, std::move(words)},
                                 {"/lib", "/stand-ins"});
@@ -96,7 +96,7 @@ TEST(WrapperRules, FlangLinksAndDoesNotCompile) {
   EXPECT_EQ(command({"--version"}), (std::vector<std::string>{"flang-new-19", "--version"}));
 }
 
-TEST(WrapperRules, StaticProgramsAreRefusedInOneLine) {
+TEST(WrapperRules, StaticProgram_Linking_IsRefusedInOneLine) {
   try {
     (void)cli::wrapper_command({WrapperLanguage::cxx, {"g++"}, {"-static", "a.o"}}, {});
     FAIL() << "-static was taken";
@@ -110,13 +110,13 @@ TEST(WrapperRules, StaticProgramsAreRefusedInOneLine) {
   EXPECT_NO_THROW((void)cli::wrapper_command({WrapperLanguage::c, {"gcc"}, {"-static", "a.o"}, true}, {}));
 }
 
-TEST(WrapperRules, ResponseFilesAreReadAsTheCompilerDoes) {
+TEST(WrapperRules, ResponseFile_Quoted_IsReadAsByTheCompiler) {
   EXPECT_EQ(cli::split_response("a  b\n\tc"), (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(cli::split_response("'a b' \"c d\"e f\\ g \"\" \"h\\\"i\""),
             (std::vector<std::string>{"a b", "c de", "f g", "", "h\"i"}));
 }
 
-TEST(WrapperRules, ShownCommandsReadBack) {
+TEST(WrapperRules, ShownCommand_PastedInAShell_IsTheSame) {
   const std::vector<std::string> words{"gcc", "-DA=\"b c\"", "it's", "$HOME", "a\\b", ""};
   std::string expected;
   for (const auto& word : words) expected += word + "\n";

@@ -56,7 +56,7 @@ class WrapperBuilds : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(WrapperBuilds, InOneStepAndInTwo) {
+TEST_F(WrapperBuilds, Build_InOneStepOrTwo_Works) {
   EXPECT_EQ(good("terrace-cc -Wall -Wextra -Werror main.c twice.c -o one && ./one").output, "42\n");
   good("terrace-cc -O2 -c main.c && terrace-cc -O2 -c twice.c");
   EXPECT_TRUE(has_hooks("main.o"));
@@ -67,7 +67,7 @@ TEST_F(WrapperBuilds, InOneStepAndInTwo) {
   EXPECT_EQ(needed.find("libtsan"), std::string::npos);
 }
 
-TEST_F(WrapperBuilds, EveryLanguage) {
+TEST_F(WrapperBuilds, Build_EveryLanguage_Works) {
   EXPECT_EQ(good("terrace-c++ -O2 plus.cpp -o plus && ./plus").output, "3000\n");
   if (run_program("command -v gfortran").status != 0) GTEST_SKIP() << "no gfortran";
   EXPECT_EQ(good("terrace-fc -O2 -Werror fields.f90 -o fields && ./fields").output, "2000\n");
@@ -180,7 +180,7 @@ int main() {
   EXPECT_NE(tried, 0);
 }
 
-TEST_F(WrapperBuilds, WithClang) {
+TEST_F(WrapperBuilds, Build_WithClang_Works) {
   if (run_program("command -v clang").status != 0) GTEST_SKIP() << "no clang";
   good("TERRACE_CXX=clang++ terrace-c++ -O3 -c plus.cpp && TERRACE_CXX=clang++ terrace-c++ plus.o -o plus");
   EXPECT_NE(shell("nm plus.o").output.find("__tsan_func_entry"), std::string::npos);
@@ -203,7 +203,7 @@ TEST_F(WrapperBuilds, WithClang) {
 }
 
 // MPI's compilers are wrappers, too, of the compiler that a variable of theirs names.
-TEST_F(WrapperBuilds, UnderTheCompilersOfMpi) {
+TEST_F(WrapperBuilds, Build_UnderMpiCompilers_Works) {
   write("ranks.c",
         "#include <mpi.h>\n#include <stdio.h>\nstatic int table[1000];\n"
         "int main(int n, char** w) {\n  MPI_Init(&n, &w);\n  int ranks, mine = 0, all;\n"
@@ -234,7 +234,7 @@ TEST_F(WrapperBuilds, UnderTheCompilersOfMpi) {
   if (tried == 0) GTEST_SKIP() << "no MPI compiler that works";
 }
 
-TEST_F(WrapperBuilds, SharedLibraries) {
+TEST_F(WrapperBuilds, Build_SharedLibraries_Works) {
   EXPECT_EQ(
       good("terrace-cc -fPIC -shared twice.c -o libtwice.so && terrace-cc main.c -L. -ltwice -Wl,-rpath,. -o with"
            " && ./with")
@@ -244,7 +244,7 @@ TEST_F(WrapperBuilds, SharedLibraries) {
   EXPECT_EQ(good("gcc main.c -L. -ltwice -Wl,-rpath,. -o plain && ./plain").output, "42\n");
 }
 
-TEST_F(WrapperBuilds, LinkTimeOptimisationKeepsTheHooks) {
+TEST_F(WrapperBuilds, LinkTimeOptimisation_InstrumentedCode_KeepsTheHooks) {
   good(
       "terrace-cc -O2 -flto -c main.c && terrace-cc -O2 -flto -c twice.c && terrace-cc -O2 -flto main.o twice.o "
       "-o lto");
@@ -252,34 +252,34 @@ TEST_F(WrapperBuilds, LinkTimeOptimisationKeepsTheHooks) {
   EXPECT_NE(shell("nm -D lto").output.find("__tsan_write4"), std::string::npos);
 }
 
-TEST_F(WrapperBuilds, TheStaticSanitizerIsReplacedToo) {
+TEST_F(WrapperBuilds, StaticSanitizer_Linked_IsReplaced) {
   EXPECT_EQ(good("terrace-cc -static-libtsan main.c twice.c -o one && ./one").output, "42\n");
   EXPECT_NE(shell("readelf -d one").output.find("libterrace.so"), std::string::npos);
 }
 
-TEST_F(WrapperBuilds, PreprocessingHidesTheSanitizer) {
+TEST_F(WrapperBuilds, Preprocessing_SanitizerMacros_AreHidden) {
   write("macro.c", "#ifdef __SANITIZE_THREAD__\nseen\n#else\nhidden\n#endif\n");
   EXPECT_NE(good("terrace-cc -E macro.c").output.find("\nhidden\n"), std::string::npos);
 }
 
-TEST_F(WrapperBuilds, SwitchedOffMakesTheSameObject) {
+TEST_F(WrapperBuilds, Wrapper_SwitchedOff_MakesTheSameObject) {
   good("gcc -O2 -c main.c -o plain.o && TERRACE_WRAPPER=off terrace-cc -O2 -c main.c -o off.o");
   EXPECT_EQ(shell("cmp plain.o off.o").status, 0);
 }
 
-TEST_F(WrapperBuilds, ResponseFilesReachTheCompiler) {
+TEST_F(WrapperBuilds, ResponseFile_PassedToTheWrapper_ReachesTheCompiler) {
   write("words", "-O2 -c main.c\n-o 'from words.o'\n");
   good("terrace-cc @words");
   EXPECT_TRUE(has_hooks("'from words.o'"));
 }
 
-TEST_F(WrapperBuilds, ShowsTheCommandAndRunsNothing) {
+TEST_F(WrapperBuilds, ShowOption_AnyCommand_PrintsWithoutRunning) {
   const auto shown = good("terrace-cc --terrace-show -c main.c -o shown.o").output;
   EXPECT_TRUE(shown.starts_with("gcc -fsanitize=thread ")) << shown;
   EXPECT_FALSE(fs::exists(folder_ / "shown.o"));
 }
 
-TEST_F(WrapperBuilds, PassesExitStatusAndMessagesThrough) {
+TEST_F(WrapperBuilds, CompilerError_StatusAndMessages_ArePassedThrough) {
   write("wrong.c", "int main(void) { return nothing; }\n");
   EXPECT_EQ(shell("terrace-cc -c wrong.c").status, 1);
   EXPECT_EQ(shell("terrace-cc -static main.c twice.c").status, 2);
@@ -289,7 +289,7 @@ TEST_F(WrapperBuilds, PassesExitStatusAndMessagesThrough) {
   EXPECT_EQ(good("terrace-cc --version").output, run_program("gcc --version").output);
 }
 
-TEST_F(WrapperBuilds, TheFortranModule) {
+TEST_F(WrapperBuilds, FortranModule_UsedByAProgram_Compiles) {
   if (run_program("command -v gfortran").status != 0) GTEST_SKIP() << "no gfortran";
   write("marked.f90",
         "program marked\n  use terrace\n  implicit none\n  double precision :: u(10000)\n  integer :: it, status\n"

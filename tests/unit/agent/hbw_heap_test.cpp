@@ -34,7 +34,7 @@ machine::Machine shipped(const std::string& name) {
   return machine::Machine(parts);
 }
 
-TEST(FastPlaces, OfPublishedMachines) {
+TEST(FastPlaces, PublishedMachines_EachDomain_HasTheExpectedPlaces) {
   const auto knl = shipped("knl-7210-flat");
   for (const auto& place : knl.places())
     for (const auto& name : fast_of(knl, place.domain)) EXPECT_EQ(knl.place(*knl.find_place(name)).kind, "hbm");
@@ -83,7 +83,7 @@ class HbwHeapTest : public ::testing::Test {
 using Held = std::vector<std::uint64_t>;
 
 // p0 and p1 are faster than p2, the home. All are as near.
-TEST_F(HbwHeapTest, EachPolicyHasItsPlaces) {
+TEST_F(HbwHeapTest, Allocate_EachPolicy_UsesItsPlaces) {
   EXPECT_EQ(heap_.fast(), (std::vector<PlaceId>{0, 1}));
   void* block = heap_.allocate(Policy::bind_all, 20 * k_mib, 16, false);
   EXPECT_EQ(held(), (Held{16, 4, 0}));
@@ -111,7 +111,7 @@ TEST_F(HbwHeapTest, EachPolicyHasItsPlaces) {
   EXPECT_EQ(heap_.size_of(&other), 0U);
 }
 
-TEST_F(HbwHeapTest, RegionsAreLookedAtPageByPage) {
+TEST_F(HbwHeapTest, VerifyPages_MixedRegion_ChecksEveryPage) {
   const tests::Mapping mapping(4 * k_page);
   const int here[] = {0};
   const int blocking_call[] = {1};

@@ -49,7 +49,7 @@ class Stack {
   std::vector<const char*> words_;
 };
 
-TEST(InitialStack, GivesEveryWordAPlaceThatDependsOnNoOther) {
+TEST(InitialStack, Layout_OtherWordsChange_KeepsTheSlot) {
   const std::vector<std::string> arguments{"./mg", "--class", "S", std::string(100, 'y'), "40"};
   const auto few = Stack(arguments, {"HOME=/root", "TERM=dumb"}).places();
   EXPECT_EQ(few.size(), 2 + 5 + 2U);
@@ -61,14 +61,14 @@ TEST(InitialStack, GivesEveryWordAPlaceThatDependsOnNoOther) {
   }
 }
 
-TEST(InitialStack, BeginsEveryWordInALineOfItsOwn) {
+TEST(InitialStack, Layout_EveryWord_StartsInItsOwnCacheLine) {
   const auto places = Stack({"./mg", std::string(64, 'y'), "z"}, {"HOME=/root"}).places();
   for (const auto& [name, place] : places) EXPECT_EQ(place % 64, 0U) << name;
   EXPECT_EQ(places.at(std::string(64, 'y')) - places.at("./mg"), 64U);
   EXPECT_EQ(places.at("z") - places.at("./mg"), 192U);
 }
 
-TEST(InitialStack, TakesWhatIsEmptyAndLeavesOutWhatIsTooLong) {
+TEST(InitialStack, Layout_EmptyAndTooLongWords_AreKeptAndOmitted) {
   EXPECT_EQ(Stack({}, {}).places().size(), 2U);
   EXPECT_EQ(Stack({"./mg", std::string(k_stack_slot, 'y')}, {}).places().size(), 3U);
 }

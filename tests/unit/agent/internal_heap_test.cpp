@@ -39,21 +39,21 @@ void churn(InternalHeap& heap, unsigned seed, int steps) {
   churn_blocks(random, steps, wants, allocate, [&](void* block) { heap.release(block); });
 }
 
-TEST(InternalHeap, RandomHistoriesKeepContents) {
+TEST(InternalHeap, RandomHistory_AllBlocks_KeepTheirContents) {
   for (unsigned seed = 0; seed < 5; ++seed) {
     InternalHeap heap;
     churn(heap, seed, 5000);
   }
 }
 
-TEST(InternalHeap, ThreadsDoNotMeet) {
+TEST(InternalHeap, ConcurrentHistories_SeveralThreads_DoNotInterfere) {
   InternalHeap heap;
   std::vector<std::thread> threads;
   for (unsigned seed = 0; seed < 4; ++seed) threads.emplace_back([&heap, seed] { churn(heap, seed, 4000); });
   for (auto& thread : threads) thread.join();
 }
 
-TEST(InternalHeap, EverySizeOfEveryClass) {
+TEST(InternalHeap, Allocate_EverySizeOfEveryClass_IsUsable) {
   InternalHeap heap;
   for (std::size_t size = 0; size <= 20'000; size += size < 600 ? 1 : 37) {
     const Held first{static_cast<unsigned char*>(heap.allocate(size)), size, 1};
@@ -66,7 +66,7 @@ TEST(InternalHeap, EverySizeOfEveryClass) {
   }
 }
 
-TEST(InternalHeap, ReusesWhatIsReleased) {
+TEST(InternalHeap, Release_ThenAllocate_ReusesTheBlock) {
   InternalHeap heap;
   void* const first = heap.allocate(100);
   heap.release(first);
@@ -74,7 +74,7 @@ TEST(InternalHeap, ReusesWhatIsReleased) {
   heap.release(nullptr);
 }
 
-TEST(InternalHeap, RefusesTheImpossible) {
+TEST(InternalHeap, Allocate_ImpossibleSize_ReturnsNull) {
   InternalHeap heap;
   EXPECT_EQ(heap.allocate(SIZE_MAX), nullptr);
   EXPECT_EQ(heap.allocate(SIZE_MAX / 2), nullptr);

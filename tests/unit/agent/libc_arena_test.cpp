@@ -29,14 +29,14 @@ void churn(LibcArena& blocks, unsigned seed, int steps) {
   churn_blocks(random, steps, wants, allocate, [&](void* block) { blocks.release(block); });
 }
 
-TEST(LibcArena, ThreadsDoNotMeet) {
+TEST(LibcArena, ConcurrentHistories_SeveralThreads_DoNotInterfere) {
   const auto blocks = std::make_unique<LibcArena>();
   std::vector<std::thread> threads;
   for (unsigned seed = 0; seed < 2; ++seed) threads.emplace_back([&, seed] { churn(*blocks, seed, 20'000); });
   for (auto& thread : threads) thread.join();
 }
 
-TEST(LibcArena, WhatIsReleasedServesForEver) {
+TEST(LibcArena, ReleaseAndAllocate_Repeated_NeverExhausts) {
   const auto blocks = std::make_unique<LibcArena>();
   for (int i = 0; i < 1000; ++i) {
     void* const block = blocks->allocate(32'768);  // a folder's entries
@@ -45,7 +45,7 @@ TEST(LibcArena, WhatIsReleasedServesForEver) {
   }
 }
 
-TEST(LibcArena, WhatItHasNoRoomForIsLeftToOthers) {
+TEST(LibcArena, Allocate_TooLargeOrFull_ReturnsNull) {
   const auto blocks = std::make_unique<LibcArena>();
   EXPECT_EQ(blocks->allocate(LibcArena::k_largest + 1), nullptr);
   EXPECT_EQ(blocks->allocate(1, 2 * LibcArena::k_max_aligned), nullptr);
@@ -57,7 +57,7 @@ TEST(LibcArena, WhatItHasNoRoomForIsLeftToOthers) {
   EXPECT_FALSE(blocks->contains(&outside));
 }
 
-TEST(LibcArena, AlignsAsAsked) {
+TEST(LibcArena, Allocate_WithAlignment_IsAligned) {
   const auto blocks = std::make_unique<LibcArena>();
   for (std::size_t alignment = 1; alignment <= LibcArena::k_max_aligned; alignment *= 2) {
     void* const block = blocks->allocate(100, alignment);

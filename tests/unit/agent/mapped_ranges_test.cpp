@@ -11,7 +11,7 @@ namespace {
 
 using Kind = MappedRanges::Kind;
 
-TEST(MappedRanges, RandomCallsGiveWhatATableOfPagesGives) {
+TEST(MappedRanges, RandomCalls_ComparedWithPageTable_AreEqual) {
   struct Page {
     bool there = false;
     Kind kind{};
@@ -62,7 +62,7 @@ TEST(MappedRanges, RandomCallsGiveWhatATableOfPagesGives) {
   }
 }
 
-TEST(MappedRanges, NeighboursThatDoNotDifferAreOne) {
+TEST(MappedRanges, Set_EqualNeighbours_AreMerged) {
   MappedRanges ranges;
   ranges.set({0, 10, Kind::mapping, 3});
   ranges.set({10, 20, Kind::mapping, 3});

@@ -53,7 +53,7 @@ struct Fixture {
   ObjectRegistry registry{*runtime};
 };
 
-TEST(ObjectRegistry, RandomHistoriesEqualAMapOfPages) {
+TEST(ObjectRegistry, RandomHistory_ComparedWithPageMap_IsEqual) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     Fixture fixture;
     std::mt19937 random(seed);
@@ -78,7 +78,7 @@ TEST(ObjectRegistry, RandomHistoriesEqualAMapOfPages) {
   }
 }
 
-TEST(ObjectRegistry, SharedPagesGoToWhoCoversMore) {
+TEST(ObjectRegistry, Add_SharedPage_BelongsToTheLargerCover) {
   Fixture fixture;
   auto& registry = fixture.registry;
   // 1.75 pages, beginning a quarter into page 10.
@@ -97,7 +97,7 @@ TEST(ObjectRegistry, SharedPagesGoToWhoCoversMore) {
   EXPECT_FALSE(registry.forget(12 * k_page - 1000));
 }
 
-TEST(ObjectRegistry, NamingABlockTakesAllOfIt) {
+TEST(ObjectRegistry, Add_NameOfABlock_TakesAllItsPages) {
   Fixture fixture;
   ASSERT_TRUE(fixture.registry.add_whole("block", ObjectKind::heap, 10 * k_page, 3 * k_page + 100));
   EXPECT_EQ(fixture.believer.owner(13 * k_page), "block") << "the rest of its last page is nobody else's";
@@ -106,7 +106,7 @@ TEST(ObjectRegistry, NamingABlockTakesAllOfIt) {
   EXPECT_EQ(fixture.believer.size(), 1U);
 }
 
-TEST(ObjectRegistry, GapsLieBetweenObjects) {
+TEST(ObjectRegistry, Gap_BetweenObjects_IsTheUncoveredRange) {
   Fixture fixture;
   auto& registry = fixture.registry;
   registry.add("a", ObjectKind::mapping, 10 * k_page, 12 * k_page);
@@ -121,7 +121,7 @@ TEST(ObjectRegistry, GapsLieBetweenObjects) {
   EXPECT_EQ(inside.low, inside.high);
 }
 
-TEST(ObjectRegistry, IgnoresEntriesFromBelow) {
+TEST(ObjectRegistry, Add_ReentrantCall_IsIgnored) {
   ObjectRegistry* registry = nullptr;
   int added = 0;
   auto runtime = test::make_recording_runtime([&](const test::Told& told) {
@@ -138,7 +138,7 @@ TEST(ObjectRegistry, IgnoresEntriesFromBelow) {
   EXPECT_EQ(added, 1);
 }
 
-TEST(StaticData, PagesGoToWhoCoversMost) {
+TEST(StaticData, CutSegment_SharedPage_BelongsToTheLargestCover) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
     const Range segment{k_page * 100 + random() % k_page, k_page * 160 + random() % k_page};

@@ -77,7 +77,7 @@ class OrderedHeapTest : public ::testing::Test {
 
 using Sizes = std::array<std::uint64_t, 3>;
 
-TEST_F(OrderedHeapTest, ABlockIsInOnePlaceAfterAnother) {
+TEST_F(OrderedHeapTest, Allocate_LargeBlock_FillsPlacesInOrder) {
   for (const auto when : {FillMode::eager, FillMode::on_touch}) {
     void* const block = heap_->allocate(40 * k_mib, 1, bandwidth_, when);
     ASSERT_NE(block, nullptr);
@@ -97,7 +97,7 @@ TEST_F(OrderedHeapTest, ABlockIsInOnePlaceAfterAnother) {
   }
 }
 
-TEST_F(OrderedHeapTest, OnlyChunksThatAreTouchedAreThere) {
+TEST_F(OrderedHeapTest, Allocate_OnTouch_PopulatesOnlyTouchedChunks) {
   void* const block = heap_->allocate(64 * k_mib, 1, latency_, FillMode::on_touch);
   bytes(block)[33 * k_mib] = 1;
   bytes(block)[33 * k_mib + 5] = 1;
@@ -109,7 +109,7 @@ TEST_F(OrderedHeapTest, OnlyChunksThatAreTouchedAreThere) {
   expect_nothing_held();
 }
 
-TEST_F(OrderedHeapTest, WhatIsAppliedToABlockGoesBeforeItsTouches) {
+TEST_F(OrderedHeapTest, Apply_ToALazyBlock_PrecedesItsTouches) {
   void* const block = heap_->allocate(16 * k_mib, 1, latency_, FillMode::on_touch);
   bytes(block)[5 * k_mib] = 7;
   // Not at a chunk's boundary: the rests of two chunks are still waited for.
@@ -132,7 +132,7 @@ class FreedBlocksTest : public OrderedHeapTest {
   }
 };
 
-TEST_F(FreedBlocksTest, ServeTheNextOfTheirSizeAndIntent) {
+TEST_F(FreedBlocksTest, Allocate_SameSizeAndIntent_ReusesTheFreedBlock) {
   auto* const first = get(16);
   for (std::size_t at = 0; at < 16 * k_mib; at += k_page) first[at] = 1;
   while (ledger_.outstanding(0).value > 0) std::this_thread::yield();
@@ -154,7 +154,7 @@ TEST_F(FreedBlocksTest, ServeTheNextOfTheirSizeAndIntent) {
 }
 
 // What was not touched before is placed at its touch, as of any block.
-TEST_F(FreedBlocksTest, AreStillWatched) {
+TEST_F(FreedBlocksTest, Allocate_CachedLazyBlock_StillPopulatesAtTouch) {
   auto* const first = get(32);
   first[0] = 1;
   ASSERT_TRUE(heap_->release(first));
@@ -165,7 +165,7 @@ TEST_F(FreedBlocksTest, AreStillWatched) {
   EXPECT_EQ(held()[0], 4U);
 }
 
-TEST_F(FreedBlocksTest, AreGivenBackWhereTheyAreManyOrLarge) {
+TEST_F(FreedBlocksTest, Release_ManyOrLargeBlocks_AreUnmapped) {
   const auto touch = [](char* block, std::size_t mib) {
     for (std::size_t at = 0; at < mib * k_mib; at += k_page) block[at] = 1;
   };
@@ -182,7 +182,7 @@ TEST_F(FreedBlocksTest, AreGivenBackWhereTheyAreManyOrLarge) {
 }
 
 // Nor is one kept that is partly elsewhere, or where others may want the room.
-TEST_F(FreedBlocksTest, AreGivenBackWhereTheyWouldBeInTheWay) {
+TEST_F(FreedBlocksTest, Allocate_LittleFreeMemory_UnmapsCachedBlocks) {
   auto* const applied = get(16);
   EXPECT_EQ(heap_->apply(reinterpret_cast<std::uint64_t>(applied) + 4 * k_mib, 4 * k_mib, bandwidth_), 0);
   EXPECT_TRUE(heap_->release(applied));
@@ -218,7 +218,7 @@ class AppliedRangesTest : public OrderedHeapTest {
   }
 };
 
-TEST_F(AppliedRangesTest, AreOnNoAccountWhereThereIsNoMemory) {
+TEST_F(AppliedRangesTest, Apply_RangeWithHoles_ChargesOnlyMappedPages) {
   EXPECT_EQ(heap_->apply(k_page, 4 * k_mib, bandwidth_), EFAULT);
   expect_nothing_held();
   const tests::Mapping map(16 * k_mib, k_huge_page);
@@ -229,7 +229,7 @@ TEST_F(AppliedRangesTest, AreOnNoAccountWhereThereIsNoMemory) {
   EXPECT_EQ(counts_.error.load(), 0);
 }
 
-TEST_F(AppliedRangesTest, AreOnNoAccountWhenTheyAreUnmapped) {
+TEST_F(AppliedRangesTest, OnUnmapped_AppliedRange_IsReleased) {
   const tests::Mapping map(16 * k_mib);
   EXPECT_FALSE(heap_->may_have_applied(map.address(), 16 * k_mib));
   const auto at = apply(map, 16);
@@ -246,7 +246,7 @@ TEST_F(AppliedRangesTest, AreOnNoAccountWhenTheyAreUnmapped) {
   expect_nothing_held();
 }
 
-TEST_F(AppliedRangesTest, GoAlongWhenTheyAreMoved) {
+TEST_F(AppliedRangesTest, ReattachRanges_MovedMapping_KeepsItsPlaces) {
   const tests::Mapping map(16 * k_mib);
   const tests::Mapping other(16 * k_mib);
   const auto from = apply(map, 16);
@@ -269,7 +269,7 @@ TEST_F(AppliedRangesTest, GoAlongWhenTheyAreMoved) {
 }
 
 // As the C library does with blocks of its own.
-TEST_F(AppliedRangesTest, ThatNobodySaysAreUnmappedAreFoundOut) {
+TEST_F(AppliedRangesTest, Apply_AfterUnreportedUnmap_ReleasesTheOldRange) {
   for (int i = 0; i < 10; ++i) {
     const tests::Mapping map(8 * k_mib);
     const tests::Mapping in_between(8 * k_mib);
@@ -284,7 +284,7 @@ TEST_F(AppliedRangesTest, ThatNobodySaysAreUnmappedAreFoundOut) {
   }
 }
 
-TEST_F(AppliedRangesTest, BeyondTheBudgetAreRefused) {
+TEST_F(AppliedRangesTest, Apply_BeyondTheBudget_Fails) {
   const tests::Mapping fits(24 * k_mib);
   const tests::Mapping half(16 * k_mib);
   const tests::Mapping none(16 * k_mib);
@@ -301,14 +301,14 @@ TEST_F(AppliedRangesTest, BeyondTheBudgetAreRefused) {
   EXPECT_EQ(held()[0], 32U);
 }
 
-TEST_F(OrderedHeapTest, AnUnknownIntentIsRefused) {
+TEST_F(OrderedHeapTest, FindIntent_UnknownName_Throws) {
   EXPECT_THROW((void)heap_->find_intent("fast"), Error);
   EXPECT_THROW((void)heap_->find_intent(""), Error);
 }
 
 // Threads that allocate, touch, apply and free at random, on one heap: contents are their own, zeros at first, and
 // in the end nothing is on any account.
-TEST_F(OrderedHeapTest, ManyThreadsLoseNothing) {
+TEST_F(OrderedHeapTest, Allocate_ManyThreads_AccountsForEverything) {
   constexpr unsigned k_threads = 6;
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;

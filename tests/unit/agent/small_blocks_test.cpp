@@ -64,7 +64,7 @@ bool is_all(const unsigned char* block, std::size_t size, unsigned char value) {
 
 // Against a list of what was handed out: no two overlap, each is aligned, known as its ordering's, and keeps what
 // is written to it until it is freed.
-TEST_F(SmallBlocksTest, AreWhatAListOfThemSays) {
+TEST_F(SmallBlocksTest, RandomHistory_ComparedWithList_IsEqual) {
   std::mt19937 random(23);
   std::map<unsigned char*, Block> blocks;
   for (int i = 0; i < 60000; ++i) {
@@ -108,7 +108,7 @@ TEST_F(SmallBlocksTest, AreWhatAListOfThemSays) {
 }
 
 // 24 MiB of small blocks are in 2 MiB pieces that the ledger knows; all of them go when none is used.
-TEST_F(SmallBlocksTest, AreOnTheAccountsAsLongAsTheyAreThere) {
+TEST_F(SmallBlocksTest, Extents_WhileInUse_AreCharged) {
   small_.purge();
   const auto before = living().ledger.held(0).value;
   std::vector<void*> blocks;
@@ -129,14 +129,14 @@ TEST_F(SmallBlocksTest, AreOnTheAccountsAsLongAsTheyAreThere) {
 }
 
 // The pages are there before they are touched, on the node of the place.
-TEST_F(SmallBlocksTest, TheirPagesAreThere) {
+TEST_F(SmallBlocksTest, Allocate_SmallBlock_IsPopulated) {
   void* const block = small_.allocate(512 << 10, 4096, latency_, false);
   const auto nodes = tests::kernel_nodes(reinterpret_cast<std::uint64_t>(block), (512 << 10) / k_page);
   EXPECT_TRUE(std::ranges::all_of(nodes, [](int node) { return node == 0; }));
   SmallBlocks::release(latency_, block);
 }
 
-TEST_F(SmallBlocksTest, OfAStrictOrderingEndWithItsPlace) {
+TEST_F(SmallBlocksTest, Allocate_StrictOrderingFull_ReturnsNull) {
   const int strict = living().strict;
   std::vector<void*> blocks;
   while (void* const block = small_.allocate(100000, 16, strict, false)) {
@@ -159,7 +159,7 @@ TEST_F(SmallBlocksTest, OfAStrictOrderingEndWithItsPlace) {
 }
 
 // Each thread frees what its neighbour has allocated.
-TEST_F(SmallBlocksTest, ThreadsFreeWhatOthersHaveAllocated) {
+TEST_F(SmallBlocksTest, Release_ByOtherThreads_IsSafe) {
   constexpr int k_threads = 4;
   constexpr std::size_t k_slots = 1000;
   std::vector<std::atomic<unsigned char*>> slots(k_slots);
@@ -192,7 +192,7 @@ TEST_F(SmallBlocksTest, ThreadsFreeWhatOthersHaveAllocated) {
 }
 
 // While other threads allocate, children allocate and free, too: nobody holds a lock there for ever.
-TEST_F(SmallBlocksTest, AForkedChildGoesOn) {
+TEST_F(SmallBlocksTest, Fork_Child_AllocatesAndReleases) {
   std::atomic<bool> over{false};
   std::vector<std::thread> threads;
   threads.reserve(2);

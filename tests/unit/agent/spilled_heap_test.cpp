@@ -57,7 +57,7 @@ class SpilledHeapTest : public testing::TestWithParam<bool> {
 };
 
 // A disk of 50 TiB, as of a cluster's file system, and one that says that it has no end.
-TEST_P(SpilledHeapTest, LargeDisksTakeNoMoreAddressSpaceThanThereIs) {
+TEST_P(SpilledHeapTest, MaxData_LargeDisk_FitsTheAddressSpace) {
   for (const auto disk : {Bytes{50ULL << 40}, Bytes{~std::uint64_t{0}}}) {
     const auto before = address_space();
     auto* const heap = make(SpilledHeap::max_data(Bytes{1ULL << 30}, disk), Bytes{1ULL << 30});
@@ -72,7 +72,7 @@ TEST_P(SpilledHeapTest, LargeDisksTakeNoMoreAddressSpaceThanThereIs) {
 
 // A block that is freed comes back for the next of its size, with its pages and without a call to the thread;
 // where zeros are wanted it has them. When memory is short nothing is kept.
-TEST_P(SpilledHeapTest, FreedBlocksAreUsedAgain) {
+TEST_P(SpilledHeapTest, Allocate_SameSize_ReusesTheFreedBlock) {
   auto* const heap = make(Bytes{2ULL << 30}, Bytes{256 * k_mib});
   if (!heap) GTEST_SKIP() << "no userfaultfd";
   constexpr std::size_t k_size = 6 * k_mib;
@@ -104,7 +104,7 @@ TEST_P(SpilledHeapTest, FreedBlocksAreUsedAgain) {
   EXPECT_EQ(counts_.content, 0U);
 }
 
-TEST_P(SpilledHeapTest, BlocksGrowWhereTheyAre) {
+TEST_P(SpilledHeapTest, Grow_FreeSpaceBehind_KeepsTheAddress) {
   auto* const heap = make(Bytes{2ULL << 30}, Bytes{256 * k_mib});
   if (!heap) GTEST_SKIP() << "no userfaultfd";
   auto* const block = static_cast<char*>(heap->allocate(5 * k_mib, 1));
@@ -130,7 +130,7 @@ bool can_be_used(char* at) {
 }
 
 // As without Terrace: what was unmapped or freed is not there; what has its addresses next is zero.
-TEST_P(SpilledHeapTest, NobodyMayTouchWhatWasUnmapped) {
+TEST_P(SpilledHeapTest, Unmap_ThenAccess_Faults) {
   auto* const heap = make(Bytes{2ULL << 30}, Bytes{256 * k_mib});
   if (!heap) GTEST_SKIP() << "no userfaultfd";
   auto* const mapped = static_cast<char*>(heap->map(32 * k_mib));

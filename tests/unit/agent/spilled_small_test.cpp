@@ -61,7 +61,7 @@ bool is_whole(const Block& block) {
 
 // What is free goes back as zeros: else the file would be read and written for nothing. The first test: others
 // leave slabs in extents, with what threads keep.
-TEST(SpilledSmallTest, FreeExtentsHoldNothing) {
+TEST(SpilledSmallTest, Release_WholeExtent_DiscardsItsPages) {
   auto* const all = living();
   std::vector<void*> blocks;
   for (std::size_t i = 0; i < 120; ++i) {
@@ -115,14 +115,14 @@ void live(unsigned seed, std::size_t bytes, int steps) {
   }
 }
 
-TEST(SpilledSmallTest, BlocksHaveWhatWasWrittenToThem) {
+TEST(SpilledSmallTest, RandomHistory_AllBlocks_KeepTheirContents) {
   live(1, 3 * k_memory.value, 4000);
   if (!living()->counts.paged) {
     EXPECT_GT(living()->counts.read.load(), 0U) << "it was more than the memory";
   }
 }
 
-TEST(SpilledSmallTest, OfSeveralThreadsToo) {
+TEST(SpilledSmallTest, ConcurrentHistories_AllBlocks_KeepTheirContents) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < 3; ++i)
     threads.emplace_back([i] {
@@ -132,7 +132,7 @@ TEST(SpilledSmallTest, OfSeveralThreadsToo) {
   for (auto& one : threads) one.join();
 }
 
-TEST(SpilledSmallTest, WhatIsNotItsOwnIsKnown) {
+TEST(SpilledSmallTest, Contains_ForeignAddress_IsFalse) {
   auto* const all = living();
   int here = 0;
   EXPECT_FALSE(all->small->contains(&here));

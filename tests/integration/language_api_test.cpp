@@ -9,26 +9,26 @@
 namespace terrace::test {
 namespace {
 
-class FrontDoors : public ProgramTest {
+class LanguageApis : public ProgramTest {
  protected:
-  FrontDoors() : ProgramTest("doors") {}
+  LanguageApis() : ProgramTest("doors") {}
 };
 
 #define TERRACE_RUN TERRACE_LAUNCHER " run -q -o profile.terrace -- "
 
-TEST_F(FrontDoors, ContainersByIntentAreWhereTerraceKnowsThem) {
+TEST_F(LanguageApis, Containers_ByIntent_ArePlaced) {
   const auto under = run(TERRACE_RUN TERRACE_CONTAINERS);
   EXPECT_EQ(under.output.substr(0, 17), "active, all right") << under.output;
   EXPECT_EQ(under.status, 0);
 }
 
-TEST_F(FrontDoors, ContainersByIntentArePlainWithoutTerrace) {
+TEST_F(LanguageApis, Containers_ByIntentWithoutTerrace_UsePlainMemory) {
   const auto alone = run(TERRACE_CONTAINERS);
   EXPECT_EQ(alone.output, "alone, all right\n");
   EXPECT_EQ(alone.status, 0);
 }
 
-TEST_F(FrontDoors, TheWholeAllocationFamilyTakesSmallBlocks) {
+TEST_F(LanguageApis, AllocatorFunctions_SmallBlocksByIntent_AreAccepted) {
   for (const char* before : {"", TERRACE_RUN, TERRACE_LAUNCHER " run --intent bandwidth -- ",
                              TERRACE_LAUNCHER " simulate -q -o simulated.terrace -- "}) {
     const bool by_run = std::string(before).find("--intent") != std::string::npos;
@@ -40,7 +40,7 @@ TEST_F(FrontDoors, TheWholeAllocationFamilyTakesSmallBlocks) {
 
 // Without a machine that has fast memory, with node 0 named to be it, and with a list that is none; by the library
 // alone, by the injected one, and where a program was linked with memkind.
-TEST_F(FrontDoors, HighBandwidthMemoryByMemkindsNames) {
+TEST_F(LanguageApis, HighBandwidthMemory_ByMemkindNames_Works) {
   const std::string through_memkind = "env LD_LIBRARY_PATH=" TERRACE_MEMKIND_FOLDER " ";
   for (const std::string& program :
        {std::string(TERRACE_HBW_CALLS), std::string(TERRACE_RUN TERRACE_HBW_CALLS),
@@ -57,11 +57,11 @@ TEST_F(FrontDoors, HighBandwidthMemoryByMemkindsNames) {
       }
 }
 
-TEST_F(FrontDoors, WithoutTerraceAProgramOfMemkindsHasNoLibrary) {
+TEST_F(LanguageApis, MemkindProgram_WithoutTerrace_FindsNoLibrary) {
   EXPECT_EQ(run(TERRACE_HBW_CALLS_MEMKIND " preferred -").status, 127);
 }
 
-TEST_F(FrontDoors, ContainersInHighBandwidthMemory) {
+TEST_F(LanguageApis, HighBandwidthMemory_Containers_ArePlaced) {
   for (const char* nodes : {"", "MEMKIND_HBW_NODES=0 "}) {
     const auto done = run("env " + std::string(nodes) + TERRACE_HBW_CONTAINERS);
     EXPECT_EQ(done.output, "all right\n");
@@ -69,7 +69,7 @@ TEST_F(FrontDoors, ContainersInHighBandwidthMemory) {
 }
 
 #ifdef TERRACE_ARRAYS_BY_INTENT
-TEST_F(FrontDoors, FortranArraysByIntentOfEachTypeAndRank) {
+TEST_F(LanguageApis, FortranArrays_EachTypeAndRankByIntent_ArePlaced) {
   for (const char* before : {"", TERRACE_RUN}) {
     const auto done = run(std::string(before) + TERRACE_ARRAYS_BY_INTENT);
     EXPECT_EQ(done.status, 0);

@@ -22,9 +22,9 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   set_target_properties(hbw_calls_memkind PROPERTIES SKIP_BUILD_RPATH ON)
   add_executable(hbw_containers programs/hbw_containers.cpp)
   target_link_libraries(hbw_containers PRIVATE terrace_hbw)
-  terrace_test(front_doors_test SOURCES front_doors_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)
-  add_dependencies(front_doors_test terrace_cli terrace containers every_small hbw_calls hbw_calls_memkind hbw_containers)
-  target_compile_definitions(front_doors_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
+  terrace_test(language_api_test SOURCES language_api_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)
+  add_dependencies(language_api_test terrace_cli terrace containers every_small hbw_calls hbw_calls_memkind hbw_containers)
+  target_compile_definitions(language_api_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
     TERRACE_CONTAINERS="$<TARGET_FILE:containers>" TERRACE_EVERY_SMALL="$<TARGET_FILE:every_small>"
     TERRACE_HBW_CALLS="$<TARGET_FILE:hbw_calls>"
     TERRACE_HBW_CALLS_MEMKIND="$<TARGET_FILE:hbw_calls_memkind>" TERRACE_HBW_CONTAINERS="$<TARGET_FILE:hbw_containers>"
@@ -40,7 +40,7 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
         $<TARGET_FILE:terrace> -Wl,-rpath,$<TARGET_FILE_DIR:terrace>
       DEPENDS ${sources} ${headers}/terrace_arrays.inc terrace VERBATIM)
     add_custom_target(arrays_by_intent_in_fortran DEPENDS ${program})
-    add_dependencies(front_doors_test arrays_by_intent_in_fortran)
-    target_compile_definitions(front_doors_test PRIVATE TERRACE_ARRAYS_BY_INTENT="${program}")
+    add_dependencies(language_api_test arrays_by_intent_in_fortran)
+    target_compile_definitions(language_api_test PRIVATE TERRACE_ARRAYS_BY_INTENT="${program}")
   endif()
 endif()

@@ -125,7 +125,7 @@ std::string line_of(const std::string& mark) {
   return "no line " + mark;
 }
 
-TEST(Doors, NamesBlocksByTheFirstFrameThatIsNoAllocator) {
+TEST(Interposition, Allocation_ThroughWrappers_IsNamedByFirstNonAllocatorFrame) {
   const auto outcome = run("names");
   ASSERT_EQ(outcome.status, 0);
   const std::map<std::string, unsigned long long> sizes{
@@ -140,7 +140,7 @@ TEST(Doors, NamesBlocksByTheFirstFrameThatIsNoAllocator) {
   }
 }
 
-TEST(Doors, WithoutSymbolsNamesAreBuildIdAndOffset) {
+TEST(Interposition, Allocation_WithoutSymbolFile_IsNamedByBuildIdAndOffset) {
   const auto outcome = run("names", "TERRACE_TEST_SYMBOLS=");
   const auto named = std::ranges::count_if(outcome.objects, [](const Object& object) {
     return std::regex_match(object.name, std::regex("[0-9a-f]{8}\\+0x[0-9a-f]+"));
@@ -148,7 +148,7 @@ TEST(Doors, WithoutSymbolsNamesAreBuildIdAndOffset) {
   EXPECT_GE(named, 7);
 }
 
-TEST(Doors, StaticVariablesAreObjects) {
+TEST(Interposition, StaticVariable_OfAPage_IsAnObject) {
   const auto outcome = run("small");
   const auto* const table = outcome.object("big_table");
   const auto* const velocity = outcome.object("field::velocity");
@@ -161,7 +161,7 @@ TEST(Doors, StaticVariablesAreObjects) {
   EXPECT_EQ(table->kind, 2);
 }
 
-TEST(Doors, SmallBlocksAreOneObject) {
+TEST(Interposition, SmallBlocks_AnyNumber_AreOneObject) {
   const auto outcome = run("small");
   EXPECT_EQ(std::ranges::count_if(outcome.objects, [](const Object& object) { return object.kind == 0; }), 0)
       << "no block is big enough for an object of its own";
@@ -171,7 +171,7 @@ TEST(Doors, SmallBlocksAreOneObject) {
   ASSERT_NE(outcome.object("(stack)"), nullptr);
 }
 
-TEST(Doors, TheAllocatorsFunctionsKeepTheirPromises) {
+TEST(Interposition, AllocatorFunctions_AllCalls_MeetTheirSpecification) {
   const auto with = run("family");
   const auto without = run("family", "", false);
   EXPECT_EQ(with.status, 0);
@@ -181,7 +181,7 @@ TEST(Doors, TheAllocatorsFunctionsKeepTheirPromises) {
   for (const auto& object : with.objects) EXPECT_FALSE(object.live && object.kind == 0) << object.name;
 }
 
-TEST(Doors, MappingsAreTrimmedMovedAndForgotten) {
+TEST(Interposition, Mapping_TrimmedMovedUnmapped_IsTracked) {
   const auto outcome = run("mappings");
   ASSERT_EQ(outcome.status, 0);
   std::vector<unsigned long long> pages;
@@ -194,7 +194,7 @@ TEST(Doors, MappingsAreTrimmedMovedAndForgotten) {
   EXPECT_EQ(pages, (std::vector<unsigned long long>{64, 56, 8, 40, 200}));
 }
 
-TEST(Doors, TheInterfaceReachesTheRuntime) {
+TEST(Interposition, CApi_WithSession_ReachesTheRuntime) {
   const auto outcome = run("api");
   EXPECT_EQ(outcome.output,
             "active 1\nwhere everywhere\nobject 0\nforget 0\nagain 1\nsmall 4 1\nnull 1 1\nhints 0 0 0\nwrong 1 "
@@ -210,7 +210,7 @@ TEST(Doors, TheInterfaceReachesTheRuntime) {
   EXPECT_FALSE(outcome.object("table")->live);
 }
 
-TEST(Doors, WithoutASessionTheInterfaceIsHarmless) {
+TEST(Interposition, CApi_WithoutSession_IsHarmless) {
   const auto outcome = run("api", "", false);
   EXPECT_EQ(outcome.output,
             "active 0\nwhere unknown\nobject 3\nforget 3\nagain 3\nsmall 3 1\nnull 1 1\nhints 3 3 3\nwrong 3 "
@@ -218,13 +218,13 @@ TEST(Doors, WithoutASessionTheInterfaceIsHarmless) {
   EXPECT_TRUE(outcome.lines.empty());
 }
 
-TEST(Doors, SwitchedOffIsAsIfItWereNotThere) {
+TEST(Interposition, Library_SwitchedOff_HasNoEffect) {
   const auto outcome = run("api", "TERRACE=off");
   EXPECT_TRUE(outcome.output.starts_with("active 0\n"));
   EXPECT_TRUE(outcome.lines.empty());
 }
 
-TEST(Doors, ThreadsAreNumberedAndTheirStacksComeAndGo) {
+TEST(Interposition, Thread_StartedAndEnded_HasNumberAndStackObject) {
   const auto outcome = run("threads");
   ASSERT_EQ(outcome.status, 0);
   for (const char* event : {"attached 0", "attached 1", "attached 2", "attached 3", "detached 1", "detached 3"})
@@ -238,7 +238,7 @@ TEST(Doors, ThreadsAreNumberedAndTheirStacksComeAndGo) {
   EXPECT_EQ(stacks, 3);
 }
 
-TEST(Doors, ClocksShowVirtualTime) {
+TEST(Interposition, Clocks_Simulated_ShowVirtualTime) {
   // The recording runtime's clock is a millisecond later at each reading.
   const auto outcome = run("clocks", "TERRACE_TEST_SIMULATED=1");
   EXPECT_EQ(outcome.output,
@@ -247,13 +247,13 @@ TEST(Doors, ClocksShowVirtualTime) {
   EXPECT_TRUE(outcome.told("charged 2000us")) << "what is slept passes in virtual time";
 }
 
-TEST(Doors, OtherwiseClocksAreTheSystems) {
+TEST(Interposition, Clocks_NotSimulated_AreTheSystems) {
   const auto outcome = run("clocks");
   EXPECT_EQ(outcome.output.find("realtime 1000000000."), std::string::npos) << "that was in 2001";
   EXPECT_FALSE(outcome.told("charged 2000us"));
 }
 
-TEST(Doors, TheStackBeginsAtTheSameBitsInEveryEnvironment) {
+TEST(Interposition, Stack_AnyEnvironment_HasTheSameLowAddressBits) {
   const auto first = run("stack");
   for (const int length : {1, 17, 300, 4000})
     EXPECT_EQ(run("stack", "PADDING=" + std::string(static_cast<std::size_t>(length), 'x')).output, first.output);
@@ -265,9 +265,9 @@ struct Way {
   const char* finish;  // nullptr: nothing is said
 };
 
-class DoorsWayOut : public ::testing::TestWithParam<Way> {};
+class ProcessExit : public ::testing::TestWithParam<Way> {};
 
-TEST_P(DoorsWayOut, IsWrittenDownOnce) {
+TEST_P(ProcessExit, Exit_ByAnyWay_IsRecordedOnce) {
   const auto [how, status, finish] = GetParam();
   const auto outcome = run(how);
   EXPECT_EQ(outcome.status, status);
@@ -280,7 +280,7 @@ TEST_P(DoorsWayOut, IsWrittenDownOnce) {
   EXPECT_EQ(outcome.count("finish exit"), finish && std::string(finish) == "exit" ? starts : starts - 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DoorsWayOut,
+INSTANTIATE_TEST_SUITE_P(All, ProcessExit,
                          ::testing::Values(Way{"exit", 3, "exit"}, Way{"_exit", 3, "quick"},
                                            Way{"quick_exit", 3, "quick"}, Way{"abort", 134, nullptr},
                                            Way{"exec", 0, "exec"}, Way{"execl", 0, "exec"},
@@ -288,7 +288,7 @@ INSTANTIATE_TEST_SUITE_P(All, DoorsWayOut,
                                            Way{"fork", 4, "exit"}, Way{"spawn", 0, "exit"}),
                          [](const auto& instance) { return std::string(instance.param.how); });
 
-TEST(Doors, WhatAProgramBecomesOrStartsIsUnderTerraceToo) {
+TEST(Interposition, Exec_WithAnyEnvironment_KeepsTerrace) {
   for (const char* how : {"exec", "execl", "spawn"}) {
     const auto outcome = run(how);
     const auto starts =
@@ -297,7 +297,7 @@ TEST(Doors, WhatAProgramBecomesOrStartsIsUnderTerraceToo) {
   }
 }
 
-TEST(Doors, ForkedChildrenSayNothing) {
+TEST(Interposition, ForkedChild_WithSession_ReportsNothing) {
   const auto outcome = run("fork");
   EXPECT_EQ(outcome.count("finish exit"), 1) << "the parent's";
 }

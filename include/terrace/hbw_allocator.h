@@ -1,5 +1,5 @@
-/* hbw_allocator.h: hbw::allocator, a C++ allocator over hbwmalloc.h, under memkind's name for it. C++11. Memory
- * lies by hbw_get_policy(). allocate() throws std::bad_alloc for 0 elements and where there is no memory. */
+/* hbw_allocator.h: hbw::allocator, memkind's C++11 allocator on hbwmalloc.h. Memory is placed by hbw_get_policy().
+ * allocate() throws std::bad_alloc for 0 elements, and if there is no memory. */
 #ifndef TERRACE_HBW_ALLOCATOR_H
 #define TERRACE_HBW_ALLOCATOR_H
 

@@ -1,5 +1,5 @@
-// terrace.hpp: the C++ side of terrace.h, C++20. Memory by intent for the standard containers, and scopes for what
-// terrace.h has in pairs of calls.
+// terrace.hpp: the C++20 interface to terrace.h. Allocators by intent for the standard containers, and RAII
+// scopes for calls that terrace.h has in pairs.
 //
 //     #include <terrace/terrace.hpp>
 //     #include <memory_resource>
@@ -21,11 +21,10 @@
 //       return index.size() == 1000 ? 0 : 1;
 //     }
 //
-// There is nothing to link: the calls are looked for in the process when the first is needed. Where the program
-// was not started by `terrace`, memory comes from operator new and the scopes do nothing. (A statically linked
-// program finds none of the calls.) An intent is "bandwidth", "latency", "capacity", "normal", or a name of the
-// machine file's own; the string is not copied and lives as long as what was made with it. Everything here may be
-// used from any thread.
+// Nothing needs to be linked: the functions are resolved in the process at their first use. If the program was
+// not started by `terrace`, memory comes from operator new, and the scopes have no effect. (A statically linked
+// program never finds the functions.) An intent is "bandwidth", "latency", "capacity", "normal", or a name that
+// the machine file defines. The string is borrowed: it must outlive everything made with it. Thread-safe.
 #pragma once
 
 #include <dlfcn.h>
@@ -45,7 +44,7 @@ namespace terrace {
 
 namespace detail {
 
-// The calls of terrace.h that are in this process; null where they are not.
+// Functions of terrace.h as resolved in this process; null if absent.
 struct Calls {
   decltype(&::terrace_aligned_alloc) aligned_alloc =
       find<decltype(&::terrace_aligned_alloc)>("terrace_aligned_alloc");
@@ -75,18 +74,18 @@ inline const Calls& calls() noexcept {
 
 }  // namespace detail
 
-// Whether the program runs under terrace.
+// Returns whether the program runs under terrace.
 inline bool active() noexcept { return detail::calls().active && detail::calls().active() != 0; }
 
-// The name of the place where the byte lies; null where Terrace does not know.
+// Returns the name of the place of the byte at `address`, or null if Terrace does not know it.
 inline const char* where(const void* address) noexcept {
   return detail::calls().where ? detail::calls().where(address) : nullptr;
 }
 
-// Named as what they stand beside in std.
+// Names follow their counterparts in std.
 // NOLINTBEGIN(readability-identifier-naming)
 
-// No memory is left. what() says what was asked for.
+// Thrown if there is no memory. what() states the request.
 class bad_alloc : public std::bad_alloc {
  public:
   bad_alloc() noexcept {
@@ -99,19 +98,19 @@ class bad_alloc : public std::bad_alloc {
   char text_[256] = {};
 };
 
-// `bytes` bytes by the intent, never null; throws terrace::bad_alloc. 0 bytes are one.
+// Allocates `bytes` bytes by the intent; 0 counts as 1. Never returns null. Throws terrace::bad_alloc.
 inline void* allocate(std::size_t bytes, std::size_t alignment, const char* intent) {
   const auto& calls = detail::calls();
   if (!calls.aligned_alloc) return ::operator new (bytes, std::align_val_t{alignment});
   void* const block = calls.aligned_alloc(std::max<std::size_t>(bytes, 1), alignment, intent);
   if (block) return block;
-  // A machine that has no such intent gives memory as it gives any: the program runs there, too.
+  // Plain memory if the machine has no such intent, so that the program runs there, too.
   const auto whole = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   if (void* const plain = std::aligned_alloc(alignment, whole)) return plain;
   throw bad_alloc();
 }
 
-// What allocate() gave, with the same alignment.
+// Releases a block of allocate(). Requires: the same alignment.
 inline void deallocate(void* block, std::size_t alignment) noexcept {
   const auto& calls = detail::calls();
   if (calls.aligned_alloc)
@@ -120,8 +119,8 @@ inline void deallocate(void* block, std::size_t alignment) noexcept {
     ::operator delete (block, std::align_val_t{alignment});
 }
 
-// For std::pmr: blocks by an intent. Small ones share pages with others of the intent. Resources of one intent are
-// equal: what one allocates another may free.
+// Memory resource for std::pmr that allocates by an intent. Small blocks share pages with others of the intent.
+// Resources of the same intent are equal: each may free what another has allocated.
 class memory_resource final : public std::pmr::memory_resource {
  public:
   explicit memory_resource(const char* intent) noexcept : intent_(intent) {}
@@ -142,9 +141,9 @@ class memory_resource final : public std::pmr::memory_resource {
   const char* intent_;
 };
 
-// For the standard containers: `std::vector<double, terrace::allocator<double>>
-// v(terrace::allocator<double>("latency"))`. A container that is moved or swapped takes its data along, with their
-// intent; one that is assigned a copy keeps its own intent.
+// Allocator for the standard containers: `std::vector<double, terrace::allocator<double>>
+// v(terrace::allocator<double>("latency"))`. The allocator propagates on move and swap; a container that is
+// copy-assigned keeps its own intent.
 template <class T>
 class allocator {
  public:
@@ -175,7 +174,7 @@ class allocator {
   const char* intent_;
 };
 
-// The main loop: from here to the end of the scope.
+// Marks the main loop: begins it, and ends it at the end of the scope.
 class loop {
  public:
   explicit loop(const char* name = nullptr) {
@@ -187,14 +186,14 @@ class loop {
   loop(const loop&) = delete;
   loop& operator=(const loop&) = delete;
 
-  // The phase `name` begins, and the one before it ends.
+  // Begins the phase `name` and ends the previous one.
   void phase(const char* name) const {
     if (detail::calls().phase) detail::calls().phase(name);
   }
 };
 
-// The phase begins. It lasts until the next one begins, or the loop ends: phases follow each other and have no
-// gaps, so the end of the scope is no marker.
+// Begins a phase. It lasts until the next one begins or the loop ends. Phases have no gaps, so the end of the
+// scope marks nothing.
 class phase {
  public:
   explicit phase(const char* name) {
@@ -204,7 +203,7 @@ class phase {
   phase& operator=(const phase&) = delete;
 };
 
-// What this thread allocates in the scope is placed by the intent; behind it by what held before.
+// Sets the intent of the calling thread's allocations in the scope, and restores the previous one at its end.
 class intent_scope {
  public:
   explicit intent_scope(const char* intent) {
@@ -219,7 +218,7 @@ class intent_scope {
   intent_scope(const intent_scope&) = delete;
   intent_scope& operator=(const intent_scope&) = delete;
 
-  // TERRACE_INVALID: the machine has no such intent, and nothing was changed.
+  // Returns TERRACE_INVALID if the machine has no such intent; then nothing was changed.
   [[nodiscard]] terrace_status status() const noexcept { return status_; }
 
  private:
@@ -227,13 +226,13 @@ class intent_scope {
   terrace_status status_ = TERRACE_NOT_ACTIVE;
 };
 
-// Memory that exists is an object of that name, as long as the scope lasts.
+// Registers existing memory as an object of that name during the scope.
 class object {
  public:
   object(const char* name, void* address, std::size_t bytes) : address_(address) {
     if (detail::calls().object) status_ = detail::calls().object(name, address, bytes);
   }
-  // A container whose elements lie one behind another, or an array.
+  // Takes a contiguous container or an array.
   template <class Range>
   requires requires(Range& range) { std::data(range), std::size(range); }
   object(const char* name, Range& range)

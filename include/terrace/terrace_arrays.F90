@@ -1,4 +1,4 @@
-! terrace_arrays.F90: `use terrace_arrays` in Fortran programs. Arrays by intent:
+! terrace_arrays.F90: allocates Fortran arrays by intent (`use terrace_arrays`):
 !
 !     use terrace_arrays
 !     real(real64), pointer :: field(:, :) => null()
@@ -7,19 +7,19 @@
 !     call terrace_deallocate(field)
 !
 ! for pointers to real(real32), real(real64), integer(int32), integer(int64), complex(real32) and complex(real64) of
-! rank 1 to 4. The elements are zero; lower bounds are 1. The shape is of 32 or 64 bit integers. `stat` is 0, or
-! terrace_no_memory where there is no memory or the machine has no such intent: then the pointer is not associated.
-! Without `stat` the program stops, as with allocate. An array is given back whole, by terrace_deallocate and not by
-! deallocate.
+! rank 1 to 4. Elements are zero; lower bounds are 1. The shape has 32 or 64 bit integers. `stat` is 0, or
+! terrace_no_memory if there is no memory or the machine has no such intent: then the pointer is not associated.
+! Without `stat` the program stops, as with allocate. Release an array as a whole, with terrace_deallocate and not
+! with deallocate.
 !
-! Allocatable arrays are placed by the intent that holds when they are allocated (module terrace):
+! Allocatable arrays are placed by the thread's intent at their allocation (module terrace):
 !
 !     status = terrace_intent('latency')
 !     allocate(index(n))
 !     status = terrace_intent(' ')
 !
-! Compile terrace.f90 and this file with the program, by the same compiler; the procedures of a type are those of
-! terrace_arrays.inc.
+! Compile terrace.f90 and this file with the program, by the same compiler. terrace_arrays.inc has the procedures of a
+! type.
 module terrace_arrays
   use, intrinsic :: iso_c_binding, only: c_associated, c_f_pointer, c_loc, c_null_char, c_ptr, c_size_t
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
@@ -49,7 +49,7 @@ module terrace_arrays
 
 contains
 
-  ! Memory for the elements; where there is none `stat` says so.
+  ! Allocates memory for the elements. Sets `stat`, or stops the program, if that fails.
   type(c_ptr) function memory_for(shape, element_bits, array_rank, intent_name, stat)
     integer(int64), intent(in) :: shape(:)
     integer, intent(in) :: element_bits, array_rank

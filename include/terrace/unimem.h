@@ -1,11 +1,12 @@
-/* unimem.h: the five calls of Unimem (Wu, Huang, Li, SC'17, section 3.2) under their own names, on Terrace.
+/* unimem.h: implements the five calls of Unimem (Wu, Huang, Li, SC'17, section 3.2) on Terrace.
  *
- * unimem_init   once, before any other of these calls. Returns 0, or -1 when the program was not started by
- *               terrace (the other calls then are harmless).
- * unimem_malloc a data object that may be moved between fast and slow memory; `name` is its name in reports.
- * unimem_start  right before the main computation loop.
- * unimem_end    right after it.
- * unimem_free   releases an object of unimem_malloc.
+ * unimem_init   Initialises; called once, before the others. Returns 0, or -1 if the program was not started by
+ *               terrace (the other calls are then harmless).
+ * unimem_malloc Allocates a data object that may be migrated between fast and slow memory; `name` is its name in
+ *               reports.
+ * unimem_start  Marks the beginning of the main computation loop.
+ * unimem_end    Marks its end.
+ * unimem_free   Releases an object of unimem_malloc.
  */
 #ifndef TERRACE_UNIMEM_H
 #define TERRACE_UNIMEM_H

@@ -1,5 +1,5 @@
-// Which places are high bandwidth memory, on machine files of published machines; and interleaving and strictness
-// on this machine's first node, which stands for several places.
+// Tests the selection of high bandwidth places on machine files of published machines, and interleaved and strict
+// allocation on this machine's first node, which stands for several places.
 #include "agent/heap/hbw_heap.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Names fast_of(const machine::Machine& machine, DomainId domain) {
   return names;
 }
 
-// Their places have no node of this machine's: they get one.
+// Assigns a NUMA node to places of such machines, which have none here.
 machine::Machine shipped(const std::string& name) {
   auto parts = machine::read_machine_file(TERRACE_SOURCE_DIR "/machines/" + name + ".toml").parts();
   for (std::size_t i = 0; i < parts.places.size(); ++i) parts.places[i].numa_node = static_cast<int>(i);
@@ -80,32 +80,32 @@ class HbwHeapTest : public ::testing::Test {
   HbwHeap& heap_ = *living().hbw;
 };
 
-using Held = std::vector<std::uint64_t>;
+using LiveBlock = std::vector<std::uint64_t>;
 
-// p0 and p1 are faster than p2, the home. All are as near.
+// p0 and p1 are faster than p2, the home place. All have the same distance.
 TEST_F(HbwHeapTest, Allocate_EachPolicy_UsesItsPlaces) {
   EXPECT_EQ(heap_.fast(), (std::vector<PlaceId>{0, 1}));
   void* block = heap_.allocate(Policy::bind_all, 20 * k_mib, 16, false);
-  EXPECT_EQ(held(), (Held{16, 4, 0}));
+  EXPECT_EQ(held(), (LiveBlock{16, 4, 0}));
   EXPECT_EQ(heap_.size_of(block), 20 * k_mib);
   EXPECT_TRUE(heap_.release(block));
   EXPECT_EQ(heap_.allocate(Policy::bind_all, 49 * k_mib, 16, false), nullptr);
-  EXPECT_EQ(held(), (Held{0, 0, 0}));
+  EXPECT_EQ(held(), (LiveBlock{0, 0, 0}));
   block = heap_.allocate(Policy::preferred, 50 * k_mib, 16, false);
-  EXPECT_EQ(held(), (Held{16, 32, 2}));
+  EXPECT_EQ(held(), (LiveBlock{16, 32, 2}));
   EXPECT_TRUE(heap_.release(block));
-  // Half of it each, also where the number of pages is odd.
+  // Each place gets half, also for an odd number of pages.
   block = heap_.allocate(Policy::interleave, 20 * k_mib, 16, true);
-  EXPECT_EQ(held(), (Held{10, 10, 0}));
+  EXPECT_EQ(held(), (LiveBlock{10, 10, 0}));
   EXPECT_STREQ(living().heap->where(block), "p0");  // by the node, which all of them have
   EXPECT_TRUE(heap_.release(block));
   block = heap_.allocate(Policy::interleave, 5 * k_page + k_mib, 16, false);
   EXPECT_EQ(living().ledger.held(0).value - living().ledger.held(1).value, k_page);
   EXPECT_TRUE(heap_.release(block));
-  EXPECT_EQ(held(), (Held{0, 0, 0}));
-  // A share that a place has no room for is no block.
+  EXPECT_EQ(held(), (LiveBlock{0, 0, 0}));
+  // Allocation fails if a place lacks capacity for its share.
   EXPECT_EQ(heap_.allocate(Policy::interleave, 40 * k_mib, 16, false), nullptr);
-  EXPECT_EQ(held(), (Held{0, 0, 0}));
+  EXPECT_EQ(held(), (LiveBlock{0, 0, 0}));
   int other = 0;
   EXPECT_FALSE(heap_.release(&other));
   EXPECT_EQ(heap_.size_of(&other), 0U);

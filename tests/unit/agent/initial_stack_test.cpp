@@ -1,4 +1,4 @@
-// The initial stack's pieces: every word of a made-up one is somewhere, and nothing shows how long the rest is.
+// Tests that each piece of a synthetic initial stack has a slot that is independent of the other pieces' lengths.
 #include "agent/lifecycle/initial_stack.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace terrace::agent {
 namespace {
 
-// As the system makes it: vectors, then the strings, one after the other.
+// A stack as the kernel lays it out: vectors, followed by the strings.
 class Stack {
  public:
   Stack(const std::vector<std::string>& arguments, const std::vector<std::string>& variables)
@@ -28,7 +28,7 @@ class Stack {
     if (variables.empty()) words_.push_back(nullptr);
     words_.push_back(nullptr);
   }
-  // Places of the strings, and of the two vectors ("arguments", "variables").
+  // Returns the slots of the strings, and of the two vectors ("arguments", "variables").
   [[nodiscard]] std::map<std::string, std::uint64_t> places() const {
     std::map<std::string, std::uint64_t> result;
     for (const auto& piece : lay_out_stack(count_, words_.data())) {

@@ -1,4 +1,4 @@
-// Terrace's own heap: blocks do not overlap, are aligned, keep their contents, from several threads.
+// Tests that blocks of the internal heap are disjoint, aligned and keep their contents, with several threads.
 #include "agent/heap/internal_heap.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "held_blocks.hpp"
+#include "live_blocks.hpp"
 
 namespace terrace::agent {
 namespace {
@@ -28,7 +28,7 @@ std::size_t random_size(std::mt19937& random) {
 
 void churn(InternalHeap& heap, unsigned seed, int steps) {
   std::mt19937 random(seed);
-  const auto allocate = [&]() -> Held {
+  const auto allocate = [&]() -> LiveBlock {
     const auto size = random_size(random);
     const std::size_t alignment = random() % 4 == 0 ? std::size_t{16} << (random() % 9) : 16;
     auto* const block = static_cast<unsigned char*>(heap.allocate(size, alignment));
@@ -56,8 +56,8 @@ TEST(InternalHeap, ConcurrentHistories_SeveralThreads_DoNotInterfere) {
 TEST(InternalHeap, Allocate_EverySizeOfEveryClass_IsUsable) {
   InternalHeap heap;
   for (std::size_t size = 0; size <= 20'000; size += size < 600 ? 1 : 37) {
-    const Held first{static_cast<unsigned char*>(heap.allocate(size)), size, 1};
-    const Held second{static_cast<unsigned char*>(heap.allocate(size)), size, 2};
+    const LiveBlock first{static_cast<unsigned char*>(heap.allocate(size)), size, 1};
+    const LiveBlock second{static_cast<unsigned char*>(heap.allocate(size)), size, 2};
     fill(first);
     fill(second);
     ASSERT_TRUE(intact(first)) << size;

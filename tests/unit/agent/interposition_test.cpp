@@ -1,4 +1,4 @@
-// The front doors from outside: a program is run with a runtime behind them that writes down what it is told.
+// Tests interposed functions, APIs and adapters from outside: runs a program with a recording runtime.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -41,7 +41,7 @@ struct Outcome {
   }
 };
 
-// Reads the log and holds it to what must always be true: live objects are disjoint, nothing is removed twice.
+// Reads the log and checks its invariants: live objects are disjoint, and none is removed twice.
 void read_log(const std::string& path, Outcome& outcome) {
   std::ifstream file(path);
   std::map<unsigned, std::size_t> live;
@@ -72,7 +72,7 @@ void read_log(const std::string& path, Outcome& outcome) {
   }
 }
 
-// In a folder that goes with the process.
+// A temporary directory that is removed at the end of the process.
 class SymbolFile {
  public:
   SymbolFile()
@@ -99,7 +99,7 @@ const std::string& symbol_file() {
 Outcome run(const std::string& what, const std::string& variables = "", bool session = true) {
   const auto log = ::testing::TempDir() + "doors-" + std::to_string(getpid()) + ".log";
   unlink(log.c_str());
-  // /usr/bin/env sets the library for the program alone.
+  // /usr/bin/env preloads the library in the program only.
   const auto command = "env " + (session ? "TERRACE_SESSION=" + log + " " : std::string()) +
                        "TERRACE_TEST_SYMBOLS=" + symbol_file() + " " + variables +
                        " LD_PRELOAD=" TERRACE_RECORDING " " TERRACE_SUBJECT " " + what;
@@ -114,7 +114,7 @@ Outcome run(const std::string& what, const std::string& variables = "", bool ses
   return outcome;
 }
 
-// The line of the subject that carries a mark, as a name has it.
+// Returns "FILE:LINE" of the subject's line with this mark.
 std::string line_of(const std::string& mark) {
   std::ifstream file(TERRACE_SUBJECT_SOURCE);
   int number = 0;
@@ -154,7 +154,7 @@ TEST(Interposition, StaticVariable_OfAPage_IsAnObject) {
   const auto* const velocity = outcome.object("field::velocity");
   ASSERT_NE(table, nullptr);
   ASSERT_NE(velocity, nullptr);
-  // 40,000 and 36,000 bytes; the first and the last page may be others'.
+  // 40,000 and 36,000 bytes; the first and last page may belong to neighbours.
   EXPECT_GE(table->size, 40000 / 4096 * 4096ULL - 4096);
   EXPECT_LE(table->size, (40000 / 4096 + 2) * 4096ULL);
   EXPECT_LE(velocity->size, (36000 / 4096 + 2) * 4096ULL);
@@ -190,7 +190,8 @@ TEST(Interposition, Mapping_TrimmedMovedUnmapped_IsTracked) {
       pages.push_back(object.size / 4096);
       EXPECT_FALSE(object.live);
     }
-  // 64; without its first 8: 56; a hole of 8 after 8 more: 8 and 40; the 40 become 200 elsewhere.
+  // Pages: 64; 56 after trimming the first 8; 8 and 40 after unmapping 8 in the middle; the 40 grow to 200
+  // elsewhere.
   EXPECT_EQ(pages, (std::vector<unsigned long long>{64, 56, 8, 40, 200}));
 }
 
@@ -239,7 +240,7 @@ TEST(Interposition, Thread_StartedAndEnded_HasNumberAndStackObject) {
 }
 
 TEST(Interposition, Clocks_Simulated_ShowVirtualTime) {
-  // The recording runtime's clock is a millisecond later at each reading.
+  // The recording runtime's clock advances by a millisecond per reading.
   const auto outcome = run("clocks", "TERRACE_TEST_SIMULATED=1");
   EXPECT_EQ(outcome.output,
             "monotonic 0.001000000\nrealtime 1000000000.002000000\nday 1000000000.003000\ntime 1000000000\n"
@@ -274,7 +275,7 @@ TEST_P(ProcessExit, Exit_ByAnyWay_IsRecordedOnce) {
   EXPECT_TRUE(outcome.output.starts_with("ending\n"));
   for (const std::string one : {"quick", "exec"})
     EXPECT_EQ(outcome.count("finish " + one), finish && one == finish ? 1 : 0) << one;
-  // Every program that was started ends by itself, but for this one when it ends in another way.
+  // Every started program exits by itself, except this one if it ends in another way.
   const auto starts =
       std::ranges::count_if(outcome.lines, [](const std::string& line) { return line.starts_with("start "); });
   EXPECT_EQ(outcome.count("finish exit"), finish && std::string(finish) == "exit" ? starts : starts - 1);

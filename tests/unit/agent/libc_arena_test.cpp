@@ -1,4 +1,4 @@
-// Blocks in the C library's name: they do not overlap, come back, and run out, from several threads at once.
+// Tests that blocks of the arena are disjoint and reused, and that it can be exhausted, with several threads.
 #include "agent/heap/libc_arena.hpp"
 
 #include <gtest/gtest.h>
@@ -10,14 +10,14 @@
 #include <thread>
 #include <vector>
 
-#include "held_blocks.hpp"
+#include "live_blocks.hpp"
 
 namespace terrace::agent {
 namespace {
 
 void churn(LibcArena& blocks, unsigned seed, int steps) {
   std::mt19937 random(seed);
-  const auto allocate = [&]() -> Held {
+  const auto allocate = [&]() -> LiveBlock {
     const std::size_t size = random() % (random() % 8 == 0 ? 9000 : 300);
     auto* const block = static_cast<unsigned char*>(blocks.allocate(size));
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0U);

@@ -1,4 +1,4 @@
-// What the program has mapped, against a table of pages.
+// Compares MappedRanges with a table of pages.
 #include "agent/heap/mapped_ranges.hpp"
 
 #include <gtest/gtest.h>

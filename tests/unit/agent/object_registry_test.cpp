@@ -1,4 +1,4 @@
-// The registry and the cutting of static data against brute force, page by page and byte by byte.
+// Compares the object registry and the division of static data with brute force, page by page and byte by byte.
 #include "agent/heap/object_registry.hpp"
 
 #include <gtest/gtest.h>
@@ -17,20 +17,20 @@ namespace {
 
 using observe::ObjectKind;
 
-// What the runtime believes: live objects by id. Fails on what a runtime must never be told.
+// The runtime's view: live objects by id. Fails on inconsistent calls.
 class Believer {
  public:
-  void operator()(const test::Told& told) {
-    if (told.what == test::Told::What::removed) {
+  void operator()(const test::RecordedCall& told) {
+    if (told.what == test::RecordedCall::What::removed) {
       ASSERT_EQ(live_.erase(told.id), 1U) << "removed twice, or never added";
-    } else if (told.what == test::Told::What::added) {
+    } else if (told.what == test::RecordedCall::What::added) {
       ASSERT_EQ(told.low % k_page, 0U);
       ASSERT_EQ(told.size % k_page, 0U);
       ASSERT_GT(told.size, 0U);
       live_[told.id] = told;
     }
   }
-  // Whose the page is; fails if it is two objects'.
+  // Returns the owner of the page. Fails if two objects own it.
   std::string owner(std::uint64_t page) const {
     std::string name;
     for (const auto& [id, object] : live_) {
@@ -43,13 +43,13 @@ class Believer {
   std::size_t size() const { return live_.size(); }
 
  private:
-  std::map<ObjectId, test::Told> live_;
+  std::map<ObjectId, test::RecordedCall> live_;
 };
 
 struct Fixture {
   Believer believer;
   std::unique_ptr<runtime::Runtime> runtime =
-      test::make_recording_runtime([this](const test::Told& told) { believer(told); });
+      test::make_recording_runtime([this](const test::RecordedCall& told) { believer(told); });
   ObjectRegistry registry{*runtime};
 };
 
@@ -81,7 +81,7 @@ TEST(ObjectRegistry, RandomHistory_ComparedWithPageMap_IsEqual) {
 TEST(ObjectRegistry, Add_SharedPage_BelongsToTheLargerCover) {
   Fixture fixture;
   auto& registry = fixture.registry;
-  // 1.75 pages, beginning a quarter into page 10.
+  // 1.75 pages, starting at a quarter of page 10.
   ASSERT_TRUE(registry.add("a", ObjectKind::named, 10 * k_page + 1024, 12 * k_page));
   EXPECT_EQ(fixture.believer.owner(10 * k_page), "a");
   // Covers 1000 bytes of page 11, which stays with a.
@@ -89,7 +89,7 @@ TEST(ObjectRegistry, Add_SharedPage_BelongsToTheLargerCover) {
   EXPECT_EQ(fixture.believer.owner(11 * k_page), "a");
   EXPECT_EQ(fixture.believer.owner(12 * k_page), "b");
   EXPECT_EQ(fixture.believer.owner(13 * k_page), "b");
-  // Less than half of a page that nobody has, and a part of one that b covers more of.
+  // Less than half of an unowned page, and a part of one that b covers more of.
   EXPECT_FALSE(registry.add("c", ObjectKind::named, 14 * k_page - 100, 14 * k_page + 2000));
   EXPECT_EQ(fixture.believer.owner(14 * k_page), "");
   EXPECT_TRUE(registry.forget(12 * k_page - 1000));
@@ -124,10 +124,10 @@ TEST(ObjectRegistry, Gap_BetweenObjects_IsTheUncoveredRange) {
 TEST(ObjectRegistry, Add_ReentrantCall_IsIgnored) {
   ObjectRegistry* registry = nullptr;
   int added = 0;
-  auto runtime = test::make_recording_runtime([&](const test::Told& told) {
-    if (told.what != test::Told::What::added) return;
+  auto runtime = test::make_recording_runtime([&](const test::RecordedCall& told) {
+    if (told.what != test::RecordedCall::What::added) return;
     ++added;
-    // As the runtime would when it touches unknown memory meanwhile.
+    // Reenters, as the runtime does when it touches unknown memory.
     EXPECT_FALSE(registry->add("again", ObjectKind::mapping, 50 * k_page, 51 * k_page));
     const auto gap = registry->gap(60 * k_page, 50 * k_page, 70 * k_page);
     EXPECT_EQ(gap.low, gap.high);
@@ -141,16 +141,16 @@ TEST(ObjectRegistry, Add_ReentrantCall_IsIgnored) {
 TEST(StaticData, CutSegment_SharedPage_BelongsToTheLargestCover) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
-    const Range segment{k_page * 100 + random() % k_page, k_page * 160 + random() % k_page};
-    std::vector<Range> variables;
+    const AddressRange segment{k_page * 100 + random() % k_page, k_page * 160 + random() % k_page};
+    std::vector<AddressRange> variables;
     for (auto at = segment.low + random() % 5000;;) {
-      const Range variable{at, at + k_page + random() % (random() % 2 ? 3000 : 30000)};
+      const AddressRange variable{at, at + k_page + random() % (random() % 2 ? 3000 : 30000)};
       if (variable.high > segment.high) break;
       variables.push_back(variable);
       at = variable.high + (random() % 2 ? 0 : random() % 9000);
     }
-    // By brute force: for each page the variable with the most bytes in it, or the rest; at a tie the later
-    // variable gives way, and the rest to a variable.
+    // Brute force: each page belongs to the variable with most bytes in it, or to the rest. Ties go to the earlier
+    // variable, and to a variable rather than the rest.
     const auto pieces = cut_segment(segment, variables);
     std::set<std::size_t> seen;
     auto expected_low = segment.low / k_page * k_page;

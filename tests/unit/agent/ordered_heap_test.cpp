@@ -1,4 +1,4 @@
-// Memory by intent on this machine's first node, which stands for several places: what is in it, and the accounts.
+// Tests memory by intent on this machine's first node, which stands for several places: contents and accounting.
 #include "agent/heap/ordered_heap.hpp"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,7 @@ namespace {
 using FillMode = OrderedHeap::FillMode;
 constexpr std::size_t k_mib = std::size_t{1} << 20;
 
-// A heap and what it works on. As in a program they live as long as the process: its threads are never told to
-// end.
+// A heap and its dependencies. They live as long as the process, as in a program: the heap's threads never end.
 struct Living {
   explicit Living(std::vector<Bytes> budgets)
       : machine(tests::machine_on({0, 0, 0})), ledger(*page, std::move(budgets)) {
@@ -83,7 +82,7 @@ TEST_F(OrderedHeapTest, Allocate_LargeBlock_FillsPlacesInOrder) {
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(held(), (when == FillMode::eager ? Sizes{24, 8, 8} : Sizes{0, 0, 0}));
     for (std::size_t at = 0; at < 40 * k_mib; at += k_page) ASSERT_EQ(bytes(block)[at]++, 0);
-    // The last chunk is populated when somebody waits for it, or soon.
+    // The last chunk is populated soon, or when a thread waits for it.
     while (ledger_.outstanding(2).value > 0) std::this_thread::yield();
     EXPECT_EQ(held(), (Sizes{24, 8, 8}));
     EXPECT_STREQ(heap_->where(block), "p0");
@@ -112,7 +111,7 @@ TEST_F(OrderedHeapTest, Allocate_OnTouch_PopulatesOnlyTouchedChunks) {
 TEST_F(OrderedHeapTest, Apply_ToALazyBlock_PrecedesItsTouches) {
   void* const block = heap_->allocate(16 * k_mib, 1, latency_, FillMode::on_touch);
   bytes(block)[5 * k_mib] = 7;
-  // Not at a chunk's boundary: the rests of two chunks are still waited for.
+  // Not at chunk boundaries: the rest of two chunks remains armed.
   const auto begin = reinterpret_cast<std::uint64_t>(block) + 3 * k_mib;
   EXPECT_EQ(heap_->apply(begin, 6 * k_mib, bandwidth_), 0);
   EXPECT_EQ(bytes(block)[5 * k_mib], 7);
@@ -123,7 +122,7 @@ TEST_F(OrderedHeapTest, Apply_ToALazyBlock_PrecedesItsTouches) {
   expect_nothing_held();
 }
 
-// With room in the first place: a block that was freed is handed out again with its pages.
+// With free capacity in the first place: a freed block is reused with its pages.
 class FreedBlocksTest : public OrderedHeapTest {
  protected:
   FreedBlocksTest() : OrderedHeapTest({{std::uint64_t{4} << 30}, {1 << 30}, {1 << 30}}) {}
@@ -153,7 +152,7 @@ TEST_F(FreedBlocksTest, Allocate_SameSizeAndIntent_ReusesTheFreedBlock) {
   EXPECT_NE(get(16), first) << "it is in use";
 }
 
-// What was not touched before is placed at its touch, as of any block.
+// Untouched parts of a reused block are placed at their first touch.
 TEST_F(FreedBlocksTest, Allocate_CachedLazyBlock_StillPopulatesAtTouch) {
   auto* const first = get(32);
   first[0] = 1;
@@ -181,7 +180,7 @@ TEST_F(FreedBlocksTest, Release_ManyOrLargeBlocks_AreUnmapped) {
   EXPECT_EQ(held()[0], 60U);
 }
 
-// Nor is one kept that is partly elsewhere, or where others may want the room.
+// Blocks that are partly in another place, or whose memory may be needed, are not cached.
 TEST_F(FreedBlocksTest, Allocate_LittleFreeMemory_UnmapsCachedBlocks) {
   auto* const applied = get(16);
   EXPECT_EQ(heap_->apply(reinterpret_cast<std::uint64_t>(applied) + 4 * k_mib, 4 * k_mib, bandwidth_), 0);
@@ -192,14 +191,14 @@ TEST_F(FreedBlocksTest, Allocate_LittleFreeMemory_UnmapsCachedBlocks) {
   while (held()[0] < 2 || ledger_.outstanding(0).value > 0) std::this_thread::yield();
   EXPECT_TRUE(heap_->release(kept));
   EXPECT_EQ(held()[0], 2U);
-  // All but 100 MiB of the budget is taken: the next block makes room.
+  // Only 100 MiB of the budget are left: the next block evicts cached ones.
   const auto others = (std::uint64_t{4} << 30) - 100 * k_mib;
   ASSERT_TRUE(ledger_.take(0, {others}));
   EXPECT_NE(get(8), nullptr);
   EXPECT_EQ(ledger_.held(0).value, others);
 }
 
-// Mappings of the program's own.
+// Ranges of the program's own mappings.
 class AppliedRangesTest : public OrderedHeapTest {
  protected:
   AppliedRangesTest() : OrderedHeapTest({{32 * k_mib}, {0}, {0}}) {}
@@ -235,14 +234,14 @@ TEST_F(AppliedRangesTest, OnUnmapped_AppliedRange_IsReleased) {
   const auto at = apply(map, 16);
   EXPECT_TRUE(heap_->may_have_applied(at + 16 * k_mib - 1, 1));
   EXPECT_FALSE(heap_->may_have_applied(at + 16 * k_mib, k_mib));
-  heap_->unmapped(at + 4 * k_mib, 8 * k_mib);
+  heap_->on_unmapped(at + 4 * k_mib, 8 * k_mib);
   EXPECT_EQ(held()[0], 8U);
   EXPECT_EQ(counted(), 8U);
   EXPECT_STREQ(where(at + 4 * k_mib - 1), "p0");
   EXPECT_EQ(where(at + 4 * k_mib), nullptr);
   EXPECT_EQ(where(at + 12 * k_mib - 1), nullptr);
   EXPECT_STREQ(where(at + 12 * k_mib), "p0");
-  heap_->unmapped(at - k_mib, 18 * k_mib);
+  heap_->on_unmapped(at - k_mib, 18 * k_mib);
   expect_nothing_held();
 }
 
@@ -251,24 +250,24 @@ TEST_F(AppliedRangesTest, ReattachRanges_MovedMapping_KeepsItsPlaces) {
   const tests::Mapping other(16 * k_mib);
   const auto from = apply(map, 16);
   const auto to = other.address();
-  const auto half = heap_->lift(from + 8 * k_mib, 8 * k_mib);
+  const auto half = heap_->detach_ranges(from + 8 * k_mib, 8 * k_mib);
   EXPECT_EQ(held()[0], 16U) << "it stays on the account";
   ASSERT_EQ(::mremap(reinterpret_cast<void*>(from + 8 * k_mib), 8 * k_mib, 4 * k_mib,
                      MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(to)),
             reinterpret_cast<void*>(to));
-  heap_->put(half, from + 8 * k_mib, to, 4 * k_mib);
+  heap_->reattach_ranges(half, from + 8 * k_mib, to, 4 * k_mib);
   EXPECT_EQ(held()[0], 12U);
   EXPECT_EQ(counted(), 12U);
   EXPECT_STREQ(where(to + 4 * k_mib - 1), "p0");
   EXPECT_EQ(where(to + 4 * k_mib), nullptr);
   EXPECT_EQ(where(from + 8 * k_mib), nullptr);
   EXPECT_TRUE(heap_->may_have_applied(to, k_page));
-  heap_->unmapped(to, 8 * k_mib);
-  heap_->unmapped(from, 16 * k_mib);
+  heap_->on_unmapped(to, 8 * k_mib);
+  heap_->on_unmapped(from, 16 * k_mib);
   expect_nothing_held();
 }
 
-// As the C library does with blocks of its own.
+// Unmapping without a notification, as by the C library for its own blocks.
 TEST_F(AppliedRangesTest, Apply_AfterUnreportedUnmap_ReleasesTheOldRange) {
   for (int i = 0; i < 10; ++i) {
     const tests::Mapping map(8 * k_mib);
@@ -306,8 +305,8 @@ TEST_F(OrderedHeapTest, FindIntent_UnknownName_Throws) {
   EXPECT_THROW((void)heap_->find_intent(""), Error);
 }
 
-// Threads that allocate, touch, apply and free at random, on one heap: contents are their own, zeros at first, and
-// in the end nothing is on any account.
+// Threads allocate, touch, apply and free at random on one heap. Contents are zero at first and not shared; at
+// the end nothing is charged.
 TEST_F(OrderedHeapTest, Allocate_ManyThreads_AccountsForEverything) {
   constexpr unsigned k_threads = 6;
   std::atomic<int> wrong{0};
@@ -347,7 +346,7 @@ TEST_F(OrderedHeapTest, Allocate_ManyThreads_AccountsForEverything) {
           const auto first = random() % one.pages;
           const auto count = 1 + random() % (one.pages - first);
           const auto address = reinterpret_cast<std::uint64_t>(one.block) + first * k_page;
-          // The first places' budgets do not allow all that is there.
+          // The budgets of the first places are too small for all data.
           if (const auto error = heap_->apply(address, count * k_page, latency_); error != 0 && error != ENOMEM)
             ++wrong;
         } else {

@@ -1,11 +1,12 @@
-// A heap by orderings as the tests have it: on a machine of this node, three times over.
+// Parameters of an OrderedHeap for tests, on a machine that has this node as three places.
 #pragma once
 
 #include "agent/heap/ordered_heap.hpp"
 
 namespace terrace::agent {
 
-// Fills places to the last byte, counts into `counts`, says nothing.
+// Returns parameters for a heap that fills places without a free watermark, counts into `counts`, and prints
+// nothing.
 inline OrderedHeap::Parts quiet_parts(const machine::Machine& machine, memory::Ledger& ledger,
                                       memory::OrderedCounts& counts) {
   OrderedHeap::Parts parts;

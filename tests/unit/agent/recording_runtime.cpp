@@ -1,4 +1,4 @@
-// Runtime's interface over a function that is told everything. See recording_runtime.hpp.
+// Implements Runtime by calls of a recording function. See recording_runtime.hpp.
 #include "recording_runtime.hpp"
 
 #include <mutex>
@@ -11,12 +11,12 @@
 namespace terrace::runtime {
 
 namespace {
-std::function<void(const test::Told&)>* g_next_listener =
+std::function<void(const test::RecordedCall&)>* g_next_listener =
     nullptr;  // for the constructor, which has its own argument
 }
 
 struct Runtime::State {
-  std::function<void(const test::Told&)> tell;
+  std::function<void(const test::RecordedCall&)> tell;
   std::mutex mutex;
   ObjectId next = 0;
   double calls = 0;  // of now()
@@ -24,7 +24,7 @@ struct Runtime::State {
   void event(std::string name) {
     const observe::Inside inside;
     const std::lock_guard lock(mutex);
-    tell({test::Told::What::event, 0, std::move(name)});
+    tell({test::RecordedCall::What::event, 0, std::move(name)});
   }
 };
 
@@ -37,15 +37,15 @@ ObjectId Runtime::add_object(std::string_view name, observe::ObjectKind kind, co
   const observe::Inside inside;
   const std::lock_guard lock(state_->mutex);
   const auto id = state_->next++;
-  state_->tell({test::Told::What::added, id, std::string(name), kind, reinterpret_cast<std::uint64_t>(address),
-                size.value});
+  state_->tell({test::RecordedCall::What::added, id, std::string(name), kind,
+                reinterpret_cast<std::uint64_t>(address), size.value});
   return id;
 }
 
 void Runtime::remove_object(ObjectId object) noexcept {
   const observe::Inside inside;
   const std::lock_guard lock(state_->mutex);
-  state_->tell({test::Told::What::removed, object, {}});
+  state_->tell({test::RecordedCall::What::removed, object, {}});
 }
 
 void Runtime::grow_object(ObjectId, Bytes) noexcept {}
@@ -60,7 +60,7 @@ void Runtime::loop_end() noexcept { state_->event("loop_end"); }
 void Runtime::phase(std::string_view name) noexcept { state_->event("phase " + std::string(name)); }
 void Runtime::function_entered(std::uint64_t, std::uint64_t) noexcept {}
 void Runtime::on_multithreaded() noexcept {}
-// Every call is a thousandth of a second later than the one before: virtual time that a test can predict.
+// Advances by a millisecond per call: predictable virtual time.
 Seconds Runtime::now() noexcept { return {++state_->calls * 1e-3}; }
 const char* Runtime::where(const void*) noexcept { return "everywhere"; }
 void Runtime::note(std::string_view severity, std::string_view text) noexcept {
@@ -72,7 +72,7 @@ void Runtime::finish(std::string_view how) noexcept { state_->event("finish " + 
 
 namespace terrace::test {
 
-std::unique_ptr<runtime::Runtime> make_recording_runtime(std::function<void(const Told&)> tell) {
+std::unique_ptr<runtime::Runtime> make_recording_runtime(std::function<void(const RecordedCall&)> tell) {
   runtime::g_next_listener = &tell;
   runtime::RuntimeParts nothing;
   return std::make_unique<runtime::Runtime>(std::move(nothing));

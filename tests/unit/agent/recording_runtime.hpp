@@ -1,4 +1,4 @@
-// A runtime for tests of the front doors: it writes down what it is told, and does nothing else.
+// A runtime that only records its calls, for tests of the agent.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,8 @@
 
 namespace terrace::test {
 
-// What a runtime was told. For `removed` only `id` is set; for `event` only `name` ("phase smooth", "finish
-// exit").
-struct Told {
+// A recorded call. For `removed` only `id` is set; for `event` only `name` ("phase smooth", "finish exit").
+struct RecordedCall {
   enum class What { added, removed, event } what = What::event;
   ObjectId id = 0;
   std::string name;
@@ -21,6 +20,6 @@ struct Told {
   std::uint64_t low = 0, size = 0;
 };
 
-std::unique_ptr<runtime::Runtime> make_recording_runtime(std::function<void(const Told&)> tell);
+std::unique_ptr<runtime::Runtime> make_recording_runtime(std::function<void(const RecordedCall&)> tell);
 
 }  // namespace terrace::test

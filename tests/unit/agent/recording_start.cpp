@@ -1,6 +1,5 @@
-// What builds the process in tests of the front doors: TERRACE_SESSION is the file into which the recording
-// runtime writes a line for everything it is told; TERRACE_TEST_SYMBOLS are symbol files; TERRACE_TEST_SIMULATED
-// turns on virtual clocks.
+// Replaces start.cpp in tests of the agent, with a recording runtime. TERRACE_SESSION is the file for its lines,
+// one per call. TERRACE_TEST_SYMBOLS are symbol files; TERRACE_TEST_SIMULATED enables virtual clocks.
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,8 +44,8 @@ const char* variable(char** environment, const std::string& name) {
   return nullptr;
 }
 
-void record(const test::Told& told) {
-  using What = test::Told::What;
+void record(const test::RecordedCall& told) {
+  using What = test::RecordedCall::What;
   char numbers[128] = "";
   if (told.what == What::added)
     std::snprintf(numbers, sizeof numbers, "added %u %d %llx %llx ", told.id, static_cast<int>(told.kind),

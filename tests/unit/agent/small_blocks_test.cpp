@@ -1,5 +1,5 @@
-// Small blocks by intent on this machine's first node, which stands for several places: what is in them, whose
-// they are, and the accounts.
+// Tests small blocks by intent on this machine's first node, which stands for several places: contents, owners and
+// accounting.
 #include "agent/heap/small_blocks.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t k_mib = std::size_t{1} << 20;
 constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
 
-// Arenas are the process's: all tests have one heap. Of the second place 8 MiB may be used, of the first 512.
+// Arenas are global, so that all tests share one heap. Budgets: 512 MiB of the first place, 8 MiB of the second.
 struct Living {
   Living() : machine(tests::machine_on({0, 0, 0})), ledger(*page, {{512 * k_mib}, {8 * k_mib}, {1 << 30}}) {
     heap.emplace(quiet_parts(machine, ledger, counts));
@@ -62,8 +62,8 @@ bool is_all(const unsigned char* block, std::size_t size, unsigned char value) {
   return std::all_of(block, block + size, [=](unsigned char byte) { return byte == value; });
 }
 
-// Against a list of what was handed out: no two overlap, each is aligned, known as its ordering's, and keeps what
-// is written to it until it is freed.
+// Compares with a list of live blocks: they are disjoint, aligned, known by their ordering, and keep their
+// contents.
 TEST_F(SmallBlocksTest, RandomHistory_ComparedWithList_IsEqual) {
   std::mt19937 random(23);
   std::map<unsigned char*, Block> blocks;
@@ -81,7 +81,7 @@ TEST_F(SmallBlocksTest, RandomHistory_ComparedWithList_IsEqual) {
       blocks.erase(at);
       continue;
     }
-    // Sizes of all magnitudes.
+    // Sizes of all orders of magnitude.
     const auto magnitude = random() % 100 == 0 ? 20U : random() % 14;
     const std::size_t size = 1 + random() % (std::size_t{1} << magnitude);
     const auto alignment = std::size_t{1} << (random() % 4 == 0 ? random() % 17 : 4);
@@ -107,7 +107,7 @@ TEST_F(SmallBlocksTest, RandomHistory_ComparedWithList_IsEqual) {
   for (const auto& [block, is] : blocks) SmallBlocks::release(is.order, block);
 }
 
-// 24 MiB of small blocks are in 2 MiB pieces that the ledger knows; all of them go when none is used.
+// 24 MiB of small blocks are charged in extents of 2 MiB, which are all released when no block is left.
 TEST_F(SmallBlocksTest, Extents_WhileInUse_AreCharged) {
   small_.purge();
   const auto before = living().ledger.held(0).value;
@@ -128,7 +128,7 @@ TEST_F(SmallBlocksTest, Extents_WhileInUse_AreCharged) {
   EXPECT_EQ(heap_.where(blocks.back()), nullptr);
 }
 
-// The pages are there before they are touched, on the node of the place.
+// Pages are resident before the first touch, on the place's node.
 TEST_F(SmallBlocksTest, Allocate_SmallBlock_IsPopulated) {
   void* const block = small_.allocate(512 << 10, 4096, latency_, false);
   const auto nodes = tests::kernel_nodes(reinterpret_cast<std::uint64_t>(block), (512 << 10) / k_page);
@@ -158,7 +158,7 @@ TEST_F(SmallBlocksTest, Allocate_StrictOrderingFull_ReturnsNull) {
   EXPECT_EQ(living().ledger.held(1).value, 0U);
 }
 
-// Each thread frees what its neighbour has allocated.
+// Each thread frees blocks that its neighbour has allocated.
 TEST_F(SmallBlocksTest, Release_ByOtherThreads_IsSafe) {
   constexpr int k_threads = 4;
   constexpr std::size_t k_slots = 1000;
@@ -191,7 +191,7 @@ TEST_F(SmallBlocksTest, Release_ByOtherThreads_IsSafe) {
     if (auto* const block = slot.load()) SmallBlocks::release(small_.order_of(block), block);
 }
 
-// While other threads allocate, children allocate and free, too: nobody holds a lock there for ever.
+// Forked children allocate and free while other threads of the parent allocate: no lock stays held in a child.
 TEST_F(SmallBlocksTest, Fork_Child_AllocatesAndReleases) {
   std::atomic<bool> over{false};
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// Blocks over a file: how much there may be, and what becomes of those that are freed.
+// Tests spilled blocks: maximum amount, reuse, growth and protection.
 #include "agent/heap/spilled_heap.hpp"
 
 #include <gtest/gtest.h>
@@ -27,10 +27,10 @@ std::uint64_t address_space() {
   return pages * 4096;
 }
 
-// By chunks that are moved, or paged by the kernel.
+// Both engines: chunks moved by Terrace, and kernel paging.
 class SpilledHeapTest : public testing::TestWithParam<bool> {
  protected:
-  // Lives as long as the process, as in a program. Null, and the test is skipped, where the system lacks it.
+  // Lives as long as the process, as in a program. Null if the system lacks support: the test is then skipped.
   SpilledHeap* make(Bytes reserve, Bytes memory) {
     transfer::SpillEngine::Parts parts;
     parts.paged = GetParam();
@@ -56,7 +56,7 @@ class SpilledHeapTest : public testing::TestWithParam<bool> {
   transfer::SpillCounts& counts_ = living_counts();  // the thread goes on with it
 };
 
-// A disk of 50 TiB, as of a cluster's file system, and one that says that it has no end.
+// A disk of 50 TiB, as of a cluster's file system, and one that reports the maximum size.
 TEST_P(SpilledHeapTest, MaxData_LargeDisk_FitsTheAddressSpace) {
   for (const auto disk : {Bytes{50ULL << 40}, Bytes{~std::uint64_t{0}}}) {
     const auto before = address_space();
@@ -70,8 +70,8 @@ TEST_P(SpilledHeapTest, MaxData_LargeDisk_FitsTheAddressSpace) {
   }
 }
 
-// A block that is freed comes back for the next of its size, with its pages and without a call to the thread;
-// where zeros are wanted it has them. When memory is short nothing is kept.
+// A freed block is reused for the next one of its size, with its pages and without the engine's thread, and
+// zeroed if requested. Nothing is cached when memory is scarce.
 TEST_P(SpilledHeapTest, Allocate_SameSize_ReusesTheFreedBlock) {
   auto* const heap = make(Bytes{2ULL << 30}, Bytes{256 * k_mib});
   if (!heap) GTEST_SKIP() << "no userfaultfd";
@@ -120,7 +120,7 @@ TEST_P(SpilledHeapTest, Grow_FreeSpaceBehind_KeepsTheAddress) {
   EXPECT_TRUE(heap->release(block));
 }
 
-// Whether the system may read and write there for the program.
+// Returns whether the kernel can read and write there for the program.
 bool can_be_used(char* at) {
   int ends[2];
   if (pipe(ends) != 0) return false;
@@ -129,7 +129,7 @@ bool can_be_used(char* at) {
   return used;
 }
 
-// As without Terrace: what was unmapped or freed is not there; what has its addresses next is zero.
+// As without Terrace: unmapped and freed memory is inaccessible, and reused addresses are zero.
 TEST_P(SpilledHeapTest, Unmap_ThenAccess_Faults) {
   auto* const heap = make(Bytes{2ULL << 30}, Bytes{256 * k_mib});
   if (!heap) GTEST_SKIP() << "no userfaultfd";

@@ -1,5 +1,4 @@
-// Small blocks over a file, by chunks and paged by the kernel: what is in them, whose they are, and what comes
-// back.
+// Tests spilled small blocks with both engines: contents, owners and release.
 #include "agent/heap/spilled_small.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +22,7 @@ namespace {
 constexpr std::size_t k_mib = std::size_t{1} << 20;
 constexpr Bytes k_memory{64 * k_mib};
 
-// There is one arena in a process, and so one heap: that of the first test that asks.
+// The arena is global, so that all tests share the heap that the first one makes.
 struct Living {
   transfer::SpillCounts counts{};
   std::unique_ptr<SpilledHeap> heap;
@@ -59,8 +58,8 @@ bool is_whole(const Block& block) {
   return std::all_of(block.at, block.at + block.size, [&](unsigned char one) { return one == block.mark; });
 }
 
-// What is free goes back as zeros: else the file would be read and written for nothing. The first test: others
-// leave slabs in extents, with what threads keep.
+// Free extents are discarded, because the file would otherwise be read and written needlessly. Must be the first
+// test: others leave slabs in extents, and blocks in thread caches.
 TEST(SpilledSmallTest, Release_WholeExtent_DiscardsItsPages) {
   auto* const all = living();
   std::vector<void*> blocks;
@@ -76,7 +75,7 @@ TEST(SpilledSmallTest, Release_WholeExtent_DiscardsItsPages) {
   }
 }
 
-// Three times the memory, in sizes of all kinds; each block has what was written to it, whatever left meanwhile.
+// Three times the memory in blocks of all sizes; each keeps its contents despite evictions.
 void live(unsigned seed, std::size_t bytes, int steps) {
   auto& small = *living()->small;
   std::mt19937_64 random(seed);

@@ -1,4 +1,4 @@
-// A program for tests of the front doors: `subject WHAT` does one thing, and prints what the test compares.
+// The program of interposition_test: `subject WHAT` does one thing, and prints what the test compares.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -36,7 +36,7 @@ __attribute__((noinline)) void* xmalloc(std::size_t size) {
 
 __attribute__((noinline)) void keep(void* block) { asm volatile("" : : "r"(block) : "memory"); }
 
-// Each line below is looked for in the names.
+// The tests look for these lines in names of objects.
 int names() {
   void* const direct = std::malloc(100'000);        // LINE direct
   void* const wrapped = xmalloc(200'000);           // LINE wrapped
@@ -61,7 +61,7 @@ int small() {
 }
 
 int family() {
-  // Contents survive every way across the limit between small and big blocks.
+  // Contents survive every reallocation across the limit between small and large blocks.
   auto* block = static_cast<unsigned char*>(std::malloc(100));
   std::size_t had = 100;
   std::memset(block, 7, had);

@@ -1,4 +1,4 @@
-// Blocks of a heap that a test holds, each full of a byte of its own.
+// Live blocks of a heap under test, each filled with a byte of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,26 +12,26 @@
 
 namespace terrace::agent {
 
-struct Held {
+struct LiveBlock {
   unsigned char* block;
   std::size_t size;
   unsigned char mark;
 };
 
-// Every byte, so that a block that reaches into another one is found.
-inline void fill(const Held& held) { std::memset(held.block, held.mark, held.size); }
-inline bool intact(const Held& held) {
+// Fill and check every byte, so that overlapping blocks are found.
+inline void fill(const LiveBlock& held) { std::memset(held.block, held.mark, held.size); }
+inline bool intact(const LiveBlock& held) {
   return std::all_of(held.block, held.block + held.size, [&](unsigned char byte) { return byte == held.mark; });
 }
 
-// A random history of a heap: `wants` says whether the next step allocates, of so many blocks that are held;
-// `allocate` makes a block, its mark apart; `release` takes an address.
+// Runs a random history of a heap. `wants(count)` returns whether the next step allocates; `allocate` makes a
+// block, except for its mark; `release` takes an address.
 template <class Wants, class Allocate, class Release>
 void churn_blocks(std::mt19937& random, int steps, Wants&& wants, Allocate&& allocate, Release&& release) {
-  std::vector<Held> held;
+  std::vector<LiveBlock> held;
   for (int step = 0; step < steps; ++step) {
     if (wants(held.size())) {
-      Held made = allocate();
+      LiveBlock made = allocate();
       ASSERT_NE(made.block, nullptr);
       made.mark = static_cast<unsigned char>(random());
       held.push_back(made);

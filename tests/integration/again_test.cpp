@@ -1,6 +1,6 @@
-// A program whose access pattern changes, in virtual time: it is profiled and planned again, ends up where a plan
-// of what it does since would have put its data, and a replay does the same to the last bit. A loop that misses
-// nowhere keeps none after it from being planned for.
+// Tests replanning in virtual time: a program whose access pattern changes is profiled and planned again, ends
+// with the placement of a plan of its new behaviour, and replays bit-identically. A loop without misses does not
+// prevent planning of later loops.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,7 +22,7 @@ class Again : public ProgramTest {
                           " --phases often,seldom -- ./turns " + arguments);
     ASSERT_EQ(done.status, 0) << done.output;
   }
-  // Bytes that came to fast memory and did not leave it, of the array made first or second.
+  // Returns the bytes of the first or second array that were promoted to fast memory and stayed there.
   double in_fast(const std::string& file, int array) {
     const auto of = "(SELECT id FROM object WHERE name LIKE '%turns.c%' ORDER BY id LIMIT 1 OFFSET " +
                     std::to_string(array) + ")";

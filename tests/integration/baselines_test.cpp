@@ -1,5 +1,5 @@
-// CG under every baseline, in one execution with a configuration for each: the program's verified result, no place
-// over its budget at any instant, the same in a replay, and orders that must hold whatever the baseline.
+// Runs CG under every baseline policy, one configuration each, in one execution. Checks the verified result, that
+// no place ever exceeds its budget, equality with a replay, and relations that hold for all baselines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Baselines : public ProgramTest {
       options += std::string(" --config 'label=") + planner + " planner=" + planner + "'";
     return options;
   }
-  // What its loop took, in virtual time.
+  // Returns the loop's virtual time.
   double seconds(const std::string& folder, const std::string& planner) {
     return number(store(folder, planner), "SELECT SUM(ended - begun) FROM loop");
   }
@@ -35,7 +35,7 @@ class Baselines : public ProgramTest {
       "weighted-interleave", "memtis",    "first-touch", "kernel-tiering", "colloid", "alto", "cache-mode"};
 };
 
-// Room in fast memory is taken when a transfer begins and given back when it is done.
+// Capacity is reserved when a transfer begins and released when it has completed.
 constexpr const char* k_max_held =
     "WITH change(at, bytes) AS ("
     "SELECT o.born, SUM(MIN(o.size, (p.first + p.chunks) * o.chunk_size) - p.first * o.chunk_size) FROM object o "
@@ -61,8 +61,7 @@ TEST_F(Baselines, Cg_EveryBudget_VerifiesAndReplays) {
     EXPECT_EQ(rows(store("e", planner), k_of_both), rows(store("r", planner), k_of_both)) << planner;
     EXPECT_GE(seconds("e", planner), fast) << planner;
     if (planner == "cache-mode") {
-      // Every line that is fetched costs more than in slow memory alone; nothing moves, nothing lies in fast
-      // memory.
+      // Each fetched line costs more than in slow memory alone; nothing is migrated or placed in fast memory.
       EXPECT_EQ(number(store("e", planner), "SELECT COUNT(*) FROM move"), 0);
       EXPECT_EQ(number(store("e", planner), "SELECT COUNT(*) FROM object_place WHERE place = 0"), 0);
     }

@@ -1,5 +1,5 @@
-// Plans of class S obeyed by class W, in virtual time: held against class W's own plan under the same budget. The
-// budgets are the same share of the arrays, the caches of about the same share of them.
+// Tests plans of class S executed by class W, in virtual time, compared with class W's own plan under the same
+// budget. Budgets are equal shares of the arrays; caches are about equal shares.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -26,8 +26,8 @@ struct Case {
   const char* small_budget;
   const char* cache;
   const char* budget;
-  // Who fills the profiles. Samples of mg keep 0.841 to 0.887 of the gain at sampling distances of 900 to 1100
-  // cycles, depending on where they happen to fall: exact counters tell small changes, samples what users get.
+  // The collector. Samples of mg keep 0.841 to 0.887 of the gain at sampling periods of 900 to 1100 cycles,
+  // depending on their positions. Exact counters reveal small changes; samples are what users get.
   const char* collector;
   double kept;  // of the gain by its own plan: today's figure, cut off; of mg's samples the least of those
 };
@@ -43,7 +43,7 @@ class Carried : public ProgramTest, public ::testing::WithParamInterface<Case> {
     const auto done = run(TERRACE_LAUNCHER " " + words);
     ASSERT_EQ(done.status, 0) << done.output;
   }
-  // What `terrace plan` writes.
+  // Returns the output of `terrace plan`.
   void plan(const std::string& name, const char* fast) {
     const profile::Store store(root_ + "/" + name + ".terrace");
     const auto machine = store.machine(1);
@@ -55,7 +55,7 @@ class Carried : public ProgramTest, public ::testing::WithParamInterface<Case> {
     const auto decision = strategy::find_planner("auto").decide(problem, calibration, strategy::Effort::thorough);
     strategy::write_plan_file(root_ + "/" + name + ".toml", strategy::make_plan(problem, decision, "auto"));
   }
-  // Of the last iteration but one: the last one computes a norm.
+  // Of the last but one iteration: the last one computes a norm.
   double steady(const std::string& file) {
     return number(file,
                   "SELECT sum(ended - begun) FROM phase_instance WHERE loop = 0 AND iteration = "
@@ -66,7 +66,7 @@ class Carried : public ProgramTest, public ::testing::WithParamInterface<Case> {
 TEST_P(Carried, Plan_OfASmallRun_ServesALargeRun) {
   const auto& of = GetParam();
   const std::string program = of.program;
-  // Of so little data hardly a move pays that costs more than its bytes.
+  // For so little data hardly any move pays whose cost exceeds the transfer of its bytes.
   const std::string machine = "-q -m unimem-lat4@ideal --cache l3=";
   const auto record = "record --collector " + std::string(of.collector) + " ";
   launch(record + machine + of.small_cache + " -o S.terrace -- ./" + program + " --class S");
@@ -87,7 +87,7 @@ TEST_P(Carried, Plan_OfASmallRun_ServesALargeRun) {
   EXPECT_EQ(
       number("x.carried.terrace", "SELECT count(*) FROM note WHERE severity = 'warning' AND text LIKE 'phase %'"),
       0);
-  // Where the planner betters it, it serves until there is another one.
+  // If the planner improves the plan, it is used until there is a new one.
   const auto loop = [&](const char* store) { return number(store, "SELECT ended - begun FROM loop"); };
   const auto bettered = steady("x.bettered.terrace");
   EXPECT_GE((slow - bettered) / (slow - own), 1 - k_promised)
@@ -96,7 +96,7 @@ TEST_P(Carried, Plan_OfASmallRun_ServesALargeRun) {
   EXPECT_GE(number("x.bettered.terrace", "SELECT count(*) FROM plan"), 2);
   for (const char* obeyed : {"x.carried.terrace", "x.own.terrace"})
     EXPECT_EQ(number(obeyed, "SELECT count(*) FROM plan"), 1) << obeyed;
-  // Nobody who makes no plan of a profile can better one.
+  // Planners that do not plan from a profile cannot improve a plan.
   for (const std::string who : {"--planner memtis", "--planner cache-mode", "--planner slow-only"}) {
     std::string command = TERRACE_LAUNCHER " simulate -m unimem-lat4 --plan S.toml --better-plan ";
     command.append(who).append(" -- ./").append(program);
@@ -104,7 +104,7 @@ TEST_P(Carried, Plan_OfASmallRun_ServesALargeRun) {
     EXPECT_EQ(refused.status, 2) << refused.output;
     EXPECT_NE(refused.output.find(who + " makes no plan from a profile"), std::string::npos) << refused.output;
   }
-  // Bettering is asked for: a planner's name alone is none, and without a plan there is nothing to better.
+  // Improvement must be requested: a planner's name alone does not, and it requires a plan.
   for (const std::string words :
        {"--plan S.toml --planner auto", "--better-plan", "--config 'label=x better-plan=yes'"}) {
     auto call = TERRACE_LAUNCHER " simulate -m unimem-lat4 " + words;
@@ -112,7 +112,7 @@ TEST_P(Carried, Plan_OfASmallRun_ServesALargeRun) {
     EXPECT_EQ(refused.status, 2) << refused.output;
     EXPECT_NE(refused.output.find("--better-plan"), std::string::npos) << refused.output;
   }
-  // The room that a plan counts on may come a moment late at other sizes: a chunk then stays where it is.
+  // At other sizes the capacity that a plan expects may become free too late: a chunk then stays in place.
   EXPECT_LT(number("x.carried.terrace", "SELECT 1000.0 * sum(refused) / count(*) FROM move"), 1);
 }
 

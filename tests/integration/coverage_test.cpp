@@ -1,6 +1,7 @@
-// What the hooks do not reach is measured: libraries without hooks, linked and loaded, on every thread, and what
-// they allocate; it is kept, also in recordings; it warns; and the program notices nothing of it. The programs are
-// those of tests/integration/programs/coverage, with one library built by the wrappers and by the plain compiler.
+// Tests the measurement of instrumentation coverage: libraries without hooks, linked and loaded, on all threads,
+// and their allocations. The result is stored, also in recordings, causes a warning, and does not affect the
+// program. Uses tests/integration/programs/coverage, with one library built by the wrappers and by the plain
+// compiler.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sweeps that take about half a second in all.
+// Sweeps that take about half a second in total.
 constexpr const char* k_long = "500";
 
 class Coverage : public ::testing::Test {
@@ -46,7 +47,7 @@ class Coverage : public ::testing::Test {
     EXPECT_EQ(done.status, 0) << done.output;
     return done;
   }
-  // What a query gives, first column of the first row; -1 where there is no row.
+  // Returns the first column of a query's first row, or -1 without rows.
   static double number(const std::string& query, const std::string& file = "profile.terrace") {
     sqlite3* store = nullptr;
     EXPECT_EQ(sqlite3_open_v2((root / file).c_str(), &store, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
@@ -75,13 +76,13 @@ class Coverage : public ::testing::Test {
 
 fs::path Coverage::root;
 
-// Where the kernel lets nobody sample itself, the profile says so; time cannot be tested there.
+// If the kernel does not permit sampling, the profile says so, and time is not tested.
 #define NEEDS_SAMPLES() \
   if (!sampled()) GTEST_SKIP() << "the kernel lets nobody sample itself"
 
 TEST_F(Coverage, Library_WithoutHooks_IsReportedUncovered) {
   simulate("./outside " + std::string(k_long));
-  // Its block lives while it solves: most of the time, and a third of the heap that is used.
+  // Its block lives during the solve: most of the time, and a third of the used heap.
   EXPECT_GT(number("select heap_uncovered / heap from coverage"), 0.1);
   EXPECT_EQ(
       number(
@@ -96,7 +97,7 @@ TEST_F(Coverage, Library_WithoutHooks_IsReportedUncovered) {
   EXPECT_NE(number("select hooks from coverage_code where path like '%/outside'"), 0);
 }
 
-// Its functions call malloc, and no hook: so they were built without.
+// Its functions call malloc but no hook, so they were built without hooks.
 TEST_F(Coverage, ObjectFile_WithoutHooks_IsReportedUncovered) {
 #if !defined(__x86_64__)
   GTEST_SKIP() << "only on x86-64";
@@ -148,7 +149,7 @@ TEST_F(Coverage, UncoveredShare_AboveATenth_IsAWarning) {
   EXPECT_EQ(simulate("./inside 3", "").output.find("warning"), std::string::npos);
 }
 
-// The program is the same program: same results, same descriptors, whatever kind of child.
+// The program is unaffected: same results and descriptors, with any kind of child.
 TEST_F(Coverage, Program_WhileSampled_BehavesAsWithout) {
   const auto native = run("env TERRACE=off ./outside 3");
   EXPECT_NE(native.output.find("0 samplers, child 3"), std::string::npos) << native.output;
@@ -157,7 +158,7 @@ TEST_F(Coverage, Program_WhileSampled_BehavesAsWithout) {
   EXPECT_EQ(simulate("./inside 3").output, run("./inside 3").output);
 }
 
-// What was measured in the run is kept by its recording: prices of replays come with the same warning.
+// A recording keeps the coverage of its run: replays print the same warning.
 TEST_F(Coverage, Recording_OfARun_ContainsCoverage) {
   simulate("./outside " + std::string(k_long), "-q --misses app.misses");
   const auto replayed = run(TERRACE_LAUNCHER " replay app.misses -q -m unimem-lat4 -o replay.terrace");

@@ -1,6 +1,5 @@
-// Recordings that leave iterations out, against recordings of the same programs that leave out none: what counts
-// as what was observed, whose the misses are of what was allocated meanwhile, and that it all repeats to the
-// digit.
+// Compares recordings with sampled iterations (--every) with complete recordings of the same programs: totals,
+// misses of objects allocated in skipped iterations, and exact repeatability.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,8 +26,8 @@ class Every : public ProgramTest {
             " -I" TERRACE_SOURCE_DIR "/include " TERRACE_SOURCE_DIR "/tests/integration/programs/" + source);
     ASSERT_EQ(built.status, 0) << built.output;
   }
-  // What the program and the launcher print. Exact counters cost nothing: what is followed takes as long as what
-  // is not.
+  // Returns the output of program and launcher. Exact counters cost nothing: observed iterations take as long as
+  // others.
   std::string record(const std::string& options, const std::string& program, const std::string& file) {
     fs::remove(root_ + "/" + file);
     const auto done = run(TERRACE_LAUNCHER " record -m unimem-lat4 --collector exact --cache l3=120KiB " +
@@ -36,7 +35,7 @@ class Every : public ProgramTest {
     EXPECT_EQ(done.status, 0) << done.output;
     return done.output;
   }
-  // Within a share of the larger.
+  // Expects equality within a share of the larger value.
   void expect_near(const std::string& query, double share) {
     const auto whole = number("whole.terrace", query);
     EXPECT_NEAR(number("some.terrace", query), whole, share * whole) << query;
@@ -54,7 +53,7 @@ TEST_F(Every, Workload_SampledIterations_CountsAsFullyObserved) {
               std::string::npos)
         << some;
     EXPECT_NE(some.find("SUCCESSFUL"), std::string::npos) << some;
-    // MG's last iteration computes a norm: a thirtieth of it that nobody saw.
+    // MG's last iteration computes a norm, a thirtieth of it, which is not observed.
     expect_near("SELECT ended - begun FROM loop", 0.03);
     expect_near("SELECT accesses FROM counters", 0.01);
     expect_near("SELECT misses FROM counters", 0.01);
@@ -62,7 +61,7 @@ TEST_F(Every, Workload_SampledIterations_CountsAsFullyObserved) {
     expect_near("SELECT count(*) FROM phase_instance", 0);
     EXPECT_EQ(number("some.terrace", "SELECT count(*) FROM iteration"), observed);
     EXPECT_EQ(number("some.terrace", "SELECT observed FROM loop"), observed);
-    // The clock is what it was spent on.
+    // The clock is the sum of its parts.
     EXPECT_NEAR(number("some.terrace", "SELECT core + exposed + bandwidth_bound + waited + charged FROM counters"),
                 number("some.terrace", "SELECT ended FROM run"), 1e-9);
   }
@@ -117,7 +116,7 @@ TEST_F(Every, Object_AllocatedInASkippedIteration_HasItsOwnMisses) {
       "SELECT read_lines FROM (SELECT sum(read_lines) AS read_lines FROM cell JOIN iteration ON "
       "iteration.id = cell.iteration WHERE number = 6)",
       0.1);
-  // Iterations 3 and 4 count as 1, which had no such block.
+  // Iterations 3 and 4 are estimated from 1, which had no such block.
   EXPECT_LT(number("some.terrace", "SELECT accesses FROM counters"),
             number("whole.terrace", "SELECT accesses FROM counters"));
 }

@@ -1,5 +1,5 @@
-// Memory over a file in virtual time, of whole programs: a replay says what the execution says, to the last bit,
-// also where objects were cut into other chunks; what is printed; what is refused.
+// Tests spilled memory of whole programs in virtual time: bit-identical replays, also with other chunk sizes;
+// output; refused options.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST_F(OverFile, Replay_OfARecording_EqualsExecution) {
   };
   ASSERT_EQ(replay("replayed.terrace", here).status, 0);
   EXPECT_EQ(rows("recorded.terrace", k_of_the_verb), rows("replayed.terrace", k_of_the_verb));
-  // On another machine, and with other memory.
+  // Another machine, and another memory limit.
   const std::string there = "--machine ddr5-nfs --memory 20MiB ";
   ASSERT_EQ(simulate("e.terrace", there).status, 0);
   ASSERT_EQ(replay("r.terrace", there).status, 0);
@@ -49,7 +49,7 @@ TEST_F(OverFile, Replay_OfARecording_EqualsExecution) {
             number("recorded.terrace", "SELECT SUM(ended - begun) FROM main_loop"));
 }
 
-// What a run without --memory recorded has other chunks, of the same pages.
+// A recording without --memory has other chunks of the same pages.
 TEST_F(OverFile, Replay_OtherChunkSize_ReadsTheSameData) {
   ASSERT_EQ(simulate("plain.terrace", "--machine ddr5-nvme --misses app.misses").status, 0);
   EXPECT_EQ(number("plain.terrace", "SELECT COUNT(*) FROM spill"), 0);

@@ -1,5 +1,5 @@
-// What is said of a plan that was given: before the run, where the machine lacks a place; at its end, what of the
-// plan the run had no use for.
+// Tests messages about a given plan: before the run, if the machine lacks a place; at its end, about unused
+// entries.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -21,13 +21,13 @@ class GivenPlan : public ProgramTest {
     const auto built = run(TERRACE_WRAPPERS "/terrace-cc -O2 -g -DMARKED -o steps " TERRACE_SOURCE_DIR
                                             "/tests/integration/programs/process/steps.c");
     EXPECT_EQ(built.status, 0) << built.output;
-    // The same machine as one that this is: all of its memory is this node.
+    // The same machine, adapted to this one: all memory is this node.
     std::ifstream simulated(TERRACE_SOURCE_DIR "/machines/unimem-lat4.toml");
     std::ofstream here(root_ + "/here.toml");
     for (std::string line; std::getline(simulated, line);)
       here << line << '\n' << (line == "[[place]]" ? "numa_node = 0\n" : "");
   }
-  // What the launcher says of a run under the plan, but for what the program prints.
+  // Returns the launcher's output of a run with the plan, without the program's.
   Outcome under(const std::string& plan, const std::string& verb = "simulate") {
     std::ofstream(root_ + "/plan.toml") << "schema = 2\n" << plan;
     std::filesystem::remove(root_ + "/x.terrace");
@@ -72,12 +72,12 @@ TEST_F(GivenPlan, Plan_UnusedEntries_AreReported) {
     EXPECT_NE(done.output.find(warning + sentence), std::string::npos) << sentence << done.output;
 }
 
-// Whether the system lets this process watch pages: plans are followed by sentinel then, else by time.
+// Returns whether the system permits userfaultfd: plans are then followed by sentinel pages, else by time.
 bool may_wait_for_faults() {
   return syscall(SYS_userfaultfd, O_CLOEXEC) >= 0 || open("/dev/userfaultfd", O_RDWR | O_CLOEXEC) >= 0;
 }
 
-// A real run follows plans by touches or time, what counts not at all.
+// On real memory plans are followed by touches or time, not by access counts.
 TEST_F(GivenPlan, Plan_ProgressUnavailableOnRealMemory_IsRefused) {
   const std::string usual = may_wait_for_faults() ? "sentinel" : "timer";
   const std::string instead = "; it can be followed with --progress " + usual + "\n";
@@ -85,7 +85,7 @@ TEST_F(GivenPlan, Plan_ProgressUnavailableOnRealMemory_IsRefused) {
   EXPECT_EQ(done.status, 2);
   EXPECT_TRUE(done.output.starts_with("terrace: --plan: its segments begin by instructions: ")) << done.output;
   EXPECT_TRUE(done.output.ends_with(instead)) << done.output;
-  // By sentinel, where this process may wait for page faults.
+  // By sentinel pages, if the process may wait for page faults.
   const bool may_wait = may_wait_for_faults();
   done = under("progress = \"sentinel\"\n" + k_phases + k_all, "run");
   EXPECT_EQ(done.status, may_wait ? 0 : 2) << done.output;
@@ -117,14 +117,14 @@ TEST_F(GivenPlan, Plan_TimedInAccessesOnRealMemory_IsConvertedAndReported) {
   auto done = under(phases + moves, "run");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_NE(done.output.find("terrace: " + sentence), std::string::npos) << done.output;
-  // Where it is asked for, or nothing happens inside phases, there is nothing to say.
+  // No message if it was requested, or if the plan does nothing inside phases.
   for (const auto& [plan, verb] : {std::pair(phases + moves, "run --progress timer"),
                                    std::pair("progress = \"timer\"\n" + phases + moves, "run"),
                                    std::pair(k_phases + k_all, "run"), std::pair(phases + moves, "simulate")})
     EXPECT_EQ(under(plan, verb).output.find("its segments begin by"), std::string::npos) << verb;
 }
 
-// Objects are looked for where the loop does not begin, too.
+// Unused objects are reported even if the loop did not begin.
 TEST_F(GivenPlan, Plan_LoopNotStarted_IsReported) {
   const auto done = under("phases = [\"tail\"]\n" + on_dram("a"));
   EXPECT_NE(done.output.find("plan: none of its phases began, such as tail; "), std::string::npos) << done.output;

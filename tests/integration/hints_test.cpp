@@ -1,5 +1,5 @@
-// Hints for whole programs in virtual time: where data lies before anything was learned, uses that the profiled
-// iteration did not have, what programs say themselves, and replays of all that.
+// Tests hints for whole programs in virtual time: initial placement, uses that the profiled iteration lacked,
+// hints by the program itself, and replays.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class Hints : public ProgramTest {
     const auto done = run(TERRACE_LAUNCHER " " + words);
     ASSERT_EQ(done.status, 0) << done.output;
   }
-  // The one line of a call that is refused.
+  // Returns the error line of a refused call.
   std::string refusal(const std::string& words) {
     const auto done = run(TERRACE_LAUNCHER " " + words);
     EXPECT_EQ(done.status, 2) << words;
@@ -64,7 +64,7 @@ TEST_F(Hints, Run_WithHints_IsFasterBeforeThePlan) {
   EXPECT_NEAR(with, planned, 1e-9 * planned);
   EXPECT_NEAR(iteration("x.auto.terrace", 0), planned, 1e-9 * planned) << "what was counted moves no earlier";
   EXPECT_LT(with, 0.9 * iteration("x.without.terrace", 0));
-  // Unimem's own planner, whose data stands still until its plan is there, in the third iteration.
+  // Unimem's own planner, which migrates nothing before its plan, in the third iteration.
   const auto until_planned = [&](const char* store) { return iteration(store, 0) + iteration(store, 1); };
   EXPECT_LT(until_planned("x.hints.terrace"), 0.95 * until_planned("x.without.terrace"));
   EXPECT_EQ(notes("x.hints.terrace", "initial placement by reference counts: ''" + std::string(k_columns) +
@@ -75,7 +75,7 @@ TEST_F(Hints, Run_WithHints_IsFasterBeforeThePlan) {
 
 TEST_F(Hints, Directive_ObjectUnusedInProfiledIteration_IsKept) {
   write("uses.toml", "[[phase]]\nname = \"middle\"\nuses = [\"u\"]\n");
-  // Of so little data nothing pays that costs more than its bytes.
+  // For so little data no move pays whose cost exceeds the transfer of its bytes.
   launch(
       "simulate -q --collector exact -m unimem-bw4@ideal --cache l2=16KiB --cache l3=40KiB --fast 288KiB --config "
       "label=without --config "
@@ -107,7 +107,7 @@ TEST_F(Hints, ProgramHints_Recorded_AreReplayed) {
   EXPECT_EQ(rows("other.terrace", k_of_both), rows("again2.terrace", k_of_both));
 }
 
-// Three kinds, two domains: what has most references lies in the fastest, what has fewer in the next.
+// Three kinds, two domains: the most referenced objects are in the fastest memory, others in the next one.
 TEST_F(Hints, Machine_WithThreeKinds_UsesHints) {
   write("three.toml", "[refs]\nu = 10\nv = 50\nw = 2\n");
   launch(
@@ -134,7 +134,7 @@ TEST_F(Hints, Hints_Malformed_AreRefusedInOneLine) {
             0U);
 }
 
-// The real machine with one kind of memory: hints do no harm there.
+// On a real machine with one kind of memory hints are harmless.
 TEST_F(Hints, RealRun_OneKindOfMemory_RunsUnchanged) {
   write("uses.toml", "[refs]\nu = 1\n[[phase]]\nname = \"middle\"\nuses = [\"u\"]\n");
   const auto done = run(TERRACE_LAUNCHER " run -q --hints uses.toml -o x.terrace -- ./missed 4 told");

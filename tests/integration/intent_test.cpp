@@ -1,5 +1,5 @@
-// `terrace run --intent` and the calls that place data by intent, in whole programs. Where each page is on a
-// machine with several nodes is asked in tests/guest; here it is that programs do as they do without.
+// Tests `terrace run --intent` and the API for memory by intent in whole programs: that they work as without
+// Terrace. tests/guest checks the node of each page on machines with several nodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Intent : public ProgramTest {
     return run(TERRACE_LAUNCHER " run " + std::string(profile ? "-q -o profile.terrace " : "") + options + " -- " +
                words);
   }
-  // On this machine, whose memory is ordinary.
+  // For this machine, with one kind of memory.
   [[nodiscard]] Outcome spending(const std::string& budget, const std::string& mode) const {
     std::filesystem::remove(root_ + "/profile.terrace");
     return run(TERRACE_LAUNCHER " run -o profile.terrace --budget ddr=" + budget +
@@ -62,7 +62,7 @@ TEST_F(Intent, Program_WithThreadsForksAndClosedFiles_Works) {
   }
 }
 
-// At whatever moment of a chunk's being filled.
+// At any moment while a chunk is filled.
 TEST_F(Intent, Program_ForkingManyTimes_Works) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(with("--intent latency", std::string(k_program) + "fork 16").status, 0);
 }
@@ -93,7 +93,7 @@ TEST_F(Intent, Calls_ByIntent_PlaceTheirMemory) {
   EXPECT_EQ(with("", std::string(k_program) + "again 32 bandwidth").status, 0);
 }
 
-// By the thread's intent all of them, by the run's those behind the first 16 MiB.
+// All of them by the thread's intent; by the run's intent those after the first 16 MiB.
 TEST_F(Intent, SmallBlocks_ByIntent_ArePlaced) {
   const auto thread = with("", std::string(k_program) + "small 40 latency");
   EXPECT_EQ(thread.status, 0) << thread.output;
@@ -117,7 +117,7 @@ TEST_F(Intent, Calls_WithoutTerrace_GivePlainMemory) {
   EXPECT_TRUE(has(run(TERRACE_BY_INTENT " thread 8 bandwidth"), "intent: 3; "));
 }
 
-// Also where blocks that were written have been freed before.
+// Even after written blocks have been freed.
 TEST_F(Intent, AllocatedMemory_WithAndWithoutTerrace_IsZeroed) {
   const std::string words = TERRACE_INTENT_RANGES " zeros";
   const std::string simulate = TERRACE_LAUNCHER " simulate -q -o simulated.terrace -- ";
@@ -127,8 +127,7 @@ TEST_F(Intent, AllocatedMemory_WithAndWithoutTerrace_IsZeroed) {
   }
 }
 
-// Budgets that two mappings of 16 MiB fill: what is given back is on no account, and the closing line says what
-// was there at a time.
+// Budgets for two mappings of 16 MiB: unmapped memory is not charged, and the closing line states the peak.
 TEST_F(Intent, Range_Unmapped_IsNotCharged) {
   for (const char* mode : {"unmap", "over", "raw"}) {
     const auto done = spending("36MiB", mode);
@@ -136,7 +135,7 @@ TEST_F(Intent, Range_Unmapped_IsNotCharged) {
     EXPECT_EQ(count(done, "apply: 0\n"), 8) << mode << ": " << done.output;
     EXPECT_EQ(count(done, "applied: "), 8) << done.output;
     EXPECT_FALSE(has(done, "applied: unknown")) << done.output;
-    // What is mapped over it is an object like others.
+    // A mapping over it is an ordinary object.
     EXPECT_EQ(has(done, "last: unknown\n"), std::string(mode) != "over") << done.output;
     EXPECT_TRUE(has(done, "terrace: 16MiB of data by bandwidth: 16MiB in ")) << mode << ": " << done.output;
   }
@@ -246,7 +245,7 @@ latency = "400ns"
 intent = "mine"
 places = ["first", "second"]
 )";
-  // Two places on one node: what the first may have is its capacity.
+  // Two places on one node: the first one is limited by its capacity.
   for (const char* when : {"", " --eager"}) {
     const auto done =
         with(std::string("--machine own.toml --intent mine") + when, std::string(k_program) + "malloc 64");

@@ -1,4 +1,5 @@
-// Programs that allocate by intent through one of the front doors for C++ and Fortran, with and without Terrace.
+// Tests programs that allocate by intent through the C++ and Fortran APIs and hbwmalloc.h, with and without
+// Terrace.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -38,8 +39,8 @@ TEST_F(LanguageApis, AllocatorFunctions_SmallBlocksByIntent_AreAccepted) {
   }
 }
 
-// Without a machine that has fast memory, with node 0 named to be it, and with a list that is none; by the library
-// alone, by the injected one, and where a program was linked with memkind.
+// Without fast memory, with node 0 declared as such, and with an invalid list; with the library alone, the
+// injected one, and a program linked with memkind.
 TEST_F(LanguageApis, HighBandwidthMemory_ByMemkindNames_Works) {
   const std::string through_memkind = "env LD_LIBRARY_PATH=" TERRACE_MEMKIND_FOLDER " ";
   for (const std::string& program :

@@ -1,5 +1,5 @@
-// A job's ledger as users meet it: the program of the job is a shell that looks at what the launcher has made, at
-// `terrace machine` and at the gauges, while it runs.
+// Tests the user's view of a job's ledger: the program of the job is a shell, which inspects the launcher's files,
+// `terrace machine` and the gauges during the run.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,7 +104,7 @@ TEST_F(JobLedger, MachineCommand_DuringAJob_ShowsTheLedger) {
   for (const char* key :
        {"\"jobs\"", "\"job\": \"4711\"", "\"held\"", "\"outstanding\"", "\"share\"", "\"budget\""})
     EXPECT_NE(json.find(key), std::string::npos) << key;
-  // Other tests' jobs may be there.
+  // Jobs of other tests may be present.
   const auto later = run_program(TERRACE_LAUNCHER " machine --json").output;
   EXPECT_NE(later.find("\"jobs\""), std::string::npos);
   EXPECT_EQ(later.find("\"job\": \"4711\""), std::string::npos);

@@ -1,5 +1,5 @@
-// Calls of libm in virtual time: they take what the machine file says, to the digit, in executions and replays;
-// and they give what libm gives.
+// Tests calls of libm in virtual time: their cost equals the machine file's, exactly, in executions and replays,
+// and their results are libm's.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -63,7 +63,7 @@ latency = "86ns"
     EXPECT_EQ(done.status, 0) << done.output;
     return done.output;
   }
-  // What the section took, by the program's clock.
+  // Returns the section's time by the program's clock.
   double seconds(const std::string& arguments, const std::string& machine = "round") {
     const auto printed = simulate("-m " + machine + ".toml -o one.terrace", "calls " + arguments);
     fs::remove(root_ + "/one.terrace");
@@ -76,13 +76,13 @@ void expect_seconds(double found, double expected) { EXPECT_NEAR(found, expected
 TEST_F(Libm, Calls_InVirtualTime_TakeTheMachinesTime) {
   build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls");
   expect_seconds(seconds("bare 123457"), 123457 * 10e-9);
-  // With loads and stores beside them, which take nothing here.
+  // With loads and stores in addition, which cost nothing here.
   expect_seconds(seconds("arrays 123457"), 123457 * 20e-9);
-  // Side by side; beginning and ending takes some accesses.
+  // Concurrently; start and end take some accesses.
   EXPECT_NEAR(seconds("threads 123456"), 123457 * 10e-9, 1e-6);
 }
 
-// Its instructions: as many in every turn.
+// Counts instructions: the same number in every iteration.
 TEST_F(Libm, Loops_WithoutAccesses_TakeTime) {
   machine("slow", "exp = \"10ns\"", "1ns");
   build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls");
@@ -95,7 +95,7 @@ TEST_F(Libm, Loops_WithoutAccesses_TakeTime) {
   EXPECT_LE(instructions, 10);
 }
 
-// A linker that meets our definitions first finds no use for libm.
+// A linker that finds Terrace's definitions first omits libm.
 TEST_F(Libm, Function_OmittedByTheLinker_IsFound) {
   build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls", "-Wl,--as-needed");
   ASSERT_EQ(run("readelf -d calls").output.find("libm.so"), std::string::npos);
@@ -135,7 +135,7 @@ TEST_F(Libm, Results_WithAndWithoutTerrace_AreEqual) {
             plain.output);
 }
 
-// A library of the program's may have a function of such a name that is another one altogether.
+// A library of the program may define an unrelated function of such a name.
 TEST_F(Libm, Function_OfTheSameName_IsPassedThrough) {
   std::ofstream(root_ + "/other.c") << R"(
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-// Plug-ins that are loaded for themselves alone, with OpenMP or a function of libm's name behind them: each of
-// their calls reaches the library that it reaches without Terrace. The truth is the run without Terrace.
+// Tests plug-ins loaded with RTLD_LOCAL that use OpenMP or functions of libm's names: each call reaches the same
+// library as without Terrace. The reference is the run without Terrace.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -19,7 +19,7 @@ class Loaded : public ProgramTest {
   Loaded() : ProgramTest("loaded") {
     build("cc " + k_sources + "host.c -o host");
     std::ofstream(root_ + "/plan.toml") << "schema = 2\n[[object]]\nname = \"*\"\nplace = \"dram\"\n";
-    // The same machine as one that this is: all of its memory is this node.
+    // The same machine, adapted to this one: all memory is this node.
     std::ifstream simulated(TERRACE_SOURCE_DIR "/machines/unimem-lat4.toml");
     std::ofstream here(root_ + "/here.toml");
     for (std::string line; std::getline(simulated, line);)
@@ -29,7 +29,7 @@ class Loaded : public ProgramTest {
     const auto made = run(command);
     ASSERT_EQ(made.status, 0) << command << "\n" << made.output;
   }
-  // Makes NAME.so of the plug-in's source for each name, each with a copy of libgomp of its own.
+  // Builds NAME.so from the plug-in's source for each name, each with its own copy of libgomp.
   void build_with_copies(const std::string& plugin, const std::vector<std::string>& names) const {
     build("cc -O2 -fopenmp -c -fPIC " + k_sources + plugin + ".c -o plugin.o");
     for (const auto& name : names) {
@@ -61,8 +61,8 @@ TEST_F(Loaded, OpenMp_TwoCopies_EachCallsItsOwn) {
   expect_as_without_terrace("./host ./first.so ./second.so ./first.so", "10306\n10306\n10306\n");
 }
 
-// The compiler makes a call that ends a function a jump: the return address is that of the code behind, which may
-// be of the host, of another copy of the library, or Terrace's own.
+// The compiler turns a tail call into a jump: the return address is in the caller's caller, which may be the host,
+// another copy of the library, or Terrace.
 TEST_F(Loaded, OpenMp_FourCopiesReachedByJumps_EachIsReachedByItsOwnCaller) {
   build_with_copies("tails", {"first", "second", "third", "fourth"});
   std::string expected;
@@ -104,7 +104,7 @@ TEST_F(Loaded, Dlsym_OfWhatNothingProvides_IsNull) {
   expect_as_without_terrace("./there", "11011\n");
 }
 
-// The plug-in reaches the C library's functions past Terrace's, for memory that is Terrace's.
+// The plug-in bypasses Terrace's functions and calls the C library's for Terrace's memory.
 TEST_F(Loaded, DeepBinding_LargeDataOfTheHost_MayBeFreedByThePlugin) {
   for (const std::string compiler : {"cc", "clang"}) {
     if (run(compiler + " --version").status != 0) continue;
@@ -123,7 +123,7 @@ TEST_F(Loaded, DeepBinding_LargeDataOfTheHost_MayBeFreedByThePlugin) {
   }
 }
 
-// The program is alone in taking turns: its order of execution repeats.
+// Only the program's threads are scheduled, so that their order is repeatable.
 TEST_F(Loaded, MpiThread_SleepingInTheKernel_IsNotScheduled) {
   build("cc -O1 -shared -fPIC " + k_sources + "libmpi_stub.c -o libmpi_stub.so -lpthread");
   build("cc -O1 " + k_sources + "barriers.c ./libmpi_stub.so -Wl,-rpath," + root_ + " -o barriers -lpthread");
@@ -133,7 +133,7 @@ TEST_F(Loaded, MpiThread_SleepingInTheKernel_IsNotScheduled) {
   EXPECT_EQ(number("s.terrace", "select count(*) from note where text like '%not repeatable%'"), 0);
 }
 
-// Libraries do so to measure a clock (UCX), or to wait a moment.
+// Libraries poll a clock to calibrate it (UCX), or to wait briefly.
 TEST_F(Loaded, Thread_WithoutHooksThatWaitsForItsClock_Arrives) {
   build("cc -O1 " + k_sources + "spin.c -o spin -lpthread");
   expect_as_without_terrace("./spin 0", "4\n");

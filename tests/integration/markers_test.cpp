@@ -1,4 +1,4 @@
-// The workloads' markers against the sequence that their manifests state.
+// Compares the workloads' markers with the sequence in their manifests.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 namespace terrace::test {
 namespace {
 
-/// The markers that arrive in a library preloaded into a workload.
+/// Returns the markers that a library preloaded into a workload receives.
 std::string markers_of(const std::string& arguments) {
   const std::string path = std::filesystem::temp_directory_path() / ("markers-" + std::to_string(getpid()));
   const Outcome outcome = run_program("MARKER_PROBE='" + path + "' LD_PRELOAD='" TERRACE_MARKER_PROBE "' '" +

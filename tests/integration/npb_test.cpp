@@ -1,4 +1,4 @@
-// The workloads of the NAS Parallel Benchmarks: their results against the published values.
+// Compares the results of the NAS Parallel Benchmarks with the published values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -98,7 +98,7 @@ TEST(Npb, Benchmark_WrongArguments_AreRefused) {
   EXPECT_EQ(wrong.output, "mg: no option '--klass'; --help lists them\n");
 }
 
-// A thread sanitizer does not see how OpenMP's threads wait for each other.
+// A thread sanitizer does not see the synchronisation of OpenMP threads.
 #if defined(TERRACE_WORKLOADS_OPENMP) && !defined(TERRACE_SANITIZED)
 
 TEST_P(Npb, Benchmark_AnyNumberOfThreads_GivesTheOfficialValue) {
@@ -112,7 +112,7 @@ TEST_P(Npb, Benchmark_AnyNumberOfThreads_GivesTheOfficialValue) {
   }
 }
 
-// All norms come before the result block.
+// All norms precede the result block.
 TEST(FlowSolvers, Solver_AnyNumberOfThreads_GivesTheSameNorms) {
   const auto norms_of = [](const std::string& output) { return output.substr(0, output.find("Benchmark")); };
   for (const char* call : {"bt --class S", "sp --class S", "lu --class S"}) {

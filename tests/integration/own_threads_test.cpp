@@ -1,4 +1,5 @@
-// What a process has of Terrace's beside its own threads: none, before it has data for them.
+// Tests Terrace's own threads in a process: none before there is data for them, and how the process ends with
+// them.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@
 namespace terrace::test {
 namespace {
 
-// Each kind of run that manages data on the real machine.
+// All kinds of runs that manage data on the real machine.
 class OwnThreads : public ProgramTest, public testing::WithParamInterface<const char*> {
  protected:
   OwnThreads() : ProgramTest("own-threads") {}
@@ -58,7 +59,7 @@ TEST_P(OwnThreads, LargeBlocks_Concurrent_StartThemOnce) {
   for (int i = 0; i < 10; ++i) expect_as_alone(TERRACE_OWN_THREADS " together");
 }
 
-// Meanwhile nothing can be looked up in libraries.
+// Symbols cannot be resolved meanwhile.
 TEST_P(OwnThreads, LargeBlock_InALibraryConstructor_StartsThem) {
   expect_as_alone(TERRACE_OWN_THREADS " load " TERRACE_EARLY_LIBRARY);
 }
@@ -73,7 +74,7 @@ TEST_P(OwnThreads, LateStart_ByABoundThread_IsNotBound) {
       << done.output;
 }
 
-// What it may not have beside the program is not reserved, and that is said.
+// Address space that would be lacking for the program is not reserved, which is reported.
 TEST_P(OwnThreads, AddressSpaceLimit_Tight_IsLeftToTheProgram) {
   const std::string limit = "ulimit -v 400000";
   EXPECT_EQ(run("sh -c '" + limit + "; " TERRACE_OWN_THREADS " large'").output, "sum 65536\n");
@@ -92,7 +93,7 @@ TEST_P(OwnThreads, AddressSpaceLimit_Sufficient_IsUsed) {
   EXPECT_EQ(done.output.find("address space is limited"), std::string::npos) << done.output;
 }
 
-// The process ends with its last thread, and not with one of ours.
+// The process ends with the program's last thread, not with one of Terrace's.
 TEST_P(OwnThreads, MainThread_EndsFirst_ProcessEndsWithTheLast) {
   expect_as_alone(TERRACE_MAIN_LEAVES " exit");
   expect_as_alone(TERRACE_MAIN_LEAVES " cancelled");
@@ -111,7 +112,7 @@ TEST_P(OwnThreads, Signal_AfterTheMainThreadEnded_EndsTheProcess) {
     EXPECT_NE(outcome.output.find("status 143\n"), std::string::npos) << outcome.output;
 }
 
-// The C library has each thread of a process do what drops privileges, and ends it where one may not.
+// The C library makes every thread of a process drop privileges, and aborts if one cannot.
 TEST_P(OwnThreads, Program_DroppingPrivileges_Works) {
   if (getuid() != 0) GTEST_SKIP() << "needs root";
   const auto done = managed("setpriv --reuid=65534 --regid=65534 --clear-groups /bin/echo as before");
@@ -119,7 +120,7 @@ TEST_P(OwnThreads, Program_DroppingPrivileges_Works) {
   EXPECT_NE(done.output.find("as before\n"), std::string::npos) << done.output;
 }
 
-// The kernel refuses that to a process with several threads.
+// The kernel refuses it to multithreaded processes.
 TEST_P(OwnThreads, Program_InAUserNamespace_Works) {
   if (run("unshare -U true").status != 0) GTEST_SKIP() << "the system lets nobody have one";
   const auto done = managed("unshare -U true");

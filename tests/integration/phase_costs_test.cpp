@@ -1,5 +1,5 @@
-// Phases with core times of their own, in whole programs: each is longer by its instructions at the difference,
-// the others stay as they are; a replay with the same options says the same, to the last bit.
+// Tests phases with their own core times in whole programs: each is longer by its instructions times the
+// difference, others are unchanged, and a replay with the same options is bit-identical.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -26,7 +26,7 @@ class PhaseCosts : public ProgramTest {
                           options + " -- ./" + program);
     ASSERT_EQ(done.status, 0) << done.output;
   }
-  // C of a phase of the first iteration, as the exact counters have it.
+  // Returns the core time C of a phase of the first iteration, by exact counters.
   double core(const std::string& store, const std::string& phase) {
     return number(store,
                   "select sum(core) from phase join iteration on id = iteration where exact and number = 0 "
@@ -55,7 +55,7 @@ TEST_F(PhaseCosts, Phase_WithInstructionCost_IsLonger) {
   EXPECT_EQ(number("one.terrace", "select count(*) from core_time"), 0);
 }
 
-// All phases with the same time are a program with that time; and what they have between them is everything.
+// Equal times for all phases equal a program with that time; phases and the rest sum to the whole.
 TEST_F(PhaseCosts, Phases_AndTheRest_SumToTheProgram) {
   simulate("one.terrace", "--core-time 1ns");
   simulate("three.terrace", "--core-time 3ns");

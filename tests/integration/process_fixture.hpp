@@ -1,4 +1,4 @@
-// What tests of a process under Terrace are made of.
+// Fixture for tests of a process under Terrace.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace terrace::test {
 
-// A folder with the programs of tests/integration/programs/process, built with the wrappers.
+// A directory with the programs of tests/integration/programs/process, built with the wrappers.
 class Process : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -30,19 +30,19 @@ class Process : public ::testing::Test {
       if (entry.path().extension() == ".terrace") std::filesystem::remove(entry.path());
   }
 
-  // A program that hangs is ended, with status 124. The launcher's own words go to standard error.
+  // Ends a program that hangs, with status 124. The launcher's messages go to standard error.
   static Outcome simulate(const std::string& command, const std::string& options = "") {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
                        "' timeout 600 " TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace " +
                        options + " -- " + command + " 2>&1");
   }
-  // What the launcher itself says.
+  // Returns the launcher's messages.
   static Outcome summary(const std::string& command, const std::string& options) {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
                        "' timeout 600 " TERRACE_LAUNCHER " simulate --machine unimem-lat4 -o profile.terrace " +
                        options + " -- " + command + " 2>&1 > /dev/null");
   }
-  // What a query to a profile gives, row by row, first column only.
+  // Returns the first column of a query to a profile.
   static std::vector<std::string> ask(const std::string& file, const std::string& query) {
     std::vector<std::string> rows;
     sqlite3* store = nullptr;

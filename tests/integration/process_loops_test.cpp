@@ -1,4 +1,4 @@
-// Main loops of processes: found, named by the user or by a plan, and refused.
+// Tests main loops of processes: detected, named by the user or by a plan, and refused.
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A program as people have it, with nothing said of its phases.
+// A typical program without annotations.
 TEST_F(Process, LoopFinder_UnmarkedProgram_FindsTheMainLoop) {
   const std::string loop =
       "select name || ' ' || (iterations + turns_before) || ' ' || turns_before from main_loop";
@@ -23,7 +23,7 @@ TEST_F(Process, LoopFinder_UnmarkedProgram_FindsTheMainLoop) {
   EXPECT_EQ(ask("profile.terrace", "select count(*) from main_loop where why like '2 iterations of %'"),
             std::vector<std::string>{"1"});
   fs::remove(root / "profile.terrace");
-  // Known before it begins, it has all its turns but the one that its phases are read from.
+  // Known in advance, the loop has all iterations except the one that its phases are derived from.
   ASSERT_EQ(simulate("./steps", "--loop main").status, 0);
   EXPECT_EQ(ask("profile.terrace", "select name from main_loop"), std::vector<std::string>{"main:35"})
       << "the first loop of that function";
@@ -31,7 +31,7 @@ TEST_F(Process, LoopFinder_UnmarkedProgram_FindsTheMainLoop) {
   ASSERT_EQ(simulate("./steps", "--loop main:35").status, 0);
   EXPECT_EQ(ask("profile.terrace", loop), std::vector<std::string>{"main:35 24 1"});
   fs::remove(root / "profile.terrace");
-  // What the program says goes before what is found.
+  // Explicit markers override detection.
   ASSERT_EQ(simulate("./marked").status, 0);
   EXPECT_EQ(ask("profile.terrace", loop), std::vector<std::string>{"steps 24 0"});
   EXPECT_EQ(ask("profile.terrace", phases), (std::vector<std::string>{"forth", "back", "norm"}));
@@ -53,7 +53,7 @@ TEST_F(Process, LoopOption_FileOrPattern_SelectsTheLoop) {
   }
 }
 
-// Before it runs, unless it may still load what is called so.
+// Before the run, unless the program may still load code of that name.
 TEST_F(Process, LoopOption_NoSuchName_IsRefused) {
   const auto refused = simulate("./steps", "--loop main:34 --misses not-made");
   EXPECT_EQ(refused.status, 2);
@@ -69,7 +69,7 @@ TEST_F(Process, LoopOption_NoSuchName_IsRefused) {
       << warned.output;
 }
 
-// system(3) begins other programs, whose loops --loop does not name.
+// system(3) starts other programs, to whose loops --loop does not apply.
 TEST_F(Process, LoopOption_UnknownInAProgramThatStartsOthers_IsRefused) {
   ASSERT_EQ(
       run_program("cd '" + root.string() +
@@ -84,7 +84,7 @@ TEST_F(Process, LoopOption_UnknownInAProgramThatStartsOthers_IsRefused) {
   EXPECT_EQ(simulate("./shell", "--loop main:35").status, 0);
 }
 
-// Its lines have moved on by one since the plan was made.
+// Its lines have moved by one since the plan was made.
 TEST_F(Process, Plan_LoopNotStarted_IsReported) {
   const auto made = [](const std::string& file, const std::string& source) {
     return run_program("cd '" + root.string() + "' && " + source + " > " + file +
@@ -120,7 +120,7 @@ TEST_F(Process, Plan_LoopNotStarted_IsReported) {
       std::vector<std::string>{"1"});
 }
 
-// What it says of a loop that is too small is what `terrace show` says.
+// The message about a loop that is too small equals that of `terrace show`.
 TEST_F(Process, LoopFinder_SmallLoop_IsReported) {
   const std::string none = "terrace: no main loop was seen";
   const auto found = summary("./brief", "");
@@ -134,7 +134,7 @@ TEST_F(Process, LoopFinder_SmallLoop_IsReported) {
   EXPECT_NE(named.output.find(" iterations in "), std::string::npos) << named.output;
 }
 
-// Its blocks come and go with each turn: they are the same memory all the same.
+// Its blocks are reallocated in each iteration and count as the same memory.
 TEST_F(Process, LoopFinder_LoopInAJoinedThread_IsFound) {
   for (const char* verb : {"simulate", "record"}) {
     const auto outcome = run_program("cd '" + root.string() + "' && env XDG_CACHE_HOME='" + root.string() +
@@ -152,7 +152,7 @@ TEST_F(Process, LoopFinder_LoopInAJoinedThread_IsFound) {
   }
 }
 
-// On real memory nobody listens to accesses before there is a loop: work is the processor's time.
+// On real memory accesses are not traced before there is a loop: work is processor time.
 TEST_F(Process, LoopFinder_OnRealMemory_FindsTheMainLoop) {
   const auto outcome = run_program("cd '" + root.string() + "' && env XDG_CACHE_HOME='" + root.string() +
                                    "' " TERRACE_LAUNCHER " run -q -o profile.terrace -- ./steps 2>&1");

@@ -1,4 +1,4 @@
-// What happens to a process besides its accesses: it sleeps, loads libraries, forks while its threads are busy.
+// Tests events of a process other than accesses: sleeping, loading libraries, forking while threads compute.
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -21,7 +21,7 @@ TEST_F(Process, Sleep_Simulated_TakesVirtualTime) {
             "refused 1 0 ms\n");
 }
 
-// Four days, which nobody waits for.
+// Four days of virtual sleep, which take no real time.
 TEST_F(Process, Sleep_EveryConfiguration_ReturnsAtOnce) {
   const auto outcome =
       simulate("./sleeper 86400", "--config 'label=one planner=slow-only' --config 'label=two planner=fast-only'");
@@ -51,7 +51,7 @@ TEST_F(Process, Summary_Uncalibrated_NamesTheMachinesCoreTime) {
             std::vector<std::string>{"2.5e-10"});
 }
 
-// Where the system puts arguments and variables depends on how much environment there is: nobody may see it.
+// The kernel's position of arguments and variables depends on the environment's size; results must not.
 TEST_F(Process, Run_AnyEnvironment_GivesTheSameDigits) {
   const auto digits = [](const std::string& variables) {
     const auto outcome =
@@ -75,7 +75,7 @@ TEST_F(Process, Run_AnyEnvironment_GivesTheSameDigits) {
     EXPECT_EQ(digits("A=" + std::string(size, 'x')), expected) << size;
 }
 
-// Their names are those that the linker knows: nobody could describe the library beforehand.
+// Their names are the dynamic symbols: the library had no symbol file.
 TEST_F(Process, Library_LoadedLate_HasFunctionNames) {
   for (const char* phases : {"--phases smooth,relax", "--phases auto"}) {
     const auto outcome = simulate("./host", phases);
@@ -104,7 +104,7 @@ TEST_F(Process, Program_WithoutHooks_IsReported) {
   EXPECT_NE(named.output.find("terrace: no main loop was seen; "), std::string::npos) << named.output;
 }
 
-// The name that is given is the name that is written, and what was there is of no earlier run any more.
+// The profile has the given name and replaces that of an earlier run.
 TEST_F(Process, Profile_ExistingFile_IsReplaced) {
   ASSERT_EQ(simulate("./words a").output, "9700\n");
   const auto before = ask("profile.terrace", "select arguments from run");
@@ -115,20 +115,20 @@ TEST_F(Process, Profile_ExistingFile_IsReplaced) {
   EXPECT_EQ(std::count(json.begin(), json.end(), '\n'), 1) << json;
 }
 
-// The handler runs while Terrace moves the block: nobody can follow what it does, and the profile says how much.
+// The handler runs while Terrace moves the block: its accesses cannot be traced, and the profile counts them.
 TEST_F(Process, Accesses_Untraceable_AreCounted) {
   const auto outcome = simulate("./fault");
   ASSERT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output, "1 faults, 499500\n");
   const auto unseen = ask("profile.terrace", "select unseen from counters");
   ASSERT_EQ(unseen.size(), 1U);
-  // A thousand stores, and the few accesses that the handler needs to begin.
+  // A thousand stores, and a few accesses at the handler's entry.
   EXPECT_GE(std::stol(unseen.front()), 1000);
   EXPECT_LE(std::stol(unseen.front()), 1010);
   EXPECT_EQ(ask("profile.terrace", "select dropped from counters"), std::vector<std::string>{"0"});
 }
 
-// The program's shell kills the launcher, and goes on: what it wrote down is there to be merged.
+// The program's shell kills the launcher and continues: its journals can be merged later.
 TEST_F(Process, Journals_OfAKilledLauncher_AreMerged) {
   const auto folder = root / "temporary";
   fs::create_directory(folder);
@@ -164,7 +164,7 @@ TEST_F(Process, Journals_OfAKilledLauncher_AreMerged) {
   fs::remove_all(folder);
 }
 
-// Where the profile cannot be written the journals are kept, and the message says how to go on.
+// If the profile cannot be written, the journals are kept, and the message says how to continue.
 TEST_F(Process, Journals_MergeFails_AreKept) {
   const auto folder = root / "temporary";
   fs::create_directory(folder);
@@ -182,7 +182,7 @@ TEST_F(Process, Journals_MergeFails_AreKept) {
   fs::remove_all(folder);
 }
 
-// Whoever reads the clock brings its accesses first, while others bring theirs.
+// A thread that reads the clock first flushes its accesses, while others flush theirs.
 TEST_F(Process, Clock_ReadWhileThreadsCompute_Advances) {
   for (int run = 0; run < 5; ++run) {
     const auto outcome = simulate("./readers");

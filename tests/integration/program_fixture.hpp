@@ -1,4 +1,4 @@
-// What tests of whole programs begin with: a folder of their own, in which commands run and leave profiles.
+// Fixture for tests of whole programs: a temporary directory in which commands run and write profiles.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace terrace::test {
 
-// A folder on a disk: the usual one for temporary files may be in memory.
+// A directory on a disk, because the usual one for temporary files may be in memory.
 class DiskFolder {
  public:
   DiskFolder() {
@@ -39,7 +39,7 @@ class ProgramTest : public ::testing::Test {
   }
   ~ProgramTest() override { std::filesystem::remove_all(root_); }
 
-  // A command that hangs is ended, with status 124.
+  // Ends a command that hangs, with status 124.
   [[nodiscard]] Outcome run(const std::string& command) const {
     return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' timeout 600 " + command + " 2>&1");
   }

@@ -1,5 +1,5 @@
-// Unmodified programs that tell tools of their regions: what their sources say that they do again and again is the
-// main loop, and its parts are phases. Where nobody listens, they run as ever.
+// Tests unmodified programs with region annotations: the repeating regions of their sources are the main loop,
+// and its parts are phases. Without Terrace they run unchanged.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -31,7 +31,7 @@ class Regions : public ProgramTest {
     EXPECT_NE(done.output.find(alone.output), std::string::npos) << done.output;
   }
   [[nodiscard]] std::string loops() const { return text("SELECT name FROM loop ORDER BY number"); }
-  // The same in every turn but the last, which may have been cut short; else "differs".
+  // Returns the phases if equal in every iteration except the last, which may be incomplete; else "differs".
   [[nodiscard]] std::string phases() const {
     const std::string turns =
         "SELECT group_concat(name, ' ') AS turn FROM (SELECT iteration, name FROM phase_instance "
@@ -47,7 +47,7 @@ TEST_F(Regions, Caliper_Regions_BecomePhases) {
   EXPECT_EQ(loops(), "iteration#main");
   EXPECT_EQ(phases(), "iteration#main advance exchange re-duce");
   EXPECT_EQ(notes(), "phases: Caliper regions");
-  // Of eight turns it takes two to know them.
+  // Two of the eight iterations are needed for detection.
   EXPECT_EQ(text("SELECT iterations || ' ' || turns_before FROM loop"), "6 2");
 }
 
@@ -64,7 +64,7 @@ TEST_F(Regions, PhasesOption_OtherSource_DisablesRegions) {
   EXPECT_EQ(text("SELECT name FROM loop WHERE name LIKE 'iteration%'"), "");
 }
 
-// Built with hooks, so that virtual time passes; which regions are too short is a matter of that time.
+// Built with hooks, so that virtual time advances, which decides which regions are too short.
 TEST_F(Regions, Run_InVirtualTime_RepeatsItsRegions) {
   const auto built =
       run(TERRACE_WRAPPERS "/terrace-c++ -O1 " TERRACE_REGIONS "/caliper_regions.cpp " TERRACE_CALIPER
@@ -88,8 +88,7 @@ TEST_F(Regions, Program_WithoutTerrace_RunsUnchanged) {
   EXPECT_NE(off.output.find("open 0 wrong 0"), std::string::npos) << off.output;
 }
 
-// The library is named, and is in the process or is loaded by the tools' interface, and nobody launched the
-// program.
+// The library is preloaded, or loaded by the tools' interface, without a session.
 TEST_F(Regions, Library_WithoutSession_IgnoresRegions) {
   const std::string named = "env KOKKOS_TOOLS_LIBS=" TERRACE_LIBRARY " KOKKOS_PROFILE_LIBRARY=" TERRACE_LIBRARY
                             " NVTX_INJECTION64_PATH=" TERRACE_LIBRARY " ";
@@ -116,7 +115,7 @@ TEST_F(Regions, Library_WithoutSession_IgnoresRegions) {
 
 TEST_F(Regions, OtherTools_NamedByTheUser_StayActive) {
   const std::string show = " -- sh -c 'echo $NVTX_INJECTION64_PATH,$KOKKOS_TOOLS_LIBS,$KOKKOS_PROFILE_LIBRARY'";
-  // Where nothing is asked for, that of programs whose accesses nobody follows.
+  // Without requests, the library variant without hooks.
   const auto ours = (std::filesystem::path(TERRACE_LIBRARY).parent_path() / "libterrace_unfollowed.so").string();
   EXPECT_EQ(run(TERRACE_LAUNCHER " run" + show).output, ours + "," + ours + "," + ours + "\n");
   EXPECT_EQ(run("env NVTX_INJECTION64_PATH=/a KOKKOS_TOOLS_LIBS=/b " TERRACE_LAUNCHER " run" + show).output,
@@ -151,7 +150,7 @@ TEST_F(Regions, Kokkos_Kernels_BecomePhases) {
   EXPECT_EQ(loops(), "steps");
   EXPECT_EQ(phases(), "axpy smooth dot prefix");
   EXPECT_EQ(notes(), "phases: Kokkos kernels");
-  // 8 MiB behind a header: what has its pages to itself.
+  // 8 MiB after a header: the pages of its own.
   EXPECT_EQ(
       text("SELECT name FROM object WHERE kind = 'named' AND size BETWEEN 8380416 AND 8392704 ORDER BY name"),
       "x|y");

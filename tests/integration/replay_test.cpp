@@ -1,6 +1,5 @@
-// Recording and replay of whole programs: what a replay says of a configuration is what executing the program in
-// that configuration says, in every row and to the last bit, whichever configuration it was recorded in; and
-// recording changes nothing.
+// Tests recording and replay of whole programs: a replay in a configuration equals the execution in it, in every
+// row and to the last bit, whatever configuration was recorded; and recording changes nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,13 +17,13 @@ namespace fs = std::filesystem;
 class Replays : public ProgramTest {
  protected:
   Replays() : ProgramTest("replays") {
-    // Where programs are shows in their names only, but their environment is on their stacks.
+    // Paths affect only names; but the environment is on the stacks.
     for (const auto& workload : k_all_workloads)
       if (workload.is_hooked())
         fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + workload.name, root_ + "/" + workload.name);
   }
 
-  // Programs of tests/integration/programs, each in a folder of its own.
+  // Programs of tests/integration/programs, each in its own directory.
   void make(const std::string& name) {
     const std::string folder = root_ + "/" + name;
     fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs/" + name, folder, fs::copy_options::recursive);
@@ -39,7 +38,7 @@ class Replays : public ProgramTest {
   Outcome replay(const std::string& output, const std::string& options) {
     return run(TERRACE_LAUNCHER " replay app.misses -q -o " + output + " " + options);
   }
-  // Says where they differ, not all that they hold.
+  // Prints only the differences.
   static void expect_equal(const std::vector<std::string>& a, const std::vector<std::string>& b,
                            const std::string& what) {
     EXPECT_EQ(a.size(), b.size()) << what;
@@ -74,8 +73,7 @@ std::vector<Case> cases() {
 
 class Programs : public Replays, public ::testing::WithParamInterface<Case> {};
 
-// Recorded in one configuration; replayed in that and in others, which differ in machine, budget, planner and
-// cores.
+// Recorded in one configuration; replayed in it and in others with different machine, budget, planner and cores.
 TEST_P(Programs, Replay_OfARecording_EqualsExecution) {
   const auto& of = GetParam();
   const std::string& options = of.options;
@@ -150,7 +148,7 @@ TEST_F(Replays, Replay_Profile_EqualsRecord) {
   EXPECT_GT(count(executed, "cell"), 100U);
 }
 
-// CG does the same in every iteration, so those that are repeated are those that would have come.
+// All iterations of CG are equal, so that repeated ones equal the real ones.
 TEST_F(Replays, Replay_MoreIterations_RepeatsTheLast) {
   const std::string there = "-m unimem-bw2 --cache l3=60KiB ";
   const auto loop = [&](const std::string& what, const std::string& recording, const std::string& store,
@@ -184,8 +182,8 @@ TEST_F(Replays, Replay_SeveralConfigurations_PricesThemTogether) {
     expect_equal(rows("e." + label + ".terrace", k_of_both), rows("r." + label + ".terrace", k_of_both), label);
 }
 
-// Processes that are forked and become others each have their part, whatever their order in the file. (What they
-// hold of a common budget while they live side by side depends on the moment, in executions too.)
+// Processes that fork and exec each have their part, in any order in the file. (Their shares of a common budget
+// while they run concurrently depend on timing, in executions too.)
 TEST_F(Replays, Replay_OfAJob_ContainsEveryProcess) {
   make("c");
   const auto done = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses --planner slow-only " +
@@ -194,7 +192,7 @@ TEST_F(Replays, Replay_OfAJob_ContainsEveryProcess) {
   const auto replayed = replay("r.terrace", std::string(k_there) + "--planner slow-only");
   ASSERT_EQ(replayed.status, 0);
   EXPECT_EQ(replayed.output, "");
-  // Rows name their run by its position, which is that of its journal's name.
+  // Rows identify their run by its position, in the order of the journals' names.
   const auto of_runs = [&](const char* store) {
     auto all = rows(store, {"run.journal", "run.mode", "run.id", "object.run", "object_place.run", "counters.run",
                             "level.run", "note.run", "coverage.run", "coverage_code.run", "coverage_object.run",
@@ -207,7 +205,7 @@ TEST_F(Replays, Replay_OfAJob_ContainsEveryProcess) {
   expect_equal(executed, of_runs("r.terrace"), "processes");
 }
 
-// Threads, signals, sleeps, longjmp, fork: in the order in which it happened, it happens again.
+// Threads, signals, sleeps, longjmp and fork replay in their recorded order.
 TEST_F(Replays, Replay_ThreadsSleepsAndForks_EqualsExecution) {
   make("torture");
   const auto done = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses --planner slow-only " +
@@ -234,7 +232,7 @@ TEST_F(Replays, Replay_OtherCaches_IsRefused) {
   EXPECT_FALSE(fs::exists(root_ + "/r.terrace"));
 }
 
-// The same machine with a small TLB whose walks take longer or shorter; with another TLB it is another machine.
+// The same machine with a small TLB and other page walk costs; another TLB is another machine.
 TEST_F(Replays, PageWalks_CountedOnce_ArePricedForAnyMachine) {
   const auto make_machine = [&](const std::string& name, const std::string& tlb) {
     std::ifstream in(TERRACE_SOURCE_DIR "/machines/unimem-lat4.toml");
@@ -286,7 +284,7 @@ TEST_F(Replays, Recording_Truncated_ReplaysItsWholeFrames) {
   EXPECT_NE(replayed.output.find("/gups (process "), std::string::npos) << replayed.output;
   EXPECT_NE(replayed.output.find("whole frames, then at byte "), std::string::npos) << replayed.output;
   const auto part = rows("r.terrace", k_of_the_verb);
-  // Phases that have ended have ended as they did.
+  // Completed phases are equal.
   const auto phases = [](std::vector<std::string> all) {
     std::erase_if(all, [](const std::string& row) { return !row.starts_with("phase_instance "); });
     return all;

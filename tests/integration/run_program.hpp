@@ -1,4 +1,4 @@
-// Runs a command for a test and gives back what it printed and how it ended.
+// Runs a command for a test, and returns its output and status.
 #pragma once
 
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ struct Outcome {
   std::string output;
 };
 
-/// Runs `command` by the shell; its standard output is kept, its standard error passes through.
+/// Runs `command` in the shell. Captures its standard output; standard error passes through.
 inline Outcome run_program(const std::string& command) {
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot start: " + command);

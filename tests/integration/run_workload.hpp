@@ -1,4 +1,4 @@
-// Runs the workloads, which stand in one folder, and reads their result blocks.
+// Runs workloads of one directory and parses their result blocks.
 #pragma once
 
 #include <sstream>
@@ -12,7 +12,7 @@ inline const std::string k_workloads = TERRACE_WORKLOADS_DIR;
 
 inline Outcome run_workload(const std::string& arguments) { return run_program(k_workloads + "/" + arguments); }
 
-/// What stands after `label` and an optional "=" in a result block.
+/// Returns the value after `label` and an optional "=" in a result block.
 inline std::string field(const std::string& output, const std::string& label) {
   const auto at = output.find(label);
   if (at == std::string::npos) return {};
@@ -23,7 +23,7 @@ inline std::string field(const std::string& output, const std::string& label) {
   return word;
 }
 
-// Threads that wait do not spin, since the test may have fewer cores than they are.
+// Waiting threads must not spin, because the test may have fewer cores than threads.
 inline Outcome run_threads(const std::string& arguments, int threads) {
   return run_program("OMP_WAIT_POLICY=passive " + k_workloads + "/openmp/" + arguments + " --threads " +
                      std::to_string(threads));

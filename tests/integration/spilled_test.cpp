@@ -1,4 +1,4 @@
-// `terrace run --memory`: whole programs with more data than memory do as they do without.
+// Tests `terrace run --memory`: whole programs with more data than memory behave as without Terrace.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ TEST_F(Spilled, Program_ThreeTimesItsMemory_ComputesTheSame) {
   EXPECT_TRUE(std::filesystem::is_empty(disk_));
 }
 
-// The same as without Terrace, and it says that there was more than memory.
+// Same results as without Terrace, and a message that the data exceeded memory.
 void expect_same(const Outcome& alone, const Outcome& done) {
   EXPECT_EQ(alone.status, 0) << alone.output;
   EXPECT_EQ(done.status, 0) << done.output;
@@ -48,7 +48,7 @@ void expect_same(const Outcome& alone, const Outcome& done) {
   EXPECT_NE(done.output.find("of data in "), std::string::npos) << done.output;
 }
 
-// What the calls on mappings have to do is checked by the program, page by page, with and without Terrace.
+// The program checks the effects of calls on mappings page by page, with and without Terrace.
 class SpilledMappings : public Spilled, public testing::WithParamInterface<int> {};
 
 TEST_P(SpilledMappings, RandomCalls_ComparedWithTheKernel_AreEqual) {
@@ -58,8 +58,8 @@ TEST_P(SpilledMappings, RandomCalls_ComparedWithTheKernel_AreEqual) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SpilledMappings, testing::Range(1, 7));
 
-// The pieces of a heap are touched in no order: less is read than if each piece had to show that by itself, and
-// about as much as of one block.
+// Irregular access to the pieces of a heap is recognised for all of them together: less is read than if each piece
+// had to show it by itself, and about as much as for one block.
 TEST_F(Spilled, PiecesOfAHeap_TouchedInNoOrder_AreReadAsOneBlock) {
   std::array<double, 2> read{};
   for (std::size_t i = 0; i < read.size(); ++i) {
@@ -73,24 +73,24 @@ TEST_F(Spilled, PiecesOfAHeap_TouchedInNoOrder_AreReadAsOneBlock) {
     ASSERT_NE(at, std::string::npos) << done.output;
     read[i] = std::stod(done.output.substr(at + key.size()));
   }
-  // A quarter of the data fits: three of four touches miss, and each reads a page of 4 KiB at least.
+  // A quarter of the data fits: three of four accesses fault, each reading at least a page of 4 KiB.
   EXPECT_GT(read[0], 0.7 * 4000 * 4096);
   EXPECT_GT(read[1], 0.7 * 4000 * 4096);
   EXPECT_LT(read[1], 1.15 * read[0]);  // 1.07, the same in each run
 }
 
-// Whenever they were registered: handlers of fork(2) find all data there.
+// Fork handlers can access all data, whenever they were registered.
 TEST_F(Spilled, ForkHandlers_SpilledData_CanUseIt) {
   expect_same(run(TERRACE_HANDLED_DATA " 160"), with("96MiB", TERRACE_HANDLED_DATA " 160"));
 }
 
-// Streams and the stack may lie among the data: the C library uses them in a child before anybody else runs there.
+// Streams and the stack may be spilled: the C library accesses them in a child before any other code.
 TEST_F(Spilled, ForkedChild_SpilledStreamsAndStack_AreAccessibleAtOnce) {
   expect_same(run(TERRACE_EARLY_CHILD " 160"), with("96MiB", TERRACE_EARLY_CHILD " 160"));
 }
 
-// It is the first to ask for memory over a file, with its lock held, and what threads of Terrace's need may come
-// from it.
+// The allocator makes the first request for spilled memory while it holds its lock, and Terrace's threads may
+// need that allocator.
 TEST_F(Spilled, ProgramAllocator_MappingUnderItsLock_DoesNotDeadlock) {
   const std::string program = "timeout -s KILL 60 " TERRACE_LOCKED_ALLOCATOR " 160";
   expect_same(run(program), with("96MiB", program));
@@ -133,7 +133,7 @@ TEST_F(Spilled, Progress_DuringARun_IsReported) {
   EXPECT_NE(done.output.find("of data in 96MiB of memory; reading "), std::string::npos) << done.output;
 }
 
-// As Python maps the arenas that its numbers lie in.
+// As Python maps the arenas of its small objects.
 TEST_F(Spilled, SmallMappings_BeyondTheLimit_AreReported) {
   const auto done = with("64MiB",
                          "python3 -c 'import mmap, time\n"
@@ -146,7 +146,7 @@ TEST_F(Spilled, SmallMappings_BeyondTheLimit_AreReported) {
       << done.output;
 }
 
-// The sizes of all classes, of blocks with pages of their own, and of those that have chunks of their own.
+// Sizes of all classes, of blocks with their own pages, and of blocks with their own chunks.
 TEST_F(Spilled, SmallBlocks_OfALargeProcess_AreSpilled) {
   const std::string program =
       "python3 -c '\n"
@@ -168,7 +168,7 @@ TEST_F(Spilled, SmallBlocks_OfALargeProcess_AreSpilled) {
   EXPECT_LT(std::stol(done.output), 96 * 1024) << "KiB";
 }
 
-// Threads, and children that find everything as it was while the parent goes on.
+// Threads, and children that see the state at the fork while the parent continues.
 TEST_F(Spilled, ForkedChild_SmallBlocks_AreAccessible) {
   const std::string program =
       "python3 -c '\n"
@@ -199,8 +199,8 @@ TEST_F(Spilled, ForkedChild_SmallBlocks_AreAccessible) {
   EXPECT_NE(done.output.find(alone.output), std::string::npos) << done.output;
 }
 
-// Python's arenas of 1 MiB are no data for a file: each would have a chunk of its own. What is asked for beyond
-// all memory and disk is refused, as without Terrace.
+// Python's arenas of 1 MiB are not spilled, because each would take a chunk. Requests beyond all memory and disk
+// are refused, as without Terrace.
 TEST_F(Spilled, PeakMemory_OfASmallProgram_IsAsWithoutTerrace) {
   const std::string peak =
       "python3 -c 'x = [i for i in range(4000000)]\n"
@@ -219,7 +219,7 @@ TEST_F(Spilled, Allocation_TheKernelWouldRefuse_IsRefused) {
             std::string::npos);
 }
 
-// Whatever else is watched: the kernel would touch it and wait for ever.
+// Despite ranges registered with userfaultfd, which the kernel would touch, and wait for forever.
 TEST_F(Spilled, Mlockall_WithSpilledData_Works) {
   const auto alone = run(TERRACE_LOCKED_DATA);
   if (alone.status != 0) GTEST_SKIP() << alone.output;
@@ -232,7 +232,7 @@ TEST_F(Spilled, Mlockall_WithSpilledData_Works) {
   }
 }
 
-// A handler that reads data over a file waits for the thread that serves it, which waits for the fork.
+// A signal handler that reads spilled data would wait for the engine's thread, which waits for the fork.
 TEST_F(Spilled, SignalHandler_ReadingDataDuringFork_Works) {
   const auto done = with("64MiB", "timeout -s KILL 60 " TERRACE_SPILLED_CORNERS " signal", "-q");
   EXPECT_EQ(done.status, 0) << done.output;
@@ -248,15 +248,15 @@ TEST_F(Spilled, MadvFree_OfLockedData_Fails) {
             std::string::npos);
 }
 
-// It is not copied, by way of the disk.
+// Without a copy through the disk.
 TEST_F(Spilled, Realloc_ToASmallerSize_KeepsTheAddress) {
   const auto done = with("96MiB", TERRACE_SPILLED_CORNERS " shrink");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_NE(done.output.find("where it was, 0 pages wrong\n0 pages wrong\n"), std::string::npos) << done.output;
 }
 
-// A driver that holds pages by itself waits for none of them: all are there when it is asked, and stay, also where
-// that is more than the limit leaves room for.
+// A driver that pins pages does not wait for faults: all pages are resident when it is called and stay so, even
+// beyond the limit.
 TEST_F(Spilled, DeviceRegistration_OfSpilledData_PinsIt) {
   for (const char* const limit : {"128MiB", "64MiB"}) {
     const auto done = with(limit, TERRACE_SPILLED_CORNERS " hold");

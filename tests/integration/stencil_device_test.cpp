@@ -1,6 +1,6 @@
-// Stencil programs on a GPU: the same results as on the processor, to the last digit, with data that fit and with
-// data that are several times as large as what they may take of the GPU's memory. Where there is no GPU: that they
-// are built, and say so.
+// Tests stencil programs on a GPU: results equal the processor's to the last digit, with field data that fits and
+// with data several times larger than the permitted GPU memory. Without a GPU: that they are built, and report
+// it.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ Outcome on_gpu(const std::string& options, const std::string& words) {
                      " 2>&1");
 }
 
-// What is said where there is none; empty where there is one.
+// Returns the message without a GPU; empty with one.
 const std::string& no_gpu() {
   static const std::string said = [] {
     const auto outcome = on_gpu("memory=128MiB", "jacobi cells=16 iterations=1");
@@ -66,7 +66,7 @@ TEST(Gpu, Programs_ForTheGpu_AreBuilt) {
   EXPECT_EQ(listed.status, 0);
   for (const auto* name : {"cloverleaf2d", "heat", "jacobi"})
     EXPECT_NE(listed.output.find(name), std::string::npos) << listed.output;
-  // Their kernels are the device's alone.
+  // Their kernels exist for the device only.
   const auto outcome = run_program(std::string("TERRACE_STENCIL=executor=serial ") + TERRACE_STENCILS_GPU +
                                    " jacobi cells=16 2>&1");
   EXPECT_EQ(outcome.status, 1);
@@ -81,7 +81,7 @@ TEST(Gpu, Run_WithoutGpu_FailsWithOneLine) {
   EXPECT_EQ(no_gpu().find('\n'), no_gpu().size() - 1);
 }
 
-// As it is built for other machines, too.
+// As built for other machines, too.
 TEST(Gpu, Run_ProcessorBuild_SaysHowToCompile) {
   if (!no_gpu().empty()) GTEST_SKIP() << no_gpu();
   const auto outcome = run_program(std::string("TERRACE_STENCIL=executor=gpu,memory=128MiB ") + TERRACE_STENCILS +

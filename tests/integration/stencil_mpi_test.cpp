@@ -1,4 +1,4 @@
-// Stencil programs on 1, 2 and 4 ranks of MPI: the same results as in one process, to the last digit.
+// Tests stencil programs on 1, 2 and 4 MPI ranks: results equal those of one process to the last digit.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// A profile as lines of text, one a row, in which not a bit is lost: what equal profiles have in common.
+// Dumps a profile losslessly as text, one line per row, for comparison.
 #pragma once
 
 #include <sqlite3.h>
@@ -25,7 +25,7 @@ class Query {
   bool step() { return sqlite3_step(statement_) == SQLITE_ROW; }
   [[nodiscard]] int columns() const { return sqlite3_column_count(statement_); }
   [[nodiscard]] std::string name(int i) const { return sqlite3_column_name(statement_, i); }
-  /// Numbers by their bits, everything else by its bytes.
+  /// Formats numbers by their bits, other values by their bytes.
   [[nodiscard]] std::string value(int i) const {
     if (sqlite3_column_type(statement_, i) == SQLITE_FLOAT) {
       char text[64];
@@ -42,7 +42,7 @@ class Query {
 
 }  // namespace detail
 
-/// The number in the first row of a query's answer. Throws where there is none.
+/// Returns the number in a query's first row. Throws without rows.
 inline double store_number(const std::string& path, const std::string& query) {
   sqlite3* store = nullptr;
   sqlite3_stmt* statement = nullptr;

@@ -1,4 +1,4 @@
-// Programs with threads, twice each: the same profile to the last bit, with the other cores busy too.
+// Tests repeatability of multithreaded programs: two runs give bit-identical profiles, also with busy cores.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -67,7 +67,7 @@ TEST_F(Threads, OpenMp_Repeated_GivesTheSameDigits) {
   expect_repeats("400000 400000 400000; 20 20 20 a thread; 3 10;");
 }
 
-// A real program whose threads pass planes of its grid on to each other, with a barrier for each.
+// A real program whose threads pipeline planes of its grid, with a barrier for each.
 TEST_F(Threads, Pipelines_Repeated_GiveTheSameDigits) {
   const auto built =
       run("env CXX=" TERRACE_WRAPPERS "/terrace-c++ 'CXXFLAGS=-O2 -g -fopenmp' sh " TERRACE_SOURCE_DIR
@@ -83,8 +83,8 @@ TEST_F(Threads, Pipelines_Repeated_GiveTheSameDigits) {
   EXPECT_TRUE(once == again);
 }
 
-// What an exact profile says that a phase needs at the least, with all its data in fast memory, is no more than
-// what it takes there; and segments of a phase, which threads go through side by side, have lengths.
+// The minimum time of a phase by an exact profile, with all data in fast memory, does not exceed its real one
+// there. And segments of a phase, which threads execute concurrently, have durations.
 TEST_F(Threads, ExactProfile_OfThreads_BoundsTheirTime) {
   build("terrace-cc", "openmp_sweeps.c -fopenmp");
   const auto run_with = [&](const std::string& threads, const std::string& words) {
@@ -107,7 +107,7 @@ TEST_F(Threads, ExactProfile_OfThreads_BoundsTheirTime) {
     const auto taken = number("p.terrace", "SELECT SUM((ended - begun) / iterations) FROM loop");
     const auto least = core + exposure * latency;
     EXPECT_LE(least, taken) << threads << " threads";
-    // One core alone is not held back by the place.
+    // A single core is not limited by the place.
     if (threads == "1") {
       EXPECT_GE(least, 0.95 * taken);
     }

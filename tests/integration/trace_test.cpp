@@ -1,5 +1,4 @@
-// The tracer in QEMU, on a program whose accesses are known to the last one, and on one of another instruction
-// set.
+// Tests the tracer in QEMU on a program with exactly known accesses, and on one of another instruction set.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -132,7 +131,7 @@ TEST_F(Tracer, Misses_OfATrace_EqualAHandCount) {
   ASSERT_EQ(traced.outcome.status, 5);
   auto reader = tracer::TraceReader::open(traced.file);
   tracer::TraceMissesOptions options;
-  // Far smaller than what a sweep touches: each line that a sweep or a copy meets comes from memory.
+  // Far smaller than a sweep: each line of a sweep or copy comes from memory.
   options.caches.levels = {{"l1", Bytes{4096}, 8, false, {}}, {"l2", Bytes{32768}, 16, true, {}}};
   const auto misses = find_misses(reader, options);
   EXPECT_TRUE(misses.loops_only);

@@ -1,6 +1,5 @@
-// Programs of several files, built plainly and with nothing but the compilers' names changed, run natively and
-// under every verb: their output and their exit status must not differ, and their objects must have the right
-// names.
+// Tests programs of several files, built by the plain compilers and by the wrappers, natively and under every
+// subcommand: output and exit status must not differ, and objects must have the right names.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -43,7 +42,7 @@ class Programs : public ::testing::Test {
   }
   static void TearDownTestSuite() { fs::remove_all(root); }
 
-  // The launcher's own words go to standard error, as the program's.
+  // The launcher's messages go to standard error, like the program's.
   static Outcome run(const std::string& before, const std::string& built, const std::string& program) {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() + "' " + before + " '" +
                        (root / built / program).string() + "' 2>/dev/null");
@@ -54,7 +53,7 @@ class Programs : public ::testing::Test {
   static std::string record() { return TERRACE_LAUNCHER " record -q -o profile.terrace --"; }
   static std::string manage() { return TERRACE_LAUNCHER " run -q -o profile.terrace --"; }
 
-  // Names and sizes of the objects in the profile that the last command wrote; it is removed.
+  // Returns names and sizes of the objects in the last command's profile, and removes it.
   static std::map<std::string, long> objects() {
     std::map<std::string, long> found;
     sqlite3* store = nullptr;
@@ -155,7 +154,7 @@ TEST_F(Programs, Objects_InEveryRun_AreTheSame) {
   EXPECT_EQ(objects(), first);
 }
 
-// What the launcher says of phases, and which of them were seen, for a program of three member functions.
+// Tests messages about phases, and which were observed, for a program of three member functions.
 TEST_F(Programs, PhasesOption_NameSuffix_SelectsFunctions) {
   const auto phases = [](const std::string& names) {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +

@@ -1,4 +1,4 @@
-// The workloads, run as programs: what they find out about their own results, their figures against each other.
+// Tests the workloads as programs: their verification results, and the consistency of their figures.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ TEST(Stream, Size_NoMultipleOfALine_IsAccepted) {
 
 TEST(Chase, Chains_AnyNumber_EndAtTheExpectedElement) {
   for (int chains = 1; chains <= 16; ++chains) {
-    // 999 lines: not a multiple of most numbers of chains; more steps than lines, so that each goes round.
+    // 999 lines, not a multiple of most numbers of chains; more steps than lines, so that each chain wraps.
     const Outcome outcome =
         run_workload("chase --size 63936 --steps 5000 --chains " + std::to_string(chains) + " --seed 7");
     EXPECT_EQ(outcome.status, 0) << outcome.output;
@@ -147,7 +147,7 @@ TEST(Eddy, Error_SmallerStep_FallsWithItsThirdPower) {
   EXPECT_NEAR(std::log2(longer / shorter), 3.0, 0.25);
 }
 
-// A thread sanitizer does not see how OpenMP's threads wait for each other.
+// A thread sanitizer does not see the synchronisation of OpenMP threads.
 #if defined(TERRACE_WORKLOADS_OPENMP) && !defined(TERRACE_SANITIZED)
 
 class WorkloadWithThreads : public testing::TestWithParam<Workload> {};

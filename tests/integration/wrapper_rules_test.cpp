@@ -1,4 +1,4 @@
-// What the compiler wrappers make of a command, without running a compiler.
+// Tests the command lines that the compiler wrappers build, without running a compiler.
 #include <gtest/gtest.h>
 
 #include <algorithm>

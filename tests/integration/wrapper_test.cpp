@@ -1,4 +1,4 @@
-// The compiler wrappers with the compilers: what is built, and how it runs.
+// Tests the compiler wrappers with real compilers: the results of builds, and how they run.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ using cli::WrapperLanguage;
 using test::Outcome;
 using test::run_program;
 
-// A folder with sources, gone in the end.
+// A temporary directory with sources.
 class WrapperBuilds : public ::testing::Test {
  protected:
   WrapperBuilds() : folder_(fs::temp_directory_path() / ("wrapper-" + std::to_string(getpid()))) {

@@ -80,32 +80,32 @@ class HbwHeapTest : public ::testing::Test {
   HbwHeap& heap_ = *living().hbw;
 };
 
-using LiveBlock = std::vector<std::uint64_t>;
+using MibByPlace = std::vector<std::uint64_t>;
 
 // p0 and p1 are faster than p2, the home place. All have the same distance.
 TEST_F(HbwHeapTest, Allocate_EachPolicy_UsesItsPlaces) {
   EXPECT_EQ(heap_.fast(), (std::vector<PlaceId>{0, 1}));
   void* block = heap_.allocate(Policy::bind_all, 20 * k_mib, 16, false);
-  EXPECT_EQ(held(), (LiveBlock{16, 4, 0}));
+  EXPECT_EQ(held(), (MibByPlace{16, 4, 0}));
   EXPECT_EQ(heap_.size_of(block), 20 * k_mib);
   EXPECT_TRUE(heap_.release(block));
   EXPECT_EQ(heap_.allocate(Policy::bind_all, 49 * k_mib, 16, false), nullptr);
-  EXPECT_EQ(held(), (LiveBlock{0, 0, 0}));
+  EXPECT_EQ(held(), (MibByPlace{0, 0, 0}));
   block = heap_.allocate(Policy::preferred, 50 * k_mib, 16, false);
-  EXPECT_EQ(held(), (LiveBlock{16, 32, 2}));
+  EXPECT_EQ(held(), (MibByPlace{16, 32, 2}));
   EXPECT_TRUE(heap_.release(block));
   // Each place gets half, also for an odd number of pages.
   block = heap_.allocate(Policy::interleave, 20 * k_mib, 16, true);
-  EXPECT_EQ(held(), (LiveBlock{10, 10, 0}));
+  EXPECT_EQ(held(), (MibByPlace{10, 10, 0}));
   EXPECT_STREQ(living().heap->where(block), "p0");  // by the node, which all of them have
   EXPECT_TRUE(heap_.release(block));
   block = heap_.allocate(Policy::interleave, 5 * k_page + k_mib, 16, false);
   EXPECT_EQ(living().ledger.held(0).value - living().ledger.held(1).value, k_page);
   EXPECT_TRUE(heap_.release(block));
-  EXPECT_EQ(held(), (LiveBlock{0, 0, 0}));
+  EXPECT_EQ(held(), (MibByPlace{0, 0, 0}));
   // Allocation fails if a place lacks capacity for its share.
   EXPECT_EQ(heap_.allocate(Policy::interleave, 40 * k_mib, 16, false), nullptr);
-  EXPECT_EQ(held(), (LiveBlock{0, 0, 0}));
+  EXPECT_EQ(held(), (MibByPlace{0, 0, 0}));
   int other = 0;
   EXPECT_FALSE(heap_.release(&other));
   EXPECT_EQ(heap_.size_of(&other), 0U);

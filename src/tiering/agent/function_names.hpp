@@ -18,7 +18,7 @@ namespace terrace::agent {
 class FunctionNames {
  public:
   // Resolves and caches the name. Holds no lock during the resolution. Throws std::bad_alloc.
-  std::string learn(Process& process, std::uint64_t function) {
+  std::string resolve(Process& process, std::uint64_t function) {
     if (auto known = find(function); !known.empty()) return known;
     auto name = function_name(process, function);
     const std::lock_guard lock(lock_);

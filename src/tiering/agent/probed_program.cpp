@@ -52,8 +52,8 @@ Seconds monotonic() {
 }  // namespace
 
 struct ProbedProgram::State {
-  State(Process& of, const runtime::PhaseSpec& given, void (*learns)(std::uint64_t))
-      : process(of), spec(given), learn(learns) {}
+  State(Process& of, const runtime::PhaseSpec& given, void (*resolve)(std::uint64_t))
+      : process(of), spec(given), resolve_name(resolve) {}
 
   void run() noexcept {
     try {
@@ -86,7 +86,7 @@ struct ProbedProgram::State {
     for (const auto& name : spec.functions)
       for (const auto address : process.symbols->begins_of(name)) begins.push_back(address);
     if (begins.empty()) return;
-    for (const auto address : begins) learn(address);
+    for (const auto address : begins) resolve_name(address);
     observe::FunctionProbes probes(getpid());
     std::uint32_t taken = 0;
     while (taken < begins.size() && probes.add(taken, begins[taken])) ++taken;
@@ -222,15 +222,16 @@ struct ProbedProgram::State {
 
   Process& process;
   const runtime::PhaseSpec& spec;
-  void (*learn)(std::uint64_t);
+  void (*resolve_name)(std::uint64_t);
   FunctionStarts starts{process};
   std::atomic<bool> is_found{false};
   bool is_often_said = false;
   HelperThread thread;  // last member: its thread uses the others
 };
 
-ProbedProgram::ProbedProgram(Process& process, const runtime::PhaseSpec& phases, void (*learn)(std::uint64_t))
-    : state_(std::make_unique<State>(process, phases, learn)) {}
+ProbedProgram::ProbedProgram(Process& process, const runtime::PhaseSpec& phases,
+                             void (*resolve_name)(std::uint64_t))
+    : state_(std::make_unique<State>(process, phases, resolve_name)) {}
 ProbedProgram::~ProbedProgram() { end(); }
 
 bool ProbedProgram::in_loop() const noexcept { return state_->is_found; }

@@ -19,8 +19,8 @@ struct Process;
 
 class ProbedProgram {
  public:
-  // Borrows process and phases. `learn` resolves the name of a function for the runtime.
-  ProbedProgram(Process& process, const runtime::PhaseSpec& phases, void (*learn)(std::uint64_t function));
+  // Borrows process and phases. `resolve_name` resolves the name of a function for the runtime.
+  ProbedProgram(Process& process, const runtime::PhaseSpec& phases, void (*resolve_name)(std::uint64_t function));
   ~ProbedProgram();
   ProbedProgram(const ProbedProgram&) = delete;
   ProbedProgram& operator=(const ProbedProgram&) = delete;

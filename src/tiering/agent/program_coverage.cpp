@@ -93,7 +93,7 @@ void ProgramCoverage::end_thread() noexcept {
   owed_ns_ += observe::TimeSamples::end(samples);
 }
 
-void ProgramCoverage::look_at_all() noexcept {
+void ProgramCoverage::drain_samples() noexcept {
   const std::lock_guard guard(lock_);
   for (auto* const samples : threads_)
     if (samples != observe::t_thread.samples) samples->look();
@@ -105,13 +105,13 @@ void ProgramCoverage::object_added(const observe::Object& object, std::uint64_t 
 
 // The calling thread's samples are up to date, because it is inside Terrace.
 void ProgramCoverage::set_in_loop(bool in_loop) {
-  look_at_all();
+  drain_samples();
   code_.set_in_loop(in_loop);
   heap_.set_in_loop(in_loop);
 }
 
 std::optional<profile::CoverageRecord> ProgramCoverage::so_far() {
-  look_at_all();
+  drain_samples();
   profile::CoverageRecord record;
   if (sampled_)
     record.sample_period = Seconds{1e-9 * static_cast<double>(observe::k_sample_period_ns)};

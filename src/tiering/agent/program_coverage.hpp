@@ -32,7 +32,7 @@ class ProgramCoverage final : public runtime::Coverage {
   std::optional<profile::CoverageRecord> so_far() override;
 
  private:
-  void look_at_all() noexcept;
+  void drain_samples() noexcept;
 
   observe::CodeMap code_;
   observe::SpinLock lock_;  // guards the members below

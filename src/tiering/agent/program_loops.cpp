@@ -60,7 +60,7 @@ namespace {
 // Reports that the program has no hooks: a warning if a strategy needs accesses, else a note. Placement by
 // intent, or by a fixed plan, needs none.
 void note_no_access(Process& process) {
-  if (process.learns && !(process.ordered && process.ordered->has_placed()))
+  if (process.is_learning && !(process.ordered && process.ordered->has_placed()))
     process.runtime->note(
         "warning", std::string(profile::k_no_access) + ": build it with terrace-cc, terrace-c++ or terrace-fc");
   else

@@ -138,7 +138,7 @@ const char* variable(char** environment, std::string_view name) {
 bool wants_function(void*, std::uint64_t function) {
   const auto& phases = g_agent->session.phases;
   try {
-    const auto name = g_agent->names.learn(g_agent->process, function);
+    const auto name = g_agent->names.resolve(g_agent->process, function);
     return std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
   } catch (const std::exception&) {
     return false;  // no memory for the name
@@ -193,7 +193,7 @@ void make_runtime(AgentState& state) {
     auto built = runtime::build_configuration(state.session, configuration, state.observed, program);
     if (auto* const collector = built.watched_pages)
       state.monitor.emplace(*collector, state.mutex, *built.parts.clock, state.process, state.session,
-                            [](std::uint64_t function) { g_agent->names.learn(g_agent->process, function); });
+                            [](std::uint64_t function) { g_agent->names.resolve(g_agent->process, function); });
     for (auto* sink : built.sinks) state.sink.add(*sink);
     state.clock.add(*built.parts.clock);
     if (built.thread_clocks) state.thread_clocks.add(*built.thread_clocks);
@@ -218,7 +218,7 @@ void make_runtime(AgentState& state) {
   state.pipelines.store_buffer = initiator.store_buffer;
   state.pipelines.streams = initiator.streams;
   state.pipelines.quantum_accesses = state.session.quantum_accesses;
-  state.work.emplace(state.process, state.session).serve(state.pipelines);
+  state.work.emplace(state.process, state.session).attach_to(state.pipelines);
   if (state.session.backend == runtime::Backend::virtual_time) state.shared_cache();
   parts.map = state.session.hooks ? &state.map : nullptr;
   parts.chunk_rule = state.session.chunk_rule;
@@ -299,7 +299,7 @@ Process* build(const char* session_path) {
   process.work = &*state->work;
   process.clock = &state->clock;
   process.code = state->coverage ? &state->coverage->code() : nullptr;
-  process.learns = runtime::learns(state->session);
+  process.is_learning = runtime::learns(state->session);
   process.simulated = state->session.backend == runtime::Backend::virtual_time;
   if (process.simulated) make_scheduler(*state);
   process.big_block = state->session.big_block.value;

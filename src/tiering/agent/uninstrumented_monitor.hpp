@@ -13,8 +13,9 @@ namespace terrace::agent {
 class UninstrumentedMonitor {
  public:
   UninstrumentedMonitor(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
-                        Process& process, const runtime::Session& session, void (*learn)(std::uint64_t function))
-      : pages_(collector, mutex, clock, session.events), functions_(process, session.phases, learn) {
+                        Process& process, const runtime::Session& session,
+                        void (*resolve_name)(std::uint64_t function))
+      : pages_(collector, mutex, clock, session.events), functions_(process, session.phases, resolve_name) {
     pages_.yield_to([this] { return functions_.in_loop(); });
   }
   void report_to(runtime::Runtime& runtime) noexcept { pages_.report_to(runtime); }

@@ -116,7 +116,7 @@ struct WatchedProgram::State {
     begin_watch();
     last_window = now();
     while (watch && thread.sleep(pause())) {
-      if (is_there && pause() > k_soon) continue;  // the program has grown, so the next window is later
+      if (has_objects && pause() > k_soon) continue;  // the program has grown, so the next window is later
       if (const auto window = take_window()) {
         const std::lock_guard lock(mutex);
         collector.add(*window);
@@ -135,7 +135,7 @@ struct WatchedProgram::State {
   // Returns the time until the next window, so that windows cost at most their share of a processor, in Terrace's
   // thread and in the program.
   [[nodiscard]] double pause() const {
-    if (!is_there) return k_idle;
+    if (!has_objects) return k_idle;
     const auto share = is_learning ? k_share_learning : k_share_later;
     return std::max(last_window + expected_cost() / share - now(), 0.0);
   }
@@ -170,8 +170,8 @@ struct WatchedProgram::State {
     std::vector<observe::WatchedRange> ranges;
     ranges.reserve(objects.size());
     for (const auto& one : objects) ranges.push_back(one.range);
-    is_there = !ranges.empty();
-    if (!is_there) return {};
+    has_objects = !ranges.empty();
+    if (!has_objects) return {};
     watch->begin(ranges);
     observe::UseWindow window;
     window.begin = now();
@@ -248,7 +248,7 @@ struct WatchedProgram::State {
   std::function<bool()> has_loop;  // whether another source has found a loop
   double cost = 0;                 // processor seconds of the last window
   double last_window = 0;          // end of the last window
-  bool is_there = true;            // there are objects to monitor
+  bool has_objects = true;         // there are objects to monitor
   bool is_learning = true;
   HelperThread thread;  // last member: its thread uses the others
 };

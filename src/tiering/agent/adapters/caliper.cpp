@@ -83,12 +83,12 @@ constinit CallerFunctions g_caliper{k_caliper_names, g_caliper_without_table};
 // Returns Caliper's function of that name in the caller's scope, or null without one.
 template <class Function>
 Function caliper_function(ListedName<k_caliper_names> name, const void* caller) {
-  return g_caliper.of(caller).find_as<Function>(name.number());
+  return g_caliper.table_for(caller).find_as<Function>(name.number());
 }
 
 // Returns Caliper's name of an attribute, or null.
 const char* attribute_name(std::uint64_t attribute, const void* caller) {
-  if (!RegionAdapter::listens()) return nullptr;
+  if (!RegionAdapter::is_active()) return nullptr;
   const auto next = caliper_function<const char* (*)(std::uint64_t)>("cali_attribute_name", caller);
   return next ? next(attribute) : nullptr;
 }

@@ -28,7 +28,7 @@ constexpr std::uint64_t k_copied = 1ULL << 61;
 // Sets the id by which Kokkos ends the kernel; 0: not recorded.
 void begin_kernel(const char* name, std::uint64_t* kernel) {
   *kernel = 0;
-  if (!RegionAdapter::listens()) return;
+  if (!RegionAdapter::is_active()) return;
   *kernel = ++g_kernels;
   k_kokkos.begin(*kernel, name ? name : "(kernel)");
 }
@@ -87,17 +87,17 @@ TERRACE_EXPORT void kokkosp_end_parallel_reduce(std::uint64_t kernel) { agent::e
 TERRACE_EXPORT void kokkosp_end_parallel_scan(std::uint64_t kernel) { agent::end_kernel(kernel); }
 
 TERRACE_EXPORT void kokkosp_push_profile_region(const char* name) {
-  if (agent::RegionAdapter::listens())
+  if (agent::RegionAdapter::is_active())
     agent::k_kokkos.begin(agent::k_pushed + agent::g_pushed++, name ? name : "");
 }
 TERRACE_EXPORT void kokkosp_pop_profile_region() {
-  if (agent::RegionAdapter::listens() && agent::g_pushed > 0)
+  if (agent::RegionAdapter::is_active() && agent::g_pushed > 0)
     agent::k_kokkos.end(agent::k_pushed + --agent::g_pushed);
 }
 
 TERRACE_EXPORT void kokkosp_begin_deep_copy(KokkosSpace, const char* to, const void*, KokkosSpace,
                                             const char* from, const void*, std::uint64_t) {
-  if (!agent::RegionAdapter::listens()) return;
+  if (!agent::RegionAdapter::is_active()) return;
   const terrace::observe::Inside inside;
   char name[200] = "copy ";
   std::strncat(name, from ? from : "", 90);
@@ -106,7 +106,7 @@ TERRACE_EXPORT void kokkosp_begin_deep_copy(KokkosSpace, const char* to, const v
   agent::k_kokkos.begin(agent::k_copied + agent::g_copies++, name);
 }
 TERRACE_EXPORT void kokkosp_end_deep_copy() {
-  if (agent::RegionAdapter::listens() && agent::g_copies > 0)
+  if (agent::RegionAdapter::is_active() && agent::g_copies > 0)
     agent::k_kokkos.end(agent::k_copied + --agent::g_copies);
 }
 

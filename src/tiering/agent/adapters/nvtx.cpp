@@ -73,7 +73,7 @@ constexpr int k_not_tracked = -2;  // result of push and pop if nesting levels a
 // --- names
 // ---------------------------------------------------------------------------------------------------------
 
-std::string in_utf8(const wchar_t* text) {
+std::string to_utf8(const wchar_t* text) {
   std::string result;
   for (; text && *text; ++text) {
     const std::uint32_t code = static_cast<char32_t>(*text);
@@ -112,7 +112,7 @@ std::string name_of(const Domain* domain, const Attributes* attributes) {
     case ascii:
       return text + (attributes->message.ascii ? attributes->message.ascii : "");
     case wide:
-      return text + in_utf8(attributes->message.wide);
+      return text + to_utf8(attributes->message.wide);
     case registered:
       return text + (attributes->message.registered ? attributes->message.registered->text : "");
     default:
@@ -141,7 +141,7 @@ std::uint64_t key_of(const Domain* domain, std::uint32_t level) {
 // Runs `work` on the main thread. Swallows exceptions: the range is then not recorded.
 template <class Work>
 void for_main_thread(Work work) noexcept {
-  if (!RegionAdapter::listens()) return;
+  if (!RegionAdapter::is_active()) return;
   const observe::Inside inside;
   try {
     work();
@@ -183,7 +183,7 @@ std::uint64_t start_ascii(const char* text) {
   return start_range([&] { return std::string(text ? text : ""); });
 }
 std::uint64_t start_wide(const wchar_t* text) {
-  return start_range([&] { return in_utf8(text); });
+  return start_range([&] { return to_utf8(text); });
 }
 int push_ex(const Attributes* what) {
   return push(nullptr, [&] { return name_of(nullptr, what); });
@@ -192,7 +192,7 @@ int push_ascii(const char* text) {
   return push(nullptr, [&] { return std::string(text ? text : ""); });
 }
 int push_wide(const wchar_t* text) {
-  return push(nullptr, [&] { return in_utf8(text); });
+  return push(nullptr, [&] { return to_utf8(text); });
 }
 int pop_default() { return pop(nullptr); }
 
@@ -207,7 +207,7 @@ int domain_pop(const Domain* domain) { return pop(domain); }
 
 // Stores a text. Returns null without memory, which NVTX treats as the default domain or no name.
 template <class T>
-T* keep(std::string (*text_of)(const void*), const void* given) noexcept {
+T* make_handle(std::string (*text_of)(const void*), const void* given) noexcept {
   const observe::Inside inside;
   try {
     return new T{text_of(given)};
@@ -215,15 +215,15 @@ T* keep(std::string (*text_of)(const void*), const void* given) noexcept {
     return nullptr;
   }
 }
-std::string of_ascii(const void* text) { return text ? static_cast<const char*>(text) : ""; }
-std::string of_wide(const void* text) { return in_utf8(static_cast<const wchar_t*>(text)); }
+std::string text_of_ascii(const void* text) { return text ? static_cast<const char*>(text) : ""; }
+std::string text_of_wide(const void* text) { return to_utf8(static_cast<const wchar_t*>(text)); }
 
-Domain* create_ascii(const char* name) { return keep<Domain>(of_ascii, name); }
-Domain* create_wide(const wchar_t* name) { return keep<Domain>(of_wide, name); }
+Domain* create_ascii(const char* name) { return make_handle<Domain>(text_of_ascii, name); }
+Domain* create_wide(const wchar_t* name) { return make_handle<Domain>(text_of_wide, name); }
 // Keeps the domain: ranges of it may still be ended by its handle.
 void destroy(Domain*) {}
-Text* register_ascii(const Domain*, const char* text) { return keep<Text>(of_ascii, text); }
-Text* register_wide(const Domain*, const wchar_t* text) { return keep<Text>(of_wide, text); }
+Text* register_ascii(const Domain*, const char* text) { return make_handle<Text>(text_of_ascii, text); }
+Text* register_wide(const Domain*, const wchar_t* text) { return make_handle<Text>(text_of_wide, text); }
 
 struct Entry {
   std::uint32_t number;

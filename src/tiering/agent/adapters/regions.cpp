@@ -98,25 +98,25 @@ void with_regions(Work work) noexcept {
 
 }  // namespace
 
-bool RegionAdapter::listens() noexcept {
+bool RegionAdapter::is_active() noexcept {
   return process() && __builtin_thread_pointer() == g_main_thread &&
          !g_are_regions_disabled.load(std::memory_order_relaxed);
 }
 
-std::uint64_t RegionAdapter::own(std::uint64_t key) const {
+std::uint64_t RegionAdapter::unique_key(std::uint64_t key) const {
   return key ^ (reinterpret_cast<std::uint64_t>(kind_) * 0x9e3779b97f4a7c15U);
 }
 
 void RegionAdapter::begin(std::uint64_t key, std::string_view text) const noexcept {
-  if (!listens()) return;
+  if (!is_active()) return;
   with_regions([&](runtime::RegionPhases& phases) {
-    phases.begin(own(key), phases.intern_name(kind_, phase_name(text).text));
+    phases.begin(unique_key(key), phases.intern_name(kind_, phase_name(text).text));
   });
 }
 
 void RegionAdapter::end(std::uint64_t key) const noexcept {
-  if (!listens()) return;
-  with_regions([&](runtime::RegionPhases& phases) { phases.end(own(key)); });
+  if (!is_active()) return;
+  with_regions([&](runtime::RegionPhases& phases) { phases.end(unique_key(key)); });
 }
 
 void disable_implicit_regions() noexcept {

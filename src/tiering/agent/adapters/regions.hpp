@@ -14,13 +14,13 @@ class RegionAdapter {
   constexpr explicit RegionAdapter(const char* kind) : kind_(kind) {}
 
   // Returns whether regions of the calling thread are evaluated.
-  [[nodiscard]] static bool listens() noexcept;
+  [[nodiscard]] static bool is_active() noexcept;
   // Begin and end a region, which is identified by its key. Keys of different adapters are distinct.
   void begin(std::uint64_t key, std::string_view name) const noexcept;
   void end(std::uint64_t key) const noexcept;
 
  private:
-  [[nodiscard]] std::uint64_t own(std::uint64_t key) const;
+  [[nodiscard]] std::uint64_t unique_key(std::uint64_t key) const;
 
   const char* kind_;
 };

@@ -54,7 +54,7 @@ void* find_in_libm(std::size_t number) noexcept {
 void* next_of(LibraryFunction function, const void* caller) noexcept {
   charge(function);
   const auto number = static_cast<std::size_t>(function);
-  void* const next = g_libm.of(caller).find(number);
+  void* const next = g_libm.table_for(caller).find(number);
   return next ? next : find_in_libm(number);
 }
 
@@ -72,7 +72,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void* terrace_next_of(std
   return agent::next_of(static_cast<agent::LibraryFunction>(function), caller);
 }
 
-// The function's number is in r11, which belongs to nobody between caller and callee (System V ABI, AMD64
+// The function's number is in r11, a scratch register between caller and callee (System V ABI, AMD64
 // supplement, 3.2.3). rax is the number of vector registers that hold variable arguments, r10 a static chain.
 asm(R"(
   .text

@@ -34,7 +34,7 @@ int limited(bool is_managed, int resource, const Limit* limit, Call&& call) noex
   return call();
 }
 
-bool is_this(pid_t process) noexcept { return process == 0 || process == syscall(SYS_getpid); }
+bool is_own_pid(pid_t process) noexcept { return process == 0 || process == syscall(SYS_getpid); }
 
 }  // namespace
 
@@ -57,7 +57,7 @@ TERRACE_EXPORT int setrlimit64(__rlimit_resource_t resource, const struct rlimit
 TERRACE_EXPORT int prlimit(pid_t process, __rlimit_resource resource, const struct rlimit* limit,
                            struct rlimit* old) noexcept {
   static constinit agent::NextFunction<int (*)(pid_t, int, const struct rlimit*, struct rlimit*)> next{"prlimit"};
-  return agent::limited(agent::is_this(process), resource, limit,
+  return agent::limited(agent::is_own_pid(process), resource, limit,
                         [&] { return (*next)(process, resource, limit, old); });
 }
 
@@ -65,7 +65,7 @@ TERRACE_EXPORT int prlimit64(pid_t process, __rlimit_resource resource, const st
                              struct rlimit64* old) noexcept {
   static constinit agent::NextFunction<int (*)(pid_t, int, const struct rlimit64*, struct rlimit64*)> next{
       "prlimit64"};
-  return agent::limited(agent::is_this(process), resource, limit,
+  return agent::limited(agent::is_own_pid(process), resource, limit,
                         [&] { return (*next)(process, resource, limit, old); });
 }
 

@@ -35,7 +35,7 @@ constexpr auto k_unbound = make_unbound(std::make_index_sequence<k_openmp_names.
 
 }  // namespace
 
-OpenMp::OpenMp(const void* caller) noexcept : table_(&g_openmp.of(caller)) {}
+OpenMp::OpenMp(const void* caller) noexcept : table_(&g_openmp.table_for(caller)) {}
 
 void* OpenMp::find(Name name) const noexcept {
   void* const function = table_->find(name.number());

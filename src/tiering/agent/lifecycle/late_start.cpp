@@ -115,7 +115,7 @@ bool has_memory_checker() noexcept { return dl_iterate_phdr(find_checker, nullpt
 StartDecision decide_start(const char* session) noexcept {
   const bool has_choice = !std::string_view(session).ends_with(runtime::k_called_session);
   if (has_choice && !std::string_view(session).ends_with(runtime::k_late_session)) return {};
-  if (access(session, R_OK) != 0) return {.is_wanted = false};
+  if (access(session, R_OK) != 0) return {.is_enabled = false};
   Contents found;
   dl_iterate_phdr(look_at, &found);
   return {true, found.asks, has_choice && found.size >= k_large, has_choice};

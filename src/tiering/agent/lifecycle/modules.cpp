@@ -139,7 +139,7 @@ void note_module(Process& process, FoundModule& found) {
   const auto known = symbols.modules();
   const int index = symbols.add_module(found.module);
   if (index < 0 || static_cast<std::size_t>(index) < known) return;
-  if (process.work) process.work->forget();
+  if (process.work) process.work->invalidate();
   if (!symbols.described(static_cast<std::size_t>(index))) return;
   for (const auto& segment : found.writable) register_segment(process, static_cast<std::size_t>(index), segment);
 }

@@ -63,7 +63,7 @@ struct Process {
   void (*end_spilled)() = nullptr;               // null: no spilled memory; called at process exit
   void (*confined_over_file)() = nullptr;        // warns about the consequences for spilled memory
   bool simulated = false;                        // clocks of the program show virtual time
-  bool learns = false;                           // a strategy learns from the program's accesses
+  bool is_learning = false;                      // a strategy learns from the program's accesses
   bool has_hooks = false;                        // some loaded code calls instrumentation hooks
   std::atomic<std::uint64_t> big_block = 16384;  // smallest size of a block that becomes an object
   std::uint64_t largest_big_block = 0;           // upper limit of big_block (grow_big_block); 0: fixed

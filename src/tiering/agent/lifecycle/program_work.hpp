@@ -22,12 +22,12 @@ class ProgramWork {
   ProgramWork(Process& process, const runtime::Session& session);
 
   // Registers this as the source of work for pipelines of this configuration.
-  void serve(observe::PipelineConfig& pipelines) {
+  void attach_to(observe::PipelineConfig& pipelines) {
     pipelines.work = &code_;
     pipelines.functions = functions_ ? &*functions_ : nullptr;
   }
   // Invalidates cached code: a module was loaded or unloaded.
-  void forget() {
+  void invalidate() {
     code_.clear();
     if (functions_) functions_->clear();
   }

@@ -113,10 +113,10 @@ bool is_of_c_library(const void* caller) noexcept {
 // Returns spilled_small(), which it makes once the process is large enough. `size`: of the requested block.
 SpilledSmall* start_spilled_small(const Process& here, std::size_t size) noexcept {
   if (auto* const made = spilled_small()) return made;
-  static constinit thread_local std::size_t since __attribute__((tls_model("initial-exec"))) = 0;
-  since += size;
-  if (since < std::min<std::uint64_t>(here.spilled_memory / k_step_share, k_max_step)) return nullptr;
-  since = 0;
+  static constinit thread_local std::size_t allocated __attribute__((tls_model("initial-exec"))) = 0;
+  allocated += size;
+  if (allocated < std::min<std::uint64_t>(here.spilled_memory / k_step_share, k_max_step)) return nullptr;
+  allocated = 0;
   if (!is_large(here.spilled_memory / SpilledSmall::k_resident_divisor)) return nullptr;
   auto* const heap = start_spilled_heap(here);
   if (!heap) return nullptr;

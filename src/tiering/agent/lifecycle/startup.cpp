@@ -213,7 +213,7 @@ void note_unmanaged(char** environment) {
 // Smallest block that executes a deferred start, and that is an object in runs where nothing was requested.
 constinit std::size_t g_min_start_size = k_large;
 
-void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, std::vector<StackPiece> above) {
+void begin_now(char** environment, bool is_requested, std::uint64_t stack_top, std::vector<StackPiece> above) {
   const StandardStreamGuard taken;
   Process* const made = start(environment);
   if (!made) return note_unmanaged(environment);
@@ -222,7 +222,7 @@ void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, s
     bind_own_thread_functions();
   }
   if (made->make_spilled) find_c_library();
-  if (!is_asked_for) {
+  if (!is_requested) {
     made->big_block = std::max<std::uint64_t>(made->big_block, g_min_start_size);
     made->largest_big_block = k_always_mapped;
   }
@@ -264,10 +264,10 @@ void begin_process(int count, char** words, std::uint64_t stack_top) noexcept {
   observe::register_thread();
   save_affinity();
   const auto decision = decide_start(session);
-  if (!decision.is_wanted) return;
-  if (decision.is_asked_for) reexec_with_hooks(words, environment);
+  if (!decision.is_enabled) return;
+  if (decision.is_requested) reexec_with_hooks(words, environment);
   if (!decision.has_choice) g_min_start_size = SIZE_MAX;
-  if (!decision.is_asked_for && !decision.has_large_data && (is_first_allocator() || !decision.has_choice)) {
+  if (!decision.is_requested && !decision.has_large_data && (is_first_allocator() || !decision.has_choice)) {
     g_top_of_stack = stack_top;
     g_pid.store(getpid());
     register_ours_first();
@@ -280,7 +280,7 @@ void begin_process(int count, char** words, std::uint64_t stack_top) noexcept {
     above = lay_out_stack(count, words);
   } catch (const std::exception&) {  // no memory: virtual time then depends on the position of the arguments
   }
-  begin_now(environment, decision.is_asked_for, stack_top, std::move(above));
+  begin_now(environment, decision.is_requested, stack_top, std::move(above));
 }
 
 Process* ensure_started() noexcept {

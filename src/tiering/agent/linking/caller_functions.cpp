@@ -285,7 +285,7 @@ const CallerFunctions::Table& CallerFunctions::bind_module(std::uint64_t caller,
   CallerScope scope(caller);
   if (scope.is_called_by_linker())
     if (const auto behind = caller_behind_linker(); behind != 0)
-      return of(reinterpret_cast<const void*>(behind));  // NOLINT(performance-no-int-to-ptr)
+      return table_for(reinterpret_cast<const void*>(behind));  // NOLINT(performance-no-int-to-ptr)
   std::vector<void*> found(names_.size());
   std::ranges::transform(names_, found.begin(), [&](const char* name) { return scope.find(name); });
   const auto module = scope.caller() ? AddressRange{scope.caller()->low, scope.caller()->high} : AddressRange{};

@@ -61,7 +61,7 @@ class CallerFunctions {
   CallerFunctions& operator=(const CallerFunctions&) = delete;
 
   // `caller`: an address in the code that calls. Stays valid.
-  [[nodiscard]] const Table& of(const void* caller) noexcept {
+  [[nodiscard]] const Table& table_for(const void* caller) noexcept {
     const auto address = reinterpret_cast<std::uint64_t>(caller);
     const auto unloads = g_unloads.load(std::memory_order_acquire);
     for (const Table* table = first_.load(std::memory_order_acquire); table; table = table->next_)

@@ -46,7 +46,7 @@ OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledge
     return heap;
   } catch (const std::exception& error) {
     char text[512];
-    std::snprintf(text, sizeof text, "%s; the program's data come as the kernel gives them", error.what());
+    std::snprintf(text, sizeof text, "%s; the kernel places the program's data", error.what());
     say_ordered(text);
     return nullptr;
   }

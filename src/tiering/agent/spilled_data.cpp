@@ -87,8 +87,8 @@ void report_refused(std::size_t size, std::size_t alignment) {
   if (!create_marker(g_said_marker)) return;
   try {
     if (alignment > k_huge_page) {
-      say_sentence(("no address that is a multiple of " + format(Bytes{alignment}) +
-                    " is among those of data over a file: a block of " + format(Bytes{size}) + " stays in memory")
+      say_sentence(("the address space of data over a file has no block aligned to " + format(Bytes{alignment}) +
+                    ": a block of " + format(Bytes{size}) + " stays in memory")
                        .c_str());
       return;
     }

@@ -21,10 +21,10 @@
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "agent/lifecycle/program_work.hpp"
+#include "agent/main_loop_detector.hpp"
 #include "agent/ordered_data.hpp"
 #include "agent/program_clocks.hpp"
 #include "agent/program_coverage.hpp"
-#include "agent/program_loops.hpp"
 #include "agent/spilled_data.hpp"
 #include "agent/uninstrumented_monitor.hpp"
 #include "core/address_space.hpp"
@@ -112,7 +112,7 @@ struct AgentState {
   std::unique_ptr<runtime::Runtime> runtime;
   observe::FunctionObserver observer;
   FunctionNames names;
-  std::optional<ProgramLoops> loops;                               // empty: the main loop is not searched
+  std::optional<MainLoopDetector> loops;                    // empty: the main loop is not searched
   bool observing = true;                                           // accesses are traced
   runtime::ProfileSource observed = runtime::ProfileSource::none;  // how an uninstrumented program is observed
   std::optional<UninstrumentedMonitor> monitor;

@@ -4,8 +4,8 @@
 
 #include <mutex>
 
-#include "agent/probed_program.hpp"
-#include "agent/watched_program.hpp"
+#include "agent/function_entry_monitor.hpp"
+#include "agent/page_use_monitor.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::agent {
@@ -29,8 +29,8 @@ class UninstrumentedMonitor {
   }
 
  private:
-  WatchedProgram pages_;
-  ProbedProgram functions_;
+  PageUseMonitor pages_;
+  FunctionEntryMonitor functions_;
 };
 
 }  // namespace terrace::agent

@@ -255,7 +255,7 @@ terrace_status terrace_object(const char* name, void* address, size_t size) {
   if (!here) return agent::refuse(TERRACE_NOT_ACTIVE, "terrace_object: the program was not started by terrace");
   if (!here->objects->add(name, terrace::observe::ObjectKind::named, low, low + size))
     return agent::refuse(TERRACE_UNSUPPORTED,
-                         "terrace_object: it has no page of its own; others cover more of those it is in");
+                         "terrace_object: no page is left for the range: other objects cover more of its pages");
   return TERRACE_OK;
 }
 

@@ -160,7 +160,7 @@ void OrderedHeap::arm_touch_traps(std::uint64_t address, std::uint64_t size, int
   }
   if (refused) try {
       parts_.say(("memory by intent cannot be placed at first touch, " + why_no_userfault(error) +
-                  ": a block comes from one place as far as that has room, as the kernel does it")
+                  ": each block uses one preferred place while that has free memory")
                      .c_str());
     } catch (const std::bad_alloc&) {  // no memory to say it with
     }

@@ -36,7 +36,7 @@ namespace terrace::agent {
 class ObjectRegistry;
 
 class OrderedHeap;
-class ProgramLoops;
+class MainLoopDetector;
 class ProgramWork;
 class SpilledHeap;
 class SpilledSmall;
@@ -53,7 +53,7 @@ struct Process {
   sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
   observe::CodeMap* code = nullptr;            // null: the program's time is not sampled
   OrderedHeap* ordered = nullptr;              // null: no placement by intent
-  ProgramLoops* loops = nullptr;               // null: the main loop is not searched
+  MainLoopDetector* loops = nullptr;           // null: the main loop is not searched
   SpilledHeap* (*make_spilled)() = nullptr;    // null: no spilled memory; called at most once
   transfer::Preference (*preference_of)(std::string_view object) noexcept =
       nullptr;                                   // null: no plan has preferences
@@ -115,7 +115,7 @@ Process* after_fork() noexcept;
 // Returns whether it is registered now. Called by the access pipeline.
 bool register_touched_memory(std::uint64_t address) noexcept;
 
-// --- implemented in program_loops.cpp ----------------------------------------------------------------------
+// --- implemented in main_loop_detector.cpp ----------------------------------------------------------------------
 
 // Writes notes to the journal at the end of the program: the loop candidates if no main loop was found, or that
 // the program has no hooks, and whether that matters.

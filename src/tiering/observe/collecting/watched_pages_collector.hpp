@@ -1,5 +1,5 @@
 // Collects the profile of an uninstrumented program from the pages that it uses, as the kernel reports them
-// (page_watch.hpp), in windows of real time that the agent opens (agent/watched_program.hpp).
+// (page_watch.hpp), in windows of real time that the agent opens (agent/page_use_monitor.hpp).
 //
 // It is page_references_collector.hpp on real hardware, with the same errors: what was used of an object in a
 // window counts as read once, whatever the number of accesses. Windows that cover a part of a phase are

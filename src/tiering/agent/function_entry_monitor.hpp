@@ -17,13 +17,14 @@ namespace terrace::agent {
 
 struct Process;
 
-class ProbedProgram {
+class FunctionEntryMonitor {
  public:
   // Borrows process and phases. `resolve_name` resolves the name of a function for the runtime.
-  ProbedProgram(Process& process, const runtime::PhaseSpec& phases, void (*resolve_name)(std::uint64_t function));
-  ~ProbedProgram();
-  ProbedProgram(const ProbedProgram&) = delete;
-  ProbedProgram& operator=(const ProbedProgram&) = delete;
+  FunctionEntryMonitor(Process& process, const runtime::PhaseSpec& phases,
+                       void (*resolve_name)(std::uint64_t function));
+  ~FunctionEntryMonitor();
+  FunctionEntryMonitor(const FunctionEntryMonitor&) = delete;
+  FunctionEntryMonitor& operator=(const FunctionEntryMonitor&) = delete;
 
   // Starts the thread.
   void begin() noexcept;

@@ -22,10 +22,10 @@ class ProgramCode final : public observe::LoopCode {
   Process& process_;
 };
 
-class ProgramLoops {
+class MainLoopDetector {
  public:
   // `phases`: the user's specification of phases.
-  ProgramLoops(Process& process, const runtime::PhaseSpec& phases);
+  MainLoopDetector(Process& process, const runtime::PhaseSpec& phases);
   [[nodiscard]] observe::LoopTree& tree() { return finder_.tree(); }
   void set_seen(bool seen) { finder_.set_observed(seen); }
   // Starts to follow the calling thread's loops. In virtual time work is measured in accesses, of which one

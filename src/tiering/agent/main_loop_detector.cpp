@@ -1,5 +1,5 @@
-// Connects loop detection with symbol files and the runtime. See program_loops.hpp.
-#include "agent/program_loops.hpp"
+// Connects loop detection with symbol files and the runtime. See main_loop_detector.hpp.
+#include "agent/main_loop_detector.hpp"
 
 #include <exception>
 #include <utility>
@@ -34,7 +34,7 @@ observe::LoopCode::Place ProgramCode::place(std::uint64_t call_site) const {
   return find_place(process_, call_site - 1);
 }
 
-ProgramLoops::ProgramLoops(Process& process, const runtime::PhaseSpec& phases)
+MainLoopDetector::MainLoopDetector(Process& process, const runtime::PhaseSpec& phases)
     : process_(process),
       code_(process),
       finder_(
@@ -42,13 +42,13 @@ ProgramLoops::ProgramLoops(Process& process, const runtime::PhaseSpec& phases)
           [&process](const runtime::PhaseBoundary& boundary) { process.runtime->on_phase_boundary(boundary); },
           phases.loop, phases.found) {}
 
-void ProgramLoops::follow(bool simulated, std::uint32_t sample_every) {
+void MainLoopDetector::follow(bool simulated, std::uint32_t sample_every) {
   finder_.set_by_clock(!simulated);
   finder_.set_observes_all_iterations(simulated && sample_every <= 1);
   observe::set_loop_tree(&finder_.tree(), simulated ? observe::WorkSource::pipeline : observe::WorkSource::clock);
 }
 
-void ProgramLoops::finish() {
+void MainLoopDetector::finish() {
   if (!process_.runtime->is_detecting_loops()) return;
   process_.runtime->loops_seen(finder_.candidates());
   const auto seen = finder_.failure_reason();

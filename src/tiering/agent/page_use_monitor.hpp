@@ -28,7 +28,7 @@ namespace terrace::agent {
 // Chooses how the program is observed. If its pages are monitored, disables hooks in the session.
 runtime::ProfileSource choose_observation(runtime::Session& session);
 
-class WatchedProgram {
+class PageUseMonitor {
  public:
   // Share of a processor's time that a window may cost: clearing and reading, and the program's faults on cleared
   // pages. While a strategy learns, and later.
@@ -40,11 +40,11 @@ class WatchedProgram {
 
   // Borrows all arguments. `mutex` guards the collector. `clock` is the run's. `events` sample memory accesses,
   // if the machine has such events.
-  WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
+  PageUseMonitor(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
                  const std::vector<observe::PerfEvent>& events);
-  ~WatchedProgram();
-  WatchedProgram(const WatchedProgram&) = delete;
-  WatchedProgram& operator=(const WatchedProgram&) = delete;
+  ~PageUseMonitor();
+  PageUseMonitor(const PageUseMonitor&) = delete;
+  PageUseMonitor& operator=(const PageUseMonitor&) = delete;
 
   // Sets the runtime. Called before begin().
   void report_to(runtime::Runtime& runtime) noexcept;

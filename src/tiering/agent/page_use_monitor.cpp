@@ -1,5 +1,5 @@
-// Takes windows of page use, and forms intervals. See watched_program.hpp.
-#include "agent/watched_program.hpp"
+// Takes windows of page use, and forms intervals. See page_use_monitor.hpp.
+#include "agent/page_use_monitor.hpp"
 
 #include <sys/mman.h>
 #include <time.h>
@@ -96,7 +96,7 @@ runtime::ProfileSource choose_observation(runtime::Session& session) {
   return observed;
 }
 
-struct WatchedProgram::State {
+struct PageUseMonitor::State {
   State(observe::WatchedPagesCollector& of, std::mutex& programs, Clock& runs,
         const std::vector<observe::PerfEvent>& given)
       : collector(of), mutex(programs), clock(runs), events(given) {}
@@ -106,7 +106,7 @@ struct WatchedProgram::State {
       watch_program();
     } catch (const std::exception& error) {
       try {
-        runtime->note("warning", std::string("the program is not watched any more: ") + error.what());
+        runtime->note("warning", std::string("the program is no longer monitored: ") + error.what());
       } catch (const std::exception&) {  // no memory to say it with
       }
     }
@@ -222,8 +222,8 @@ struct WatchedProgram::State {
   void note_lost_samples() const {
     const auto counts = sampled ? sampled->counts() : observe::SamplerCounts{};
     if (counts.lost + counts.throttled + counts.refused == 0) return;
-    runtime->note("note", "of the samples of accesses " + std::to_string(counts.lost) + " were lost beside " +
-                              std::to_string(counts.samples) + "; the kernel held events back " +
+    runtime->note("note", "access samples: " + std::to_string(counts.lost) + " lost, " +
+                              std::to_string(counts.samples) + " recorded; the kernel throttled events " +
                               std::to_string(counts.throttled) + " times and refused them for " +
                               std::to_string(counts.refused) + " threads");
   }
@@ -253,19 +253,19 @@ struct WatchedProgram::State {
   HelperThread thread;  // last member: its thread uses the others
 };
 
-WatchedProgram::WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
+PageUseMonitor::PageUseMonitor(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
                                const std::vector<observe::PerfEvent>& events)
     : state_(std::make_unique<State>(collector, mutex, clock, events)) {}
-WatchedProgram::~WatchedProgram() { end(); }
+PageUseMonitor::~PageUseMonitor() { end(); }
 
-void WatchedProgram::report_to(runtime::Runtime& runtime) noexcept { state_->runtime = &runtime; }
+void PageUseMonitor::report_to(runtime::Runtime& runtime) noexcept { state_->runtime = &runtime; }
 
-void WatchedProgram::yield_to(std::function<bool()> has_loop) { state_->has_loop = std::move(has_loop); }
+void PageUseMonitor::yield_to(std::function<bool()> has_loop) { state_->has_loop = std::move(has_loop); }
 
-void WatchedProgram::begin() noexcept {
+void PageUseMonitor::begin() noexcept {
   state_->thread.begin("terrace/watch", [state = state_.get()] { state->run(); });
 }
 
-void WatchedProgram::end() noexcept { state_->thread.end(); }
+void PageUseMonitor::end() noexcept { state_->thread.end(); }
 
 }  // namespace terrace::agent

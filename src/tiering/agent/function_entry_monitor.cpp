@@ -1,5 +1,5 @@
-// Samples, probes and follows function entries in a background thread. See probed_program.hpp.
-#include "agent/probed_program.hpp"
+// Samples, probes and follows function entries in a background thread. See function_entry_monitor.hpp.
+#include "agent/function_entry_monitor.hpp"
 
 #include <time.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ Seconds monotonic() {
 
 }  // namespace
 
-struct ProbedProgram::State {
+struct FunctionEntryMonitor::State {
   State(Process& of, const runtime::PhaseSpec& given, void (*resolve)(std::uint64_t))
       : process(of), spec(given), resolve_name(resolve) {}
 
@@ -91,8 +91,8 @@ struct ProbedProgram::State {
     std::uint32_t taken = 0;
     while (taken < begins.size() && probes.add(taken, begins[taken])) ++taken;
     if (taken < begins.size())
-      note("of " + std::to_string(begins.size()) + " places that are named the processor has breakpoints for " +
-           std::to_string(taken));
+      note("the processor has breakpoints for " + std::to_string(taken) + " of the " +
+           std::to_string(begins.size()) + " named entries");
     CallRate rate;
     while (thread.sleep(k_poll)) {
       for (const auto& event : probes.read_events()) {
@@ -229,18 +229,18 @@ struct ProbedProgram::State {
   HelperThread thread;  // last member: its thread uses the others
 };
 
-ProbedProgram::ProbedProgram(Process& process, const runtime::PhaseSpec& phases,
-                             void (*resolve_name)(std::uint64_t))
+FunctionEntryMonitor::FunctionEntryMonitor(Process& process, const runtime::PhaseSpec& phases,
+                                           void (*resolve_name)(std::uint64_t))
     : state_(std::make_unique<State>(process, phases, resolve_name)) {}
-ProbedProgram::~ProbedProgram() { end(); }
+FunctionEntryMonitor::~FunctionEntryMonitor() { end(); }
 
-bool ProbedProgram::in_loop() const noexcept { return state_->is_found; }
+bool FunctionEntryMonitor::in_loop() const noexcept { return state_->is_found; }
 
-void ProbedProgram::begin() noexcept {
+void FunctionEntryMonitor::begin() noexcept {
   if (state_->spec.source == runtime::PhaseSource::markers) return;
   state_->thread.begin("terrace/entries", [state = state_.get()] { state->run(); });
 }
 
-void ProbedProgram::end() noexcept { state_->thread.end(); }
+void FunctionEntryMonitor::end() noexcept { state_->thread.end(); }
 
 }  // namespace terrace::agent

@@ -2,7 +2,8 @@
  *
  *   intent_ranges zeros             terrace_alloc, where blocks that were written were freed before
  *   intent_ranges unmap|over|raw    eight mappings, one after another: terrace_apply; then munmap, another mapping
- * over it, or a system call that no library sees intent_ranges keep              eight mappings that stay
+ *                                   over it, or a bare system call
+ *   intent_ranges keep              eight mappings that stay
  *   intent_ranges move|shrink       a mapping that mremap moves, or makes shorter
  *
  * It prints what the calls answer and what terrace_where() says. */

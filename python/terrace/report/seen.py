@@ -16,7 +16,7 @@ _SHOWN = 4
 _MAX_OTHERS = 3
 # The verdict on parts of loops that were taken, the main loop among them (src/tiering/runtime/loop_candidates.cpp).
 WITHIN = "within "
-# How the note of a program without hooks begins (src/tiering/agent/page_use_monitor.cpp), and goes on where what is known
+# How the note of a program without hooks begins (agent/page_use_monitor.cpp), and goes on where what is known
 # is misses all the same.
 _WATCHED = "no hooks: objects are watched by "
 _SAMPLES = "the processor's samples"

@@ -258,8 +258,8 @@ std::uint64_t exit_key(std::uint32_t thread) noexcept {
   return ~std::uint64_t{0} - thread;  // no valid address of a program
 }
 
-ScopedBlockingCall::ScopedBlockingCall() noexcept : left_(is_scheduled()) {
-  if (!left_) return;
+ScopedBlockingCall::ScopedBlockingCall() noexcept : was_scheduled_(is_scheduled()) {
+  if (!was_scheduled_) return;
   const RuntimeScope scope;
   flush_accesses();
   scheduler().mark_unrepeatable();
@@ -267,7 +267,7 @@ ScopedBlockingCall::ScopedBlockingCall() noexcept : left_(is_scheduled()) {
 }
 
 ScopedBlockingCall::~ScopedBlockingCall() {
-  if (!left_) return;
+  if (!was_scheduled_) return;
   const RuntimeScope scope;
   scheduler().reattach(this_thread());
   resume();

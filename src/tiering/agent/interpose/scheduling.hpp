@@ -58,7 +58,7 @@ void schedule_point() noexcept;
 // Charges the time of a failed attempt (a busy lock, a yield), and lets other threads run.
 void backoff() noexcept;
 
-// The calling thread's number.
+// Returns the calling thread's number.
 [[nodiscard]] std::uint32_t this_thread() noexcept;
 // Registers a new thread, whose clock starts at the caller's.
 void register_thread(std::uint32_t thread) noexcept;
@@ -68,6 +68,7 @@ void enter_schedule(std::uint32_t thread) noexcept;
 void cancel_thread_start(std::uint32_t thread) noexcept;
 // Removes the calling thread from the schedule, and wakes the threads that join it.
 void leave_schedule() noexcept;
+// Returns whether a scheduled thread has ended.
 [[nodiscard]] bool has_ended(std::uint32_t thread) noexcept;
 // Frees the number of an ended thread.
 void unregister_thread(std::uint32_t thread) noexcept;
@@ -84,7 +85,7 @@ class ScopedBlockingCall {
   ScopedBlockingCall& operator=(const ScopedBlockingCall&) = delete;
 
  private:
-  bool left_;
+  bool was_scheduled_;
 };
 
 }  // namespace terrace::agent

@@ -1,20 +1,20 @@
-/* Allocates as it is told and says on which nodes its pages are, by the kernel's account.
+/* Allocates by the given method and prints the nodes of its pages, as the kernel reports them.
  *
  *   by_intent malloc MIB            malloc
  *   by_intent calloc MIB            calloc, of which every second page is only read
- *   by_intent grow MIB              realloc from half the size; the content has to stay
+ *   by_intent grow MIB              realloc from half the size; contents must stay
  *   by_intent fork MIB              a child of fork allocates
- *   by_intent files MIB             malloc, after all files that it does not know were closed
+ *   by_intent files MIB             malloc, after closing all descriptors that it does not own
  *   by_intent threads MIB           four threads, each with a block of its own
  *   by_intent alloc MIB INTENT      terrace_alloc
- *   by_intent apply MIB INTENT      terrace_apply to a mapping of which the first half is there
+ *   by_intent apply MIB INTENT      terrace_apply to a mapping with a resident first half
  *   by_intent thread MIB INTENT     terrace_intent, then malloc
  *   by_intent again MIB INTENT      terrace_alloc and terrace_free, ten times
  *   by_intent small MIB [INTENT]    blocks of 16 to 2,000 bytes, by the intent or the run's; for each node a line
  *                                   "small on node N: BLOCKS"
  *
- * It prints lines "node N: PAGES" for pages that follow each other, what the calls answer, and what
- * terrace_where() says. */
+ * It prints lines "node N: PAGES" for successive pages, the results of the calls, and that of
+ * terrace_where(). */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static void* block_of_a_thread(void* size) {
   return block;
 }
 
-/* Blocks that lie in one page; a list, so that nothing else is allocated. */
+/* Blocks within one page; linked, so that nothing else is allocated. */
 static int small(size_t bytes, const char* intent) {
   enum { k_nodes = 8 };
   struct Link {

@@ -1,5 +1,5 @@
-// Containers by intent (terrace/terrace.hpp). Not linked to Terrace. Says what does not hold, and ends with "all
-// right"; under `terrace run` every block has to be where Terrace knows it, without it nowhere.
+// Containers by intent (terrace/terrace.hpp). Not linked to Terrace. Prints errors, and ends with "all
+// right". Under `terrace run` every block must have a known place, without it none.
 #include <cstdint>
 #include <cstdio>
 #include <list>
@@ -22,7 +22,7 @@ void expect(bool holds, const char* what) {
   ++g_wrong;
 }
 
-// Of a block that is placed by intent, where anything is.
+// Checks a block that is placed by intent, if anything is.
 void expect_placed(const void* address, const char* what) {
   expect((terrace::where(address) != nullptr) == terrace::active(), what);
 }
@@ -43,7 +43,7 @@ void vectors() {
     Vector<double> one(count, 1.5, terrace::allocator<double>("bandwidth"));
     expect(std::accumulate(one.begin(), one.end(), 0.0) == 1.5 * static_cast<double>(count), "sum of a vector");
     expect_placed(one.data(), "where a vector is");
-    // A move takes the data along, a copy is made by the target's own intent.
+    // A move keeps the data in place, a copy is made by the target's own intent.
     const double* const data = one.data();
     Vector<double> other(terrace::allocator<double>("latency"));
     other = std::move(one);
@@ -104,7 +104,7 @@ void resources() {
     }
 }
 
-// Each thread frees what the one before it has allocated.
+// Each thread frees blocks that the previous one has allocated.
 void threads() {
   terrace::memory_resource near("latency");
   std::vector<std::pmr::list<std::pmr::string>> lists;
@@ -149,7 +149,7 @@ void scopes() {
     }
   }
   expect(field[77] == 14, "a loop");
-  // A machine without that intent runs the program, too: memory as any, over-aligned where that is asked for.
+  // On a machine without that intent the program gets plain memory, over-aligned if requested.
   struct alignas(128) Wide {
     char bytes[128];
   };

@@ -1,7 +1,7 @@
-// More data than memory, with streams and the stack of the thread that forks among it: what the C library uses in
-// a child before any handler of fork(2) runs there.
+// More data than memory, including streams and the stack of the forking thread, which the C library accesses in
+// a child before any fork handler runs there.
 //
-//   early_child MIB     says what the children found
+//   early_child MIB     prints what the children found
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// An allocator that maps its memory and never gets anything back.
+// An allocator that maps its memory and never frees.
 enum { FIRST = 1 << 20, NEXT = 4 << 20 };
 static _Alignas(64) char first[FIRST];
 static char* room = first;

@@ -1,4 +1,4 @@
-/* A library whose constructor has the first large block of the process, as those of linear algebra have. */
+/* A library whose constructor allocates the first large block of the process, as linear algebra libraries do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A main loop that allocates while Terrace may look away: from iteration 3 on it uses a block that it makes there,
-   and goes deep into its stack. The arguments are the number of iterations and of threads. Prints a checksum. */
+/* A main loop that allocates in iterations that may be unobserved: from iteration 3 on it uses a block allocated
+   there, and much stack. The arguments are the numbers of iterations and threads. Prints a checksum. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <terrace/terrace.h>

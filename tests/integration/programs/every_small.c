@@ -1,5 +1,5 @@
-/* The whole allocation family for small blocks under a thread's intent: addresses, contents, alignments, sizes.
- * Says what does not hold, and ends with "all right". */
+/* Tests all allocation functions for small blocks with a thread's intent: addresses, contents, alignments, sizes.
+ * Prints errors, and ends with "all right". */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>

@@ -1,4 +1,4 @@
-// Handlers of fork(2), some of them registered before the program begins. Each adds one to every 512th word.
+// Fork handlers, some of them registered before the program starts. Each increments every 512th word.
 #include "fork_handlers.h"
 
 #include <pthread.h>

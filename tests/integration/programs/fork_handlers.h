@@ -1,4 +1,4 @@
-// A library with handlers of fork(2) that use the program's data. See handled_data.c.
+// A library with fork handlers that use the program's data. See handled_data.c.
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
-// More data than memory, which handlers of fork(2) change before and behind it, in parent and child.
+// More data than memory, which fork handlers change before and after the fork, in parent and child.
 //
-//   handled_data MIB     says what parent and children found
+//   handled_data MIB     prints what parent and children found
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,10 +1,10 @@
-/* Every function of hbwmalloc.h and every answer that memkind's manual has for it, under one policy.
+/* Tests every function of hbwmalloc.h and every result that memkind's manual documents, under one policy.
  *
  *   hbw_calls bind|bind_all|preferred|interleave FAST [fill]
  *
  * FAST: the nodes that are high bandwidth memory, nearest first: "0", "2,3", or "-" for none. With `fill` the
- * nodes are filled, too: only for a machine of its own. Where pages are is asked of the kernel. It says what does
- * not hold, and ends with "all right". */
+ * nodes are filled, too: only on a dedicated machine. Places of pages are queried from the kernel. Prints errors,
+ * and ends with "all right". */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <hbwmalloc.h>
@@ -39,14 +39,14 @@ static int is_fast(int node) {
   return 0;
 }
 
-/* By the kernel; below 0: the page is not there. */
+/* Returns the page's node by the kernel; below 0: the page is absent. */
 static int node_of(const void* address) {
   void* page = (void*)((uintptr_t)address & ~(uintptr_t)(k_page - 1));
   int node = -1;
   return syscall(SYS_move_pages, 0, 1L, &page, NULL, &node, 0) == 0 ? node : -1000;
 }
 
-/* Of pages that follow each other, at most k_some. */
+/* Returns the nodes of at most k_some successive pages. */
 static void nodes_of(const char* first, size_t count, int* nodes) {
   void* pages[k_some];
   for (size_t i = 0; i < count; ++i) pages[i] = (char*)((uintptr_t)first & ~(uintptr_t)(k_page - 1)) + i * k_page;
@@ -59,12 +59,12 @@ static void nodes_of(const char* first, size_t count, int* nodes) {
     }
 }
 
-/* Pages that a block of this size and address touches. */
+/* Returns the number of pages that a block of this size and address overlaps. */
 static size_t pages_of(const char* block, size_t size) {
   return ((uintptr_t)block % k_page + size + k_page - 1) / k_page;
 }
 
-/* All pages are there and where the policy wants them, as long as the nearest node has room. */
+/* Checks that all pages are resident and placed by the policy, while the nearest node has capacity. */
 static void expect_resides(int line, const char* block, size_t size) {
   const size_t count = pages_of(block, size);
   int before = -1;
@@ -78,7 +78,7 @@ static void expect_resides(int line, const char* block, size_t size) {
       if (g_fast_count > 0)
         right =
             g_policy == HBW_POLICY_BIND || g_policy == HBW_POLICY_PREFERRED ? node == g_fast[0] : is_fast(node);
-      /* Of interleaved pages no two neighbours are on one node. */
+      /* Adjacent interleaved pages are on different nodes. */
       if (g_policy == HBW_POLICY_INTERLEAVE && g_fast_count > 1 && node == before) right = 0;
       before = node;
       if (right) continue;
@@ -165,7 +165,7 @@ static void blocks(void) {
   }
 }
 
-/* The process never has all of 640 MiB in large blocks and as much in small ones, as each is given back. */
+/* The process never has 640 MiB both in large and in small blocks, because each is freed. */
 static void given_back(void) {
   struct rusage before, after;
   getrusage(RUSAGE_SELF, &before);
@@ -221,7 +221,7 @@ static long pool(int node) {
   return pages;
 }
 
-/* Of the system's pool: on the node, or none. */
+/* Hugetlb pages are on the node, or the allocation fails. */
 static void huge_pages(void) {
   if (g_policy == HBW_POLICY_INTERLEAVE) return;
   const int nearest = g_fast_count > 0 ? g_fast[0] : 0;
@@ -314,7 +314,7 @@ static void threads_and_children(void) {
   }
 }
 
-/* Until there is no more, or `most` bytes; blocks are linked by their first words. */
+/* Allocates until failure, or `most` bytes; blocks are linked by their first words. */
 static size_t take(size_t size, size_t most, void** list, int first_node, size_t* on_first) {
   size_t sum = 0;
   int has_left = 0;
@@ -355,7 +355,7 @@ static void give(void* list) {
   }
 }
 
-/* Twice, with large blocks and with small ones: what was given back serves again. */
+/* Twice, with large blocks and with small ones: freed memory is reused. */
 static void fill(void) {
   static const size_t sizes[] = {8 << 20, 50000};
   for (int i = 0; i < 4; ++i) {

@@ -1,4 +1,4 @@
-// Containers with hbw::allocator. Every block's first page is where hbwmalloc.h says it is.
+// Containers with hbw::allocator. Checks the first page of every block with hbwmalloc.h.
 #include <hbw_allocator.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-/* An unmarked main loop of inlined loops and calls. BODY says in which order an iteration has them; the argument is
+/* An unmarked main loop of inlined loops and calls. BODY defines their order in an iteration; the argument is
    the number of iterations. Prints a checksum. */
 #include <stdio.h>
 #include <stdlib.h>

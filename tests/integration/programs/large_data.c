@@ -1,7 +1,7 @@
-// More data than memory: two threads that sweep over blocks, grow them, read files into them, and have children.
+// More data than memory: two threads sweep over blocks, grow them, read files into them, and fork children.
 //
-//   large_data MIB [wait]     prints a checksum; with `wait`, prints its process and waits for ever when the data
-//   is there
+//   large_data MIB [wait]     prints a checksum; with `wait`, prints its process id and waits forever
+//                             once the data exists
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Two loops, one after the other: what the first uses fits into every cache, what the second uses does not.
+// Two successive loops: the data of the first fits into every cache, that of the second does not.
 #include <stdio.h>
 
 enum { k_small = 256, k_large = 1 << 17, k_turns = 40 };

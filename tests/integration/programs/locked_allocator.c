@@ -1,9 +1,9 @@
-// More data than memory from an allocator that keeps its lock while it maps memory. Whoever asks it for a block
-// meanwhile, and is waited for, never gets it.
+// More data than memory from an allocator that holds its lock while it maps memory. A thread that requests a block
+// meanwhile, and that the mapping call waits for, would deadlock.
 //
-// With LIBRARY the allocator alone, with PROGRAM the program alone, else both:
+// With LIBRARY only the allocator, with PROGRAM only the program, else both:
 //
-//   locked_allocator MIB     says what its data are
+//   locked_allocator MIB     prints a checksum of its data
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>

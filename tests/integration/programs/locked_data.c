@@ -1,4 +1,4 @@
-// Locks all its memory, and what comes later; then uses more. Says how its own data are locked.
+// Locks all present and future memory; then uses more. Prints whether its data is locked.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

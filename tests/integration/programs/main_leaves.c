@@ -1,4 +1,4 @@
-/* The main thread ends before the others; what they do then, and how the process ends.
+/* The main thread ends before the others. Tests what these do then, and how the process ends.
 
    main_leaves exit          the last thread has 200 MiB and returns: handlers run, and what was printed is there
    main_leaves cancelled     the same where the main thread is cancelled

@@ -1,9 +1,9 @@
-// Random calls on private anonymous mappings, each page checked against what it has to hold.
+// Random calls on private anonymous mappings, with each page checked against its expected contents.
 //
-//   mapped_data MIB OPERATIONS SEED     says what is wrong, or how many operations were done
+//   mapped_data MIB OPERATIONS SEED     prints errors, or the number of operations
 //
-// What a page holds is kept as a number, of which its words are made; zero is a page of zeros. A thread writes and
-// checks a mapping of its own meanwhile.
+// The expected contents of a page are a number that generates its words; zero is a page of zeros. A thread writes
+// and checks a mapping of its own concurrently.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -137,7 +137,7 @@ static void resize(void) {
   const int flags = draw(3) ? MREMAP_MAYMOVE : 0;
   uint8_t* const got = mremap(at(first), count * PAGE, now * PAGE, flags);
   if (got == MAP_FAILED) {
-    // In place there may be no room; and the kernel wants one mapping of its own, which this may be none.
+    // There may be no space to grow in place; and the kernel requires a single VMA, which this may not be.
     if ((errno == ENOMEM && !flags) || errno == EFAULT) return;
     fail("not resized", first);
   }

@@ -1,4 +1,4 @@
-/* What a program is linked with in place of memkind: its functions, none of which is ever run. */
+/* A stub library to link a program with instead of memkind: its functions are never run. */
 #include <stdlib.h>
 
 #define FUNCTION(name) \

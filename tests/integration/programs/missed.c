@@ -1,6 +1,6 @@
-// A program whose first iteration is not like the others: two arrays, the first one swept in phase "begin", the
+// A program whose first iteration differs from the others: two arrays, the first one swept in phase "begin", the
 // second one in phase "end", and from the second iteration on the first one in phase "middle", too.
-// missed [ITERATIONS [told]]: with `told`, it says so to Terrace, and how often it refers to what.
+// missed [ITERATIONS [told]]: with `told`, it passes hints about uses and reference counts to Terrace.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

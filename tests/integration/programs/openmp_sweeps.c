@@ -1,4 +1,4 @@
-// Threads sweep their shares of an array, in every iteration of a loop whose one phase is the function.
+// Threads sweep their shares of an array in every iteration of a loop, whose only phase is the function.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

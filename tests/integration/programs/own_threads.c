@@ -1,4 +1,4 @@
-/* What a program sees of its threads, and of data that it has later than others.
+/* Prints the threads that a program sees in its process, with data that it allocates at different times.
 
    own_threads count       prints how many threads the process has
    own_threads late        the same, and again behind a block of 64 MiB

@@ -1,5 +1,5 @@
-/* Every function of libm that Terrace stands before, at usual and at unusual arguments: prints results, errno and
-   floating-point flags to the last bit; and at last what is left of both after many calls that raise nothing. */
+/* Calls every interposed function of libm with ordinary and special arguments: prints results, errno and
+   floating-point flags to the last bit; finally those that remain after many calls that raise nothing. */
 #include <errno.h>
 #include <fenv.h>
 #include <math.h>

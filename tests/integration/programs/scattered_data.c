@@ -1,5 +1,5 @@
-/* scattered_data MAPPINGS TOUCHES: mappings of 4 MiB each (0: one of 256 MiB), of which single bytes are read in
-   random order. Prints their sum. */
+/* scattered_data MAPPINGS TOUCHES: reads single bytes of mappings of 4 MiB each (0: one of 256 MiB) in random
+   order. Prints their sum. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// What programs do with large data that few do: `signal` forks while a handler reads data that may be anywhere;
-// `free` gives locked data back in vain; `shrink` makes a block smaller by much; `hold` has a device's driver hold
-// a block, as far as that goes without one. Says what it met.
+// Rare uses of large data: `signal` forks while a handler reads data that may be spilled; `free` calls MADV_FREE
+// on locked data, which fails; `shrink` makes a block much smaller; `hold` registers a block with a device
+// driver, as far as that is possible without one. Prints the results.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -98,7 +98,7 @@ static int shrinks(void) {
   return 0;
 }
 
-// What NVIDIA's driver is told to hold memory of the program (its open kernel modules, NVOS02_PARAMETERS).
+// Parameters of NVIDIA's driver to register memory of the program (its open kernel modules, NVOS02_PARAMETERS).
 struct held {
   uint32_t root, parent, itself, kind, flags;
   uint64_t address, last;
@@ -106,7 +106,7 @@ struct held {
   int32_t file __attribute__((aligned(8)));
 };
 
-// By the kernel's account.
+// As the kernel reports it.
 static long absent(const unsigned char* block, size_t bytes) {
   const int pages = open("/proc/self/pagemap", O_RDONLY);
   long count = 0;

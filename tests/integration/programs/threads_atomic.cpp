@@ -1,6 +1,6 @@
 // Threads that share work by atomic operations: a counter that hands out blocks, a spin lock by exchange, a wait
-// by C++20's atomic wait, a latch, a flag that somebody spins on. Prints a sum that every order of execution
-// gives.
+// by C++20's atomic wait, a latch, a flag that a thread spins on. Prints a sum that is independent of the order
+// of execution.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

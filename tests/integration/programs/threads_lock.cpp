@@ -1,5 +1,5 @@
 // Threads that share work by locks: a queue under a mutex with a condition variable, a reader-writer lock, a
-// barrier, a semaphore, a function-local static and call_once. Prints a sum that every order of execution gives.
+// barrier, a semaphore, a function-local static and call_once. Prints a sum that is independent of the order.
 #include <pthread.h>
 #include <semaphore.h>
 

@@ -1,5 +1,5 @@
-/* main [SWEEPS]: a main loop of five iterations, in which the program steps over its numbers and a library solves
- * with them. */
+/* main [SWEEPS]: a main loop of five iterations, in which the program sweeps over its array and a library solves
+ * with it. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ __attribute__((noinline)) static double outside(const double* values, long sweep
   return solve(values, n, sweeps);
 }
 
-/* A child that no handler of the C library knows of. */
+/* Creates a child without fork handlers. */
 static int raw_child(double* values) {
   const long child = syscall(SYS_fork);
   if (child == 0) {

@@ -1,4 +1,4 @@
-/* plugged SWEEPS: loads its solver when it runs. */
+/* plugged SWEEPS: loads its solver at run time. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

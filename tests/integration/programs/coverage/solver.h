@@ -1,4 +1,4 @@
-/* Sweeps over `n` numbers and as many of its own, `sweeps` times. */
+/* Sweeps over `n` numbers and as many in its own block, `sweeps` times. */
 #ifndef SOLVER_H
 #define SOLVER_H
 double solve(const double* values, long n, long sweeps);

@@ -1,4 +1,4 @@
-/* threads SWEEPS: two threads at a time, that end and are made anew; one solves in a library, one by itself. */
+/* threads SWEEPS: two threads at a time, repeatedly created; one solves in a library, one by itself. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

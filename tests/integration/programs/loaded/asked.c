@@ -1,5 +1,5 @@
-/* Asks for functions of libraries by name, and prints which are there: those of OpenMP, Caliper, libm, and one
-   that the C library has. Then the same of a plug-in, if one is named, which asks in its own scope. */
+/* Looks functions up by name (dlsym), and prints which exist: those of OpenMP, Caliper, libm, and one of
+   the C library. Then does the same in a plug-in, if one is named, in its own scope. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* barriers THREADS: so many threads of the program beside those of MPI, which are asked for something 20 times.
+/* barriers THREADS: runs this many threads in addition to MPI's, which get 20 requests.
    Prints the sum of all. */
 #include <pthread.h>
 #include <stdio.h>

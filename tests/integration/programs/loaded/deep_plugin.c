@@ -1,5 +1,5 @@
-/* Is given two large blocks and a mapping: frees the first, grows the second, unmaps the third. With OWN it brings
-   an allocator along, whose blocks nobody else frees. */
+/* Receives two large blocks and a mapping: frees the first, grows the second, unmaps the third. With OWN it has an
+   allocator of its own, whose blocks only it frees. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ void* malloc(size_t size) {
 }
 #endif
 
-/* Called by way of a pointer, too: that is bound when the file is loaded. */
+/* Also called through a pointer, which is bound at load time. */
 void (*volatile g_free)(void*) = free;
 
 unsigned char* take(unsigned char* freed, unsigned char* grown, unsigned char* mapped, size_t size) {

@@ -1,5 +1,5 @@
-/* host PLUGIN...: loads each for itself, as Python loads its extensions, and prints what its work() returns; where
-   it has work_last(), that is called, too, and its sum() printed. */
+/* host PLUGIN...: loads each with RTLD_LOCAL, as Python loads its extensions, and prints the result of its work();
+   if it has work_last(), calls that, too, and prints its sum(). */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* An implementation of MPI that has nothing but a thread of its own, which sleeps in the kernel until it is asked
-   for something: as Open MPI's do. */
+/* A stub of an MPI implementation that only has an internal thread, which sleeps in the kernel until a
+   request, as Open MPI's do. */
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* spin THREADS: waits for 0.1 ms by every clock, without a hook, on so many threads more. Prints how many clocks.
- */
+/* spin THREADS: polls every clock for 0.1 ms, in code without hooks, on this many additional threads. Prints the
+ * number of clocks. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

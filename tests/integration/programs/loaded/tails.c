@@ -1,5 +1,5 @@
-/* A plug-in of three threads whose calls of OpenMP's library stand last in their functions, so that the compiler
-   makes them jumps: the library returns to code that did not call it. Returns 61286. */
+/* A plug-in with three threads whose OpenMP calls are tail calls, which the compiler
+   turns into jumps: the library returns to code that did not call it. Returns 61286. */
 #include <omp.h>
 
 static omp_lock_t g_lock;
@@ -51,7 +51,7 @@ int work(void) {
   return g_sum + (int)g_sections + (int)(a + b);
 }
 
-/* So that a parallel region is the last thing of a function, too; its sum is seen afterwards. */
+/* A parallel region as a tail call, too; its sum is checked afterwards. */
 void work_last(void) {
   g_sum = 0;
   omp_init_lock(&g_lock);

@@ -1,5 +1,5 @@
-/* Refers weakly to functions of libraries that it is not linked with, and prints which are there.
-   Calls a lock where there is one. */
+/* Has weak references to functions of libraries that it is not linked with, and prints which exist.
+   Calls a lock if there is one. */
 #include <stdio.h>
 
 #pragma GCC diagnostic ignored "-Wbuiltin-declaration-mismatch"
@@ -9,7 +9,7 @@ void GOMP_barrier(void) __attribute__((weak));
 void cali_begin_region(const char*) __attribute__((weak));
 double exp(double) __attribute__((weak));
 
-/* In memory that is read-only once all is bound, too. */
+/* Also in memory that is read-only after relocation. */
 static void (*const g_barrier)(void) = GOMP_barrier;
 
 #ifdef PLUGIN

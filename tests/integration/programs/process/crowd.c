@@ -1,6 +1,6 @@
 /* crowd: threads that allocate, free, read clocks and look up symbols all the time, while the main thread forks
- * children which do the same and end without an exec. Whatever another thread held at that moment, no child may
- * wait for it. Prints how many children ended as they should. */
+ * children, which do the same and end without an exec. No child may block on a lock that another thread held at
+ * the fork. Prints how many children ended correctly. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>

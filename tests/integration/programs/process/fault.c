@@ -1,5 +1,5 @@
-/* fault: a block may not be read when realloc moves it, and the handler of that fault, which stores a thousand
- * numbers, makes it readable: all in the middle of the allocator. */
+/* fault: a block is not readable when realloc moves it. The handler of the fault, inside the allocator, stores a
+ * thousand numbers and makes the block readable. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* host: the functions of its main loop are in a library that it loads when it runs. */
+/* host: the functions of its main loop are in a library loaded at run time. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

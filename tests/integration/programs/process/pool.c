@@ -1,5 +1,5 @@
-/* A time loop in a thread that the program begins: the main thread wakes up once in between, and has work of its
-   own when the thread has ended. Each step makes a field of its own and gives it back. */
+/* A time loop in a thread that the program creates. The main thread wakes up once meanwhile, and does work of its
+   own after the thread has ended. Each step allocates and frees a field. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

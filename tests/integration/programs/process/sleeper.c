@@ -1,5 +1,5 @@
-/* sleeper: sleeps in every way that there is, and prints how long each took by its own clocks, in milliseconds.
- * sleeper SECONDS: each for so long. */
+/* sleeper: sleeps by every function, and prints the duration of each by its own clocks, in milliseconds.
+ * sleeper SECONDS: duration of each. */
 #define _GNU_SOURCE /* ppoll */
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
-/* A time loop as people write it: a set-up with loops of its own, then steps of two sweeps without a call and one
-   in a function, and a print every few steps that the compiler moves away. With MARKED it says where it is itself;
-   with BRIEF one long sweep follows, so that the steps are a small part of the run. */
+/* A typical time loop: initialisation with loops, then steps of two inlined sweeps and one in a function, and a
+   print every few steps, which the compiler moves away. With MARKED it has explicit markers; with BRIEF a long
+   sweep follows, so that the steps are a small part of the run. */
 #include <stdio.h>
 #include <stdlib.h>
 

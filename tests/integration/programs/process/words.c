@@ -1,5 +1,5 @@
-/* words: reads its arguments and a variable of its environment, letter by letter and many times, and says how much
- * they come to. */
+/* words: reads its arguments and an environment variable repeatedly, byte by byte, and prints their
+ * sum. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* What stands in for Caliper where there is none: its C functions, by the names and types of cali.h. It keeps
-   count of what is open, and says at the end how often it was called and whether all was closed in order, as
-   Caliper would have it. */
+/* A stub of Caliper's C functions, by the names and types of cali.h. Counts open regions, and prints
+   at the end how often it was called and whether all regions were closed in order, as
+   Caliper requires. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ SEEN void cali_end(uint64_t attribute) {
   else
     --g_depth;
 }
-/* One function of the interface that calls another, as some do. */
+/* A function of the interface that calls another one. */
 SEEN void cali_begin_string_byname(const char* attribute, const char* value) {
   (void)attribute;
   cali_begin_region(value);

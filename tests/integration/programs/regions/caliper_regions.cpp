@@ -1,4 +1,4 @@
-// Caliper's annotations of each kind in a main loop. With a word on its command line it marks a loop itself, too.
+// All kinds of Caliper annotations in a main loop. With an argument it has explicit loop markers, too.
 #include <dlfcn.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A Kokkos program as it is: Views with labels, kernels of every kind, a region around the steps.
+// An unmodified Kokkos program: labelled Views, all kinds of kernels, a region around the steps.
 #include <Kokkos_Core.hpp>
 #include <cstdio>
 

@@ -1,6 +1,6 @@
-/* A main loop in NVTX ranges of every sort: nested, started, in a domain, registered, wide. With a word on its
-   command line another thread has ranges of its own all the while, and processes that are forked within a range go
-   on with theirs. */
+/* A main loop with all kinds of NVTX ranges: nested, started, in a domain, registered, wide. With an argument,
+   another thread has ranges concurrently, and processes that are forked within a range continue
+   with theirs. */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdatomic.h>

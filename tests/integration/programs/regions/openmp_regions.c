@@ -1,4 +1,4 @@
-/* Parallel regions and nothing else; for a compiler whose OpenMP runtime has OMPT. */
+/* Parallel regions only; for a compiler whose OpenMP runtime has OMPT. */
 #include <stdio.h>
 #include <stdlib.h>
 

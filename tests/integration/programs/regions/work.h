@@ -1,5 +1,5 @@
-/* What the programs that tell of regions do in them: so much that none is too short to be a phase, whatever the
-   machine, and data that are objects. */
+/* Work inside the regions of the test programs: enough that each region is long enough for a phase on any machine,
+   on data that are objects. */
 #ifndef WORK_H
 #define WORK_H
 #include <time.h>
@@ -10,7 +10,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Goes over the data until half a millisecond has passed. */
+/* Sweeps over the data until half a millisecond has passed. */
 static double work(volatile double* data, long count) {
   const double begin = now();
   double sum = 0;

@@ -13,12 +13,12 @@ namespace terrace::agent {
 
 namespace {
 
-void (*g_say_ordered)(const char*) = nullptr;
+void (*g_print_ordered)(const char*) = nullptr;
 
-void say_ordered(const char* sentence) {
+void report_ordered(const char* sentence) {
   char text[640];
   std::snprintf(text, sizeof text, "terrace: %s\n", sentence);
-  g_say_ordered(text);
+  g_print_ordered(text);
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledge
                           void (*say)(const char* line)) noexcept {
   // With spilled memory one limit applies to all data, and nothing is placed by intent.
   if (session.backend != runtime::Backend::real || session.spill.is_wanted()) return nullptr;
-  g_say_ordered = say;
+  g_print_ordered = say;
   try {
     const auto& configuration = session.configurations.front();
     OrderedHeap::Parts parts;
@@ -40,14 +40,14 @@ OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledge
       return make_counts<memory::OrderedCounts>(session.directory, runtime::k_ordered_counts);
     };
     parts.enter = [] { observe::t_thread.enter_runtime(); };
-    parts.say = say_ordered;
+    parts.say = report_ordered;
     auto* const heap = new OrderedHeap(parts);
     if (session.intent.is_wanted()) heap->set_default_intent(heap->find_intent(session.intent.name));
     return heap;
   } catch (const std::exception& error) {
     char text[512];
     std::snprintf(text, sizeof text, "%s; the kernel places the program's data", error.what());
-    say_ordered(text);
+    report_ordered(text);
     return nullptr;
   }
 }

@@ -32,7 +32,7 @@ namespace terrace::agent {
 
 namespace {
 
-void (*g_say)(const char*) = nullptr;
+void (*g_print)(const char*) = nullptr;
 std::string g_directory;    // of the session
 std::string g_said_marker;  // marker file: exists once a process of the job has reported something
 runtime::SpillSpec g_spec;
@@ -46,11 +46,11 @@ bool create_marker(const std::string& path) {
   return file >= 0 || errno != EEXIST;
 }
 
-void say_sentence(const char* sentence) {
+void report_sentence(const char* sentence) {
   create_marker(g_said_marker);
   char text[640];
   std::snprintf(text, sizeof text, "terrace: %s\n", sentence);
-  g_say(text);
+  g_print(text);
 }
 
 // Returns the counters that are shared with the launcher, which reports them at the end.
@@ -87,15 +87,15 @@ void report_refused(std::size_t size, std::size_t alignment) {
   if (!create_marker(g_said_marker)) return;
   try {
     if (alignment > k_huge_page) {
-      say_sentence(("the address space of data over a file has no block aligned to " + format(Bytes{alignment}) +
-                    ": a block of " + format(Bytes{size}) + " stays in memory")
-                       .c_str());
+      report_sentence(("the address space of data over a file has no block aligned to " +
+                       format(Bytes{alignment}) + ": a block of " + format(Bytes{size}) + " stays in memory")
+                          .c_str());
       return;
     }
     const auto there = free_in(g_spec.folder);
-    say_sentence(("no room for a block of " + format(Bytes{size}) + " in " + g_spec.folder +
-                  (there ? " (" + format(*there) + " are free)" : "") + ": it stays in memory")
-                     .c_str());
+    report_sentence(("no room for a block of " + format(Bytes{size}) + " in " + g_spec.folder +
+                     (there ? " (" + format(*there) + " are free)" : "") + ": it stays in memory")
+                        .c_str());
   } catch (const std::exception&) {  // no memory to say it with
   }
 }
@@ -106,9 +106,9 @@ void name_process(transfer::SpillCounts& counts) {
 }
 
 // Reports a failure, once in a job. Not after the run has ended, because the failure then follows from that.
-void say_why_not(const char* why) {
+void report_failure(const char* why) {
   if (!runtime::is_session_gone(g_directory) && create_marker(g_said_marker))
-    say_sentence((std::string(why) + "; the program runs with the memory that it gets").c_str());
+    report_sentence((std::string(why) + "; the program runs with the memory that it gets").c_str());
 }
 
 // Throws Error if less than twice the memory limit can be reserved: reserved address space is lost for other
@@ -136,7 +136,7 @@ std::uint64_t peak() noexcept {
 bool prepare_spilled(const runtime::Session& session, void (*say)(const char* line)) noexcept {
   const auto& spec = session.spill;
   if (!spec.is_wanted()) return false;
-  g_say = say;
+  g_print = say;
   g_directory = session.directory;
   g_said_marker = g_directory + "/" + runtime::k_spill_said;
   try {
@@ -147,7 +147,7 @@ bool prepare_spilled(const runtime::Session& session, void (*say)(const char* li
     g_counts->active = true;
     return true;
   } catch (const std::exception& error) {
-    say_why_not(error.what());
+    report_failure(error.what());
     return false;
   }
 }
@@ -182,7 +182,7 @@ SpilledHeap* make_spilled() noexcept {
       observe::t_thread.enter_runtime();
       uselocale(newlocale(LC_ALL_MASK, "C", nullptr));
     };
-    parts.say = say_sentence;
+    parts.say = report_sentence;
     const int problem = transfer::Spill::problem_here();
     parts.paged = problem != 0;
     if (parts.paged && create_marker(g_said_marker)) {
@@ -191,7 +191,7 @@ SpilledHeap* make_spilled() noexcept {
           lacks ? "needs Linux 6.8 and the right to wait for page faults (userfaultfd with UFFDIO_MOVE; "
                   "root, or vm.unprivileged_userfaultfd = 1): without"
                 : "is paged by the kernel, " + why_no_userfault(problem) + "";
-      say_sentence(
+      report_sentence(
           ("memory over a file " + why + ", data are mappings of the file that the kernel pages, which is slower")
               .c_str());
     }
@@ -201,14 +201,14 @@ SpilledHeap* make_spilled() noexcept {
     return heap;
   } catch (const std::exception& error) {
     g_counts->active = false;
-    say_why_not(error.what());
+    report_failure(error.what());
     return nullptr;
   }
 }
 
-void say_confined_over_file() noexcept {
+void warn_confined_over_file() noexcept {
   if (!create_marker(g_said_marker)) return;
-  say_sentence(
+  report_sentence(
       "the program filters its system calls (seccomp) while it has data over a file: Terrace's threads go on for "
       "these, and a filter that holds for all threads and does not allow what they call ends the program");
 }
@@ -219,7 +219,7 @@ void end_spilled() noexcept {
   if (most <= g_spec.memory.value) return;
   g_counts->max_excess.store(most - g_spec.memory.value);
   try {
-    transfer::warn_memory_too_small(g_spec.memory, Bytes{most}, say_sentence);
+    transfer::warn_memory_too_small(g_spec.memory, Bytes{most}, report_sentence);
   } catch (const std::exception&) {  // no memory to say it with
   }
 }

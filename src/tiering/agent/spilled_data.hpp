@@ -22,6 +22,6 @@ SpilledHeap* make_spilled() noexcept;
 void end_spilled() noexcept;
 
 // Warns that the program is about to filter its system calls while it has spilled memory.
-void say_confined_over_file() noexcept;
+void warn_confined_over_file() noexcept;
 
 }  // namespace terrace::agent

@@ -113,7 +113,7 @@ struct AgentState {
   observe::FunctionObserver observer;
   FunctionNames names;
   std::optional<MainLoopDetector> loops;                    // empty: the main loop is not searched
-  bool observing = true;                                           // accesses are traced
+  bool is_tracing = true;                                   // accesses are traced
   runtime::ProfileSource observed = runtime::ProfileSource::none;  // how an uninstrumented program is observed
   std::optional<UninstrumentedMonitor> monitor;
   memory::Ledger* ledger = nullptr;  // of the first configuration
@@ -121,12 +121,12 @@ struct AgentState {
 };
 
 AgentState* g_agent = nullptr;
-void say(const char* text) {
+void print_message(const char* text) {
   // Bare system call: the program's streams may not be initialised yet.
   [[maybe_unused]] const auto ignored = syscall(SYS_write, STDERR_FILENO, text, std::strlen(text));
 }
 
-const char* variable(char** environment, std::string_view name) {
+const char* environment_value(char** environment, std::string_view name) {
   for (; environment && *environment; ++environment) {
     const std::string_view text(*environment);
     if (text.size() > name.size() && text.starts_with(name) && text[name.size()] == '=')
@@ -135,7 +135,7 @@ const char* variable(char** environment, std::string_view name) {
   return nullptr;
 }
 
-bool wants_function(void*, std::uint64_t function) {
+bool is_phase_function(void*, std::uint64_t function) {
   const auto& phases = g_agent->session.phases;
   try {
     const auto name = g_agent->names.resolve(g_agent->process, function);
@@ -165,7 +165,7 @@ void make_recorder(AgentState& state, const sim::ProgramIdentity& program) {
     char text[512];
     std::snprintf(text, sizeof text, "terrace: the recording of misses ends before the program does: %s\n",
                   why.c_str());
-    say(text);
+    print_message(text);
   });
   state.sink.record_to(state.recorder.get());
   state.clock.record_to(state.recorder.get());
@@ -233,11 +233,11 @@ void make_runtime(AgentState& state) {
   // In virtual time all accesses are traced, except in skipped iterations; on the real machine while a strategy
   // learns.
   if (state.observed == runtime::ProfileSource::pages) {
-    state.observing = false;
+    state.is_tracing = false;
   } else if (state.session.backend == runtime::Backend::real) {
-    state.observing = parts.observes_outside = false;
+    state.is_tracing = parts.observes_outside = false;
     parts.observe = [](bool wanted) {
-      set_real_accesses_observed(g_agent->process, g_agent->observing = wanted);
+      set_real_accesses_observed(g_agent->process, g_agent->is_tracing = wanted);
       if (!wanted) observe::t_thread.set_pipeline(nullptr);
       if (wanted && !observe::t_thread.pipeline) attach_thread();
     };
@@ -266,7 +266,7 @@ void make_scheduler(AgentState& state) {
   observe::t_thread.is_scheduled = true;
 }
 
-void say_limited(const AgentState& state) {  // once in a job
+void warn_address_space_limit(const AgentState& state) {  // once in a job
   const auto limit = address_space_limit();
   if (!limit || state.regions.reserved().value > 0) return;
   const auto path = state.session.directory + "/" + runtime::k_limit_said;
@@ -278,7 +278,7 @@ void say_limited(const AgentState& state) {  // once in a job
                 "terrace: address space is limited (ulimit -v %llu) to less than it takes to manage data: large "
                 "blocks come from the program's own allocator, as without terrace\n",
                 static_cast<unsigned long long>(limit->value >> 10));
-  say(text);
+  print_message(text);
 }
 
 Process* build(const char* session_path) {
@@ -288,7 +288,7 @@ Process* build(const char* session_path) {
   state->observed = choose_observation(state->session);
   make_runtime(*state);
   if (state->session.phases.source == runtime::PhaseSource::functions) {
-    state->observer = {wants_function, function_entered, nullptr};
+    state->observer = {is_phase_function, function_entered, nullptr};
     observe::set_function_observer(&state->observer);
   }
   auto& process = state->process;
@@ -303,20 +303,20 @@ Process* build(const char* session_path) {
   process.simulated = state->session.backend == runtime::Backend::virtual_time;
   if (process.simulated) make_scheduler(*state);
   process.big_block = state->session.big_block.value;
-  if (prepare_spilled(state->session, say)) {
+  if (prepare_spilled(state->session, print_message)) {
     process.make_spilled = make_spilled;
     if (!state->session.spill.plan.empty()) process.preference_of = preference_of;
     process.spilled_memory = state->session.spill.memory.value;
     process.end_spilled = end_spilled;
-    process.confined_over_file = say_confined_over_file;
+    process.confined_over_file = warn_confined_over_file;
   }
   if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
-  if (!state->session.spill.is_wanted()) say_limited(*state);
+  if (!state->session.spill.is_wanted()) warn_address_space_limit(*state);
   if (state->monitor) {
     process.begin_monitoring = [] { g_agent->monitor->begin(); };
     process.end_monitoring = [] { g_agent->monitor->end(); };
   }
-  process.ordered = make_ordered(state->session, *state->ledger, say);
+  process.ordered = make_ordered(state->session, *state->ledger, print_message);
   if (state->session.hooks && state->session.phases.detects_loops()) {
     process.loops = &state->loops.emplace(process, state->session.phases);
     process.loops->follow(process.simulated, state->session.sample_every);
@@ -327,9 +327,9 @@ Process* build(const char* session_path) {
 }  // namespace
 
 Process* start(char** environment) noexcept {
-  const char* const switched = variable(environment, "TERRACE");
+  const char* const switched = environment_value(environment, "TERRACE");
   if (switched && std::string_view(switched) == "off") return nullptr;
-  const char* const path = variable(environment, runtime::k_session_variable);
+  const char* const path = environment_value(environment, runtime::k_session_variable);
   if (!path || runtime::is_session_gone(path)) return nullptr;
   try {
     return build(path);
@@ -346,7 +346,7 @@ Process* start(char** environment) noexcept {
                         "Terrace: none of the options of `terrace run` does anything to it (%s)\n"
                       : "terrace: the program runs unmanaged: %s\n",
                   error.what());
-    say(text);
+    print_message(text);
     g_agent = nullptr;
     return nullptr;
   }
@@ -357,7 +357,7 @@ void attach_thread() noexcept {
   if (!state) return;
   auto& thread = observe::t_thread;
   thread.reports_entries = state->session.phases.source == runtime::PhaseSource::functions;
-  if (!state->session.hooks || !state->observing || thread.pipeline) return;
+  if (!state->session.hooks || !state->is_tracing || thread.pipeline) return;
   const observe::Inside inside;
   if (state->coverage) state->coverage->begin_thread();
   try {

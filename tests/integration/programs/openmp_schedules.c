@@ -1,6 +1,6 @@
-/* OpenMP with all schedules and most synchronisation constructs: static, dynamic, guided, critical, named
-   critical, atomic, locks, single with copyprivate, sections, reductions, barriers, tasks. The argument is the number of threads.
-   Prints sums that are independent of the order of execution, and each thread's share of the dynamic loop. */
+/* OpenMP with all schedules and most constructs: static, dynamic, guided, critical, named critical, atomic, locks,
+   single with copyprivate, sections, reductions, barriers, tasks. The argument is the number of threads. Prints
+   sums that are independent of the order of execution, and each thread's share of the dynamic loop. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

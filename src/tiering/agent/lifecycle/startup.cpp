@@ -59,7 +59,7 @@ namespace {
 constinit std::uint64_t g_top_of_stack = 0;
 constinit std::atomic<pid_t> g_pid{0};  // owner of this state: a child of vfork(2) shares its parent's memory
 
-const char* variable(char** environment, const char* name) {
+const char* environment_value(char** environment, const char* name) {
   const auto length = strlen(name);
   for (char** at = environment; at && *at; ++at)
     if (strncmp(*at, name, length) == 0 && (*at)[length] == '=') return *at + length + 1;
@@ -199,7 +199,7 @@ void finish_quickly() { finish_process("quick"); }
 
 // Leaves a mark for the launcher, which otherwise reports that the library was not loaded.
 void note_unmanaged(char** environment) {
-  const char* const session = variable(environment, runtime::k_session_variable);
+  const char* const session = environment_value(environment, runtime::k_session_variable);
   const char* const name = session ? strrchr(session, '/') : nullptr;
   if (!name) return;
   char path[4096];
@@ -252,9 +252,9 @@ int& thread_intent() noexcept {
 void begin_process(int count, char** words, std::uint64_t stack_top) noexcept {
   const observe::Inside inside;
   char** const environment = words + count + 1;
-  const char* const mode = variable(environment, "TERRACE");
+  const char* const mode = environment_value(environment, "TERRACE");
   if (mode && strcmp(mode, "off") == 0) return;
-  const char* const session = variable(environment, "TERRACE_SESSION");
+  const char* const session = environment_value(environment, "TERRACE_SESSION");
   if (!session || !*session || process()) return;
   next_allocator();
   save_environment(environment);

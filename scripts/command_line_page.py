@@ -1,7 +1,7 @@
-"""Writes what tells of the command line from what the command itself says: `make docs` runs it after a build.
+"""Generates the command-line documentation from `terrace --describe`: `make docs` runs it after a build.
 
-That is docs/command-line.md, and in share/ the man pages and the completion for bash, zsh and fish. All are kept
-in git, so that they can be read and installed without a build; `--check` says whether they still tell the truth.
+It writes docs/command-line.md, and in share/ the man pages and the completions for bash, zsh and fish. All are
+kept in git, so that they can be read and installed without a build; `--check` reports those that are out of date.
 """
 
 import argparse
@@ -19,28 +19,28 @@ MAN = Path("share/man/man1")
 
 
 def written(terrace: Path) -> dict[Path, str]:
-    """Each file's text."""
-    verbs = read(terrace)
+    """Returns the text of each file."""
+    subcommands = read(terrace)
     version = re.findall(
         r"^project\(Terrace VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE
     )[0]
     return {
-        Path("docs/command-line.md"): page(terrace, verbs),
-        Path("share/bash-completion/completions/terrace"): bash.completion(verbs),
-        Path("share/zsh/site-functions/_terrace"): zsh.completion(verbs),
-        Path("share/fish/vendor_completions.d/terrace.fish"): fish.completion(verbs),
-        **{MAN / name: text for name, text in man_pages(verbs, version).items()},
+        Path("docs/command-line.md"): page(terrace, subcommands),
+        Path("share/bash-completion/completions/terrace"): bash.completion(subcommands),
+        Path("share/zsh/site-functions/_terrace"): zsh.completion(subcommands),
+        Path("share/fish/vendor_completions.d/terrace.fish"): fish.completion(subcommands),
+        **{MAN / name: text for name, text in man_pages(subcommands, version).items()},
     }
 
 
 def main() -> int:
-    """Writes the files, or compares them."""
+    """Writes the files, or checks them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--terrace", type=Path, default=ROOT / ".venv" / "bin" / "terrace")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file is out of date")
     arguments = parser.parse_args()
     files = written(arguments.terrace)
-    # Pages of verbs that are gone.
+    # Pages of subcommands that no longer exist.
     gone = [file for file in (ROOT / MAN).glob("*.1") if file.relative_to(ROOT) not in files]
     old = [path for path, text in files.items() if not (ROOT / path).exists() or (ROOT / path).read_text() != text]
     if arguments.check:

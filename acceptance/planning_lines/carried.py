@@ -49,7 +49,7 @@ def _carried(name: str, machine: str, *, better: bool) -> float:
     store.unlink(missing_ok=True)
     words: list[str | Path] = ["replay", of.misses, "--quiet", "--machine", machine, *of.options]
     words += ["--plan", small.folder / "plans" / f"{cell.name}.toml"]
-    options = ["--better-plan"] if better else []
+    options = ["--refine-plan"] if better else []
     study.run_terrace(
         [*words, *options, "--fast", str(measure.fast_bytes(large, cell, of.footprint)), "--output", store]
     )

@@ -91,7 +91,7 @@ TERRACE_PUBLIC const char* terrace_where(const void* address);
 
 /* An intent is "bandwidth", "latency", "capacity", "normal", or a name that the machine file defines. For each
  * intent the machine has an ordering of its places (`terrace machine orderings`). A range fills the first place
- * of the ordering down to its free watermark, a tenth of the place by default (`terrace run --mark`), then the
+ * of the ordering down to its free watermark, a tenth of the place by default (`terrace run --watermark`), then the
  * next one, in the order of addresses. Processes of a job that fill places concurrently share one ledger. If all
  * places are at their watermarks, the one with the most free capacity is used.
  *
@@ -131,7 +131,7 @@ TERRACE_PUBLIC const char* terrace_current_intent(void);
 /* --- hints ------------------------------------------------------------------------------------------- */
 
 /* Hints state what is known before anything has been profiled. A user's hint for the same name, in a file or by
- * --let, takes precedence. Of two calls for the same name the later one takes effect. All strings are copied. */
+ * --define, takes precedence. Of two calls for the same name the later one takes effect. All strings are copied. */
 
 /* Defines the variable `name` of expressions: "niter" is 75. Names have letters, digits, _ and ., not a digit
  * first. */

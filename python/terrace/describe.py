@@ -45,6 +45,7 @@ def _parameter(parameter: Any, context: Any) -> dict[str, Any]:  # noqa: ANN401
         "value": _value(parameter, context) if has_value else "",
         "default": "" if default is None or not has_value else str(default),
         "about": getattr(parameter, "help", None) or "",
+        "group": getattr(parameter, "rich_help_panel", None) or "",
         "required": parameter.required,
         "repeats": bool(parameter.multiple if not is_argument else parameter.nargs == -1),
         "needs": [],

@@ -1,1 +1,1 @@
-"""What is written from the command line's own description: its page, man pages, completion for three shells."""
+"""Generates the command-line page, man pages and completions for three shells from `terrace --describe`."""

@@ -1,13 +1,13 @@
-"""Completion for bash: verbs and options are written in, names of machines and their like are asked for."""
+"""Generates completion for bash: subcommands and options are static, names of machines etc. are queried."""
 
 from collections.abc import Iterable
 
-from command_line.description import Offer, Option, Verb
+from command_line.description import Offer, Option, Subcommand
 
 _FRAME = r"""# bash completion for terrace.
-# Written by scripts/command_line_page.py from what the command says of itself.
+# Written by scripts/command_line_page.py from `terrace --describe`: do not edit.
 
-# _terrace_offer OFFER...: adds what fits the word under the cursor.
+# _terrace_offer OFFER...: adds completions of the word under the cursor.
 _terrace_offer() {
   local offer line
   for offer in "$@"; do
@@ -36,10 +36,10 @@ _terrace_offer() {
   done
 }
 
-# What the verbs have; in $reply. _terrace_verbs VERB: the verbs below it.
-_terrace_verbs() {
+# These functions return their result in $reply. _terrace_subcommands SUBCOMMAND: its own subcommands.
+_terrace_subcommands() {
   case $1 in
-@VERBS@
+@SUBCOMMANDS@
     *) reply='' ;;
   esac
 }
@@ -51,8 +51,8 @@ _terrace_options() {
   esac
 }
 
-# _terrace_value "VERB OPTION": what is offered for the option's value, one word for each; `none` for one that only
-# its user knows, nothing for an option without a value.
+# _terrace_value "SUBCOMMAND OPTION": offers for the option's value, a word for each; `none` if there are no
+# offers, nothing for an option without a value.
 _terrace_value() {
   case $1 in
 @VALUES@
@@ -68,19 +68,19 @@ _terrace_argument() {
 }
 
 _terrace() {
-  local terrace=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} verb='' word reply
+  local terrace=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} subcommand='' word reply
   local -i index=1
   COMPREPLY=()
   terrace=${terrace/#\~\//$HOME/}
-  # The words that name the verb: as long as there are verbs below.
+  # Collect the words that name the subcommand.
   while ((index < COMP_CWORD)); do
-    _terrace_verbs "$verb"
+    _terrace_subcommands "$subcommand"
     word=${COMP_WORDS[index]}
     [[ " $reply " == *" $word "* ]] || break
-    verb=${verb:+$verb }$word
+    subcommand=${subcommand:+$subcommand }$word
     index+=1
   done
-  # Behind --, a program and what it takes.
+  # Behind --: a program and its arguments.
   for ((; index < COMP_CWORD; ++index)); do
     [[ ${COMP_WORDS[index]} == -- ]] || continue
     if declare -F _command_offset >/dev/null; then
@@ -92,32 +92,32 @@ _terrace() {
     fi
     return
   done
-  _terrace_verbs "$verb"
+  _terrace_subcommands "$subcommand"
   if [[ -n $reply ]]; then
-    [[ $verb ]] || reply+=' --help --version'
+    [[ $subcommand ]] || reply+=' --help --version'
     _terrace_offer "words:$reply"
     return
   fi
   word=${COMP_WORDS[COMP_CWORD - 1]}
-  # bash takes the = of --option=value for a word.
+  # bash splits --option=value at the =.
   if [[ $cur == = ]]; then
     cur=
   elif [[ $word == = ]] && ((COMP_CWORD > 2)); then
     word=${COMP_WORDS[COMP_CWORD - 2]}
   fi
-  _terrace_value "$verb $word"
+  _terrace_value "$subcommand $word"
   if [[ -n $reply ]]; then
     # shellcheck disable=SC2086  # a word for each offer
     _terrace_offer $reply
   elif [[ $cur == -* ]]; then
-    _terrace_options "$verb"
+    _terrace_options "$subcommand"
     _terrace_offer "words:$reply"
   else
-    _terrace_argument "$verb"
+    _terrace_argument "$subcommand"
     # shellcheck disable=SC2086
     _terrace_offer $reply
     if ((${#COMPREPLY[@]} == 0)); then
-      _terrace_options "$verb"
+      _terrace_options "$subcommand"
       _terrace_offer "words:$reply"
     fi
   fi
@@ -127,12 +127,20 @@ complete -F _terrace terrace
 """
 
 
-def completion(verbs: list[Verb]) -> str:
-    """The whole file."""
-    by_name = {verb.name: verb for verb in verbs}
-    options = {verb.name: all_options(verb, by_name) for verb in verbs if not verb.verbs}
+def completion(subcommands: list[Subcommand]) -> str:
+    """Returns the text of the file."""
+    by_name = {subcommand.name: subcommand for subcommand in subcommands}
+    options = {
+        subcommand.name: all_options(subcommand, by_name)
+        for subcommand in subcommands
+        if not subcommand.subcommands
+    }
     parts = {
-        "VERBS": _cases((verb.name, " ".join(name for name, _ in verb.verbs)) for verb in verbs if verb.verbs),
+        "SUBCOMMANDS": _cases(
+            (subcommand.name, " ".join(name for name, _ in subcommand.subcommands))
+            for subcommand in subcommands
+            if subcommand.subcommands
+        ),
         "OPTIONS": _cases(
             (name, " ".join(word for option in known for word in option.names)) for name, known in options.items()
         ),
@@ -143,9 +151,9 @@ def completion(verbs: list[Verb]) -> str:
             if option.value and option.names
         ),
         "ARGUMENTS": _cases(
-            (verb.name, _offers(offer for argument in verb.arguments for offer in argument.offers))
-            for verb in verbs
-            if any(argument.offers for argument in verb.arguments)
+            (subcommand.name, _offers(offer for argument in subcommand.arguments for offer in argument.offers))
+            for subcommand in subcommands
+            if any(argument.offers for argument in subcommand.arguments)
         ),
     }
     text = _FRAME
@@ -154,11 +162,11 @@ def completion(verbs: list[Verb]) -> str:
     return text
 
 
-def all_options(verb: Verb, by_name: dict[str, Verb]) -> list[Option]:
-    """Its own, and those that it passes on and has none of the same name for."""
-    own = {word for option in verb.dashed for word in option.names}
-    others = by_name[verb.passed_on_to].dashed if verb.passed_on_to else []
-    return verb.dashed + [option for option in others if not own & set(option.names)]
+def all_options(subcommand: Subcommand, by_name: dict[str, Subcommand]) -> list[Option]:
+    """Returns its own options, and those of the subcommand that it forwards unknown options to."""
+    own = {word for option in subcommand.dashed for word in option.names}
+    others = by_name[subcommand.passed_on_to].dashed if subcommand.passed_on_to else []
+    return subcommand.dashed + [option for option in others if not own & set(option.names)]
 
 
 def _offers(offers: Iterable[Offer]) -> str:

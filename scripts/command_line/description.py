@@ -1,4 +1,4 @@
-"""The verbs and their options, as `terrace --describe` and `terrace VERB --describe` say them."""
+"""Reads the subcommands and their options from `terrace --describe` and `terrace SUBCOMMAND --describe`."""
 
 import json
 import os
@@ -10,25 +10,27 @@ from pathlib import Path
 from typing import Any
 
 EXIT_STATUS = """\
-Exit status: 0 done, 1 failed, 2 called wrongly, the same for every verb. A file or machine that is named and is
-not there is a wrong call, and so are a file of another kind and a text file that breaks its format, as a plan that
-is refused; a profile, recording or trace that is damaged is a failure. `run`, `record`, `simulate` and `lab trace`
-end as the program ended, also by its signal. Where there is no such program every verb that starts one ends with
-127, and with 126 where it cannot be run, as shells do. What a program writes to its standard output passes
-untouched; Terrace speaks on standard error.
+Exit status: 0 done, 1 failed, 2 usage error, the same for every subcommand. A file or machine that is named and
+does not exist is a usage error, and so are a file of another kind and a text file that breaks its format, such
+as a plan that is refused; a damaged profile, recording or trace is a failure. `run`, `record`, `simulate` and
+`lab trace` end as the program ended, by the same signal if it was killed by one. Every subcommand that starts a
+program ends with 127 if there is no such program, and with 126 if it cannot be executed, as shells do. The
+program's standard output is passed through unchanged; Terrace writes to standard error.
 """
 # The same by status, for the page.
 EXIT_STATUSES = {
     "0": "done",
-    "1": "failed: what was asked could not be done, as where a file is damaged, a process has no profile, or "
-    "`record` and `simulate` ran a program that cannot load Terrace",
-    "2": "called wrongly: the words of the call are to be changed",
-    "126": "the program cannot be run",
+    "1": "failed: the request could not be carried out, for example because a file is damaged, a process has no "
+    "profile, or `record` and `simulate` ran a program that cannot load Terrace",
+    "2": "usage error: change the arguments",
+    "126": "the program cannot be executed",
     "127": "there is no such program",
-    "130": "interrupted (Ctrl-C), where the signal itself did not end the verb",
-    "the program's own": "`run`, `record`, `simulate` and `lab trace`; its signal ends the verb, too",
+    "130": "interrupted (Ctrl-C), where the signal itself did not end the subcommand",
+    "the program's own": "`run`, `record`, `simulate` and `lab trace`; a signal that killed the program ends "
+    "the subcommand too",
 }
-# Options whose values have names; `terrace --names KIND` prints them. The same option is the same in every verb.
+# Options whose values are names of a kind, which `terrace --names KIND` prints. An option has one meaning in all
+# subcommands.
 NAMES = {
     "--machine": "machines",
     "--machines": "machines",
@@ -45,7 +47,7 @@ _FOLDERS = ("dir", "FOLDER")
 
 @dataclass(frozen=True)
 class Offer:
-    """What a completion offers for a value: files (with that ending), folders, names of a kind, or words."""
+    """A source of completions for a value: files (with an ending), folders, names of a kind, or words."""
 
     what: str
     which: str = ""
@@ -53,7 +55,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Option:
-    """An option, or an argument that has no dashes, or one that may be given either way."""
+    """An option, a positional argument, or one that may be given either way."""
 
     names: list[str]
     argument: str
@@ -64,15 +66,16 @@ class Option:
     repeats: bool
     needs: list[str]
     excludes: list[str]
+    group: str = ""  # heading in the help
 
     @property
     def shown(self) -> str:
-        """How an argument without dashes is called: FILE.terrace, or by its name where it has many forms."""
+        """Returns the name shown for a positional argument: FILE.terrace, or its own name if it has many forms."""
         return self.value if re.search("[A-Z]{2}", self.value) and "|NAME" not in self.value else self.argument
 
     @property
     def offers(self) -> list[Offer]:
-        """For its value; empty for one that only its user knows."""
+        """Returns the sources of completions for the value; empty if there are none."""
         found: list[Offer] = []
         for part in (part.strip() for part in self.value.split("|")):
             if part in _FILES or part.startswith("FILE"):
@@ -91,8 +94,8 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Verb:
-    """A verb, with its options or with the verbs below it; the root's words are empty."""
+class Subcommand:
+    """A subcommand, with its options or with its own subcommands; the root has no words."""
 
     words: list[str]
     about: str
@@ -100,26 +103,26 @@ class Verb:
     program: bool = False
     passed_on_to: str = ""
     options: list[Option] = field(default_factory=list)
-    verbs: list[tuple[str, str]] = field(default_factory=list)
+    subcommands: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """The words after `terrace`."""
+        """Returns the words after `terrace`."""
         return " ".join(self.words)
 
     @property
     def dashed(self) -> list[Option]:
-        """The options that have dashes."""
+        """Returns the options that have dashes."""
         return [option for option in self.options if option.names]
 
     @property
     def arguments(self) -> list[Option]:
-        """Those that have none."""
+        """Returns the positional arguments."""
         return [option for option in self.options if option.argument]
 
 
 def ask(terrace: Path, *words: str) -> str:
-    """What the command prints, without colour and of one width wherever it is asked."""
+    """Returns the command's output, without colour and with a fixed width."""
     environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "TERMINAL_WIDTH": "100"}
     environment.pop("FORCE_COLOR", None)
     return subprocess.run(
@@ -127,18 +130,20 @@ def ask(terrace: Path, *words: str) -> str:
     ).stdout
 
 
-def read(terrace: Path) -> list[Verb]:
-    """The root first, then each verb, each group before its verbs."""
+def read(terrace: Path) -> list[Subcommand]:
+    """Returns the root, then all subcommands, each group before its members."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return _read(terrace, [], pool)
 
 
-def _read(terrace: Path, words: list[str], pool: ThreadPoolExecutor) -> list[Verb]:
-    verb = _parse(words, json.loads(ask(terrace, *words, "--describe")))
-    # A group asks for its own verbs' descriptions in this thread: a pool whose workers wait for one another hangs.
-    documents = pool.map(lambda name: json.loads(ask(terrace, *words, name, "--describe")), dict(verb.verbs))
-    found = [verb]
-    for (name, about), document in zip(verb.verbs, documents, strict=True):
+def _read(terrace: Path, words: list[str], pool: ThreadPoolExecutor) -> list[Subcommand]:
+    subcommand = _parse(words, json.loads(ask(terrace, *words, "--describe")))
+    # A group recurses in this thread: a pool whose workers wait for one another deadlocks.
+    documents = pool.map(
+        lambda name: json.loads(ask(terrace, *words, name, "--describe")), dict(subcommand.subcommands)
+    )
+    found = [subcommand]
+    for (name, about), document in zip(subcommand.subcommands, documents, strict=True):
         if "verbs" in document:
             found += _read(terrace, [*words, name], pool)
         else:
@@ -146,15 +151,15 @@ def _read(terrace: Path, words: list[str], pool: ThreadPoolExecutor) -> list[Ver
     return found
 
 
-def _parse(words: list[str], document: dict[str, Any], about: str = "") -> Verb:
+def _parse(words: list[str], document: dict[str, Any], about: str = "") -> Subcommand:
     if document["schema"] != 1:
-        raise SystemExit(f"--describe speaks schema {document['schema']}, which this script does not know")
-    return Verb(
+        raise SystemExit(f"--describe prints schema {document['schema']}; this script reads schema 1")
+    return Subcommand(
         words=words,
         about=document.get("about", "") or about,
         more=document.get("more", ""),
         program=document.get("program", False),
         passed_on_to=document.get("passed_on_to", ""),
         options=[Option(**option) for option in document.get("options", [])],
-        verbs=[(verb["name"], verb["about"]) for verb in document.get("verbs", [])],
+        subcommands=[(subcommand["name"], subcommand["about"]) for subcommand in document.get("verbs", [])],
     )

@@ -1,33 +1,33 @@
-"""Completion for fish: a line for each verb and option."""
+"""Generates completion for fish: a line for each subcommand and option."""
 
 from command_line.bash import all_options
-from command_line.description import Option, Verb
+from command_line.description import Option, Subcommand
 
 _FRAME = """# fish completion for terrace.
-# Written by scripts/command_line_page.py from what the command says of itself.
+# Written by scripts/command_line_page.py from `terrace --describe`: do not edit.
 
-# The words before the cursor that name the verb; fails behind --, where a program begins.
-function __terrace_verb
+# Prints the words before the cursor that name the subcommand; fails behind --, where a program begins.
+function __terrace_subcommand
     set -l words (commandline -opc)
     contains -- -- $words; and return 1
-    set -l verb
+    set -l subcommand
     for word in $words[2..-1]
-        contains -- "$verb $word" @GROUPS_AND_VERBS@; or break
-        set verb "$verb $word"
+        contains -- "$subcommand $word" @GROUPS_AND_SUBCOMMANDS@; or break
+        set subcommand "$subcommand $word"
     end
-    string trim -- "$verb"
+    string trim -- "$subcommand"
     true
 end
 
 function __terrace_at
-    set -l verb (__terrace_verb); and test "$verb" = "$argv[1]"
+    set -l subcommand (__terrace_subcommand); and test "$subcommand" = "$argv[1]"
 end
 
 function __terrace_behind_dashes
     contains -- -- (commandline -opc)
 end
 
-# The launcher that is being typed, which knows its machines and planners. After a comma another name begins.
+# Prints names from the launcher that is being typed. After a comma another name begins.
 function __terrace_names
     set -l before
     set -l typed (commandline -ct | string replace -r '^--[a-z-]+=' '')
@@ -37,7 +37,7 @@ function __terrace_names
     end
 end
 
-# Files with that ending, and folders.
+# Prints files with an ending, and folders.
 function __terrace_files
     set -l ending (string escape --style=regex -- $argv[1])
     __fish_complete_suffix $argv[1] | string match -r '^[^\\t]*(?:/|'$ending')(?:\\t.*)?$'
@@ -54,23 +54,26 @@ complete -c terrace -n __terrace_behind_dashes -a '(__terrace_program)'
 """
 
 
-def completion(verbs: list[Verb]) -> str:
-    """The whole file."""
-    by_name = {verb.name: verb for verb in verbs}
-    known = " ".join(f"' {verb.name}'" for verb in verbs if verb.words)
-    lines = [_FRAME.replace("@GROUPS_AND_VERBS@", known)]
-    for verb in verbs:
-        lines += [_line(verb, f"-a {name} -d {_quoted(about)}") for name, about in verb.verbs]
-        if not verb.words:
-            lines += [_line(verb, "-l help -s h -d 'The verbs'"), _line(verb, "-l version -d 'The version'")]
-        if not verb.verbs:
-            lines += [_line(verb, _option(option)) for option in all_options(verb, by_name)]
-            lines += [_line(verb, _values(argument)) for argument in verb.arguments if argument.offers]
+def completion(subcommands: list[Subcommand]) -> str:
+    """Returns the text of the file."""
+    by_name = {subcommand.name: subcommand for subcommand in subcommands}
+    known = " ".join(f"' {subcommand.name}'" for subcommand in subcommands if subcommand.words)
+    lines = [_FRAME.replace("@GROUPS_AND_SUBCOMMANDS@", known)]
+    for subcommand in subcommands:
+        lines += [_line(subcommand, f"-a {name} -d {_quoted(about)}") for name, about in subcommand.subcommands]
+        if not subcommand.words:
+            lines += [
+                _line(subcommand, "-l help -s h -d 'list the subcommands'"),
+                _line(subcommand, "-l version -d 'print the version'"),
+            ]
+        if not subcommand.subcommands:
+            lines += [_line(subcommand, _option(option)) for option in all_options(subcommand, by_name)]
+            lines += [_line(subcommand, _values(argument)) for argument in subcommand.arguments if argument.offers]
     return "\n".join(lines) + "\n"
 
 
-def _line(verb: Verb, what: str) -> str:
-    return f"complete -c terrace -n '__terrace_at \"{verb.name}\"' {what}"
+def _line(subcommand: Subcommand, what: str) -> str:
+    return f"complete -c terrace -n '__terrace_at \"{subcommand.name}\"' {what}"
 
 
 def _option(option: Option) -> str:

@@ -1,58 +1,61 @@
-"""Man pages: terrace.1, one for each verb, and one for the compiler wrappers. Macros of man(7)."""
+"""Generates man pages with the macros of man(7): terrace.1, each subcommand's, and the compiler wrappers'."""
 
 import re
 
-from command_line.description import EXIT_STATUS, Option, Verb
+from command_line.description import EXIT_STATUS, Option, Subcommand
 
 _ABOUT = "place a program's data where it runs fastest"
 _WRAPPERS = ("terrace-cc", "terrace-c++", "terrace-fc")
 _WRAPPER_PAGE = """\
 .SH NAME
-terrace\\-cc, terrace\\-c++, terrace\\-fc \\- compile programs whose accesses Terrace sees
+terrace\\-cc, terrace\\-c++, terrace\\-fc \\- compile programs with instrumented accesses
 .SH SYNOPSIS
 .SY terrace\\-cc
 .RI [ "arguments of the compiler" ]
 .YS
 .SH DESCRIPTION
-The compiler underneath is called with the same arguments, and with those that make each load and store of the
-program report to Terrace. The program runs as always by itself; under
+The wrappers call the compiler with the same arguments, and with options that instrument each load and store of the
+program. By itself the program runs as usual; under
 .BR terrace\\-record (1)
 and
 .BR terrace\\-simulate (1)
-its accesses are seen.
+its accesses are observed.
 .SH ENVIRONMENT
 .TP
 .BR TERRACE_CC ", " TERRACE_CXX ", " TERRACE_FC
-The compilers underneath; gcc, g++ and gfortran by default.
+The compilers to call; gcc, g++ and gfortran by default.
 .TP
 .B TERRACE_WRAPPER=off
-Nothing is added: for the steps of a build that must not be instrumented.
+Call the compiler unchanged: for the steps of a build that must not be instrumented.
 .SH SEE ALSO
 .BR terrace (1)
 """
 
 
-def man_pages(verbs: list[Verb], version: str) -> dict[str, str]:
-    """Each page's text by its file's name."""
-    root = verbs[0]
-    pages = {"terrace.1": _root(root, verbs[1:], version)}
-    pages |= {f"terrace-{'-'.join(verb.words)}.1": _verb(verb, verbs, version) for verb in verbs[1:]}
+def man_pages(subcommands: list[Subcommand], version: str) -> dict[str, str]:
+    """Returns the text of each page by the name of its file."""
+    root = subcommands[0]
+    pages = {"terrace.1": _root(root, subcommands[1:], version)}
+    pages |= {
+        f"terrace-{'-'.join(subcommand.words)}.1": _subcommand(subcommand, subcommands, version)
+        for subcommand in subcommands[1:]
+    }
     pages |= {f"{name}.1": _title(name, version) + _WRAPPER_PAGE for name in _WRAPPERS}
     return pages
 
 
 def escaped(text: str) -> str:
-    """Text in which nothing is taken for a request; `words` in backquotes are bold."""
+    """Escapes text so that roff takes nothing for a request; `words` in backquotes become bold."""
     text = text.replace("\\", "\\e")
     text = re.sub(r"`([^`\n]+)`", r"\\fB\1\\fR", text)
-    # Some of roff's devices have typographic forms for these, which a shell does not take.
+    # Some devices of roff print typographic forms of these characters, which a shell does not accept.
     for sign, name in (("-", "\\-"), ("'", "\\(aq"), ("`", "\\(ga"), ("^", "\\(ha"), ("~", "\\(ti")):
         text = text.replace(sign, name)
     return "\n".join("\\&" + line if line.startswith(".") else line for line in text.split("\n"))
 
 
 def _title(name: str, version: str) -> str:
-    return f""".\\" Written by scripts/command_line_page.py from what the command says of itself: change it there.
+    return f""".\\" Written by scripts/command_line_page.py from `terrace --describe`: do not edit.
 .TH {escaped(name.upper())} 1 "" "Terrace {version}" "Terrace"
 """
 
@@ -65,47 +68,49 @@ def _exit_status() -> str:
     return ".SH EXIT STATUS\n" + escaped(EXIT_STATUS.removeprefix("Exit status: "))
 
 
-def _root(root: Verb, verbs: list[Verb], version: str) -> str:
+def _root(root: Subcommand, subcommands: list[Subcommand], version: str) -> str:
     parts = [
         _title("terrace", version),
         f".SH NAME\nterrace \\- {escaped(_ABOUT)}\n",
-        ".SH SYNOPSIS\n.SY terrace\n.I VERB\n.RI [ options ]\n",
+        ".SH SYNOPSIS\n.SY terrace\n.I SUBCOMMAND\n.RI [ options ]\n",
         "[\\fB\\-\\-\\fR\\~\\fIPROGRAM\\fR [\\fIarguments\\fR]]\n.YS\n",
         ".SH DESCRIPTION\n" + escaped(_PURPOSE),
-        ".SH VERBS\n",
-        *(f".TP\n{_link([name])}\n{escaped(about)}\n" for name, about in root.verbs),
-        ".SH OPTIONS\n.TP\n.BR \\-h ,\\~ \\-\\-help\nThe verbs; behind a verb, its options and an example.\n",
-        ".TP\n.B \\-\\-version\nThe version, and the commit that was built.\n",
+        ".SH SUBCOMMANDS\n",
+        *(f".TP\n{_link([name])}\n{escaped(about)}\n" for name, about in root.subcommands),
+        ".SH OPTIONS\n.TP\n.BR \\-h ,\\~ \\-\\-help\n",
+        "List the subcommands; behind a subcommand, its options and an example.\n",
+        ".TP\n.B \\-\\-version\nPrint the version, and the commit that was built.\n",
         _exit_status(),
         ".SH ENVIRONMENT\n",
-        ".TP\n.B TERRACE=off\nTerrace vanishes: the program runs as if it were called alone.\n",
+        ".TP\n.B TERRACE=off\nDisable Terrace: the program runs as if it were called alone.\n",
         ".TP\n.B TERRACE_MACHINES\n",
-        "Folders of machine files, with colons between them; they go before the shipped ones.\n",
-        ".TP\n.B TERRACE_PYTHON\nThe interpreter that has Terrace's Python package, for the verbs that analyse.\n",
-        ".SH SEE ALSO\n" + ",\n".join(_link(verb.words) for verb in verbs) + "\n",
+        "Folders of machine files, separated by colons; they take precedence over the shipped ones.\n",
+        ".TP\n.B TERRACE_PYTHON\n",
+        "The interpreter that has Terrace's Python package, for the analysis subcommands.\n",
+        ".SH SEE ALSO\n" + ",\n".join(_link(subcommand.words) for subcommand in subcommands) + "\n",
     ]
     return "".join(parts)
 
 
 _PURPOSE = """\
-Terrace places data on machines with more than one kind of memory. It learns what a program does with each of its
-data objects in each phase of its run, predicts what every placement would cost, and then puts and moves the data,
-for unmodified programs too. A machine that is not there is a text file: the program then runs in virtual time.
+Terrace places data on machines with more than one kind of memory. It profiles how a program accesses each of
+its data objects in each phase, predicts the cost of every placement, and then places and migrates the data, for
+unmodified programs too. A machine that is not available is a text file: the program then runs in virtual time.
 """
 
 
-def _verb(verb: Verb, verbs: list[Verb], version: str) -> str:
-    name = "-".join(["terrace", *verb.words])
-    first, _, rest = verb.about.partition("\n\n")
-    above = [other for other in verbs if other.words == verb.words[:-1]]
+def _subcommand(subcommand: Subcommand, subcommands: list[Subcommand], version: str) -> str:
+    name = "-".join(["terrace", *subcommand.words])
+    first, _, rest = subcommand.about.partition("\n\n")
+    above = [other for other in subcommands if other.words == subcommand.words[:-1]]
     return "".join(
         [
             _title(name, version),
             f".SH NAME\n{escaped(name)} \\- {escaped(_short(first))}\n",
-            _synopsis(verb),
-            _description(verb, first, rest),
-            _options(verb),
-            _examples(verb),
+            _synopsis(subcommand),
+            _description(subcommand, first, rest),
+            _options(subcommand),
+            _examples(subcommand),
             _exit_status(),
             ".SH SEE ALSO\n" + ",\n".join(_link(other.words) for other in above) + "\n",
         ]
@@ -113,46 +118,57 @@ def _verb(verb: Verb, verbs: list[Verb], version: str) -> str:
 
 
 def _short(text: str) -> str:
-    """Of one line, without the full stop, as whatis(1) shows it."""
+    """Returns text as one line without the full stop, as whatis(1) shows it."""
     line = " ".join(text.split()).removesuffix(".")
     return line[:1].lower() + line[1:]
 
 
-def _synopsis(verb: Verb) -> str:
-    called = escaped("terrace " + verb.name).replace(" ", "\\~")
+def _synopsis(subcommand: Subcommand) -> str:
+    called = escaped("terrace " + subcommand.name).replace(" ", "\\~")
     lines = [f".SH SYNOPSIS\n.SY {called}"]
-    if verb.verbs:
-        lines += [".I VERB", ".RI [ options ]"]
+    if subcommand.subcommands:
+        lines += [".I SUBCOMMAND", ".RI [ options ]"]
     else:
         lines.append(".RI [ options ]")
-        for argument in verb.arguments:
+        for argument in subcommand.arguments:
             dots = "..." if argument.repeats and not argument.value.endswith("...") else ""
             text = f"\\fI{escaped(argument.shown)}\\fR{dots}".replace(" ", "\\~")
             lines.append(text if argument.required else f"[{text}]")
-        if verb.program and not any("PROGRAM" in argument.value for argument in verb.arguments):
-            lines.append("[\\-\\-] \\fIPROGRAM\\fR [\\fIARGUMENTS\\fR]" if not verb.arguments else "")
+        if subcommand.program and not any("PROGRAM" in argument.value for argument in subcommand.arguments):
+            lines.append("[\\-\\-] \\fIPROGRAM\\fR [\\fIARGUMENTS\\fR]" if not subcommand.arguments else "")
     return "\n".join(line for line in lines if line) + "\n.YS\n"
 
 
-def _description(verb: Verb, first: str, rest: str) -> str:
+def _description(subcommand: Subcommand, first: str, rest: str) -> str:
     text = ".SH DESCRIPTION\n" + escaped(first[:1].upper() + first[1:].rstrip(".")) + ".\n"
     text += "".join(f".PP\n{escaped(paragraph)}\n" for paragraph in rest.split("\n\n") if paragraph)
-    if verb.passed_on_to:
-        text += f".PP\nOptions that are not below are those of\n{_link([verb.passed_on_to])}.\n"
-    before, has_examples, _ = _split_examples(verb.more)
-    text += _block(before if has_examples else verb.more if not verb.verbs else "") if verb.more else ""
-    if verb.verbs:
-        text += ".SH VERBS\n" + "".join(
-            f".TP\n{_link([*verb.words, name])}\n{escaped(about)}\n" for name, about in verb.verbs
+    if subcommand.passed_on_to:
+        text += f".PP\nOptions that are not below are those of\n{_link([subcommand.passed_on_to])}.\n"
+    before, has_examples, _ = _split_examples(subcommand.more)
+    text += (
+        _block(before if has_examples else subcommand.more if not subcommand.subcommands else "")
+        if subcommand.more
+        else ""
+    )
+    if subcommand.subcommands:
+        text += ".SH SUBCOMMANDS\n" + "".join(
+            f".TP\n{_link([*subcommand.words, name])}\n{escaped(about)}\n"
+            for name, about in subcommand.subcommands
         )
     return text
 
 
-def _options(verb: Verb) -> str:
-    if not verb.options:
+def _options(subcommand: Subcommand) -> str:
+    if not subcommand.options:
         return ""
-    arguments = "".join(f".TP\n.I {escaped(argument.shown)}\n{_about(argument)}" for argument in verb.arguments)
-    dashed = "".join(_option(option) for option in verb.dashed)
+    arguments = "".join(
+        f".TP\n.I {escaped(argument.shown)}\n{_about(argument)}" for argument in subcommand.arguments
+    )
+    groups = dict.fromkeys(option.group for option in subcommand.dashed)
+    dashed = ""
+    for group in groups:
+        heading = f".SS {escaped(group)}\n" if len(groups) > 1 else ""
+        dashed += heading + "".join(_option(option) for option in subcommand.dashed if option.group == group)
     return (f".SH ARGUMENTS\n{arguments}" if arguments else "") + f".SH OPTIONS\n{dashed}"
 
 
@@ -183,13 +199,13 @@ def _split_examples(more: str) -> tuple[str, bool, str]:
     return (more[: found.start()], True, more[found.end() :]) if found else (more, False, "")
 
 
-def _examples(verb: Verb) -> str:
-    _, found, examples = _split_examples(verb.more)
+def _examples(subcommand: Subcommand) -> str:
+    _, found, examples = _split_examples(subcommand.more)
     return ".SH EXAMPLES\n" + _block(examples, first=True) if found else ""
 
 
 def _block(text: str, *, first: bool = False) -> str:
-    """Indented lines as they are, others as paragraphs."""
+    """Formats indented lines verbatim, others as paragraphs."""
     parts: list[tuple[bool, list[str]]] = []
     for line in text.strip("\n").split("\n"):
         literal = line.startswith(" ") or (not line and bool(parts) and parts[-1][0])

@@ -1,33 +1,33 @@
-"""docs/command-line.md: what each verb's --help says."""
+"""Writes docs/command-line.md: the --help text of each subcommand."""
 
 from pathlib import Path
 
-from command_line.description import EXIT_STATUS, EXIT_STATUSES, Verb, ask
+from command_line.description import EXIT_STATUS, EXIT_STATUSES, Subcommand, ask
 
 _STATUSES = "\n".join(f"| {status} | {meaning} |" for status, meaning in EXIT_STATUSES.items())
 INTRODUCTION = f"""# Command line
 
-<!-- Written by scripts/command_line_page.py from what the command says of itself: change it there. -->
+<!-- Written by scripts/command_line_page.py from `terrace --describe`: do not edit. -->
 
-{EXIT_STATUS}`TERRACE=off` in the environment makes Terrace vanish.
+{EXIT_STATUS}`TERRACE=off` in the environment disables Terrace.
 
-| exit status | what it means |
+| exit status | meaning |
 | --- | --- |
 {_STATUSES}
 """
 
 
 def help_of(terrace: Path, words: list[str]) -> str:
-    """The help text of one verb."""
+    """Returns the help text of one subcommand."""
     return "\n".join(line.rstrip() for line in ask(terrace, *words, "--help").strip().splitlines())
 
 
-def page(terrace: Path, verbs: list[Verb]) -> str:
-    """The whole page; verbs that have verbs of their own are not on it."""
+def page(terrace: Path, subcommands: list[Subcommand]) -> str:
+    """Returns the page; groups of subcommands have no section."""
     sections = [f"```text\n{help_of(terrace, [])}\n```\n"]
     sections += [
-        f"## terrace {verb.name}\n\n```text\n{help_of(terrace, verb.words)}\n```\n"
-        for verb in verbs
-        if not verb.verbs
+        f"## terrace {subcommand.name}\n\n```text\n{help_of(terrace, subcommand.words)}\n```\n"
+        for subcommand in subcommands
+        if not subcommand.subcommands
     ]
     return "\n".join([INTRODUCTION, *sections])

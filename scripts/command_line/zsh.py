@@ -1,15 +1,15 @@
-"""Completion for zsh: a case for each verb, with _arguments of its options."""
+"""Generates completion for zsh: a case for each subcommand, with _arguments of its options."""
 
 import re
 
 from command_line.bash import all_options
-from command_line.description import Option, Verb
+from command_line.description import Option, Subcommand
 
 _FRAME = r"""#compdef terrace
-# zsh completion for terrace. Written by scripts/command_line_page.py from what the command says of itself.
+# zsh completion for terrace. Written by scripts/command_line_page.py from `terrace --describe`.
 
-# _terrace_offer OFFER...: adds what fits the word under the cursor. The launcher that is being typed knows its
-# machines and planners; after a comma another name begins.
+# _terrace_offer OFFER...: adds completions of the word under the cursor. Names come from the launcher that is
+# being typed; after a comma another name begins.
 _terrace_offer() {
   local offer expl
   local -a names
@@ -30,11 +30,11 @@ _terrace_offer() {
 }
 
 _terrace_below() {
-  local -a verbs
+  local -a subcommands
   case $1 in
-@VERBS@
+@SUBCOMMANDS@
   esac
-  _describe -t verbs verb verbs
+  _describe -t subcommands subcommand subcommands
 }
 
 _terrace_at() {
@@ -44,33 +44,33 @@ _terrace_at() {
 }
 
 _terrace() {
-  local terrace=${(Q)words[1]} verb= expl
+  local terrace=${(Q)words[1]} subcommand= expl
   local -i dashes=${words[(i)--]} index=2
   terrace=${terrace/#\~\//$HOME/}
   local -a known=(@KNOWN@)
-  while ((index < CURRENT)) && [[ -n ${known[(r)${verb:+$verb }${words[index]}]} ]]; do
-    verb+=${verb:+ }${words[index]}
+  while ((index < CURRENT)) && [[ -n ${known[(r)${subcommand:+$subcommand }${words[index]}]} ]]; do
+    subcommand+=${subcommand:+ }${words[index]}
     index+=1
   done
-  # Behind --, a program and what it takes.
+  # Behind --: a program and its arguments.
   if ((dashes < CURRENT)); then
     words=("${(@)words[dashes + 1,-1]}")
     ((CURRENT -= dashes))
     _normal
     return
   fi
-  case $verb in
+  case $subcommand in
 @GROUPS@
-      if [[ -z $verb && $PREFIX == -* ]]; then
-        _arguments '(-h --help)'{-h,--help}'[the verbs]' '--version[the version]'
+      if [[ -z $subcommand && $PREFIX == -* ]]; then
+        _arguments '(-h --help)'{-h,--help}'[list the subcommands]' '--version[print the version]'
       else
-        _terrace_below "$verb"
+        _terrace_below "$subcommand"
       fi
       ;;
     *)
-      words=("$verb" "${(@)words[index,-1]}")
+      words=("$subcommand" "${(@)words[index,-1]}")
       ((CURRENT -= index - 2))
-      _terrace_at "$verb"
+      _terrace_at "$subcommand"
       ;;
   esac
 }
@@ -79,15 +79,19 @@ _terrace "$@"
 """
 
 
-def completion(verbs: list[Verb]) -> str:
-    """The whole file."""
-    by_name = {verb.name: verb for verb in verbs}
-    groups = [verb for verb in verbs if verb.verbs]
+def completion(subcommands: list[Subcommand]) -> str:
+    """Returns the text of the file."""
+    by_name = {subcommand.name: subcommand for subcommand in subcommands}
+    groups = [subcommand for subcommand in subcommands if subcommand.subcommands]
     parts = {
-        "VERBS": "\n".join(_below(verb) for verb in groups),
-        "OPTIONS": "\n".join(_case(verb, all_options(verb, by_name)) for verb in verbs if not verb.verbs),
-        "KNOWN": " ".join(f"'{verb.name}'" for verb in verbs if verb.words),
-        "GROUPS": "    " + "|".join(f"'{verb.name}'" for verb in groups) + ")",
+        "SUBCOMMANDS": "\n".join(_below(subcommand) for subcommand in groups),
+        "OPTIONS": "\n".join(
+            _case(subcommand, all_options(subcommand, by_name))
+            for subcommand in subcommands
+            if not subcommand.subcommands
+        ),
+        "KNOWN": " ".join(f"'{subcommand.name}'" for subcommand in subcommands if subcommand.words),
+        "GROUPS": "    " + "|".join(f"'{subcommand.name}'" for subcommand in groups) + ")",
     }
     text = _FRAME
     for mark, lines in parts.items():
@@ -95,15 +99,15 @@ def completion(verbs: list[Verb]) -> str:
     return text
 
 
-def _below(verb: Verb) -> str:
-    names = " ".join(_quoted(f"{name}:{about}") for name, about in verb.verbs)
-    return f"    '{verb.name}') verbs=({names}) ;;"
+def _below(subcommand: Subcommand) -> str:
+    names = " ".join(_quoted(f"{name}:{about}") for name, about in subcommand.subcommands)
+    return f"    '{subcommand.name}') subcommands=({names}) ;;"
 
 
-def _case(verb: Verb, options: list[Option]) -> str:
-    lines = [f"    '{verb.name}')", "      _arguments -s \\"]
+def _case(subcommand: Subcommand, options: list[Option]) -> str:
+    lines = [f"    '{subcommand.name}')", "      _arguments -s \\"]
     lines += [f"        {_option(option)} \\" for option in options]
-    lines += [f"        {_argument(argument)} \\" for argument in verb.arguments if argument.offers]
+    lines += [f"        {_argument(argument)} \\" for argument in subcommand.arguments if argument.offers]
     lines[-1] = lines[-1].removesuffix(" \\")
     return "\n".join([*lines, "      ;;"])
 
@@ -131,7 +135,7 @@ def _action(option: Option) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without what has a meaning in a specification."""
+    """Escapes the characters that have a meaning in a specification of _arguments."""
     return re.sub(r"([\[\]:\\])", r"\\\1", text)
 
 

@@ -75,7 +75,7 @@ by_intent() {
 }
 program=$build/tests/integration/by_intent
 by_intent touch --intent bandwidth -- "$program" malloc 160
-by_intent mark --intent bandwidth --mark 0.5 -- "$program" malloc 160
+by_intent mark --intent bandwidth --watermark 0.5 -- "$program" malloc 160
 by_intent capacity --intent capacity -- "$program" malloc 160
 by_intent fork --intent bandwidth -- "$program" fork 16
 if is_soak; then

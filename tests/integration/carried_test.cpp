@@ -75,7 +75,7 @@ TEST_P(Carried, Plan_OfASmallRun_ServesALargeRun) {
   plan("W", of.budget);
   const std::string fast = std::string(" fast=") + of.budget;
   launch("simulate --collector exact " + machine + of.cache + " --config 'label=carried plan=S.toml" + fast +
-         "' --config 'label=bettered plan=S.toml better-plan=yes" + fast + "' --config 'label=own plan=W.toml" +
+         "' --config 'label=refined plan=S.toml refine-plan=yes" + fast + "' --config 'label=own plan=W.toml" +
          fast + "' --config 'label=slow planner=slow-only' -o x.terrace -- ./" + program + " --class W");
   const auto own = steady("x.own.terrace");
   const auto slow = steady("x.slow.terrace");
@@ -89,28 +89,28 @@ TEST_P(Carried, Plan_OfASmallRun_ServesALargeRun) {
       0);
   // If the planner improves the plan, it is used until there is a new one.
   const auto loop = [&](const char* store) { return number(store, "SELECT ended - begun FROM loop"); };
-  const auto bettered = steady("x.bettered.terrace");
+  const auto bettered = steady("x.refined.terrace");
   EXPECT_GE((slow - bettered) / (slow - own), 1 - k_promised)
       << bettered << " s, its own " << own << ", slow " << slow;
-  EXPECT_LT(loop("x.bettered.terrace"), loop("x.carried.terrace"));
-  EXPECT_GE(number("x.bettered.terrace", "SELECT count(*) FROM plan"), 2);
+  EXPECT_LT(loop("x.refined.terrace"), loop("x.carried.terrace"));
+  EXPECT_GE(number("x.refined.terrace", "SELECT count(*) FROM plan"), 2);
   for (const char* obeyed : {"x.carried.terrace", "x.own.terrace"})
     EXPECT_EQ(number(obeyed, "SELECT count(*) FROM plan"), 1) << obeyed;
   // Planners that do not plan from a profile cannot improve a plan.
   for (const std::string who : {"--planner memtis", "--planner cache-mode", "--planner slow-only"}) {
-    std::string command = TERRACE_LAUNCHER " simulate -m unimem-lat4 --plan S.toml --better-plan ";
+    std::string command = TERRACE_LAUNCHER " simulate -m unimem-lat4 --plan S.toml --refine-plan ";
     command.append(who).append(" -- ./").append(program);
     const auto refused = run(command);
     EXPECT_EQ(refused.status, 2) << refused.output;
     EXPECT_NE(refused.output.find(who + " makes no plan from a profile"), std::string::npos) << refused.output;
   }
-  // Improvement must be requested: a planner's name alone does not, and it requires a plan.
+  // Improvement must be requested: not request refinement, and without does not there is it requires a plan.
   for (const std::string words :
-       {"--plan S.toml --planner auto", "--better-plan", "--config 'label=x better-plan=yes'"}) {
+       {"--plan S.toml --planner auto", "--better-plan", "--config 'label=x refine-plan=yes'"}) {
     auto call = TERRACE_LAUNCHER " simulate -m unimem-lat4 " + words;
     const auto refused = run(call.append(" -- ./").append(program));
     EXPECT_EQ(refused.status, 2) << refused.output;
-    EXPECT_NE(refused.output.find("--better-plan"), std::string::npos) << refused.output;
+    EXPECT_NE(refused.output.find("--refine-plan"), std::string::npos) << refused.output;
   }
   // At other sizes the capacity that a plan expects may become free too late: a chunk then stays in place.
   EXPECT_LT(number("x.carried.terrace", "SELECT 1000.0 * sum(refused) / count(*) FROM move"), 1);

@@ -50,7 +50,7 @@ TEST_F(Hints, Run_WithHints_IsFasterBeforeThePlan) {
   write("cg.toml", "[values]\nnnz = 78148\n[refs]\n\"" + std::string(k_columns) + "\" = \"26*nnz*niter\"\n");
   write("plan.toml", "[[object]]\nname = \"" + std::string(k_columns) + "\"\nplace = \"dram\"\n");
   launch(
-      "simulate -q -m unimem-lat4 --cache l3=120KiB --collector exact --let niter=15 --fast 320KiB --config "
+      "simulate -q -m unimem-lat4 --cache l3=120KiB --collector exact --define niter=15 --fast 320KiB --config "
       "'label=without planner=unimem' --config 'label=hints planner=unimem hints=cg.toml' --config 'label=auto "
       "hints=cg.toml' "
       "--config 'label=plan plan=plan.toml' -o x.terrace -- ./cg --class S");
@@ -92,7 +92,7 @@ TEST_F(Hints, ProgramHints_Recorded_AreReplayed) {
   write("other.toml", "[refs]\nw = \"4*bytes('v')\"\n[[phase]]\nname = \"middle\"\nspares = [\"u\"]\n");
   launch("simulate -q " + configuration + "--misses app.misses -o told.terrace -- ./missed 12 told");
   launch("simulate -q " + configuration +
-         "--hints other.toml --let niter=100 -o other.terrace -- ./missed 12 told");
+         "--hints other.toml --define niter=100 -o other.terrace -- ./missed 12 told");
   EXPECT_EQ(notes("told.terrace",
                   "initial placement by reference counts: ''u'' 9830400, 256KiB in dram; ''v'' "
                   "9437184, 32KiB in dram"),
@@ -103,7 +103,7 @@ TEST_F(Hints, ProgramHints_Recorded_AreReplayed) {
             1);
   launch("replay app.misses -q " + configuration + "-o again.terrace");
   EXPECT_EQ(rows("told.terrace", k_of_both), rows("again.terrace", k_of_both));
-  launch("replay app.misses -q " + configuration + "--hints other.toml --let niter=100 -o again2.terrace");
+  launch("replay app.misses -q " + configuration + "--hints other.toml --define niter=100 -o again2.terrace");
   EXPECT_EQ(rows("other.terrace", k_of_both), rows("again2.terrace", k_of_both));
 }
 
@@ -128,7 +128,7 @@ TEST_F(Hints, Hints_Malformed_AreRefusedInOneLine) {
   EXPECT_EQ(refusal("simulate -m unimem-bw4 --hints key.toml" + program),
             "terrace: key.toml:1: value: unknown key; did you mean 'values'?\n");
   EXPECT_EQ(refusal("simulate -m unimem-bw4 --let n" + program),
-            "terrace: --let n: there is no '='; write for example niter=75\n");
+            "terrace: --define n: there is no '='; write for example niter=75\n");
   EXPECT_EQ(refusal("simulate -m unimem-bw4 --config 'label=a hint=x'" + program)
                 .find("terrace: --config: unknown key 'hint'"),
             0U);

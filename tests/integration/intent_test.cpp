@@ -182,9 +182,10 @@ TEST_F(Intent, Intent_UnknownName_IsRefused) {
     EXPECT_EQ(std::count(done.output.begin(), done.output.end(), '\n'), 1) << done.output;
   };
   refused("--intent bandwdth", "did you mean 'bandwidth'?");
-  refused("--intent bandwidth --planner auto", "--planner beside --intent: data are placed by an intent alone");
-  refused("--intent bandwidth --memory 1GiB", "--memory beside --intent: ");
-  refused("--intent bandwidth --mark 1.5", "--mark");
+  refused("--intent bandwidth --planner auto", "--planner cannot be used with --intent: --intent alone decides");
+  refused("--intent bandwidth --memory 1GiB", "--memory cannot be used with --intent: ");
+  refused("--intent bandwidth --watermark 1.5", "--watermark");
+  refused("--intent bandwidth --mark 1.5", "--watermark");  // the earlier spelling
 }
 
 #ifdef TERRACE_BY_INTENT_FORTRAN

@@ -284,7 +284,7 @@ TEST_F(Spilled, Options_Unusable_AreRefused) {
     EXPECT_NE(done.output.find(why), std::string::npos) << done.output;
     EXPECT_EQ(std::count(done.output.begin(), done.output.end(), '\n'), 1) << done.output;
   };
-  refused("--spill " + disk_, "say with --memory how much memory there is");
+  refused("--spill " + disk_, "it needs --memory SIZE");
   refused("--memory 1MiB --spill " + disk_, "--memory 1MiB: at least 64MiB is needed");
   refused("--memory 1GiB --spill " + disk_ + "/none", "it is no folder that can be written to");
   refused("--memory 1GiB --spill /dev/shm", "is in memory itself");

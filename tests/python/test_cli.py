@@ -95,7 +95,7 @@ def test_a_new_verb_is_one_new_file(tmp_path):
     unknown = run("dance")
     assert (unknown.returncode, unknown.stderr) == (
         2,
-        "terrace: there is no verb 'dance'; terrace --help lists them\n",
+        "terrace: there is no subcommand 'dance'; terrace --help lists them\n",
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 
 TERRACE = Path(sys.executable).with_name("terrace")
-KEYS = {"names", "argument", "value", "default", "about", "required", "repeats", "needs", "excludes"}
+KEYS = {"names", "argument", "value", "default", "about", "group", "required", "repeats", "needs", "excludes"}
 
 
 def said(*words):
@@ -63,7 +63,7 @@ def test_each_verb_describes_its_options():
     [
         ("--machine", {"names": ["-m", "--machine"], "value": "FILE|NAME", "required": False}),
         ("--quiet", {"value": ""}),
-        ("--mark", {"default": "0.1"}),
+        ("--watermark", {"names": ["--watermark"], "default": "0.1", "group": "Placement by intent"}),
     ],
 )
 def test_an_option_of_a_native_verb(option, facts):

@@ -20,7 +20,7 @@ from conftest import refused, run
                 ("--hints", "hints.toml"),
             )
         ),
-        ("--memory", "1GiB", "--mark", "0.2"),
+        ("--memory", "1GiB", "--watermark", "0.2"),
         ("--memory", "1GiB", "--eager"),
         ("--intent", "bandwidth", "--memory", "1GiB"),
         ("--intent", "bandwidth", "--planner", "auto"),
@@ -28,7 +28,7 @@ from conftest import refused, run
 )
 def test_options_that_exclude_each_other(options):
     said = refused(run(*options, "--", "true"))
-    assert " beside --" in said
+    assert " cannot be used with --" in said
     assert "leave one of them out" in said
 
 
@@ -43,7 +43,7 @@ def test_options_that_exclude_each_other(options):
 )
 def test_nothing_is_planned_over_a_file_in_virtual_time(options):
     said = refused(run("--machine", "ddr5-nvme", *options, "--", "true", verb="simulate"))
-    assert " beside --memory: " in said
+    assert " cannot be used with --memory: " in said
 
 
 @pytest.mark.parametrize(
@@ -60,19 +60,19 @@ def test_nothing_is_planned_over_a_file_in_virtual_time(options):
         (("--memory", "--spill", "/var/tmp"), "--memory has no value: '--spill' follows it"),
         (("--intent", "-q"), "--intent has no value: '-q' follows it"),
         (("--memory", "1GiB", "--memory", "2GiB"), "--memory is given twice; give it once"),
-        (("--mark", "abc"), "--mark: 'abc' is not a number from 0 to 0.95"),
-        (("--mark", "0.96"), "--mark: '0.96' is not a number from 0 to 0.95"),
-        (("--domain", "abc"), "--domain: 'abc' is no value of it"),
-        (("--quiet=abc",), "--quiet: 'abc' is no value of it"),
-        (("--mark", "nan"), "--mark: 'nan' is not a number from 0 to 0.95"),
+        (("--watermark", "abc"), "--watermark: 'abc' is not a number from 0 to 0.95"),
+        (("--watermark", "0.96"), "--watermark: '0.96' is not a number from 0 to 0.95"),
+        (("--domain", "abc"), "--domain: 'abc' is not a valid value"),
+        (("--quiet=abc",), "--quiet: 'abc' is not a valid value"),
+        (("--mark", "nan"), "--watermark: 'nan' is not a number from 0 to 0.95"),
         (("--gauges", "results.csv"), "--gauges results.csv: the name has to end in .prom"),
         (("--gauges", "/nowhere/x.prom"), "--gauges /nowhere/x.prom: there is no folder /nowhere"),
         (("--machine", "/nowhere/at/all.toml"), "there is no machine file '/nowhere/at/all.toml'"),
         (("--plan", "/nowhere/at/all.toml"), "/nowhere/at/all.toml: there is no such plan"),
         (("--hints", "/nowhere/at/all.toml"), "/nowhere/at/all.toml: there is no such hints file"),
         (("--memory", "1GiB", "--spill", "/proc"), "--spill /proc: "),
-        (("--spill", "/var/tmp"), "--spill /var/tmp: say with --memory how much memory there is"),
-        (("--report-every", "1"), "--report-every 1: it tells of --memory, which is not there"),
+        (("--spill", "/var/tmp"), "--spill /var/tmp: it needs --memory SIZE"),
+        (("--report-every", "1"), "--report-every 1: it needs --memory SIZE"),
         (("--memory", "1GiB", "--report-every", "-1"), "'-1' is not 0 or a positive number"),
         (("--memory", "1GiB", "--report-every", "abc"), "'abc' is not 0 or a positive number"),
         (("--sample", "0"), "'0' is not a positive number"),
@@ -100,7 +100,7 @@ def test_what_cannot_be(options, says):
         ("run", "--fast"),
         ("run", "--planner"),
         ("run", "--plan"),
-        ("run", "--let"),
+        ("run", "--define"),
         ("record", "--misses"),
         ("simulate", "--memory"),
         ("simulate", "--config"),
@@ -130,11 +130,13 @@ def test_a_configuration_says_whose_size_is_none():
 def test_the_least_sizes_are_in_the_help():
     """In words, with what the values are; those are what the command refuses below."""
     of_run, of_simulate = (" ".join(run("--help", verb=verb).stdout.split()) for verb in ("run", "simulate"))
-    assert "--memory SIZE memory that each process may have, 4GiB, at least 64MiB: " in of_run
-    assert "--memory SIZE memory that the program's data may have, 4GiB, at least 16MiB: " in of_simulate
+    assert "--memory SIZE limit each process to this much memory, such as 4GiB, at least 64MiB; " in of_run
+    assert (
+        "--memory SIZE limit the program's data to this much memory, such as 4GiB, at least 16MiB; " in of_simulate
+    )
     assert "--spill FOLDER" in of_run and "--intent NAME" in of_run
     assert "the file is removed when the run ends" in of_run
-    assert of_run.count("serves --intent and the calls of terrace.h, and nothing else") == 2
+    assert of_run.count("applies only to --intent and the calls of terrace.h") == 2
     said = refused(run("--machine", "ddr5-nvme", "--memory", "15MiB", "--", "true", verb="simulate"))
     assert "--memory 15MiB: at least 16MiB is needed" in said
 

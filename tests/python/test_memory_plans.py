@@ -39,11 +39,11 @@ def test_a_plan_says_what_stays_in_memory(tmp_path, disk):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (PLAN.format(name="a", place="hbm"), 'a: beside --memory a whole object has the place "memory" or "file"'),
+        (PLAN.format(name="a", place="hbm"), 'a: with --memory, a whole object has the place "memory" or "file"'),
         (
             'schema = 2\nphases = ["x"]\n[[object]]\nname = "a"\nplace = "memory"\n'
             '[[segment]]\nname = "x"\nmoves = [{ object = "a", to = "file" }]\n',
-            "beside --memory touches decide when data come and go: leave the moves out",
+            "with --memory, accesses decide when data move: leave the moves out",
         ),
     ],
 )

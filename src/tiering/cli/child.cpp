@@ -130,11 +130,11 @@ std::string found_in_path(const std::string& program) {
   return program;
 }
 
-[[noreturn]] void refuse_start(const std::string& program, int problem) {
-  throw NotStarted("cannot start " + program + ": " + std::strerror(problem), problem != ENOENT);
+[[noreturn]] void throw_start_error(const std::string& program, int problem) {
+  throw ProgramStartError("cannot start " + program + ": " + std::strerror(problem), problem != ENOENT);
 }
 
-// Throws NotStarted. The child has the signals as this process was given them: what is ignored stays ignored, as
+// Throws ProgramStartError. The child has the signals as this process was given them: what is ignored stays ignored, as
 // in a job of a script that runs in the background.
 pid_t spawn(const std::string& program, char** arguments, char** environment) {
   posix_spawnattr_t attributes;
@@ -156,7 +156,7 @@ pid_t spawn(const std::string& program, char** arguments, char** environment) {
     problem = posix_spawn(&child, words.front(), nullptr, &attributes, words.data(), environment);
   }
   posix_spawnattr_destroy(&attributes);
-  if (problem != 0) refuse_start(program, problem);
+  if (problem != 0) throw_start_error(program, problem);
   g_child = child;
   handle_signals(wait.before());
   wait.let_all_come();
@@ -182,12 +182,12 @@ int wait_for(pid_t child) {
 void check_can_start(const std::string& program) {
   const auto path = found_in_path(program);
   struct stat found {};
-  if (path.find('/') == std::string::npos) refuse_start(program, ENOENT);
-  if (stat(path.c_str(), &found) != 0) refuse_start(program, errno);
-  if (!S_ISREG(found.st_mode) || access(path.c_str(), X_OK) != 0) refuse_start(program, EACCES);
+  if (path.find('/') == std::string::npos) throw_start_error(program, ENOENT);
+  if (stat(path.c_str(), &found) != 0) throw_start_error(program, errno);
+  if (!S_ISREG(found.st_mode) || access(path.c_str(), X_OK) != 0) throw_start_error(program, EACCES);
 }
 
-Ending run_child(const std::vector<std::string>& command, const std::vector<std::string>& added) {
+ChildExit run_child(const std::vector<std::string>& command, const std::vector<std::string>& added) {
   auto words = command;
   std::vector<std::string> variables = added;
   for (char** one = environ; *one; ++one) {
@@ -206,9 +206,9 @@ Ending run_child(const std::vector<std::string>& command, const std::vector<std:
   return {WEXITSTATUS(status), 0, child};
 }
 
-void take_size_limits_as_errors() { g_size_signal_was_default = signal(SIGXFSZ, SIG_IGN) == SIG_DFL; }
+void ignore_size_limit_signal() { g_size_signal_was_default = signal(SIGXFSZ, SIG_IGN) == SIG_DFL; }
 
-int end_like(const Ending& ending) {
+int exit_like(const ChildExit& ending) {
   if (ending.signal == 0) return ending.status;
   const struct rlimit no_core { 0, 0 };  // the program's own core file is enough
   setrlimit(RLIMIT_CORE, &no_core);

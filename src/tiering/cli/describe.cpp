@@ -1,4 +1,4 @@
-// Verbs and their options as JSON. See describe.hpp.
+// Writes the JSON of subcommands and of their options. See describe.hpp.
 #include "cli/describe.hpp"
 
 #include <CLI/CLI.hpp>
@@ -22,15 +22,13 @@ nlohmann::ordered_json names_of_all(const std::set<CLI::Option*>& options) {
 }
 
 nlohmann::ordered_json describe(const CLI::Option& option) {
-  auto names = nlohmann::ordered_json::array();
-  for (const auto& name : option.get_snames()) names.push_back("-" + name);
-  for (const auto& name : option.get_lnames()) names.push_back("--" + name);
   const bool takes_value = option.get_type_size_max() > 0;
-  return {{"names", std::move(names)},
+  return {{"names", listed_names(option)},
           {"argument", option.get_positional() ? option.get_name(true, false) : ""},
           {"value", takes_value ? option.get_type_name() : ""},
           {"default", option.get_default_str()},
           {"about", option.get_description()},
+          {"group", option.get_group()},
           {"required", option.get_required()},
           {"repeats", option.get_expected_max() > 1},
           {"needs", names_of_all(option.get_needs())},
@@ -50,10 +48,11 @@ std::string description(const CLI::App& app) {
   return document.dump(2);
 }
 
-std::string description(const std::vector<Verb>& verbs) {
+std::string description(const std::vector<Subcommand>& subcommands) {
   nlohmann::ordered_json document{{"schema", k_description_schema}, {"name", "terrace"}};
   auto& list = document["verbs"] = nlohmann::ordered_json::array();
-  for (const auto& verb : verbs) list.push_back({{"name", verb.name}, {"about", verb.about}});
+  for (const auto& subcommand : subcommands)
+    list.push_back({{"name", subcommand.name}, {"about", subcommand.about}});
   return document.dump(2);
 }
 

@@ -1,6 +1,7 @@
-// What the command line is made of, as JSON: `terrace --describe` lists the verbs, `terrace VERB --describe` one
-// verb's options (cli/parse.hpp). The page of the command line, man pages and completion are written from it, so
-// nothing states an option twice. The Python verbs answer the same (python/terrace/describe.py).
+// Describes the command line as JSON: `terrace --describe` lists the subcommands, `terrace SUBCOMMAND --describe` the
+// options of one (cli/parse.hpp). scripts/command_line_page.py writes docs/command-line.md, the man pages and the
+// completions from it, so that an option is stated once. The Python subcommands print the same format
+// (python/terrace/describe.py).
 #pragma once
 
 #include <string>
@@ -9,10 +10,11 @@
 
 namespace terrace::cli {
 
-struct Verb;
+struct Subcommand;
 
 inline constexpr std::string_view k_describe = "--describe";
 
-std::string description(const std::vector<Verb>& verbs);
+// Returns the list of subcommands as a JSON document.
+std::string description(const std::vector<Subcommand>& subcommands);
 
 }  // namespace terrace::cli

@@ -55,8 +55,7 @@ std::string who_decides(const runtime::Session& session, ProfileSource observed,
   const auto undone =
       configuration.undoes_losing_plans ? "; undone where iterations get slower" : "; kept to in any case";
   if (configuration.plan)
-    return (configuration.refine_plan ? "the given plan, bettered by " + configuration.planner
-                                      : "the given plan") +
+    return (configuration.refine_plan ? "the given plan, refined by " + configuration.planner : "the given plan") +
            undone;
   if (!runtime::learns(session)) return configuration.planner + ", when memory is allocated";
   if (!runtime::has_choice(session)) return "nobody: there is one kind of memory, and nothing to choose";

@@ -13,21 +13,21 @@ namespace terrace::cli {
 
 namespace fs = std::filesystem;
 
-std::string why_no_file_in(const fs::path& folder) {
+std::string why_not_writable(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) return "there is no folder " + folder.string();
   if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
   return "no file can be made in " + folder.string() + ": " + std::strerror(errno);
 }
 
-void check_folder_of(const std::string& option, const fs::path& file) {
+void check_output_file(const std::string& option, const fs::path& file) {
   const auto refuse = [&](const std::string& why) {
     throw Error(Code::invalid, option + " " + file.string() + ": " + why);
   };
   std::error_code ignored;
   if (fs::is_directory(file, ignored) || !file.has_filename()) refuse("it is a folder; name a file in it");
   const auto parent = file.parent_path();
-  if (const auto why = why_no_file_in(parent.empty() ? fs::path(".") : parent); !why.empty()) refuse(why);
+  if (const auto why = why_not_writable(parent.empty() ? fs::path(".") : parent); !why.empty()) refuse(why);
 }
 
 }  // namespace terrace::cli

@@ -7,9 +7,9 @@
 namespace terrace::cli {
 
 // Why no file can be made in the folder; "" where one can.
-std::string why_no_file_in(const std::filesystem::path& folder);
+std::string why_not_writable(const std::filesystem::path& folder);
 
 // Refuses, with Error{invalid}, a file that cannot be made, as its folder is not there or may not be written.
-void check_folder_of(const std::string& option, const std::filesystem::path& file);
+void check_output_file(const std::string& option, const std::filesystem::path& file);
 
 }  // namespace terrace::cli

@@ -64,7 +64,7 @@ void check_gauges(const std::filesystem::path& path) {
   if (path.extension() != ".prom")
     throw Error(Code::invalid, "--gauges " + path.string() +
                                    ": the name has to end in .prom, as the textfile collector reads it");
-  check_folder_of("--gauges", path);
+  check_output_file("--gauges", path);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return;
   std::ifstream file(path);
@@ -98,7 +98,7 @@ std::string format_gauges(const std::vector<LedgerView>& ledgers) {
   return text;
 }
 
-Gauges::Gauges(const std::string& path, std::function<std::vector<LedgerView>()> ledgers)
+GaugeExporter::GaugeExporter(const std::string& path, std::function<std::vector<LedgerView>()> ledgers)
     : path_(path), ledgers_(std::move(ledgers)) {
   if (path.empty()) return;
   check_gauges(path_);
@@ -108,13 +108,13 @@ Gauges::Gauges(const std::string& path, std::function<std::vector<LedgerView>()>
   writes_.emplace(k_between_writes, [this] { (void)write(); });
 }
 
-Gauges::~Gauges() {
+GaugeExporter::~GaugeExporter() {
   if (!writes_) return;
   writes_.reset();
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path_, ignored)) std::filesystem::remove(path_, ignored);
 }
 
-std::string Gauges::write() const { return write_file_atomically(path_, format_gauges(ledgers_())); }
+std::string GaugeExporter::write() const { return write_file_atomically(path_, format_gauges(ledgers_())); }
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// Gauges of a job's ledger for Prometheus, as the textfile collector of its node exporter reads them.
+// GaugeExporter of a job's ledger for Prometheus, as the textfile collector of its node exporter reads them.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/periodic.hpp"
+#include "cli/periodic_task.hpp"
 #include "memory/ledger/view.hpp"
 
 namespace terrace::cli {
@@ -21,21 +21,21 @@ void check_gauges(const std::filesystem::path& path);
 
 // Writes them at the start and about each second, whole or not at all; removes the file at the end, so that nobody
 // takes the last values for those of a job that runs.
-class Gauges {
+class GaugeExporter {
  public:
   // Nothing for "". Throws Error{invalid} as check_gauges() does, and Error{failed} where it cannot be written at
   // the start all the same.
-  Gauges(const std::string& path, std::function<std::vector<memory::LedgerView>()> ledgers);
-  ~Gauges();
-  Gauges(const Gauges&) = delete;
-  Gauges& operator=(const Gauges&) = delete;
+  GaugeExporter(const std::string& path, std::function<std::vector<memory::LedgerView>()> ledgers);
+  ~GaugeExporter();
+  GaugeExporter(const GaugeExporter&) = delete;
+  GaugeExporter& operator=(const GaugeExporter&) = delete;
 
  private:
   [[nodiscard]] std::string write() const;  // "", or what the system says
 
   std::filesystem::path path_;
   std::function<std::vector<memory::LedgerView>()> ledgers_;
-  std::optional<Periodic> writes_;
+  std::optional<PeriodicTask> writes_;
 };
 
 }  // namespace terrace::cli

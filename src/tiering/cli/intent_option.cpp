@@ -10,8 +10,8 @@
 
 namespace terrace::cli {
 
-void place_by_intent(const LaunchOptions& options, runtime::Session& session) {
-  session.intent = {options.intent, options.mark, options.eager};
+void configure_intent(const LaunchOptions& options, runtime::Session& session) {
+  session.intent = {options.intent, options.watermark, options.eager};
   if (!session.intent.is_wanted()) return;
   auto& configuration = session.configurations.front();
   const auto& machine = configuration.machine;

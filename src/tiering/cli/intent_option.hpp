@@ -8,6 +8,6 @@ namespace terrace::cli {
 
 // By intent nobody plans, and what is small stays where the kernel puts it until there is much of it. Does nothing
 // without --intent. Throws Error{invalid} for an intent or a machine that cannot be had here.
-void place_by_intent(const LaunchOptions& options, runtime::Session& session);
+void configure_intent(const LaunchOptions& options, runtime::Session& session);
 
 }  // namespace terrace::cli

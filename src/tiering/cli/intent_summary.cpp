@@ -43,7 +43,7 @@ std::string line_of(const std::string& intent, const DataByIntent::ByPlace& byte
 
 }  // namespace
 
-DataByIntent data_by_intent(const std::filesystem::path& folder) {
+DataByIntent read_data_by_intent(const std::filesystem::path& folder) {
   DataByIntent data;
   data.folder = folder.parent_path();
   for_each_process<memory::OrderedCounts>(
@@ -59,7 +59,7 @@ std::vector<std::string> lines_of(const DataByIntent& data, const machine::Machi
   return lines;
 }
 
-std::vector<std::string> problems_of(const DataByIntent& data, const std::string& wanted) {
+std::vector<std::string> find_intent_problems(const DataByIntent& data, const std::string& wanted) {
   std::vector<std::string> problems;
   if (data.uncounted > 0)
     problems.push_back(fmt::format("how much data by intent was placed is not known: no room in {} to count it",

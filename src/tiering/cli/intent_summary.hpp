@@ -25,12 +25,12 @@ struct DataByIntent {
 };
 
 // From the counts in the folder.
-DataByIntent data_by_intent(const std::filesystem::path& folder);
+DataByIntent read_data_by_intent(const std::filesystem::path& folder);
 
 // A line for each intent.
 std::vector<std::string> lines_of(const DataByIntent& data, const machine::Machine& machine);
 // What went wrong, and that nothing was placed by `wanted`, the intent of the whole run; "" for none.
-std::vector<std::string> problems_of(const DataByIntent& data, const std::string& wanted);
+std::vector<std::string> find_intent_problems(const DataByIntent& data, const std::string& wanted);
 // An object: the number of processes, and for each intent the bytes in each place and those left to the kernel.
 std::string json_of(const DataByIntent& data, const machine::Machine& machine);
 

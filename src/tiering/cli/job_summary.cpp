@@ -30,7 +30,7 @@ std::string name_of(const std::string& program, std::int64_t process) {
 
 }  // namespace
 
-std::optional<JobSummary> job_of(const std::string& path) {
+std::optional<JobSummary> read_job_summary(const std::string& path) {
   profile::Database database(path, profile::Database::Mode::read);
   JobSummary job;
   profile::Statement counts(database,
@@ -49,7 +49,7 @@ std::optional<JobSummary> job_of(const std::string& path) {
   runs.bind_all();
   while (runs.step()) {
     if (runs.integer(3) != 0) job.unfinished.push_back({runs.integer(1), runs.text(2)});
-    const auto proof = proof_of(path, runs.integer(0));
+    const auto proof = read_proof(path, runs.integer(0));
     const auto gained = proof ? proof->gained() : std::nullopt;
     if (!gained) continue;
     measured.add(proof->with, proof->without, proof->iterations_with);
@@ -67,7 +67,7 @@ std::optional<JobSummary> job_of(const std::string& path) {
   return job;
 }
 
-std::string gain_of(const JobSummary& job) {
+std::string format_gain(const JobSummary& job) {
   if (!job.gained) return {};
   const auto change = [](double share) { return (share < 0 ? "lost " : "gained ") + percent(share); };
   auto text = change(*job.gained);
@@ -79,7 +79,7 @@ std::string gain_of(const JobSummary& job) {
   return text;
 }
 
-std::string who_did_not_end(const JobSummary& job, std::int64_t except) {
+std::string format_unfinished(const JobSummary& job, std::int64_t except) {
   auto others = job.unfinished;
   std::erase_if(others, [&](const auto& one) { return one.process == except; });
   if (others.empty()) return {};

@@ -27,11 +27,11 @@ struct JobSummary {
 };
 
 // Of the profile; nothing where one process ran, or the time was virtual.
-std::optional<JobSummary> job_of(const std::string& path);
+std::optional<JobSummary> read_job_summary(const std::string& path);
 // What was gained, without a full stop; empty where nothing is proven.
-std::string gain_of(const JobSummary& job);
+std::string format_gain(const JobSummary& job);
 // Who did not end by itself, `except` apart: its end is told otherwise. Empty: everybody did.
-std::string who_did_not_end(const JobSummary& job, std::int64_t except);
+std::string format_unfinished(const JobSummary& job, std::int64_t except);
 // An object.
 std::string json_of(const JobSummary& job);
 

@@ -80,7 +80,8 @@ fs::path make_folder() {
   remove_stale_folders(base);
   auto name = base + "/terrace-XXXXXX";
   if (!mkdtemp(name.data()))
-    throw Error(Code::failed, errno == ENOSPC ? why_full() : "cannot make a folder in " + base + "; set TMPDIR");
+    throw Error(Code::failed,
+                errno == ENOSPC ? describe_full_folder() : "cannot make a folder in " + base + "; set TMPDIR");
   return name;
 }
 
@@ -91,7 +92,7 @@ fs::path temporary_folder() {
   return given.empty() ? "/tmp" : given;
 }
 
-std::string why_full() {
+std::string describe_full_folder() {
   const auto given = environment("TMPDIR");
   return fmt::format("{} is full: Terrace needs some KiB there; set TMPDIR",
                      given.empty() ? "/tmp" : "$TMPDIR (" + given + ")");
@@ -102,24 +103,24 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-JournalFolder::JournalFolder(bool keep) : path_(make_folder()), claim_(path_), keep_(keep) {}
+JournalFolder::JournalFolder(bool keep) : path_(make_folder()), lock_(path_), keep_(keep) {}
 
 JournalFolder::~JournalFolder() {
   std::error_code ignored;
   if (keep_)
-    claim_.give_up();
+    lock_.protect_folder();
   else
     fs::remove_all(path_, ignored);
 }
 
-bool JournalFolder::has_content() const { return any_record_in(path_, is_of_loops); }
+bool JournalFolder::has_iterations_or_loops() const { return any_record_in(path_, is_of_loops); }
 
-bool JournalFolder::saw_something() const {
+bool JournalFolder::has_findings() const {
   return any_record_in(path_,
                        [](const JournalRecord& record) { return is_of_placing(record) || is_note(record); });
 }
 
-bool JournalFolder::saw_no_access() const {
+bool JournalFolder::has_no_accesses() const {
   Journals journals;
   add_journals_in(journals, path_);
   for (const auto& [label, files] : journals)
@@ -136,7 +137,7 @@ bool JournalFolder::saw_no_access() const {
 }
 
 // A process that becomes another program has one more journal.
-std::string JournalFolder::left_alone() const {
+std::string JournalFolder::reason_terrace_stopped() const {
   const auto how = [](const JournalRecord& record) {
     profile::EndRecord end;
     if (!is_of(record, profile::RecordType::end)) return std::string();
@@ -164,34 +165,34 @@ std::string JournalFolder::left_alone() const {
   return {};
 }
 
-void JournalFolder::merge(const LaunchOptions& options, const Outputs& outputs, const fs::path& job,
-                          Closing closing, const std::vector<std::string>& notes) {
-  const auto usual = outputs.usual_folder() / (job.filename().string() + "." + job_id() + ".terrace");
-  closing.quiet = options.quiet;
-  closing.json = options.json;
-  closing.over_file = options.verb == "run" && !options.configuration.memory.empty();
+void JournalFolder::merge(const LaunchOptions& options, const ProfileOutputs& outputs, const fs::path& job,
+                          SummaryContext context, const std::vector<std::string>& notes) {
+  const auto usual = outputs.default_folder() / (job.filename().string() + "." + job_id() + ".terrace");
+  context.quiet = options.quiet;
+  context.json = options.json;
+  context.over_file = options.subcommand == "run" && !options.configuration.memory.empty();
   Journals journals;
   add_journals_in(journals, path_);
   try {
     for (const auto& [label, files] : journals) {
-      closing.asked = outputs.of(label, usual.string());
-      closing.label = label;
-      print_closing(profile::merge_journals(files, closing.asked, notes), closing);
+      context.asked = outputs.of(label, usual.string());
+      context.label = label;
+      print_run_summary(profile::merge_journals(files, context.asked, notes), context);
     }
     // What a user finds there is not of this run.
     if (journals.empty() && outputs.of("", usual.string()).has_earlier())
       fmt::print(stderr, "terrace: {} is of an earlier run: this one made no profile\n", options.output);
-    if (journals.empty() && options.json && !options.quiet && !closing.account.empty())
-      print_account(closing.account);
+    if (journals.empty() && options.json && !options.quiet && !context.account.empty())
+      print_json_without_profile(context.account);
   } catch (const Error& error) {
     // Nothing is lost: there may be room elsewhere.
     keep_ = true;
     throw Error(error.code(), fmt::format("{}; the journals stay in {}: terrace merge {} -o FILE", error.what(),
                                           path_.string(), path_.string()));
   }
-  if (options.keep_journals) tell_where();
+  if (options.keep_journals) print_location();
 }
 
-void JournalFolder::tell_where() const { fmt::print(stderr, "terrace: journals are in {}\n", path_.string()); }
+void JournalFolder::print_location() const { fmt::print(stderr, "terrace: journals are in {}\n", path_.string()); }
 
 }  // namespace terrace::cli

@@ -17,7 +17,7 @@ std::string environment(const char* name);  // "" when it is not set
 // $TMPDIR, or /tmp.
 std::filesystem::path temporary_folder();
 // That it has no room for a folder of journals.
-std::string why_full();
+std::string describe_full_folder();
 
 class JournalFolder {
  public:
@@ -30,25 +30,25 @@ class JournalFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
   // Whether there is more in the journals than who ran and what was allocated: iterations or loops. Throws Error.
-  [[nodiscard]] bool has_content() const;
+  [[nodiscard]] bool has_iterations_or_loops() const;
   // Whether anything was learned of any program, moved, or is to be told of; a journal that cannot be read may
   // have that.
-  [[nodiscard]] bool saw_something() const;
+  [[nodiscard]] bool has_findings() const;
   // Whether of no process anything was seen, for want of hooks: neither accesses nor iterations.
-  [[nodiscard]] bool saw_no_access() const;
+  [[nodiscard]] bool has_no_accesses() const;
   // Why a process was left alone from some time on: profile::k_confined, k_limited; "" where none was.
-  [[nodiscard]] std::string left_alone() const;
+  [[nodiscard]] std::string reason_terrace_stopped() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
-  // `outputs` are those of --output; without it the profile is called after `job`. `closing`: what the launch
+  // `outputs` are those of --output; without it the profile is called after `job`. `context`: what the launch
   // knows of the run, its names apart; `notes` are for the profile. Throws Error when a profile cannot be written;
   // the journals stay then.
-  void merge(const LaunchOptions& options, const Outputs& outputs, const std::filesystem::path& job,
-             Closing closing, const std::vector<std::string>& notes = {});
-  void tell_where() const;  // the journals are
+  void merge(const LaunchOptions& options, const ProfileOutputs& outputs, const std::filesystem::path& job,
+             SummaryContext context, const std::vector<std::string>& notes = {});
+  void print_location() const;  // the journals are
 
  private:
   std::filesystem::path path_;
-  FolderClaim claim_;
+  FolderLock lock_;
   bool keep_;
 };
 

@@ -79,8 +79,8 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
 // Where nothing was asked for, a process without anything to place need not begin: nobody misses what it would
 // say.
 bool may_begin_late(const LaunchOptions& options, const runtime::Session& session) {
-  if (session.backend != runtime::Backend::real || options.asks || options.keep_journals) return false;
-  if (options.verb != "run") return false;  // who records wants the profile, whatever there is to place
+  if (session.backend != runtime::Backend::real || options.has_requests || options.keep_journals) return false;
+  if (options.subcommand != "run") return false;  // who records wants the profile, whatever there is to place
   // Made for Terrace: it has the library with hooks at once. One that another program starts begins again with it.
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
@@ -115,18 +115,18 @@ Bytes peak_of_children() {
 bool has_nothing_to_place(const LaunchOptions& options, const runtime::Session& session,
                           const JournalFolder& journals) {
   const auto& configuration = session.configurations.front();
-  return options.verb == "run" && options.asks && options.output.empty() && !options.keep_journals &&
+  return options.subcommand == "run" && options.has_requests && options.output.empty() && !options.keep_journals &&
          !session.spill.is_wanted() && !session.intent.is_wanted() && !configuration.record_only &&
-         configuration.machine.fastest_first(configuration.domain).size() < 2 && journals.saw_no_access();
+         configuration.machine.fastest_first(configuration.domain).size() < 2 && journals.has_no_accesses();
 }
 
 // Memory over a file, data by intent, and what there was to place: a line for each finding.
 std::vector<std::string> found_of_memory(const LaunchOptions& options, const runtime::Session& session,
-                                         const JournalFolder& journals, const Ending& ending) {
+                                         const JournalFolder& journals, const ChildExit& ending) {
   const auto& folder = journals.path();
   const auto& program = options.command.front();
-  const char* const wanted = what_is_missed(options, session);
-  auto lines = unobserved_programs(program, wanted, folder, ending);
+  const char* const wanted = describe_missed_effect(options, session);
+  auto lines = find_unobserved_programs(program, wanted, folder, ending);
   if (session.backend != runtime::Backend::real) return lines;
   if (wanted && !has_journal_of(folder, ending.process)) {
     Journals others;
@@ -136,14 +136,16 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
   const auto add = [&](std::vector<std::string> more) {
     lines.insert(lines.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   };
-  const auto by_intent = data_by_intent(folder);
-  const auto over_file = session.spill.is_wanted() ? spilled_processes(folder) : std::vector<SpilledProcess>();
-  const auto left_alone = wanted ? journals.left_alone() : std::string();
-  const bool is_confined = !left_alone.empty();
+  const auto by_intent = read_data_by_intent(folder);
+  const auto over_file =
+      session.spill.is_wanted() ? read_spilled_processes(folder) : std::vector<SpilledProcess>();
+  const auto reason_terrace_stopped = wanted ? journals.reason_terrace_stopped() : std::string();
+  const bool is_confined = !reason_terrace_stopped.empty();
   if (is_confined && !fs::exists(folder / runtime::k_spill_said))
     lines.push_back(fmt::format("{} {}, and ran without Terrace from then on", program,
-                                left_alone == profile::k_limited ? "limited its address space (RLIMIT_AS)"
-                                                                 : "filtered its system calls (seccomp)"));
+                                reason_terrace_stopped == profile::k_limited
+                                    ? "limited its address space (RLIMIT_AS)"
+                                    : "filtered its system calls (seccomp)"));
   // Then nobody need say that nothing was done. In JSON the figures have keys of their own.
   if (!options.json && (!is_confined || std::ranges::any_of(over_file, &SpilledProcess::had_too_little)))
     add(lines_of(over_file, session.spill, peak_of_children()));
@@ -152,7 +154,7 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
     lines.push_back(fmt::format("there is one kind of memory here: {}",
                                 options.configuration.plan.empty() ? "there is nothing to choose for the program"
                                                                    : "the plan has nothing to move"));
-  add(problems_of(by_intent, is_confined ? std::string() : session.intent.name));
+  add(find_intent_problems(by_intent, is_confined ? std::string() : session.intent.name));
   return lines;
 }
 
@@ -161,8 +163,9 @@ std::string account_of(const runtime::Session& session, const fs::path& folder,
                        const std::vector<std::string>& sentences) {
   nlohmann::ordered_json account;
   if (session.spill.is_wanted())
-    account["over_file"] = nlohmann::ordered_json::parse(spill_json(spilled_processes(folder), session.spill));
-  const auto by_intent = data_by_intent(folder);
+    account["over_file"] =
+        nlohmann::ordered_json::parse(spill_json(read_spilled_processes(folder), session.spill));
+  const auto by_intent = read_data_by_intent(folder);
   if (session.intent.is_wanted() || !by_intent.intents.empty())
     account["by_intent"] =
         nlohmann::ordered_json::parse(json_of(by_intent, session.configurations.front().machine));
@@ -172,16 +175,17 @@ std::string account_of(const runtime::Session& session, const fs::path& folder,
 
 // Whether one is made whatever the program does.
 bool makes_profile(const LaunchOptions& options) {
-  return (options.verb != "run" || options.asks) && options.intent.empty() && options.configuration.memory.empty();
+  return (options.subcommand != "run" || options.has_requests) && options.intent.empty() &&
+         options.configuration.memory.empty();
 }
 
 // Whether the journals have something for a file.
 bool has_profile(const LaunchOptions& options, const runtime::Session& session, const JournalFolder& folder) {
   if (session.intent.is_wanted()) return false;
   if (has_nothing_to_place(options, session, folder)) return false;
-  if (session.spill.is_wanted()) return !options.output.empty() || folder.has_content();
+  if (session.spill.is_wanted()) return !options.output.empty() || folder.has_iterations_or_loops();
   // Of a program of which nothing is seen nothing is said, unless something was asked for.
-  return options.verb != "run" || options.asks || folder.saw_something();
+  return options.subcommand != "run" || options.has_requests || folder.has_findings();
 }
 
 // Where no main loop was seen.
@@ -201,28 +205,29 @@ std::string name_of_signal(int signal) {
   return name ? std::string("SIG") + name : fmt::format("signal {}", signal);
 }
 
-Closing::Mover mover_of(const runtime::Session& session) {
-  if (session.configurations.front().record_only || !runtime::learns(session)) return Closing::Mover::nobody;
-  return runtime::has_choice(session) ? Closing::Mover::planner : Closing::Mover::one_kind;
+SummaryContext::Mover mover_of(const runtime::Session& session) {
+  if (session.configurations.front().record_only || !runtime::learns(session))
+    return SummaryContext::Mover::nobody;
+  return runtime::has_choice(session) ? SummaryContext::Mover::planner : SummaryContext::Mover::one_kind;
 }
 
-void keep_profile(const LaunchOptions& options, const Outputs& outputs, const runtime::Session& session,
-                  JournalFolder& folder, const Ending& ending, const std::string& account) {
+void keep_profile(const LaunchOptions& options, const ProfileOutputs& outputs, const runtime::Session& session,
+                  JournalFolder& folder, const ChildExit& ending, const std::string& account) {
   if (!has_profile(options, session, folder)) {
-    if (options.json && !options.quiet) print_account(account);
-    if (options.keep_journals) folder.tell_where();
+    if (options.json && !options.quiet) print_json_without_profile(account);
+    if (options.keep_journals) folder.print_location();
     return;
   }
-  Closing closing;
-  closing.program = {ending.process, fs::path(options.command.front()).filename().string(),
+  SummaryContext context;
+  context.program = {ending.process, fs::path(options.command.front()).filename().string(),
                      ending.signal == 0 ? std::string() : name_of_signal(ending.signal)};
-  closing.mover = mover_of(session);
+  context.mover = mover_of(session);
   const auto& first = session.configurations.front();
-  closing.fastest = first.machine.place(first.machine.fastest_first(first.domain).front()).name;
-  closing.advice = advice_on_loops(session);
-  closing.account = account;
-  folder.merge(options, outputs, options.command.front(), closing,
-               session.spill.is_wanted() ? accounts_of(spilled_processes(folder.path()), session.spill)
+  context.fastest = first.machine.place(first.machine.fastest_first(first.domain).front()).name;
+  context.advice = advice_on_loops(session);
+  context.account = account;
+  folder.merge(options, outputs, options.command.front(), context,
+               session.spill.is_wanted() ? format_spill_notes(read_spilled_processes(folder.path()), session.spill)
                                          : std::vector<std::string>());
 }
 
@@ -234,7 +239,7 @@ void print(const std::vector<std::string>& sentences) {
 // where it runs with it.
 std::string why_alone(const LaunchOptions& options) {
   const auto& program = options.command.front();
-  if (options.verb != "run") return {};
+  if (options.subcommand != "run") return {};
   if (observe::is_valgrind(program))
     return fmt::format("{} has the program to itself: it runs without Terrace", program);
   const auto library = observe::sanitizer_of(program);
@@ -259,7 +264,8 @@ struct Prepared {
       runtime::write_session(session, session_file.string());
     } catch (const Error&) {
       struct statvfs room {};
-      if (statvfs(folder.path().c_str(), &room) == 0 && room.f_bavail == 0) throw Error(Code::failed, why_full());
+      if (statvfs(folder.path().c_str(), &room) == 0 && room.f_bavail == 0)
+        throw Error(Code::failed, describe_full_folder());
       throw;
     }
   }
@@ -275,8 +281,8 @@ struct Prepared {
 // Null where the system lacks what that takes: the program runs as without Terrace, but where a profile was asked
 // for, or that it shall not fill more memory than it may.
 std::unique_ptr<Prepared> prepare(const LaunchOptions& options) {
-  const bool can_do_without =
-      options.verb == "run" && options.configuration.memory.empty() && options.output.empty() && !options.profile;
+  const bool can_do_without = options.subcommand == "run" && options.configuration.memory.empty() &&
+                              options.output.empty() && !options.profile;
   const auto do_without = [&](const char* why) {
     if (!options.quiet) print({fmt::format("{}: the program runs without Terrace", why)});
     return nullptr;
@@ -293,10 +299,10 @@ std::unique_ptr<Prepared> prepare(const LaunchOptions& options) {
 }
 
 // What the run would do, on standard output: it is what was asked for. What refuses the run refuses this, too.
-Ending described(const LaunchOptions& options) {
+ChildExit print_dry_run(const LaunchOptions& options) {
   const auto would_run = fmt::format("would run: {}\n", fmt::join(options.command, " "));
   const bool is_off = environment("TERRACE") == "off";
-  const Outputs outputs(is_off ? std::string() : options.output, labels_of(options));
+  const ProfileOutputs outputs(is_off ? std::string() : options.output, labels_of(options));
   const auto alone = is_off ? "TERRACE=off: it runs without Terrace" : why_alone(options);
   const auto prepared = alone.empty() ? prepare(options) : nullptr;
   if (prepared && !options.gauges.empty()) check_gauges(options.gauges);
@@ -310,10 +316,10 @@ Ending described(const LaunchOptions& options) {
 }
 
 // What belongs to the launch is removed when this returns, however the program ended.
-Ending run_program(const LaunchOptions& given) {
-  if (given.dry_run) return described(given);
+ChildExit run_program(const LaunchOptions& given) {
+  if (given.dry_run) return print_dry_run(given);
   if (environment("TERRACE") == "off") return run_child(given.command, {});
-  const Outputs outputs(given.output, labels_of(given));
+  const ProfileOutputs outputs(given.output, labels_of(given));
   const auto options = given.calibrates() ? calibrated(given) : given;
   if (const auto alone = why_alone(options); !alone.empty()) {
     if (!options.quiet) print({alone});
@@ -330,14 +336,14 @@ Ending run_program(const LaunchOptions& given) {
   if (!outputs.sentence().empty() && makes_profile(options)) sentences.push_back(outputs.sentence());
   if (tells) print(sentences);
   const auto ending = [&] {
-    const Gauges gauges(options.gauges, [&] { return prepared->ledgers.views(); });
+    const GaugeExporter gauges(options.gauges, [&] { return prepared->ledgers.views(); });
     const SpillReports reports(folder.path(), session.spill,
                                session.spill.is_wanted() ? report_period(options) : 0);
     const bool can_load = observe::why_not_loadable(options.command.front()).empty();
     return run_child(options.command, can_load ? prepared->environment : std::vector<std::string>());
   }();
   const auto found = found_of_memory(options, session, folder, ending);
-  const auto result = ending_of(options, folder.path(), ending);
+  const auto result = exit_of_launch(options, folder.path(), ending);
   if (tells || (!options.json && result.status != ending.status)) print(found);
   sentences.insert(sentences.end(), found.begin(), found.end());
   try {
@@ -345,7 +351,7 @@ Ending run_program(const LaunchOptions& given) {
                  options.json ? account_of(session, folder.path(), sentences) : std::string());
   } catch (const Error& error) {
     // Where the profile is what the program was run for the launch has failed.
-    if (options.verb != "run" && ending.status == 0) throw;
+    if (options.subcommand != "run" && ending.status == 0) throw;
     print({error.what()});
   } catch (const std::system_error&) {
     // Standard error takes no more: nobody can be told, and the program's end is its own.
@@ -355,6 +361,6 @@ Ending run_program(const LaunchOptions& given) {
 
 }  // namespace
 
-int launch(const LaunchOptions& options) { return end_like(run_program(options)); }
+int launch(const LaunchOptions& options) { return exit_like(run_program(options)); }
 
 }  // namespace terrace::cli

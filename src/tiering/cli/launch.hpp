@@ -11,11 +11,11 @@
 namespace terrace::cli {
 
 // Runs the program as the options say, merges its journals, prints the summary. Returns the program's own exit
-// status; when it died by a signal, this process dies by the same one. Throws NotStarted.
+// status; when it died by a signal, this process dies by the same one. Throws ProgramStartError.
 int launch(const LaunchOptions& options);
 
 // How a child ended.
-struct Ending {
+struct ChildExit {
   int status = 0;  // exit status
   int signal = 0;  // that killed it, or 0
   int process = 0;
@@ -23,9 +23,9 @@ struct Ending {
 
 // The program cannot be started. Terrace then ends as shells do: with 127 where there is no such program, with 126
 // where it is none that can be run.
-class NotStarted : public Error {
+class ProgramStartError : public Error {
  public:
-  NotStarted(const std::string& text, bool is_there)
+  ProgramStartError(const std::string& text, bool is_there)
       : Error(is_there ? Code::failed : Code::not_found, text), status_(is_there ? 126 : 127) {}
   [[nodiscard]] int status() const { return status_; }
 
@@ -33,19 +33,19 @@ class NotStarted : public Error {
   int status_;
 };
 
-// Throws NotStarted where there is no such program, or none that may be run. Starts nothing.
+// Throws ProgramStartError where there is no such program, or none that may be run. Starts nothing.
 void check_can_start(const std::string& program);
 
 // Starts `command` with `environment` added and waits for it. Signals sent to this process go to the child.
-// Throws NotStarted.
-Ending run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment);
+// Throws ProgramStartError.
+ChildExit run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
 // A file of this process that may not grow (RLIMIT_FSIZE) is an error of the write from now on; children have it
 // as it was.
-void take_size_limits_as_errors();
+void ignore_size_limit_signal();
 
 // Ends this process as the child ended: same status, or same signal.
-int end_like(const Ending& ending);
+int exit_like(const ChildExit& ending);
 
 // Where the parts of this installation are, relative to the executable (or the build tree).
 std::string prefix_path();  // above the executable's folder
@@ -53,16 +53,16 @@ std::string prefix_path();  // above the executable's folder
 std::string library_path(bool is_followed);
 std::string python_command();  // the interpreter that has the package
 
-// A verb of the Python package, and what it is for.
-struct Verb {
+// A subcommand of the Python package, and what it is for.
+struct Subcommand {
   std::string name;
   std::string about;
 };
 
-// The verbs that analyse, by name; nothing where the package is not beside its interpreter.
-std::optional<std::vector<Verb>> python_verbs();
+// The subcommands that analyse, by name; nothing where the package is not beside its interpreter.
+std::optional<std::vector<Subcommand>> find_python_subcommands();
 
 // Becomes `python -m terrace VERB ...`; throws Error{failed} when there is no interpreter.
-[[noreturn]] void become_python(int argc, char** argv);
+[[noreturn]] void exec_python(int argc, char** argv);
 
 }  // namespace terrace::cli

@@ -1,5 +1,5 @@
-// terrace: the command. Launching verbs are done here, in a few milliseconds; verbs that analyse are handed to the
-// Python package of the same installation.
+// Implements the command `terrace`: dispatches native subcommands, which start in a few milliseconds, and executes the
+// Python package of the same installation for all others.
 #include <fcntl.h>
 #include <fmt/core.h>
 
@@ -14,70 +14,71 @@
 
 #include "cli/describe.hpp"
 #include "cli/launch.hpp"
-#include "cli/machine_verb.hpp"
-#include "cli/merge_verb.hpp"
+#include "cli/machine_subcommand.hpp"
+#include "cli/merge_subcommand.hpp"
 #include "cli/names.hpp"
-#include "cli/replay_verb.hpp"
+#include "cli/replay_subcommand.hpp"
 #include "cli/version.hpp"
 #include "core/error.hpp"
 
 namespace {
 
 constexpr std::string_view k_usage =
-    "terrace: put a program's data where it runs fastest\n\n"
-    "Usage: terrace VERB [options] [-- PROGRAM [arguments]]\n\n";
+    "terrace: place a program's data where it runs fastest\n\n"
+    "Usage: terrace SUBCOMMAND [options] [-- PROGRAM [arguments]]\n\n";
 
-struct NativeVerb {
+struct NativeSubcommand {
   std::string_view name;
   std::string_view about;
 };
 
-constexpr std::array<NativeVerb, 6> k_native = {{
+constexpr std::array<NativeSubcommand, 6> k_native = {{
     {"machine", "show this machine or a machine file (measure, check, orderings)"},
     {"record", "run a program and write its profile"},
-    {"run", "run with data placed: automatic, or by --plan"},
-    {"simulate", "run in virtual time on a machine file"},
-    {"replay", "price a recording of a program's misses on other machines, budgets, planners"},
+    {"run", "run a program and place its data: automatically, or by --plan"},
+    {"simulate", "run a program in virtual time on the machine of a machine file"},
+    {"replay", "predict other machines, budgets and planners from a recording of misses"},
     {"merge", "write the profile of a run whose launcher was killed"},
 }};
 
 constexpr std::array<std::string_view, 3> k_launching = {"record", "run", "simulate"};
 
 template <std::size_t N>
-bool among(std::string_view verb, const std::array<std::string_view, N>& verbs) {
-  return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
+bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 void print_usage(std::FILE* to) {
   fmt::print(to, "{}", k_usage);
   for (const auto& [name, about] : k_native) fmt::print(to, "  {:<10} {}\n", name, about);
-  if (const auto analysing = terrace::cli::python_verbs())
-    for (const auto& [name, about] : *analysing) fmt::print(to, "  {:<10} {}\n", name, about);
+  if (const auto python = terrace::cli::find_python_subcommands())
+    for (const auto& [name, about] : *python) fmt::print(to, "  {:<10} {}\n", name, about);
   else
-    fmt::print(to, "  more       verbs that analyse: python3 -m terrace --help lists them\n");
-  fmt::print(to, "\nterrace VERB --help says more and has an example. TERRACE=off makes terrace vanish.\n");
+    fmt::print(to, "  more       analysis subcommands: python3 -m terrace --help lists them\n");
+  fmt::print(to,
+             "\nterrace SUBCOMMAND --help lists its options and has an example. TERRACE=off disables Terrace.\n");
 }
 
-// For scripts/command_line_page.py: man pages and completion are made of this, and of each verb's --describe.
-void describe_verbs() {
-  std::vector<terrace::cli::Verb> verbs;
-  verbs.reserve(k_native.size());
-  for (const auto& [name, about] : k_native) verbs.push_back({std::string(name), std::string(about)});
-  if (const auto analysing = terrace::cli::python_verbs())
-    verbs.insert(verbs.end(), analysing->begin(), analysing->end());
-  fmt::print("{}\n", terrace::cli::description(verbs));
+// Prints the list that scripts/command_line_page.py makes man pages and completions of.
+void describe_subcommands() {
+  std::vector<terrace::cli::Subcommand> subcommands;
+  subcommands.reserve(k_native.size());
+  for (const auto& [name, about] : k_native) subcommands.push_back({std::string(name), std::string(about)});
+  if (const auto python = terrace::cli::find_python_subcommands())
+    subcommands.insert(subcommands.end(), python->begin(), python->end());
+  fmt::print("{}\n", terrace::cli::description(subcommands));
 }
 
-// Never throws: standard error may be a full disk.
-void complain(const char* what) {
+// Prints an error. Does not throw: standard error may be a file on a full disk.
+void print_error(const char* what) {
   std::fputs("terrace: ", stderr);
   std::fputs(what, stderr);
   std::fputs("\n", stderr);
 }
 
-// Files that are opened later do not take the place of standard streams that are closed: messages would go there.
-// The program gets them as this process was given them.
-void keep_standard_streams_apart() {
+// Opens /dev/null for each standard stream that is closed, so that no file opened later gets its number: messages would
+// go there. The program inherits these streams closed (O_CLOEXEC), as this process did.
+void reserve_standard_streams() {
   for (int stream = 0; stream <= 2; ++stream)
     if (fcntl(stream, F_GETFD) < 0 && errno == EBADF) [[maybe_unused]]
       const int taken = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -88,50 +89,50 @@ int dispatch(int argc, char** argv) {
     print_usage(stderr);
     return 2;
   }
-  const std::string_view verb = argv[1];
-  if (verb == "--help" || verb == "-h" || verb == "help") {
+  const std::string_view subcommand = argv[1];
+  if (subcommand == "--help" || subcommand == "-h" || subcommand == "help") {
     print_usage(stdout);
     return 0;
   }
-  if (verb == "--version") {
+  if (subcommand == "--version") {
     fmt::print("{}", terrace::cli::version());
     return 0;
   }
-  if (verb == "--describe") {
-    describe_verbs();
+  if (subcommand == "--describe") {
+    describe_subcommands();
     return 0;
   }
-  if (verb == "--names") return terrace::cli::print_names(argc > 2 ? argv[2] : "");
-  if (among(verb, k_launching)) {
-    const auto options = terrace::cli::parse_launch(std::string(verb), argc - 1, argv + 1);
+  if (subcommand == "--names") return terrace::cli::print_names(argc > 2 ? argv[2] : "");
+  if (is_one_of(subcommand, k_launching)) {
+    const auto options = terrace::cli::parse_launch(std::string(subcommand), argc - 1, argv + 1);
     return options ? terrace::cli::launch(*options) : 0;
   }
-  if (verb == "replay") return terrace::cli::replay_verb(argc - 1, argv + 1);
-  if (verb == "merge") return terrace::cli::merge_verb(argc - 1, argv + 1);
-  if (verb == "machine") return terrace::cli::machine_verb(argc - 1, argv + 1);
-  const auto analysing = terrace::cli::python_verbs();
-  const auto asked = [&](const terrace::cli::Verb& known) { return known.name == verb; };
-  if (!analysing || std::any_of(analysing->begin(), analysing->end(), asked))
-    terrace::cli::become_python(argc, argv);  // which says itself when it has no such verb
+  if (subcommand == "replay") return terrace::cli::run_replay(argc - 1, argv + 1);
+  if (subcommand == "merge") return terrace::cli::run_merge(argc - 1, argv + 1);
+  if (subcommand == "machine") return terrace::cli::run_machine(argc - 1, argv + 1);
+  const auto python = terrace::cli::find_python_subcommands();
+  const auto asked = [&](const terrace::cli::Subcommand& known) { return known.name == subcommand; };
+  if (!python || std::any_of(python->begin(), python->end(), asked))
+    terrace::cli::exec_python(argc, argv);  // reports an unknown subcommand itself
   throw terrace::Error(terrace::Code::invalid,
-                       fmt::format("there is no verb '{}'; terrace --help lists them", verb));
+                       fmt::format("there is no subcommand '{}'; terrace --help lists them", subcommand));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  keep_standard_streams_apart();
-  terrace::cli::take_size_limits_as_errors();
+  reserve_standard_streams();
+  terrace::cli::ignore_size_limit_signal();
   try {
     return dispatch(argc, argv);
-  } catch (const terrace::cli::NotStarted& error) {
-    complain(error.what());
+  } catch (const terrace::cli::ProgramStartError& error) {
+    print_error(error.what());
     return error.status();
   } catch (const terrace::Error& error) {
-    complain(error.what());
+    print_error(error.what());
     return error.code() == terrace::Code::invalid ? 2 : 1;
   } catch (const std::exception& error) {
-    complain(error.what());
+    print_error(error.what());
     return 1;
   }
 }

@@ -1,4 +1,5 @@
-// Parsing of the launching verbs' options with CLI11. See options.hpp.
+// Declares the options of the launching subcommands in CLI11, by groups of the help, and parses them. See
+// options.hpp.
 #include "cli/options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -6,7 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "cli/option_pairs.hpp"
+#include "cli/option_conflicts.hpp"
 #include "cli/parse.hpp"
 #include "cli/spill_option.hpp"
 #include "core/error.hpp"
@@ -16,7 +17,7 @@ namespace terrace::cli {
 
 namespace {
 
-std::string names_in_words(const std::vector<std::string_view>& names) {
+std::string join_names(const std::vector<std::string_view>& names) {
   std::string text;
   for (const auto name : names) text += (text.empty() ? "" : ", ") + std::string(name);
   return text;
@@ -28,39 +29,51 @@ std::vector<std::string_view> names_of(const auto& variants) {
   return names;
 }
 
-struct VerbText {
+// Groups of the help, in the order in which it lists them.
+constexpr const char* k_common = "Common options";
+constexpr const char* k_phases = "Phases and loops";
+constexpr const char* k_planning = "Planning";
+constexpr const char* k_profiling = "Profiling";
+constexpr const char* k_out_of_core = "Out-of-core memory";
+constexpr const char* k_by_intent = "Placement by intent";
+constexpr const char* k_simulation = "Simulation";
+constexpr const char* k_calibration = "Calibration of core times";
+constexpr const char* k_advanced = "Advanced options";
+
+struct SubcommandText {
   const char* name;
   const char* about;
-  const char* example;
+  const char* footer;
 };
 
-constexpr VerbText k_verbs[] = {
+constexpr SubcommandText k_texts[] = {
     {"record", "run a program and write its profile",
      "Example:\n"
      "  terrace record -o cg.terrace -- ./cg --class S\n"
-     "The program must be built with terrace-cc and its sisters for accesses to be seen."},
-    {"run", "run a program with its data placed",
+     "Build the program with terrace-cc, terrace-c++ or terrace-fc: only instrumented code reports its accesses."},
+    {"run", "run a program and place its data",
      "Examples:\n  terrace run --plan plan.toml -- ./app\n  terrace run --fast 16GiB -- mpirun -n 4 ./app\n"
-     "  terrace run --memory 4GiB --spill /scratch -- ./app   more data than memory: the rest is in a file\n"
-     "  terrace run --intent bandwidth -- ./app               large data by an ordering of the machine"},
-    {"simulate", "run a program in virtual time on a machine file",
+     "  terrace run --memory 4GiB --spill /scratch -- ./app   out-of-core: keep data beyond 4GiB in a file\n"
+     "  terrace run --intent bandwidth -- ./app               place large data by the machine's bandwidth "
+     "ordering"},
+    {"simulate", "run a program in virtual time on the machine of a machine file",
      "Examples:\n  terrace simulate --machine unimem-bw2 --fast 64MiB -- ./cg --class W\n  terrace simulate "
      "--machine unimem-lat4 --config 'label=slow planner=slow-only' --config 'label=auto fast=8MiB' -- ./cg"},
-    {"replay", "price a recording of a program's misses: what simulate would say, much sooner",
+    {"replay", "predict a program's time from a recording of its misses: the results of simulate, much faster",
      "Examples:\n"
      "  terrace simulate --misses cg.misses --machine unimem-bw2 -- ./cg --class W\n"
      "  terrace replay cg.misses --machine unimem-lat4 --fast 64MiB\n"
-     "The machine's caches must be those that were recorded (--cache makes them so); all else may differ."},
+     "The machine's caches must be the recorded ones (--cache resizes them); everything else may differ."},
 };
 
-const VerbText& text_of(const std::string& verb) {
-  for (const auto& text : k_verbs)
-    if (verb == text.name) return text;
-  throw Error(Code::invalid, "terrace " + verb + " does not launch programs");
+const SubcommandText& text_of(const std::string& subcommand) {
+  for (const auto& text : k_texts)
+    if (subcommand == text.name) return text;
+  throw Error(Code::invalid, "terrace " + subcommand + " does not launch programs");
 }
 
-// What has to be whole follows every iteration.
-std::uint32_t followed_every(const std::optional<std::uint32_t>& given, const LaunchOptions& options) {
+// Returns N: one of N iterations is observed. Recordings and exact counters need every iteration.
+std::uint32_t observed_every(const std::optional<std::uint32_t>& given, const LaunchOptions& options) {
   constexpr std::uint32_t k_default = 16;
   const char* const whole = !options.misses.empty() ? "--misses" : options.exact ? "--exact" : nullptr;
   if (given && *given > 1 && whole)
@@ -69,8 +82,8 @@ std::uint32_t followed_every(const std::optional<std::uint32_t>& given, const La
   return given.value_or(whole ? 1 : k_default);
 }
 
-// Says what is wrong in plain words, where the library's own check writes the largest number there is.
-CLI::Validator number(bool zero_too) {
+// Checks for a positive number. The library's own check would print the largest double in its message.
+CLI::Validator positive_number(bool zero_too) {
   const auto problem = [zero_too](const std::string& text) -> std::string {
     char* end = nullptr;
     const auto value = std::strtod(text.c_str(), &end);
@@ -81,7 +94,7 @@ CLI::Validator number(bool zero_too) {
   return {problem, zero_too ? "NONNEGATIVE" : "POSITIVE"};
 }
 
-CLI::Validator number_within(double least, double most) {
+CLI::Validator number_between(double least, double most) {
   const auto problem = [=](const std::string& text) -> std::string {
     char* end = nullptr;
     const auto value = std::strtod(text.c_str(), &end);
@@ -91,7 +104,8 @@ CLI::Validator number_within(double least, double most) {
   return {problem, fmt::format("{} to {}", least, most)};
 }
 
-// --calibrate --native FILE would take --native for the program's arguments, and FILE for the program.
+// Refuses options of the launcher as a value: in `--calibrate --native FILE`, --calibrate would take --native as the
+// program's arguments, and FILE would become the program.
 CLI::Validator no_option_of(const CLI::App& app) {
   const auto problem = [&app](const std::string& text) -> std::string {
     const bool option = text == "--" || (text.starts_with("--") && app.get_option_no_throw(text) != nullptr);
@@ -101,33 +115,226 @@ CLI::Validator no_option_of(const CLI::App& app) {
   return {problem, ""};
 }
 
+void begin_group(CLI::App& app, const char* group) { app.option_defaults()->group(group); }
+
+void add_common(CLI::App& app, LaunchOptions& options) {
+  auto& configuration = options.configuration;
+  begin_group(app, k_common);
+  app.get_help_ptr()->group(k_common);
+  if (options.is_replay()) {
+    app.add_option("recording", options.recording, "recording that record or simulate wrote with --misses")
+        ->required()
+        ->type_name("FILE");
+    app.add_option(
+        "--iterations", options.iterations,
+        "replay at least this many iterations of the main loop; repeat the last recorded one as needed");
+  }
+  app.add_option("--machine,-m", configuration.machine,
+                 "machine file, or the name of a shipped one; default: this machine")
+      ->type_name("FILE|NAME");
+  app.add_option(
+         "--output,-o", options.output,
+         std::string("profile to write; an existing profile is replaced when the run ends; default: a new ") +
+             (options.is_replay() ? "FILE" : "PROGRAM") + ".JOB.terrace")
+      ->type_name("FILE");
+  if (options.subcommand != "record") {
+    app.add_option("--fast,-f", configuration.fast, "limit the fastest kind of memory to this size")
+        ->type_name("SIZE");
+    app.add_option("--budget,-b", configuration.budget,
+                   "limit each kind of memory to a size, such as hbm=16GiB,cxl=64GiB")
+        ->type_name("KIND=SIZE");
+    app.add_option("--planner,-p", configuration.planner,
+                   "choose placements with this planner: " + join_names(strategy::planner_names()) +
+                       (options.is_run() ? "" : ", " + join_names(strategy::simulated_names())))
+        ->type_name("NAME")
+        ->default_str(std::string(strategy::k_default_variant));
+    app.add_option("--plan", configuration.plan,
+                   "obey this plan unchanged for the whole run, instead of learning one")
+        ->type_name("FILE");
+  }
+  if (options.is_run()) app.add_flag("--dry-run", options.dry_run, "print what the run would do; run nothing");
+  app.add_flag("--json", options.json, "print the summary as JSON on standard error");
+  app.add_flag("--quiet,-q", options.quiet, "print no summary");
+}
+
+void add_out_of_core(CLI::App& app, LaunchOptions& options) {
+  auto& configuration = options.configuration;
+  begin_group(app, k_out_of_core);
+  const auto minimum = format(min_memory(options.subcommand));
+  app.add_option(
+         "--memory", configuration.memory,
+         options.is_run()
+             ? fmt::format(
+                   "limit each process to this much memory, such as 4GiB, at least {}; keep the rest of its "
+                   "data in a file (--spill) and prefetch it",
+                   minimum)
+             : fmt::format(
+                   "limit the program's data to this much memory, such as 4GiB, at least {}; keep the rest "
+                   "in the machine's file ([[file]]) and prefetch it",
+                   minimum))
+      ->type_name("SIZE");
+  if (!options.is_run()) return;
+  app.add_option("--spill", options.spill, "keep the file of --memory in this folder")
+      ->type_name("FOLDER")
+      ->default_str("$TMPDIR, else /var/tmp");
+  app.add_option("--report-every", options.report_every,
+                 "report data, file traffic and waits of --memory at this interval; 0: never")
+      ->type_name("SECONDS")
+      ->check(positive_number(true))
+      ->default_str("10 on a terminal, else 0");
+}
+
+void add_by_intent(CLI::App& app, LaunchOptions& options) {
+  begin_group(app, k_by_intent);
+  app.add_option("--intent", options.intent,
+                 "place the program's large data by this ordering of the machine: bandwidth, latency, capacity, "
+                 "normal, or one of the machine file (terrace machine orderings lists them); learn nothing and "
+                 "write no profile")
+      ->type_name("NAME");
+  app.add_option("--watermark,--mark", options.watermark,
+                 "fill level to leave free in each memory; applies only to --intent and the calls of terrace.h")
+      ->type_name("SHARE")
+      ->check(number_between(0, 0.95))
+      ->capture_default_str();
+  app.add_flag(
+      "--eager", options.eager,
+      "place data at allocation, not at first touch; applies only to --intent and the calls of terrace.h");
+}
+
+void add_phases(CLI::App& app, LaunchOptions& options) {
+  begin_group(app, k_phases);
+  app.add_option(
+         "--phases", options.phases,
+         "begin a phase at the entry of these functions, and an iteration at the first: qualified names, unique "
+         "endings, symbols, or patterns with * and ?; auto: detect repetition in the program's loops and calls; "
+         "markers: use the program's own; default: markers if it has some, else auto")
+      ->delimiter(',');
+  app.add_option("--loop", options.loop,
+                 "use this main loop: FUNCTION:LINE as terrace show prints it, FILE:LINE such as solve.c:120, its "
+                 "function as --phases takes it, or a pattern with * and ?")
+      ->type_name("NAME");
+}
+
+void add_planning(CLI::App& app, LaunchOptions& options) {
+  auto& configuration = options.configuration;
+  begin_group(app, k_planning);
+  app.add_flag("--refine-plan,--better-plan", configuration.refine_plan,
+               "let the planner (--planner, default auto) refine the plan of --plan during the run");
+  if (options.is_run())
+    app.add_flag("--keep-plan{false}", options.undo,
+                 "keep the plan even if it slows the program down; by default such a plan is undone");
+  if (options.subcommand == "simulate")
+    app.add_flag(
+        "--undo", options.undo,
+        "behave as a real run: begin with all data in slow memory, and undo a plan that slows the program "
+        "down");
+  app.add_option(
+         "--hints", configuration.hints,
+         "read from this file how often objects are referenced, for initial placement, and which phases use "
+         "them")
+      ->type_name("FILE");
+  app.add_option("--define,--let", options.definitions,
+                 "define a name of the hints' expressions, such as niter=75; overrides the value in the file")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_profiling(CLI::App& app, LaunchOptions& options, std::optional<std::uint32_t>& every) {
+  begin_group(app, k_profiling);
+  if (options.is_run())
+    app.add_flag(
+        "--profile", options.profile,
+        "profile the program on this machine and plan nothing; watch the pages of an uninstrumented program");
+  if (options.is_replay())
+    app.add_flag("--profile", options.profile, "profile every iteration and plan nothing, as terrace record does");
+  app.add_option(
+         "--collector", options.collector,
+         "fill the profile for the planner with this collector: " + join_names(names_of(observe::collectors())))
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--sample", options.sample_cycles,
+                 "cycles between two samples of the collector; default: the collector's own")
+      ->check(positive_number(false));
+  if (options.subcommand == "record")
+    app.add_option("--every", every,
+                   "observe the first two iterations of the main loop, then one of every N; 1: all; default 16")
+        ->check(positive_number(false));
+  app.add_option(
+         "--progress", options.progress,
+         "begin the segments of plans by this measure of progress: " + join_names(names_of(observe::progresses())))
+      ->type_name("NAME")
+      ->default_str("the plan's, else " + (options.is_run()
+                                               ? std::string("sentinel, or timer where no pages can be watched")
+                                               : std::string(observe::k_default_progress)));
+}
+
+void add_simulation(CLI::App& app, LaunchOptions& options, std::vector<std::string>& configurations) {
+  auto& configuration = options.configuration;
+  begin_group(app, k_simulation);
+  app.add_option("--config", configurations,
+                 "add a configuration, such as 'label=x machine=m fast=1GiB'; several are simulated in one run");
+  app.add_option("--cores", configuration.cores, "cores that the program's thread stands for, or all")
+      ->capture_default_str();
+  app.add_option("--cache", configuration.caches, "resize a cache, such as l3=640KiB")->type_name("CACHE=SIZE");
+  app.add_option(
+         "--core-time", configuration.core_times,
+         "core time of an instruction: 0.05ns; of a function: 'randlc()=0.6ns'; of the phases that match a "
+         "pattern: 'psinv.*=0.08ns', the first match counts; from a file that terrace lab calibrate -o wrote: "
+         "@FILE; default: the machine's")
+      ->allow_extra_args(false);
+  if (options.subcommand != "record")
+    app.add_flag("--free-moves", configuration.free_moves,
+                 "let moves take no time and no bandwidth, to find out what they cost");
+  app.add_flag("--exact", options.exact, "keep the exact counters of every iteration as well");
+  if (!options.is_replay())
+    app.add_option("--misses", options.misses, "record the classified misses in this file, for terrace replay")
+        ->type_name("FILE");
+  if (options.subcommand == "simulate")
+    app.add_option("--functions", options.functions,
+                   "write the instructions, hits and misses of each function into this folder");
+}
+
 void add_calibration(CLI::App& app, LaunchOptions& options) {
+  begin_group(app, k_calibration);
   app.add_option("--native", options.native,
-                 "first fit the core time of the program's functions here: the same program as the plain compiler "
-                 "makes it, or its folder; it runs with the same arguments")
+                 "first calibrate the core time of each function: run this uninstrumented build of the program (a "
+                 "file, or its folder) on this machine, with the same arguments")
       ->type_name("FILE|FOLDER")
       ->excludes("--core-time");
   app.add_option(
          "--calibrate", options.calibrate,
-         "fit one core time with other arguments, for programs that run too long: those of a size that the "
-         "caches hold, '--class S', '' for none; without --native the plain program is PROGRAM.native")
-      ->type_name(k_passed_on)
+         "calibrate one core time with these arguments instead, for programs that run too long: a size that "
+         "fits in the caches, such as '--class S'; '' for none; without --native the uninstrumented build "
+         "is PROGRAM.native")
+      ->type_name(k_forwarded_arguments)
       ->check(no_option_of(app))
       ->excludes("--core-time");
-  app.add_option("--calibrate-on", options.calibrate_on,
-                 "--native: file of this machine, as terrace machine measure wrote it; default: what it says of "
-                 "itself")
+  app.add_option(
+         "--calibrate-on", options.calibrate_on,
+         "machine file of this machine, as terrace machine measure wrote it; default: discover the machine")
       ->type_name("FILE");
   app.add_option("--calibrate-stdin", options.calibrate_stdin,
-                 "--native: what its runs read from standard input; default: nothing")
+                 "standard input of the calibration runs; default: nothing")
       ->type_name("FILE");
   app.add_option("--calibrate-in", options.calibrate_in,
-                 "--native: each of its runs gets a folder of its own with a copy of these files; default: they "
-                 "run in the current folder")
+                 "run each calibration in a new folder with a copy of the files of this one; default: run in the "
+                 "current folder")
       ->type_name("FOLDER");
   app.add_option("--calibrate-status", options.calibrate_status,
-                 "--native: the exit status of a run that ended well; default 0")
-      ->check(number_within(0, 255));
+                 "exit status of a successful calibration run; default 0")
+      ->check(number_between(0, 255));
+}
+
+void add_advanced(CLI::App& app, LaunchOptions& options) {
+  begin_group(app, k_advanced);
+  app.add_option("--domain", options.configuration.domain, "run the program in this domain of the machine")
+      ->capture_default_str();
+  if (options.is_run())
+    app.add_option("--gauges", options.gauges,
+                   "export the memory that each process holds in each place to this file, about every second, for "
+                   "the textfile collector of Prometheus' node exporter; the file is removed when the run ends")
+        ->type_name("FILE.prom");
+  app.add_flag("--keep-journals", options.keep_journals, "keep the journals after the profile is written");
 }
 
 bool yes_or_no(const std::string& key, const std::string& value) {
@@ -157,8 +364,8 @@ ConfigurationOptions parse_configuration(const std::string& text, const Configur
       configuration.planner = value;
     else if (key == "plan")
       configuration.plan = value;
-    else if (key == "better-plan")
-      configuration.better_plan = yes_or_no(key, value);
+    else if (key == "refine-plan" || key == "better-plan")
+      configuration.refine_plan = yes_or_no(key, value);
     else if (key == "free-moves")
       configuration.free_moves = yes_or_no(key, value);
     else if (key == "hints")
@@ -169,7 +376,7 @@ ConfigurationOptions parse_configuration(const std::string& text, const Configur
       configuration.memory = value;
     else
       throw Error(Code::invalid, "--config: unknown key '" + key +
-                                     "'; there are label, machine, budget, fast, planner, plan, better-plan, "
+                                     "'; there are label, machine, budget, fast, planner, plan, refine-plan, "
                                      "free-moves, hints, cores, memory");
   }
   if (configuration.label.empty())
@@ -185,187 +392,47 @@ std::vector<std::string> labels_of(const LaunchOptions& options) {
   return labels;
 }
 
-std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, char** argv) {
-  const auto& text = text_of(verb);
+std::optional<LaunchOptions> parse_launch(const std::string& subcommand, int argc, char** argv) {
+  const auto& text = text_of(subcommand);
   LaunchOptions options;
-  options.verb = verb;
-  CLI::App app(text.about, "terrace " + verb);
-  app.footer(text.example);
-  const bool replayed = verb == "replay";
-  if (replayed)
-    app.add_option("recording", options.recording, "what record or simulate wrote with --misses")
-        ->required()
-        ->type_name("FILE");
-  else
-    app.prefix_command(true);
-  if (replayed)
-    app.add_option("--iterations", options.iterations,
-                   "of the main loop: where fewer were recorded the last one is repeated");
-  app.get_formatter()->column_width(34);
-  auto& configuration = options.configuration;
-  const bool simulated = verb != "run";
-  app.add_option("--machine,-m", configuration.machine,
-                 "machine file or name of a shipped one; default: this machine")
-      ->type_name("FILE|NAME");
-  app.add_option("--output,-o", options.output,
-                 std::string("profile to write; one that is there is replaced at the end. Default: a new ") +
-                     (replayed ? "FILE" : "PROGRAM") + ".JOB.terrace")
-      ->type_name("FILE");
-  if (!replayed)
-    app.add_option(
-           "--phases", options.phases,
-           "functions whose entry begins a phase, the first an iteration: qualified, a unique end, the symbol, or "
-           "a pattern with * and ?; or auto: what repeats in the program's loops and calls; or markers: its own; "
-           "default: markers if it has some, else auto")
-        ->delimiter(',');
-  if (!replayed)
-    app.add_option(
-           "--loop", options.loop,
-           "the main loop: as show names it, FUNCTION:LINE; its file and line, solve.c:120; its function, as "
-           "--phases takes it; or a pattern with * and ?")
-        ->type_name("NAME");
-  app.add_option("--domain", configuration.domain, "domain that the program runs in")->capture_default_str();
-  app.add_option("--sample", options.sample_cycles,
-                 "cycles between two samples of the collector; default: the collector's own")
-      ->check(number(false));
-  app.add_option("--progress", options.progress,
-                 "what plans' segments begin by: " + names_in_words(names_of(observe::progresses())))
-      ->default_str("the plan's, else " + (verb == "run"
-                                               ? std::string("sentinel, or timer where no pages can be watched")
-                                               : std::string(observe::k_default_progress)));
-  app.add_option(
-         "--collector", options.collector,
-         "who fills the profile that plans are made of: " + names_in_words(names_of(observe::collectors())))
-      ->capture_default_str();
+  options.subcommand = subcommand;
+  options.undo = options.is_run();
   std::optional<std::uint32_t> every;
-  if (verb == "record") {
-    app.add_option("--every", every,
-                   "follow the main loop's first two iterations, then one of every N; 1 for all; default 16")
-        ->check(number(false));
-  } else {
-    app.add_option("--budget,-b", configuration.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB")
-        ->type_name("KIND=SIZE");
-    app.add_option("--fast,-f", configuration.fast, "bytes allowed of the fastest kind")->type_name("SIZE");
-    app.add_option("--planner,-p", configuration.planner,
-                   "who chooses the places: " + names_in_words(strategy::planner_names()) +
-                       (simulated ? ", " + names_in_words(strategy::simulation_only_names()) : ""))
-        ->default_str(std::string(strategy::k_default_variant));
-    app.add_option("--plan", configuration.plan,
-                   "obey this plan as it is, from the first instruction to the last, instead of learning one")
-        ->type_name("FILE");
-    app.add_flag("--better-plan", configuration.better_plan,
-                 "let the planner (--planner, default auto) better the plan of --plan while the program runs");
-    app.add_option(
-           "--hints", configuration.hints,
-           "file that says how often objects are referred to, for where they are at first, and which phases "
-           "use them")
-        ->type_name("FILE");
-    app.add_option("--let", options.lets,
-                   "value of a name in the hints' expressions: niter=75; goes before the file's")
-        ->allow_extra_args(false);
-  }
-  if (verb == "run") {
-    options.undo = true;
-    app.add_flag("--dry-run", options.dry_run, "say what the run would do, and run nothing");
-    app.add_flag("--profile", options.profile,
-                 "profile the program on this machine and plan nothing; without hooks its pages are watched");
-    app.add_flag("--keep-plan{false}", options.undo,
-                 "keep to the plan also where it makes the program slower; without, such a plan is undone");
-    app.add_option("--memory", configuration.memory,
-                   fmt::format("memory that each process may have, 4GiB, at least {}: what does not fit is in a "
-                               "file of --spill, and comes in before it is needed",
-                               format(min_memory(verb))))
-        ->type_name("SIZE");
-    app.add_option("--spill", options.spill, "folder of that file")
-        ->type_name("FOLDER")
-        ->default_str("$TMPDIR, else /var/tmp");
-    app.add_option("--report-every", options.report_every,
-                   "with --memory, say every so many seconds how it goes; 0: never")
-        ->type_name("SECONDS")
-        ->check(number(true))
-        ->default_str("10 on a terminal, else 0");
-    app.add_option("--intent", options.intent,
-                   "place the program's large data by an ordering of the machine: bandwidth, latency, capacity, "
-                   "normal, or one of the machine file's; terrace machine orderings shows them. Nothing is "
-                   "learned then, and no profile made")
-        ->type_name("NAME");
-    app.add_option(
-           "--mark", options.mark,
-           "share of each place that data by intent leave free; serves --intent and the calls of terrace.h, "
-           "and nothing else")
-        ->type_name("SHARE")
-        ->check(number_within(0, 0.95))
-        ->capture_default_str();
-    app.add_flag("--eager", options.eager,
-                 "place data by intent when they are allocated, not when they are first touched; serves --intent "
-                 "and the calls of terrace.h, and nothing else");
-  }
   std::vector<std::string> configurations;
-  if (simulated) {
-    app.add_option("--cache", configuration.caches, "another size for a cache: l3=640KiB");
-    app.add_option("--core-time", configuration.core_times,
-                   "core time of an instruction: 0.05ns; of a function: 'randlc()=0.6ns'; of the phases that a "
-                   "pattern matches: 'psinv.*=0.08ns', the first one decides; of a file's lines, as terrace lab "
-                   "calibrate -o writes them: @FILE; default: the machine's")
-        ->allow_extra_args(false);
-    if (!replayed) add_calibration(app, options);
-    app.add_option("--cores", configuration.cores, "cores that the program's thread stands for, or all")
-        ->capture_default_str();
-    if (verb == "simulate")
-      app.add_flag(
-          "--undo", options.undo,
-          "as a real run does: begin with all data in slow memory, and undo a plan that makes the program "
-          "slower");
-    app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");
-  }
-  if (simulated && !replayed)
-    app.add_option("--misses", options.misses, "also record the classified misses there, for terrace replay")
-        ->type_name("FILE");
-  if (verb == "simulate")
-    app.add_option("--functions", options.functions,
-                   "write each function's instructions, hits and misses into this folder");
-  if (replayed)
-    app.add_flag("--profile", options.profile, "profile every iteration and plan nothing, as terrace record does");
-  if (simulated && verb != "record")
-    app.add_option("--memory", configuration.memory,
-                   fmt::format("memory that the program's data may have, 4GiB, at least {}: what does not fit is "
-                               "in the machine's file ([[file]]), and comes in before it is needed",
-                               format(min_memory(verb))))
-        ->type_name("SIZE");
-  if (simulated && verb != "record")
-    app.add_flag("--free-moves", configuration.free_moves,
-                 "let moves take no time and no bandwidth: what they cost is the difference");
-  if (simulated)
-    app.add_option("--config", configurations,
-                   "a configuration of this run; several are priced at once: 'label=x machine=m fast=1GiB'");
-  if (!simulated)
-    app.add_option(
-           "--gauges", options.gauges,
-           "write who holds how much of each place there, about each second, for the textfile collector of "
-           "Prometheus' node exporter; the file is removed when the run ends")
-        ->type_name("FILE.prom");
-  app.add_flag("--json", options.json, "print the summary as JSON on standard error");
-  app.add_flag("--quiet,-q", options.quiet, "print no summary");
-  app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
-  if (!parse_words(app, verb, argc, argv)) return std::nullopt;
-  check_pairs(app, verb);
+  CLI::App app(text.about, "terrace " + subcommand);
+  app.footer(text.footer);
+  app.prefix_command(!options.is_replay());
+  const bool is_record = subcommand == "record";
+  add_common(app, options);
+  if (!is_record) add_out_of_core(app, options);
+  if (options.is_run()) add_by_intent(app, options);
+  if (!options.is_replay()) add_phases(app, options);
+  if (!is_record) add_planning(app, options);
+  add_profiling(app, options, every);
+  if (!options.is_run()) add_simulation(app, options, configurations);
+  if (is_record || subcommand == "simulate") add_calibration(app, options);
+  add_advanced(app, options);
+  if (!parse_arguments(app, subcommand, argc, argv)) return std::nullopt;
+  check_conflicts(app, subcommand);
   for (const auto* option : app.get_options())
-    options.asks =
-        options.asks || (option->count() > 0 && option->get_name() != "--json" && option->get_name() != "--quiet");
-  for (const auto& one : configurations) options.configurations.push_back(parse_configuration(one, configuration));
-  if (simulated) {
-    if (configurations.empty()) check_over_file(configuration);
-    for (const auto& one : options.configurations) check_over_file(one);
+    options.has_requests = options.has_requests || (option->count() > 0 && option->get_name() != "--json" &&
+                                                    option->get_name() != "--quiet");
+  for (const auto& one : configurations)
+    options.configurations.push_back(parse_configuration(one, options.configuration));
+  if (!options.is_run()) {
+    if (configurations.empty()) check_out_of_core(options.configuration);
+    for (const auto& one : options.configurations) check_out_of_core(one);
   }
-  if (replayed) return options;
-  if (verb == "record") options.every = followed_every(every, options);
+  if (options.is_replay()) return options;
+  if (is_record) options.every = observed_every(every, options);
   options.command = app.remaining();
   if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
   if (options.command.empty())
-    throw Error(Code::invalid,
-                "no program to " + verb + "; write: terrace " + verb + " [options] -- PROGRAM [arguments]");
+    throw Error(Code::invalid, "no program to " + subcommand + "; write: terrace " + subcommand +
+                                   " [options] -- PROGRAM [arguments]");
   if (options.command.front().starts_with("-"))
-    throw Error(Code::invalid, "unknown option " + options.command.front() + "; see terrace " + verb + " --help");
+    throw Error(Code::invalid,
+                "unknown option " + options.command.front() + "; see terrace " + subcommand + " --help");
   return options;
 }
 

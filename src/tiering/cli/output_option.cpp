@@ -10,16 +10,16 @@
 
 namespace terrace::cli {
 
-Outputs::Outputs(const std::string& output, const std::vector<std::string>& labels) {
+ProfileOutputs::ProfileOutputs(const std::string& output, const std::vector<std::string>& labels) {
   usual_ = environment("TERRACE_PROFILES");
   if (output.empty()) {
-    if (const auto why = why_no_file_in(usual_.empty() ? "." : usual_); !why.empty()) {
+    if (const auto why = why_not_writable(usual_.empty() ? "." : usual_); !why.empty()) {
       usual_ = temporary_folder();
       sentence_ = fmt::format("{}: the profile goes to {}", why, usual_.string());
     }
     return;
   }
-  check_folder_of("--output", output);
+  check_output_file("--output", output);
   try {
     for (const auto& label : labels)
       given_.emplace(label, profile::StoreName::requested(output_of_configuration(output, label)));
@@ -28,7 +28,7 @@ Outputs::Outputs(const std::string& output, const std::vector<std::string>& labe
   }
 }
 
-profile::StoreName Outputs::of(const std::string& label, const std::string& otherwise) const {
+profile::StoreName ProfileOutputs::of(const std::string& label, const std::string& otherwise) const {
   const auto at = given_.find(label);
   if (at != given_.end()) return at->second;
   return profile::StoreName::next_free(output_of_configuration(otherwise, label));

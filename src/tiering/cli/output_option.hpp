@@ -12,16 +12,16 @@
 namespace terrace::cli {
 
 // The names of the profiles that --output gives: one for each label of a configuration.
-class Outputs {
+class ProfileOutputs {
  public:
   // Looks at what is there now. Throws Error{invalid} where a file of such a name cannot be made, is a folder, or
   // is there and no profile. `output`: "" where there is no such option.
-  Outputs(const std::string& output, const std::vector<std::string>& labels);
+  ProfileOutputs(const std::string& output, const std::vector<std::string>& labels);
   // Without the option, `otherwise`, or the next free name after it.
   [[nodiscard]] profile::StoreName of(const std::string& label, const std::string& otherwise) const;
   // For profiles without a name: the one that TERRACE_PROFILES names, or this one; $TMPDIR where no file could be
   // made there, and then the sentence says so.
-  [[nodiscard]] const std::filesystem::path& usual_folder() const { return usual_; }
+  [[nodiscard]] const std::filesystem::path& default_folder() const { return usual_; }
   [[nodiscard]] const std::string& sentence() const { return sentence_; }
 
  private:

@@ -1,25 +1,60 @@
-// How every small verb reads its words.
+// Parses the arguments of one subcommand with CLI11, the same for all native subcommands: --help, --describe, and
+// errors in the words that the user typed.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/describe.hpp"
 #include "core/error.hpp"
 
 namespace terrace::cli {
 
-// Options of this type pass arguments on to a program: whatever these are, and none.
-inline constexpr const char* k_passed_on = "ARGUMENTS";
+// Type name of options whose value is forwarded to a program: it may be empty, or look like an option.
+inline constexpr const char* k_forwarded_arguments = "ARGUMENTS";
 
-// An empty value is none that anybody meant (a script's variable without a value); nor is what ends the options,
-// or another option.
+// Returns the names of an option that the help lists: short names, and the first long name. Further long names are
+// earlier spellings, which stay accepted.
+inline std::vector<std::string> listed_names(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const auto& name : option.get_snames()) names.push_back("-" + name);
+  if (!option.get_lnames().empty()) names.push_back("--" + option.get_lnames().front());
+  return names;
+}
+
+// Formats the help: omits earlier spellings of options, and adds the program to the usage line.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(34); }
+  [[nodiscard]] std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    if (is_positional) return CLI::Formatter::make_option_name(option, is_positional);
+    return fmt::format("{}", fmt::join(listed_names(*option), ","));
+  }
+  [[nodiscard]] std::string make_usage(const CLI::App* app, std::string name) const override {
+    auto usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (app->get_prefix_command()) usage.insert(usage.find_last_not_of('\n') + 1, " [--] PROGRAM [ARGUMENTS]");
+    return usage;
+  }
+  [[nodiscard]] std::string make_help(const CLI::App* app, std::string name,
+                                      CLI::AppFormatMode mode) const override {
+    auto help = CLI::Formatter::make_help(app, std::move(name), mode);
+    // The base class writes two blank lines between groups.
+    for (auto at = help.find("\n\n\n"); at != std::string::npos; at = help.find("\n\n\n", at)) help.erase(at, 1);
+    return help;
+  }
+};
+
+// Refuses values that cannot be meant: an empty one (a script's variable that is not set), "--", another option.
+// Throws Error{invalid}.
 inline void check_values(const CLI::App& app) {
   for (const auto* const option : app.get_options()) {
-    if (option->get_type_name() == k_passed_on) continue;
+    if (option->get_type_name() == k_forwarded_arguments) continue;
     for (const auto& value : option->results()) {
       if (value.empty())
         throw Error(Code::invalid, option->get_name() + ": its value is empty; leave it out, or give one");
@@ -29,15 +64,15 @@ inline void check_values(const CLI::App& app) {
   }
 }
 
-// What the library says of a wrong call, in plain words: what follows an option, how often it may be there.
-inline std::string problem_with_words(const CLI::App& app, const CLI::ParseError& error) {
+// Returns CLI11's message on a wrong call, with those reworded that name types or counts of arguments.
+inline std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::string text = error.what();
   // "Could not convert: --domain = abc"
-  constexpr std::string_view k_unread = "Could not convert: ";
+  constexpr std::string_view k_not_converted = "Could not convert: ";
   const auto equals = text.find(" = ");
-  if (text.starts_with(k_unread) && equals != std::string::npos)
-    return text.substr(k_unread.size(), equals - k_unread.size()) + ": '" + text.substr(equals + 3) +
-           "' is no value of it";
+  if (text.starts_with(k_not_converted) && equals != std::string::npos)
+    return text.substr(k_not_converted.size(), equals - k_not_converted.size()) + ": '" + text.substr(equals + 3) +
+           "' is not a valid value";
   if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return text;
   for (const auto* const option : app.get_options())
     if (option->results().size() > static_cast<std::size_t>(option->get_items_expected_max()))
@@ -47,11 +82,13 @@ inline std::string problem_with_words(const CLI::App& app, const CLI::ParseError
   return text.substr(0, text.find(':')) + " has no value";
 }
 
-// The verb's options as JSON (cli/describe.hpp).
+// Returns the subcommand's options as JSON (cli/describe.hpp).
 std::string description(const CLI::App& app);
 
-// False when help or a description was asked for, and printed. Throws Error{invalid} that names the verb's --help.
-inline bool parse_words(CLI::App& app, const std::string& verb, int argc, char** argv) {
+// Parses `argv`, or prints the help or the description if requested, and returns false then. Throws Error{invalid};
+// its text ends with the command that prints the help.
+inline bool parse_arguments(CLI::App& app, const std::string& subcommand, int argc, char** argv) {
+  app.get_help_ptr()->description("print this help and exit");
   if (argc == 2 && std::string_view(argv[1]) == k_describe) {
     fmt::print("{}\n", description(app));
     return false;
@@ -59,11 +96,12 @@ inline bool parse_words(CLI::App& app, const std::string& verb, int argc, char**
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
+    app.formatter(std::make_shared<HelpFormatter>());
     fmt::print("{}", app.help());
     return false;
   } catch (const CLI::ParseError& error) {
     check_values(app);
-    throw Error(Code::invalid, problem_with_words(app, error) + "; see terrace " + verb + " --help");
+    throw Error(Code::invalid, describe_parse_error(app, error) + "; see terrace " + subcommand + " --help");
   }
   check_values(app);
   return true;

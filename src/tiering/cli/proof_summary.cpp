@@ -29,7 +29,7 @@ std::string percent(double share) {
 std::optional<double> ProofSummary::gained() const { return gain(without, with); }
 std::optional<double> ProofSummary::gain_predicted() const { return gain(predicted_unplaced, predicted); }
 
-std::optional<ProofSummary> proof_of(const std::string& path, std::int64_t run) {
+std::optional<ProofSummary> read_proof(const std::string& path, std::int64_t run) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(database,
                            "SELECT unplaced, placed, iterations_unplaced, iterations_placed, predicted_unplaced,"
@@ -40,7 +40,7 @@ std::optional<ProofSummary> proof_of(const std::string& path, std::int64_t run) 
                       Seconds{query.real(4)}, Seconds{query.real(5)}, query.integer(6) != 0};
 }
 
-std::string sentence_of(const ProofSummary& proof) {
+std::string format_proof(const ProofSummary& proof) {
   const auto gained = proof.gained();
   const auto predicted = proof.gain_predicted();
   if (!gained) {

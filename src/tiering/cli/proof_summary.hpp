@@ -21,11 +21,11 @@ struct ProofSummary {
 };
 
 // Of the process's last loop in which a plan was compared.
-std::optional<ProofSummary> proof_of(const std::string& path, std::int64_t run);
+std::optional<ProofSummary> read_proof(const std::string& path, std::int64_t run);
 // Without a sign: "17 %", "0.4 %".
 std::string percent(double share);
 // One sentence without a full stop: "gained 17 % (predicted 19 %): ...".
-std::string sentence_of(const ProofSummary& proof);
+std::string format_proof(const ProofSummary& proof);
 // An object.
 std::string json_of(const ProofSummary& proof);
 

@@ -12,14 +12,14 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/calibration_cache.hpp"
 #include "cli/core_time_option.hpp"
 #include "cli/intent_option.hpp"
-#include "cli/kept_calibration.hpp"
 #include "cli/loop_names.hpp"
-#include "cli/machine_here.hpp"
-#include "cli/named.hpp"
+#include "cli/machine_presence.hpp"
 #include "cli/phase_names.hpp"
 #include "cli/spill_option.hpp"
+#include "cli/user_errors.hpp"
 #include "core/rounding.hpp"
 #include "core/segment_name.hpp"
 #include "machine/discover/cache_sizes.hpp"
@@ -56,36 +56,37 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
 
 // What decides in virtual time only needs what no real machine delivers yet (samples and loads by interval), or
 // another machine.
-const strategy::Variant& variant_for(const std::string& name, const std::string& verb) {
+const strategy::Variant& variant_for(const std::string& name, const std::string& subcommand) {
   const auto& variant = strategy::find_variant(name);
-  if (!variant.is_simulation_only() || verb == "simulate" || verb == "replay") return variant;
-  throw Error(Code::invalid, "--planner " + name + ": it works in virtual time only, not in `terrace " + verb +
-                                 "`; use `terrace simulate`");
+  if (!variant.is_simulation_only() || subcommand == "simulate" || subcommand == "replay") return variant;
+  throw Error(Code::invalid, "--planner " + name + ": it works in virtual time only, not in `terrace " +
+                                 subcommand + "`; use `terrace simulate`");
 }
 
 // A plan that is given is obeyed as it is, so a planner beside it has nothing to do, unless it is asked to better
 // it.
-void check_who_plans(const ConfigurationOptions& options) {
-  if (options.better_plan && options.plan.empty())
-    throw Error(Code::invalid, "--better-plan: there is no plan to better; name its file with --plan");
+void check_planner_options(const ConfigurationOptions& options) {
+  if (options.refine_plan && options.plan.empty())
+    throw Error(Code::invalid, "--refine-plan: there is no plan to refine; name its file with --plan");
   if (options.plan.empty() || options.planner.empty()) return;
-  if (!options.better_plan)
+  if (!options.refine_plan)
     throw Error(Code::invalid,
                 "--planner " + options.planner +
-                    " beside --plan: a plan that is given is obeyed as it is. Leave --planner out, " +
-                    "or add --better-plan for the planner to better the plan while the program runs");
+                    " cannot be used with --plan: a given plan is obeyed unchanged. Leave --planner out, " +
+                    "or add --refine-plan to let the planner refine the plan during the run");
   const auto* planner = strategy::find_variant(options.planner).planner();
   if (!planner || !planner->needs_profile())
-    throw Error(Code::invalid, "--better-plan: --planner " + options.planner +
+    throw Error(Code::invalid, "--refine-plan: --planner " + options.planner +
                                    " makes no plan from a profile; leave it out, or give one that does");
 }
 
 // In virtual time: what data may have of the domain's memory, where the machine has a file for the rest.
 // In virtual time. Warns of a limit beyond the memory that the machine has.
-Bytes memory_over_file(const ConfigurationOptions& options, const std::string& verb,
-                       const runtime::SessionConfiguration& configuration, std::vector<std::string>& sentences) {
+Bytes parse_simulated_memory(const ConfigurationOptions& options, const std::string& subcommand,
+                             const runtime::SessionConfiguration& configuration,
+                             std::vector<std::string>& sentences) {
   if (options.memory.empty()) return {};
-  const auto memory = memory_of(options, verb);
+  const auto memory = parse_memory_limit(options, subcommand);
   const auto& machine = configuration.machine;
   if (const auto reason = sim::backing_file_error(machine, configuration.domain); !reason.empty())
     throw Error(Code::invalid, "--memory: " + reason);
@@ -120,18 +121,18 @@ void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std:
 
 // 0 allows nothing of it.
 void check_fast(const std::string& fast) {
-  const auto size = in_option("--fast", [&] { return parse_bytes(fast); });
+  const auto size = with_option_name("--fast", [&] { return parse_bytes(fast); });
   if (size.value > 0 && size.value < k_page)
     throw Error(Code::invalid, fmt::format("--fast {}: {} is less than a page of memory, {}{}", fast, format(size),
-                                           format(Bytes{k_page}), hint_on_units(fast)));
+                                           format(Bytes{k_page}), unit_hint(fast)));
 }
 
 runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options, const LaunchOptions& launch,
                                                   std::vector<std::string>& sentences) {
-  auto machine = in_option(
+  auto machine = with_option_name(
       "--cache", [&] { return machine::with_cache_sizes(load_machine(options.machine), options.caches); });
   const auto core_times = read_core_times(options.core_times);
-  if (launch.verb == "replay") check_no_functions(core_times);
+  if (launch.subcommand == "replay") check_no_functions(core_times);
   if (core_times.program) machine = machine::with_core_time(machine, *core_times.program);
   if (options.domain >= machine.domains().size())
     throw Error(Code::invalid, "--domain " + std::to_string(options.domain) + ": " + machine.name() + " has " +
@@ -141,21 +142,21 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   runtime::SessionConfiguration configuration{options.label, machine};
   configuration.domain = domain;
   configuration.cores = cores_of(options.cores, machine.initiators()[initiator]);
-  check_who_plans(options);
+  check_planner_options(options);
   const auto name = options.planner.empty() ? std::string(strategy::k_default_variant) : options.planner;
-  const auto& variant = variant_for(name, launch.verb);
+  const auto& variant = variant_for(name, launch.subcommand);
   configuration.planner = variant.name();
-  const bool is_of_file = launch.verb == "run" && !options.memory.empty();  // the plan is (spill_option.hpp)
+  const bool is_of_file = launch.subcommand == "run" && !options.memory.empty();  // the plan is (spill_option.hpp)
   if (!options.plan.empty() && !is_of_file) {
     configuration.plan = strategy::read_plan_file(options.plan);
     strategy::check_places(*configuration.plan, machine, options.plan);
-    configuration.refine_plan = options.better_plan;
-    if (!options.better_plan) configuration.planner = "plan";
+    configuration.refine_plan = options.refine_plan;
+    if (!options.refine_plan) configuration.planner = "plan";
   }
   if (!options.hints.empty()) configuration.hints = strategy::read_hints_file(options.hints);
-  strategy::apply_assignments(configuration.hints, launch.lets);
+  strategy::apply_assignments(configuration.hints, launch.definitions);
   if (launch.profile && !configuration.hints.empty())
-    throw Error(Code::invalid, "--profile plans nothing and has no use for hints; leave out --hints and --let");
+    throw Error(Code::invalid, "--profile plans nothing and ignores hints; leave out --hints and --define");
   if (!options.fast.empty() && !options.budget.empty())
     throw Error(Code::invalid, "--fast and --budget exclude each other; write the fast kind into --budget");
   if (!options.fast.empty()) check_fast(options.fast);
@@ -164,8 +165,9 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
     for (const auto& part : configuration.plan->budget)
       configuration.budget_text += (configuration.budget_text.empty() ? "" : ",") + part;
   if (!configuration.budget_text.empty())
-    configuration.budget_text = in_option(options.fast.empty() ? "--budget" : "--fast",
-                                          [&] { return machine::format_budget(configuration.budget_text); });
+    configuration.budget_text = with_option_name(options.fast.empty() ? "--budget" : "--fast", [&] {
+      return machine::format_budget(configuration.budget_text);
+    });
   // Without a budget, and for the planner that ignores it, places are allowed whole; those that compute only to a
   // plan, which names what is to be there.
   if (configuration.budget_text.empty() && configuration.plan)
@@ -174,16 +176,16 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
     configuration.budget = machine::whole_budget(machine);
   else
     configuration.budget = machine::parse_budget(machine, configuration.budget_text);
-  configuration.calibration = kept_calibration(observe::symbol_cache(), machine, initiator, configuration.cores);
+  configuration.calibration = cached_calibration(observe::symbol_cache(), machine, initiator, configuration.cores);
   configuration.core_time_fitted = core_times.program.has_value();
   configuration.core_time_from = options.core_time_from;
   configuration.core_times = core_times.times;
-  configuration.record_only = launch.verb == "record" || launch.profile;
+  configuration.record_only = launch.subcommand == "record" || launch.profile;
   configuration.undoes_losing_plans = launch.undo;
   configuration.keep_exact = launch.exact;
   configuration.free_moves = options.free_moves;
-  if (launch.verb != "run")
-    configuration.memory = memory_over_file(options, launch.verb, configuration, sentences);
+  if (launch.subcommand != "run")
+    configuration.memory = parse_simulated_memory(options, launch.subcommand, configuration, sentences);
   return configuration;
 }
 
@@ -318,7 +320,8 @@ std::string create_recording(const std::string& path) {
 // What may load code with hooks, or begin a program that has it, is left to say so.
 bool records_pages(const LaunchOptions& options, const std::vector<std::string>& symbol_files) {
   const auto& configuration = options.configuration;
-  if (options.verb != "record" || !options.configurations.empty() || !options.misses.empty() || options.exact)
+  if (options.subcommand != "record" || !options.configurations.empty() || !options.misses.empty() ||
+      options.exact)
     return false;
   if (!configuration.machine.empty() || !configuration.caches.empty() || !configuration.core_times.empty())
     return false;
@@ -330,10 +333,10 @@ bool records_pages(const LaunchOptions& options, const std::vector<std::string>&
 runtime::Session session_of(const LaunchOptions& options, const std::string& directory,
                             std::vector<std::string>& sentences) {
   runtime::Session session;
-  session.mode = options.verb;
-  if (options.verb != "replay")
+  session.mode = options.subcommand;
+  if (options.subcommand != "replay")
     session.symbol_files = observe::write_symbol_files(options.command, observe::symbol_cache());
-  session.backend = options.verb == "run" || records_pages(options, session.symbol_files)
+  session.backend = options.subcommand == "run" || records_pages(options, session.symbol_files)
                         ? runtime::Backend::real
                         : runtime::Backend::virtual_time;
   session.directory = directory;
@@ -342,7 +345,7 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
   for (const auto& configuration : options.configurations)
     session.configurations.push_back(build_configuration(configuration, options, sentences));
   if (session.backend == runtime::Backend::real) {
-    if (!options.configuration.machine.empty()) check_is_here(session.configurations.front().machine);
+    if (!options.configuration.machine.empty()) check_machine_is_present(session.configurations.front().machine);
     for (auto& configuration : session.configurations) limit_budget(configuration, sentences);
   }
   const auto caches_of = [](const runtime::SessionConfiguration& configuration) {
@@ -369,10 +372,10 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
     session.events = observe::memory_events().events;
   session.progress = progress_of(options, session, sentences);
   // A recording has its names and phases.
-  if (options.verb == "replay") return session;
+  if (options.subcommand == "replay") return session;
   session.sample_every = options.every;
-  session.spill = spill_of(options, sentences);
-  place_by_intent(options, session);
+  session.spill = build_spill_spec(options, sentences);
+  configure_intent(options, session);
   // A cache of lines has to tell a chunk's lines apart, and memory over a file its pages.
   const auto cached = [](const runtime::SessionConfiguration& configuration) {
     return !configuration.plan && strategy::find_variant(configuration.planner).fast_memory_is_cache();
@@ -396,7 +399,7 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
 
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
                                std::vector<std::string>& sentences) {
-  return as_called([&] { return session_of(options, directory, sentences); });
+  return not_found_as_invalid([&] { return session_of(options, directory, sentences); });
 }
 
 }  // namespace terrace::cli

@@ -146,7 +146,7 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
 }
 
 std::string line_of_all(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec) {
-  const auto sum = sum_of(processes);
+  const auto sum = sum_processes(processes);
   const auto most = std::ranges::max_element(processes, {}, &SpilledProcess::all_waited);
   auto line = fmt::format("{} processes, {} of data in {} of memory each: read {} and wrote {}", processes.size(),
                           bytes(sum.most), format(spec.memory), bytes(sum.read), bytes(sum.written));
@@ -196,8 +196,8 @@ std::vector<std::string> lines_of(const std::vector<SpilledProcess>& processes, 
   return {(processes.size() > 1 ? name_of(told.front()) + ": " : "") + line_of(told.front(), spec)};
 }
 
-std::vector<std::string> accounts_of(const std::vector<SpilledProcess>& processes,
-                                     const runtime::SpillSpec& spec) {
+std::vector<std::string> format_spill_notes(const std::vector<SpilledProcess>& processes,
+                                            const runtime::SpillSpec& spec) {
   std::vector<std::string> notes;
   for (const auto& one : processes)
     if (one.had_too_little()) notes.push_back(name_of(one) + ": " + account_of(one, spec));

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/named.hpp"
+#include "cli/user_errors.hpp"
 #include "core/error.hpp"
 #include "machine/discover/system_files.hpp"
 #include "strategy/files/plan_file.hpp"
@@ -76,19 +76,19 @@ void try_file(const std::string& folder) {
 
 }  // namespace
 
-Bytes min_memory(const std::string& verb) {
+Bytes min_memory(const std::string& subcommand) {
   constexpr Bytes k_of_process{64ULL << 20};
-  return verb == "run" ? k_of_process : transfer::spill_limits::k_min * Bytes{k_huge_page};
+  return subcommand == "run" ? k_of_process : transfer::spill_limits::k_min * Bytes{k_huge_page};
 }
 
-Bytes memory_of(const ConfigurationOptions& options, const std::string& verb) {
+Bytes parse_memory_limit(const ConfigurationOptions& options, const std::string& subcommand) {
   const auto option = (options.label.empty() ? "" : "--config " + options.label + ": ") + "--memory";
-  const auto memory = in_option(option, [&] { return parse_bytes(options.memory); });
-  if (memory >= min_memory(verb)) return memory;
+  const auto memory = with_option_name(option, [&] { return parse_bytes(options.memory); });
+  if (memory >= min_memory(subcommand)) return memory;
   const auto understood = format(memory);
   throw Error(Code::invalid, fmt::format("{} {}{}: at least {} is needed{}", option, options.memory,
                                          understood == options.memory ? "" : " (" + understood + ")",
-                                         format(min_memory(verb)), hint_on_units(options.memory)));
+                                         format(min_memory(subcommand)), unit_hint(options.memory)));
 }
 
 namespace {
@@ -98,8 +98,7 @@ std::vector<runtime::SpillSpec::Rule> rules_of(const std::string& path) {
   if (path.empty()) return {};
   const auto plan = strategy::read_plan_file(path);
   if (!plan.moves.empty())
-    throw Error(Code::invalid,
-                path + ": beside --memory touches decide when data come and go: leave the moves out");
+    throw Error(Code::invalid, path + ": with --memory, accesses decide when data move: leave the moves out");
   std::vector<runtime::SpillSpec::Rule> rules;
   for (const auto& object : plan.objects) {
     if (object.parts.empty()) continue;
@@ -107,7 +106,7 @@ std::vector<runtime::SpillSpec::Rule> rules_of(const std::string& path) {
     const bool is_whole = object.parts.size() == 1 && object.parts.front().chunks == Span{0, object.chunks};
     if (!is_whole || (place != k_in_memory && place != k_in_file))
       throw Error(Code::invalid,
-                  fmt::format("{}: {}: beside --memory a whole object has the place \"{}\" or \"{}\"", path,
+                  fmt::format("{}: {}: with --memory, a whole object has the place \"{}\" or \"{}\"", path,
                               object.name, k_in_memory, k_in_file));
     rules.push_back({object.name, place == k_in_memory});
   }
@@ -116,14 +115,15 @@ std::vector<runtime::SpillSpec::Rule> rules_of(const std::string& path) {
 
 }  // namespace
 
-runtime::SpillSpec spill_of(const LaunchOptions& options, std::vector<std::string>& sentences) {
-  if (options.verb != "run" || options.configuration.memory.empty()) return {};
+runtime::SpillSpec build_spill_spec(const LaunchOptions& options, std::vector<std::string>& sentences) {
+  if (options.subcommand != "run" || options.configuration.memory.empty()) return {};
   const auto* const temporary = std::getenv("TMPDIR");
   const std::string folder = !options.spill.empty()    ? options.spill
                              : temporary && *temporary ? temporary
                                                        : "/var/tmp";
   runtime::SpillSpec spec{std::filesystem::absolute(folder).string(),
-                          memory_of(options.configuration, options.verb), rules_of(options.configuration.plan)};
+                          parse_memory_limit(options.configuration, options.subcommand),
+                          rules_of(options.configuration.plan)};
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0)
     throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to");

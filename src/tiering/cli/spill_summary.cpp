@@ -32,7 +32,7 @@ std::string rate(std::uint64_t bytes, double seconds) {
 
 }  // namespace
 
-SpilledProcess sum_of(const std::vector<SpilledProcess>& processes) {
+SpilledProcess sum_processes(const std::vector<SpilledProcess>& processes) {
   SpilledProcess sum;
   for (const auto& one : processes)
     for (const auto count :
@@ -46,7 +46,7 @@ SpilledProcess sum_of(const std::vector<SpilledProcess>& processes) {
 
 Seconds SpilledProcess::longer() const { return Seconds{seconds(all_waited()) / std::max(at_once, 1.0)}; }
 
-std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folder) {
+std::vector<SpilledProcess> read_spilled_processes(const std::filesystem::path& folder) {
   std::vector<SpilledProcess> all;
   for_each_process<transfer::SpillCounts>(folder, runtime::k_spill_counts,
                                           [&](const transfer::SpillCounts& counts) {
@@ -82,7 +82,7 @@ std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folde
 }
 
 std::string spill_json(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec) {
-  const auto sum = sum_of(processes);
+  const auto sum = sum_processes(processes);
   const auto plans_tried = std::ranges::count(processes, true, &SpilledProcess::plan_tried);
   const auto plans_undone = std::ranges::count(processes, true, &SpilledProcess::plan_undone);
   Seconds longer{};  // processes of a job wait for one another

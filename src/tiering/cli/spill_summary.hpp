@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/periodic.hpp"
+#include "cli/periodic_task.hpp"
 #include "core/units.hpp"
 #include "runtime/session/session.hpp"
 
@@ -43,9 +43,9 @@ struct SpilledProcess {
 };
 
 // Of the counts in a job's folder, by the process's number.
-std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folder);
+std::vector<SpilledProcess> read_spilled_processes(const std::filesystem::path& folder);
 
-SpilledProcess sum_of(const std::vector<SpilledProcess>& processes);
+SpilledProcess sum_processes(const std::vector<SpilledProcess>& processes);
 
 // One line, of the process that had more data than memory, or of all that had; where none had, that all data
 // fitted. `peak`: what the largest process of the job had in memory. Nothing where no process had a file.
@@ -53,7 +53,8 @@ std::vector<std::string> lines_of(const std::vector<SpilledProcess>& processes, 
                                   Bytes peak);
 
 // All that is known of each that had more data than memory, for the profile.
-std::vector<std::string> accounts_of(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec);
+std::vector<std::string> format_spill_notes(const std::vector<SpilledProcess>& processes,
+                                            const runtime::SpillSpec& spec);
 
 // Of all processes, as a JSON object.
 std::string spill_json(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec);
@@ -77,7 +78,7 @@ class SpillReports {
   double seconds_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   Totals before_;
-  Periodic reports_;
+  PeriodicTask reports_;
 };
 
 }  // namespace terrace::cli

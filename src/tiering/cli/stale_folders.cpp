@@ -70,7 +70,7 @@ bool is_stale(const fs::path& folder, std::time_t now) {
 
 }  // namespace
 
-FolderClaim::FolderClaim(const fs::path& folder) noexcept {
+FolderLock::FolderLock(const fs::path& folder) noexcept {
   try {
     // Its name is there only when it is locked.
     const auto made = folder / (std::string(k_claim) + ".new");
@@ -81,11 +81,11 @@ FolderClaim::FolderClaim(const fs::path& folder) noexcept {
   }
 }
 
-FolderClaim::~FolderClaim() {
+FolderLock::~FolderLock() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void FolderClaim::give_up() noexcept {
+void FolderLock::protect_folder() noexcept {
   std::error_code ignored;
   fs::remove(file_, ignored);
 }

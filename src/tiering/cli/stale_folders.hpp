@@ -11,14 +11,14 @@ inline constexpr std::chrono::hours k_stale_after{7 * 24};
 
 // Marks a folder as a living launcher's: a locked file in it. The system unlocks it when the launcher ends,
 // however it ends.
-class FolderClaim {
+class FolderLock {
  public:
-  explicit FolderClaim(const std::filesystem::path& folder) noexcept;
-  ~FolderClaim();
-  FolderClaim(const FolderClaim&) = delete;
-  FolderClaim& operator=(const FolderClaim&) = delete;
+  explicit FolderLock(const std::filesystem::path& folder) noexcept;
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
   // The folder is to stay, whatever its age.
-  void give_up() noexcept;
+  void protect_folder() noexcept;
 
  private:
   std::filesystem::path file_;

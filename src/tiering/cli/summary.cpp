@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/job_summary.hpp"
-#include "cli/nothing_moved.hpp"
+#include "cli/no_moves_reason.hpp"
 #include "cli/proof_summary.hpp"
 #include "profile/records.hpp"
 #include "profile/store/store_database.hpp"
@@ -234,24 +234,25 @@ std::string iterations_of(const LoopSummary& loop) {
   return text + fmt::format(" ({})", loop.planner);
 }
 
-std::string work_of(const LoopSummary& loop, const std::string& path, const Closing& closing) {
+std::string work_of(const LoopSummary& loop, const std::string& path, const SummaryContext& context) {
   const auto text = iterations_of(loop);
-  if (loop.moves == 0 && loop.backend == "real" && closing.mover != Closing::Mover::nobody)
+  if (loop.moves == 0 && loop.backend == "real" && context.mover != SummaryContext::Mover::nobody)
     return text + "; nothing moved: " +
-           (closing.mover == Closing::Mover::one_kind ? "there is one kind of memory here"
-                                                      : why_nothing_moved(path, loop.run, closing.fastest));
+           (context.mover == SummaryContext::Mover::one_kind
+                ? "there is one kind of memory here"
+                : reason_for_no_moves(path, loop.run, context.fastest));
   return text + fmt::format(", {} moves of {}", loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}));
 }
 
 // "" where it did so by itself.
-std::string how_it_ended(const Closing::Program& program) {
+std::string how_it_ended(const SummaryContext::Program& program) {
   return program.signal.empty() ? std::string() : fmt::format("{} was ended by {}", program.name, program.signal);
 }
 
 // What the merge found of journals. That the program's own has no end is told as what it is.
-void print_notes(const profile::MergeSummary& merged, const Closing& closing) {
-  const auto ended = how_it_ended(closing.program);
-  const auto own = fmt::format("process {} ", closing.program.process);
+void print_notes(const profile::MergeSummary& merged, const SummaryContext& context) {
+  const auto ended = how_it_ended(context.program);
+  const auto own = fmt::format("process {} ", context.program.process);
   for (const auto& note : merged.notes) {
     const bool is_its_end =
         !ended.empty() && note.starts_with(own) && note.find(profile::k_no_end) != std::string::npos;
@@ -261,8 +262,8 @@ void print_notes(const profile::MergeSummary& merged, const Closing& closing) {
 
 // One line for all processes of a real run; `terrace show` has each of them.
 void print_job(const JobSummary& job, const LoopSummary& loop, const profile::MergeSummary& merged,
-               const Closing& closing, const std::string& name) {
-  auto text = gain_of(job);
+               const SummaryContext& context, const std::string& name) {
+  auto text = format_gain(job);
   if (loop.iterations > 0) {
     const bool tells_moves = job.moves > 0 || text.empty();
     if (!text.empty()) text += "; ";
@@ -272,29 +273,29 @@ void print_job(const JobSummary& job, const LoopSummary& loop, const profile::Me
     if (job.proven == 0 && job.moves > 0 && is_cut_by_time(merged.path, loop.run))
       text += "; terrace compare measures whether that gained";
   } else {
-    text += what_was_seen(loop, merged.path, how_it_ended(closing.program).empty() && job.unfinished.empty(),
-                          closing.advice);
+    text += what_was_seen(loop, merged.path, how_it_ended(context.program).empty() && job.unfinished.empty(),
+                          context.advice);
   }
-  for (const auto& end : {how_it_ended(closing.program), who_did_not_end(job, closing.program.process)})
+  for (const auto& end : {how_it_ended(context.program), format_unfinished(job, context.program.process)})
     if (!end.empty()) text += "; " + end;
   fmt::print(stderr, "terrace: {}{} processes: {}; profile in {}\n", name, job.processes, text, merged.path);
 }
 
 // Over a file the launcher has said how it went. Who has named the profile knows where it is.
-void print_profile(const profile::MergeSummary& merged, const Closing& closing) {
-  if (!closing.asked.is_requested()) fmt::print(stderr, "terrace: profile in {}\n", merged.path);
-  if (merged.processes == 1) print_notes(merged, closing);
+void print_profile(const profile::MergeSummary& merged, const SummaryContext& context) {
+  if (!context.asked.is_requested()) fmt::print(stderr, "terrace: profile in {}\n", merged.path);
+  if (merged.processes == 1) print_notes(merged, context);
 }
 
-void print_summary(const profile::MergeSummary& merged, const Closing& closing) {
+void print_summary(const profile::MergeSummary& merged, const SummaryContext& context) {
   const auto loop = longest_loop(merged.path);
   const auto spilled = in_file(merged.path, loop.run);
-  const auto proof = proof_of(merged.path, loop.run);
-  const auto job = job_of(merged.path);
-  if (closing.json) {
+  const auto proof = read_proof(merged.path, loop.run);
+  const auto job = read_job_summary(merged.path);
+  if (context.json) {
     nlohmann::ordered_json line = {{"schema", 1},
                                    {"file", merged.path},
-                                   {"label", closing.label},
+                                   {"label", context.label},
                                    {"planner", loop.planner},
                                    {"backend", loop.backend},
                                    {"processes", merged.processes},
@@ -306,7 +307,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
                                    {"moved_bytes", loop.moved},
                                    {"time_share_without_hooks", loop.time_share},
                                    {"heap_share_uncovered", loop.heap_share}};
-    if (merged.path != closing.asked.path()) line["exists"] = closing.asked.path();
+    if (merged.path != context.asked.path()) line["exists"] = context.asked.path();
     if (loop.backend == "virtual") {
       auto& core_time = line["core_time"];
       core_time = {{"instruction_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
@@ -328,28 +329,28 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
                            {"predicted_s", spilled->predicted},
                            {"measured_s", spilled->measured},
                            {"given_bytes", spilled->given}};
-    if (!closing.account.empty()) line.update(nlohmann::ordered_json::parse(closing.account));
+    if (!context.account.empty()) line.update(nlohmann::ordered_json::parse(context.account));
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }
-  const auto name = closing.label.empty() ? std::string() : closing.label + ": ";
-  if (job || closing.over_file) {
-    if (job && !closing.over_file)
-      print_job(*job, loop, merged, closing, name);
+  const auto name = context.label.empty() ? std::string() : context.label + ": ";
+  if (job || context.over_file) {
+    if (job && !context.over_file)
+      print_job(*job, loop, merged, context, name);
     else
-      print_profile(merged, closing);
+      print_profile(merged, context);
     print_what_did_not_begin(merged.path);
     return;
   }
   const bool proves = proof && loop.backend == "real";
   if (loop.iterations > 0)
-    fmt::print(stderr, "terrace: {}{}{}; profile in {}\n", name, proves ? sentence_of(*proof) + "; " : "",
-               work_of(loop, merged.path, closing), merged.path);
+    fmt::print(stderr, "terrace: {}{}{}; profile in {}\n", name, proves ? format_proof(*proof) + "; " : "",
+               work_of(loop, merged.path, context), merged.path);
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
-               what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice), merged.path);
+               what_was_seen(loop, merged.path, merged.incomplete == 0, context.advice), merged.path);
   if (proof && !proves)
-    fmt::print(stderr, "terrace: {}{}\n", name, sentence_of(*proof));
+    fmt::print(stderr, "terrace: {}{}\n", name, format_proof(*proof));
   else if (!proof && loop.backend == "real" && loop.moves > 0 && is_cut_by_time(merged.path, loop.run))
     fmt::print(stderr,
                "terrace: {}whether that gained is not known: its loop is intervals of time, as neither marks nor "
@@ -363,22 +364,22 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
   print_what_did_not_begin(merged.path);
   print_coverage(loop, merged.path);
   print_core_time(loop, name);
-  print_notes(merged, closing);
+  print_notes(merged, context);
 }
 
 }  // namespace
 
-void print_account(const std::string& account) {
+void print_json_without_profile(const std::string& account) {
   nlohmann::ordered_json document = {{"schema", 1}, {"file", nullptr}};
   if (!account.empty()) document.update(nlohmann::ordered_json::parse(account));
   fmt::print(stderr, "{}\n", document.dump());
 }
 
-void print_closing(const profile::MergeSummary& merged, const Closing& closing) {
-  if (!closing.quiet) print_summary(merged, closing);
-  if (merged.path != closing.asked.path() && (closing.quiet || !closing.json))
-    fmt::print(stderr, "terrace: {} {}: wrote {}\n", closing.asked.path(),
-               closing.asked.is_requested() ? "was written by another launch meanwhile" : "exists", merged.path);
+void print_run_summary(const profile::MergeSummary& merged, const SummaryContext& context) {
+  if (!context.quiet) print_summary(merged, context);
+  if (merged.path != context.asked.path() && (context.quiet || !context.json))
+    fmt::print(stderr, "terrace: {} {}: wrote {}\n", context.asked.path(),
+               context.asked.is_requested() ? "was written by another launch meanwhile" : "exists", merged.path);
 }
 
 }  // namespace terrace::cli

@@ -9,7 +9,7 @@ namespace terrace::cli {
 
 // `asked`: the name that was asked for. Where another was written instead a line says which, with `quiet` too; in
 // JSON the document says it.
-struct Closing {
+struct SummaryContext {
   // Who was to move data: nobody, or somebody whose choice is made when memory is; nobody, as there is one kind of
   // memory; a planner that learns.
   enum class Mover : std::uint8_t { nobody, one_kind, planner };
@@ -29,9 +29,9 @@ struct Closing {
   bool over_file = false;  // real memory was over a file: nobody needs accesses
   std::string account;     // what the document has beside the profile's, a JSON object; "": nothing
 };
-void print_closing(const profile::MergeSummary& merged, const Closing& closing);
+void print_run_summary(const profile::MergeSummary& merged, const SummaryContext& context);
 
 // The document where there is no profile. `account`: a JSON object; "": nothing.
-void print_account(const std::string& account);
+void print_json_without_profile(const std::string& account);
 
 }  // namespace terrace::cli

@@ -25,16 +25,16 @@ void add_started_one(std::vector<std::string>& lines, const fs::path& journals) 
 
 }  // namespace
 
-const char* what_is_missed(const LaunchOptions& options, const runtime::Session& session) {
-  return options.verb != "run"        ? "no profile of it is made"
+const char* describe_missed_effect(const LaunchOptions& options, const runtime::Session& session) {
+  return options.subcommand != "run"  ? "no profile of it is made"
          : session.spill.is_wanted()  ? "--memory does nothing to it"
          : session.intent.is_wanted() ? "--intent does nothing to it"
-         : options.asks               ? "what was asked for does nothing to it"
+         : options.has_requests       ? "what was asked for does nothing to it"
                                       : nullptr;
 }
 
-std::vector<std::string> unobserved_programs(const std::string& program, const char* missed,
-                                             const fs::path& journals, const Ending& ending) {
+std::vector<std::string> find_unobserved_programs(const std::string& program, const char* missed,
+                                                  const fs::path& journals, const ChildExit& ending) {
   std::vector<std::string> lines;
   // A process whose start-up failed has reported the reason itself.
   const bool has_tried = fs::exists(journals / (runtime::k_unmanaged + std::to_string(ending.process)));
@@ -50,8 +50,8 @@ std::vector<std::string> unobserved_programs(const std::string& program, const c
   return lines;
 }
 
-Ending ending_of(const LaunchOptions& options, const fs::path& journals, const Ending& program) {
-  if (options.verb == "run" || program.status != 0) return program;
+ChildExit exit_of_launch(const LaunchOptions& options, const fs::path& journals, const ChildExit& program) {
+  if (options.subcommand == "run" || program.status != 0) return program;
   Journals made;
   add_journals_in(made, journals);
   auto ending = program;

@@ -13,16 +13,17 @@
 namespace terrace::cli {
 
 // Returns a line for each finding: the given program never loaded the library although something was asked for or
-// it cannot load it; one that it started cannot. `missed`: what_is_missed().
-std::vector<std::string> unobserved_programs(const std::string& program, const char* missed,
-                                             const std::filesystem::path& journals, const Ending& ending);
+// it cannot load it; one that it started cannot. `missed`: describe_missed_effect().
+std::vector<std::string> find_unobserved_programs(const std::string& program, const char* missed,
+                                                  const std::filesystem::path& journals, const ChildExit& ending);
 
 // Returns the effect that an unobserved program misses, as "--intent does nothing to it"; null if no option asks
 // for one.
-const char* what_is_missed(const LaunchOptions& options, const runtime::Session& session);
+const char* describe_missed_effect(const LaunchOptions& options, const runtime::Session& session);
 
 // Returns how the launch ends: as the program, except that a command whose only purpose is a profile fails where
 // no process of the program made one.
-Ending ending_of(const LaunchOptions& options, const std::filesystem::path& journals, const Ending& program);
+ChildExit exit_of_launch(const LaunchOptions& options, const std::filesystem::path& journals,
+                         const ChildExit& program);
 
 }  // namespace terrace::cli

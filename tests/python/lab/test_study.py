@@ -50,7 +50,7 @@ def test_a_plan_is_obeyed_as_it_is(plan):
 
 def test_a_bettered_plan_is_not_taken_for_one_that_was_obeyed(plan):
     store = plan.parent / "bettered.terrace"
-    words = ["simulate", "-q", "-m", MACHINE, *CACHE, "--fast", FAST, "--plan", plan, "--better-plan", "-o", store]
+    words = ["simulate", "-q", "-m", MACHINE, *CACHE, "--fast", FAST, "--plan", plan, "--refine-plan", "-o", store]
     study.run_terrace([*map(str, words), "--", *MG, "--iterations", "40"])  # planning takes most of twenty
     assert len(Store(store).plans(Store(store).run())) > 1
     with pytest.raises(TerraceError, match="one plan record and no planner"):

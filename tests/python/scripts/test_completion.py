@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from command_line import bash as bash_script  # noqa: E402
 from command_line import fish as fish_script  # noqa: E402
 from command_line import zsh as zsh_script  # noqa: E402
-from command_line.description import Option, Verb  # noqa: E402
+from command_line.description import Option, Subcommand  # noqa: E402
 
 VERBS = ["run", "record", "simulate", "replay", "merge", "machine", "show", "plan", "compare", "lab sweep"]
 SHELLS = ["bash", "zsh", "fish"]
@@ -280,8 +280,9 @@ def test_help_texts_are_text(complete, about, tmp_path, monkeypatch):
 
     options = [option("--odd", ""), option("--file", "FILE"), option("--what", about), option("--end", "")]
     line = " ".join(about.split())
-    verbs = [Verb([], "", verbs=[("show", line), ("next", line)]), Verb(["show"], about, options=options)]
-    verbs.append(Verb(["next"], about, options=options[:1]))
+    subcommands = [Subcommand([], "", subcommands=[("show", line), ("next", line)])]
+    subcommands.append(Subcommand(["show"], about, options=options))
+    subcommands.append(Subcommand(["next"], about, options=options[:1]))
     for path, shell in (
         ("bash-completion/completions/terrace", bash_script),
         ("zsh/site-functions/_terrace", zsh_script),
@@ -289,7 +290,7 @@ def test_help_texts_are_text(complete, about, tmp_path, monkeypatch):
     ):
         file = tmp_path / "share" / path
         file.parent.mkdir(parents=True)
-        file.write_text(shell.completion(verbs))
+        file.write_text(shell.completion(subcommands))
     monkeypatch.setattr(sys.modules[__name__], "SHARE", tmp_path / "share")
     assert complete("terrace n") == {"next"}
     assert complete("terrace show --") - {"--"} == {"--odd", "--file", "--what", "--end"}

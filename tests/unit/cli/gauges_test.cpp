@@ -23,7 +23,7 @@ memory::LedgerView a_view() {
   return view;
 }
 
-TEST(Gauges, HaveHelpTypeAndEscapedLabels) {
+TEST(GaugeExporter, HaveHelpTypeAndEscapedLabels) {
   EXPECT_EQ(format_gauges({a_view()}),
             R"(# HELP terrace_ledger_budget_bytes Bytes of a place that the job may hold on this node.
 # TYPE terrace_ledger_budget_bytes gauge
@@ -49,26 +49,26 @@ terrace_ledger_unknown_processes{job="a\"b\\c\nd"} 1
 )");
 }
 
-TEST(Gauges, AreInAFileAsLongAsTheJobRuns) {
+TEST(GaugeExporter, AreInAFileAsLongAsTheJobRuns) {
   const auto path = std::filesystem::temp_directory_path() / ("gauges-" + std::to_string(::getpid()) + ".prom");
   const auto views = [] { return std::vector{a_view()}; };
   {
-    const Gauges gauges(path, views);
+    const GaugeExporter gauges(path, views);
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();
     EXPECT_EQ(text.str(), format_gauges(views()));
   }
   EXPECT_FALSE(std::filesystem::exists(path));
-  const Gauges none("", views);
+  const GaugeExporter none("", views);
 }
 
-TEST(Gauges, NeverReplaceAnotherFile) {
+TEST(GaugeExporter, NeverReplaceAnotherFile) {
   const auto folder = std::filesystem::temp_directory_path() / ("gauges-of-others-" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
   const auto views = [] { return std::vector{a_view()}; };
   const auto refused = [&](const std::string& name, const std::string& why) {
     try {
-      const Gauges gauges(folder / name, views);
+      const GaugeExporter gauges(folder / name, views);
       ADD_FAILURE() << name << " was taken";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::invalid);
@@ -88,7 +88,7 @@ TEST(Gauges, NeverReplaceAnotherFile) {
   }
   // A launcher that was killed left one.
   std::ofstream(folder / "job.prom") << format_gauges({});
-  { const Gauges gauges(folder / "job.prom", views); }
+  { const GaugeExporter gauges(folder / "job.prom", views); }
   EXPECT_FALSE(std::filesystem::exists(folder / "job.prom"));
   std::filesystem::remove_all(folder);
 }

@@ -33,7 +33,7 @@ class JobSummaryTest : public profile::StoreTest {
     if (ends) append(journal, profile::EndRecord{{1}, "exit"});
   }
   [[nodiscard]] std::optional<JobSummary> job() const {
-    return job_of(profile::merge_journals(journals_, path("job.terrace")).path);
+    return read_job_summary(profile::merge_journals(journals_, path("job.terrace")).path);
   }
 
  private:
@@ -50,7 +50,7 @@ TEST_F(JobSummaryTest, AddsUpTimesAndNamesTheWorst) {
   EXPECT_EQ(found->proven, 2);
   EXPECT_NEAR(*found->gained, 1 - (30 * 1 + 10 * 1.1) / (30 * 2 + 10 * 1), 1e-12);
   EXPECT_NEAR(found->worst, -0.1, 1e-12);
-  EXPECT_EQ(gain_of(*found), "gained 41 % (predicted 50 %), worst: app (11) lost 10 %");
+  EXPECT_EQ(format_gain(*found), "gained 41 % (predicted 50 %), worst: app (11) lost 10 %");
   const auto json = nlohmann::json::parse(json_of(*found));
   EXPECT_EQ(json["worst"]["process"], 11);
   EXPECT_EQ(json["proven"], 2);
@@ -61,19 +61,19 @@ TEST_F(JobSummaryTest, SaysWhatWasUndoneAndWhoDidNotEnd) {
   write(11, 1, 1.2, 10, true, "real", false);
   const auto found = job();
   ASSERT_TRUE(found);
-  EXPECT_EQ(who_did_not_end(*found, 0), "app (11) did not end by itself");
-  EXPECT_EQ(who_did_not_end(*found, 11), "");
-  EXPECT_EQ(gain_of(*found), "lost 35 % (predicted 50 %), worst: app (10) lost 50 %, undone in 2 of 2");
+  EXPECT_EQ(format_unfinished(*found, 0), "app (11) did not end by itself");
+  EXPECT_EQ(format_unfinished(*found, 11), "");
+  EXPECT_EQ(format_gain(*found), "lost 35 % (predicted 50 %), worst: app (10) lost 50 %, undone in 2 of 2");
 }
 
 // A shell's child that was only started and left has no loop.
 TEST_F(JobSummaryTest, LeavesOutWhoWasSeenInNoLoop) {
   write(10, 0, 0, 5);
   write(11, 0, 0, 5, false, "real", false, false);
-  EXPECT_EQ(who_did_not_end(job().value(), 0), "");
+  EXPECT_EQ(format_unfinished(job().value(), 0), "");
   write(12, 0, 0, 5, false, "real", false);
   write(13, 0, 0, 5, false, "real", false);
-  EXPECT_EQ(who_did_not_end(job().value(), 0), "app (12) and 1 more did not end by themselves");
+  EXPECT_EQ(format_unfinished(job().value(), 0), "app (12) and 1 more did not end by themselves");
 }
 
 TEST_F(JobSummaryTest, SaysNothingOfGainsThatNobodyKnows) {
@@ -81,7 +81,7 @@ TEST_F(JobSummaryTest, SaysNothingOfGainsThatNobodyKnows) {
   write(11, 0, 0, 10);
   const auto found = job();
   ASSERT_TRUE(found);
-  EXPECT_EQ(gain_of(*found), "");
+  EXPECT_EQ(format_gain(*found), "");
   EXPECT_TRUE(nlohmann::json::parse(json_of(*found))["gained"].is_null());
 }
 

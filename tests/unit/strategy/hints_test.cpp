@@ -127,11 +127,11 @@ TEST(ApplyAssignments, InvalidAssignment_IsRejected) {
     }
     return "accepted";
   };
-  EXPECT_EQ(told({"niter"}), "--let niter: there is no '='; write for example niter=75");
+  EXPECT_EQ(told({"niter"}), "--define niter: there is no '='; write for example niter=75");
   EXPECT_EQ(told({"2n=1"}),
-            "--let 2n=1: '2n' is no name of a value; use letters, digits, _ and ., no digit first");
-  EXPECT_EQ(told({"n=m"}), "--let n=m: 'm' is no number: m has no value");
-  EXPECT_EQ(told({"n=1", "n=2"}), "--let n=2: 'n' was given before; give it once");
+            "--define 2n=1: '2n' is no name of a value; use letters, digits, _ and ., no digit first");
+  EXPECT_EQ(told({"n=m"}), "--define n=m: 'm' is no number: m has no value");
+  EXPECT_EQ(told({"n=1", "n=2"}), "--define n=2: 'n' was given before; give it once");
 }
 
 TEST(HintRegistry, BothSources_UserHasPrecedence) {

@@ -121,7 +121,7 @@ void apply_assignments(Hints& hints, const std::vector<std::string>& assignments
   std::set<std::string> given;
   for (const auto& text : assignments) {
     const auto refuse = [&](const std::string& why) {
-      throw Error(Code::invalid, "--let " + text + (": " + why));
+      throw Error(Code::invalid, "--define " + text + (": " + why));
     };
     const auto equals = text.find('=');
     const auto name = text.substr(0, equals);

@@ -3,7 +3,7 @@
 
 namespace terrace::cli {
 
-// `argv[0]` is the verb. Returns the exit status; throws Error.
-int machine_verb(int argc, char** argv);
+// `argv[0]` is the subcommand. Returns the exit status; throws Error.
+int run_machine(int argc, char** argv);
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// Errors about what the user has named or written.
+// Turns errors of other modules into errors about the user's words: exit status 2, and the option's name in front.
 #pragma once
 
 #include <string>
@@ -7,9 +7,10 @@
 
 namespace terrace::cli {
 
-// What was named and is not there makes the call a wrong one, as a file that breaks its schema does.
+// Calls `body`, and turns Error{not_found} into Error{invalid}: a file or machine that the user named and that does
+// not exist makes the call itself wrong.
 template <class Body>
-auto as_called(Body&& body) {
+auto not_found_as_invalid(Body&& body) {
   try {
     return body();
   } catch (const Error& error) {
@@ -18,9 +19,9 @@ auto as_called(Body&& body) {
   }
 }
 
-// Says in which option a value is none, where the error begins with the value ("'abc' is not a size").
+// Calls `body`, and puts the option's name before errors that begin with the value ("'abc' is not a size").
 template <class Body>
-auto in_option(const std::string& option, Body&& body) {
+auto with_option_name(const std::string& option, Body&& body) {
   try {
     return body();
   } catch (const Error& error) {
@@ -29,8 +30,8 @@ auto in_option(const std::string& option, Body&& body) {
   }
 }
 
-// For a size that is far too small: "256" is meant to be megabytes by who writes it. "" where it has a unit.
-inline std::string hint_on_units(const std::string& size) {
+// Returns the end of a message on a size that is too small: that "256" lacks a unit. "" if it has one.
+inline std::string unit_hint(const std::string& size) {
   return size.find_first_not_of("0123456789.") == std::string::npos
              ? "; a unit follows the number without a space: 4GiB"
              : "";

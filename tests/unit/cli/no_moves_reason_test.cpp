@@ -1,5 +1,5 @@
 // Why nothing was moved, from journals in which the reason is put.
-#include "cli/nothing_moved.hpp"
+#include "cli/no_moves_reason.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class NothingMoved : public profile::StoreTest {
       append(journal, profile::LoopEndRecord{{1}, 14, 14});
       append(journal, profile::EndRecord{{1}, "exit"});
     }
-    return why_nothing_moved(profile::merge_journals({file}, path("job.terrace")).path, 1, "near");
+    return reason_for_no_moves(profile::merge_journals({file}, path("job.terrace")).path, 1, "near");
   }
 };
 

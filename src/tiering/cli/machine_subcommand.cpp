@@ -1,5 +1,5 @@
-// `terrace machine [FILE]`, `terrace machine measure`, `check` and `orderings`. See machine_verb.hpp.
-#include "cli/machine_verb.hpp"
+// `terrace machine [FILE]`, `terrace machine measure`, `check` and `orderings`. See machine_subcommand.hpp.
+#include "cli/machine_subcommand.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/named.hpp"
 #include "cli/parse.hpp"
+#include "cli/user_errors.hpp"
 #include "core/error.hpp"
 #include "machine/describe/describe.hpp"
 #include "machine/discover/check.hpp"
@@ -99,7 +99,7 @@ int check(bool json) {
 
 machine::MachineFile load(const std::string& name) {
   if (name.empty()) return {machine::discover(), std::nullopt};
-  return as_called([&] { return machine::load_machine(name); });
+  return not_found_as_invalid([&] { return machine::load_machine(name); });
 }
 
 int show_orderings(const std::string& name, bool json) {
@@ -202,7 +202,7 @@ void refuse_mistyped(const std::string& name) {
 
 }  // namespace
 
-int machine_verb(int argc, char** argv) {
+int run_machine(int argc, char** argv) {
   CLI::App app("show this machine, or a machine file", "terrace machine");
   std::string name;
   std::string given;
@@ -224,7 +224,7 @@ int machine_verb(int argc, char** argv) {
   app.add_flag("--json", json, "print JSON (with its schema's version)");
   app.add_option("--output,-o", output, "measure: write the machine file there")->type_name("FILE");
   app.add_flag("--quick", quick, "measure: at most half a minute, with a larger spread");
-  if (!parse_words(app, "machine", argc, argv)) return 0;
+  if (!parse_arguments(app, "machine", argc, argv)) return 0;
   if (name == "measure") {
     if (!given.empty())
       throw Error(Code::invalid, "unexpected machine '" + given + "': measure always measures this machine");

@@ -10,7 +10,7 @@
 namespace terrace::cli {
 
 // As sim::measure_calibration. What cannot be kept, or was kept by another build, is measured.
-model::Calibration kept_calibration(const std::string& cache, const machine::Machine& machine,
-                                    InitiatorId initiator, double cores);
+model::Calibration cached_calibration(const std::string& cache, const machine::Machine& machine,
+                                      InitiatorId initiator, double cores);
 
 }  // namespace terrace::cli

@@ -7,6 +7,6 @@
 namespace terrace::cli {
 
 // Of one process of the profile, without a full stop. `fastest`: the place that data goes to first.
-std::string why_nothing_moved(const std::string& path, std::int64_t run, const std::string& fastest);
+std::string reason_for_no_moves(const std::string& path, std::int64_t run, const std::string& fastest);
 
 }  // namespace terrace::cli

@@ -1,5 +1,5 @@
-// See nothing_moved.hpp.
-#include "cli/nothing_moved.hpp"
+// See no_moves_reason.hpp.
+#include "cli/no_moves_reason.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ bool resides_in(profile::Database& database, std::int64_t run, const std::string
 
 }  // namespace
 
-std::string why_nothing_moved(const std::string& path, std::int64_t run, const std::string& fastest) {
+std::string reason_for_no_moves(const std::string& path, std::int64_t run, const std::string& fastest) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(database,
                            "SELECT (SELECT COUNT(*) FROM move WHERE run = ?1 AND refused),"

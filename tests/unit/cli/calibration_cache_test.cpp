@@ -1,5 +1,5 @@
 // What is kept is what would be measured, and a file that is damaged, foreign or another's is never believed.
-#include "cli/kept_calibration.hpp"
+#include "cli/calibration_cache.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -33,15 +33,15 @@ std::vector<std::byte> blob_of(const model::Calibration& calibration) {
   return {out.bytes().begin(), out.bytes().end()};
 }
 
-class KeptCalibration : public ::testing::Test {
+class CalibrationCache : public ::testing::Test {
  protected:
-  KeptCalibration() {
+  CalibrationCache() {
     auto name = (fs::temp_directory_path() / "kept-calibration-XXXXXX").string();
     folder_ = mkdtemp(name.data());
   }
-  ~KeptCalibration() override { fs::remove_all(folder_); }
+  ~CalibrationCache() override { fs::remove_all(folder_); }
 
-  [[nodiscard]] std::vector<std::byte> ask() const { return blob_of(kept_calibration(cache(), machine_, 0, 3)); }
+  [[nodiscard]] std::vector<std::byte> ask() const { return blob_of(cached_calibration(cache(), machine_, 0, 3)); }
   [[nodiscard]] std::vector<std::byte> measured() const {
     return blob_of(sim::measure_calibration(machine_, 0, 3));
   }
@@ -71,27 +71,28 @@ std::string with_other_constants(std::string text) {
   return text;
 }
 
-TEST_F(KeptCalibration, IsWhatWouldBeMeasured) {
+TEST_F(CalibrationCache, IsWhatWouldBeMeasured) {
   const auto truth = measured();
   EXPECT_EQ(ask(), truth);
   EXPECT_EQ(ask(), truth);
   file();
 }
 
-TEST_F(KeptCalibration, IsReadTheSecondTime) {
+TEST_F(CalibrationCache, IsReadTheSecondTime) {
   ask();
   write(with_other_constants(read()));
   EXPECT_NE(ask(), measured());
 }
 
-TEST_F(KeptCalibration, DependsOnWhatIsAsked) {
+TEST_F(CalibrationCache, DependsOnWhatIsAsked) {
   ask();
   const auto other = shipped("unimem-bw2");
-  EXPECT_EQ(blob_of(kept_calibration(cache(), other, 0, 3)), blob_of(sim::measure_calibration(other, 0, 3)));
-  EXPECT_EQ(blob_of(kept_calibration(cache(), machine_, 0, 5)), blob_of(sim::measure_calibration(machine_, 0, 5)));
+  EXPECT_EQ(blob_of(cached_calibration(cache(), other, 0, 3)), blob_of(sim::measure_calibration(other, 0, 3)));
+  EXPECT_EQ(blob_of(cached_calibration(cache(), machine_, 0, 5)),
+            blob_of(sim::measure_calibration(machine_, 0, 5)));
 }
 
-TEST_F(KeptCalibration, NoDamageIsBelieved) {
+TEST_F(CalibrationCache, NoDamageIsBelieved) {
   const auto truth = measured();
   ask();
   const auto whole = read();
@@ -108,14 +109,14 @@ TEST_F(KeptCalibration, NoDamageIsBelieved) {
   }
 }
 
-TEST_F(KeptCalibration, WhatOthersMayHaveWrittenIsNotBelieved) {
+TEST_F(CalibrationCache, WhatOthersMayHaveWrittenIsNotBelieved) {
   ask();
   write(with_other_constants(read()));
   ASSERT_EQ(::chmod(file().c_str(), 0666), 0);
   EXPECT_EQ(ask(), measured());
 }
 
-TEST_F(KeptCalibration, WithoutAFolderItIsMeasured) {
+TEST_F(CalibrationCache, WithoutAFolderItIsMeasured) {
   std::ofstream(cache()) << "a file where the folder should be";
   EXPECT_EQ(ask(), measured());
 }

@@ -9,13 +9,13 @@
 
 namespace terrace::cli {
 
-class Periodic {
+class PeriodicTask {
  public:
   // Calls `body` after each period, on a thread of its own; never where the period is 0.
-  Periodic(std::chrono::duration<double> period, std::function<void()> body);
-  ~Periodic();  // a call that is under way ends first
-  Periodic(const Periodic&) = delete;
-  Periodic& operator=(const Periodic&) = delete;
+  PeriodicTask(std::chrono::duration<double> period, std::function<void()> body);
+  ~PeriodicTask();  // a call that is under way ends first
+  PeriodicTask(const PeriodicTask&) = delete;
+  PeriodicTask& operator=(const PeriodicTask&) = delete;
 
  private:
   std::mutex mutex_;

@@ -1,5 +1,5 @@
-// `terrace merge FOLDER|JOURNAL... -o OUT`. See merge_verb.hpp.
-#include "cli/merge_verb.hpp"
+// `terrace merge FOLDER|JOURNAL... -o OUT`. See merge_subcommand.hpp.
+#include "cli/merge_subcommand.hpp"
 
 #include <fmt/core.h>
 
@@ -57,7 +57,7 @@ Journals find_journals(const std::vector<std::string>& given) {
 
 }  // namespace
 
-int merge_verb(int argc, char** argv) {
+int run_merge(int argc, char** argv) {
   CLI::App app("write the profile of a run whose launcher was killed", "terrace merge");
   std::vector<std::string> given;
   std::string output;
@@ -74,19 +74,19 @@ int merge_verb(int argc, char** argv) {
   app.add_option("--output,-o", output, "profile to write")->required()->type_name("FILE");
   app.add_flag("--json", json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", quiet, "print no summary");
-  if (!parse_words(app, "merge", argc, argv)) return 0;
+  if (!parse_arguments(app, "merge", argc, argv)) return 0;
   const auto found = find_journals(given);
   std::vector<std::string> labels;
   labels.reserve(found.size());
   for (const auto& [label, journals] : found) labels.push_back(label);
-  const Outputs outputs(output, labels);
+  const ProfileOutputs outputs(output, labels);
   for (const auto& [label, journals] : found) {
-    Closing closing;
-    closing.asked = outputs.of(label, output);
-    closing.label = label;
-    closing.quiet = quiet;
-    closing.json = json;
-    print_closing(profile::merge_journals(journals, closing.asked), closing);
+    SummaryContext context;
+    context.asked = outputs.of(label, output);
+    context.label = label;
+    context.quiet = quiet;
+    context.json = json;
+    print_run_summary(profile::merge_journals(journals, context.asked), context);
   }
   return 0;
 }

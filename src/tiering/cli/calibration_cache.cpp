@@ -1,5 +1,5 @@
-// One file for each machine, initiator and number of cores. See kept_calibration.hpp.
-#include "cli/kept_calibration.hpp"
+// One file for each machine, initiator and number of cores. See calibration_cache.hpp.
+#include "cli/calibration_cache.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -101,8 +101,8 @@ void keep(const fs::path& path, std::span<const std::byte> asked, const model::C
 
 }  // namespace
 
-model::Calibration kept_calibration(const std::string& cache, const machine::Machine& machine,
-                                    InitiatorId initiator, double cores) {
+model::Calibration cached_calibration(const std::string& cache, const machine::Machine& machine,
+                                      InitiatorId initiator, double cores) {
   const auto asked = question(machine, initiator, cores);
   if (!asked) return sim::measure_calibration(machine, initiator, cores);
   const auto path = fs::path(cache) / fmt::format("{:08x}.calibration", crc32c(asked->bytes()));

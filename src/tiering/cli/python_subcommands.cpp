@@ -1,4 +1,4 @@
-// The verbs that analyse are modules of the Python package: found by listing its folder of verbs, so that a new
+// The subcommands that analyse are modules of the Python package: found by listing its folder of subcommands, so that a new
 // one needs no line here.
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 // PREFIX/lib/python3.N/site-packages/terrace/verbs, where PREFIX/bin has the interpreter, or the launcher
 // where the interpreter is the PATH's; empty where that is not.
-fs::path verbs_folder() {
+fs::path subcommands_folder() {
   std::error_code ignored;
   const auto python = fs::path(python_command()).parent_path().parent_path();
   const auto prefix = python.empty() ? fs::path(prefix_path()) : python;
@@ -34,7 +34,7 @@ fs::path verbs_folder() {
   return {};
 }
 
-// The first line of a verb's module after the verb's name, as in """`terrace show`: objects and phases.""".
+// The first line of a subcommand's module after the subcommand's name, as in """`terrace show`: objects and phases.""".
 std::string first_line(const fs::path& module) {
   std::ifstream file(module);
   std::string line;
@@ -48,22 +48,23 @@ std::string first_line(const fs::path& module) {
 
 }  // namespace
 
-std::optional<std::vector<Verb>> python_verbs() {
-  const auto folder = verbs_folder();
+std::optional<std::vector<Subcommand>> find_python_subcommands() {
+  const auto folder = subcommands_folder();
   if (folder.empty()) return std::nullopt;
-  std::vector<Verb> verbs;
+  std::vector<Subcommand> subcommands;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const auto module = entry.is_directory() ? entry.path() / "__init__.py" : entry.path();
     auto name = entry.path().stem().string();
     if (module.extension() != ".py" || name.starts_with("__") || !fs::exists(module)) continue;
     std::replace(name.begin(), name.end(), '_', '-');
-    verbs.push_back({name, first_line(module)});
+    subcommands.push_back({name, first_line(module)});
   }
-  std::sort(verbs.begin(), verbs.end(), [](const Verb& a, const Verb& b) { return a.name < b.name; });
-  return verbs;
+  std::sort(subcommands.begin(), subcommands.end(),
+            [](const Subcommand& a, const Subcommand& b) { return a.name < b.name; });
+  return subcommands;
 }
 
-void become_python(int argc, char** argv) {
+void exec_python(int argc, char** argv) {
   auto python = python_command();
   std::vector<std::string> words = {python, "-P", "-m", "terrace"};
   words.insert(words.end(), argv + 1, argv + argc);

@@ -1,5 +1,5 @@
-// See machine_here.hpp.
-#include "cli/machine_here.hpp"
+// See machine_presence.hpp.
+#include "cli/machine_presence.hpp"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ bool is_no_memory(const machine::Place& place) {
 
 }  // namespace
 
-void check_is_here(const machine::Machine& machine) {
+void check_machine_is_present(const machine::Machine& machine) {
   const auto& places = machine.places();
   const auto refuse = [&](const std::string& why) {
     throw Error(Code::invalid, fmt::format("--machine {}: {}", machine.name(), why));

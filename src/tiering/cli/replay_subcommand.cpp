@@ -1,5 +1,5 @@
-// `terrace replay FILE`. See replay_verb.hpp.
-#include "cli/replay_verb.hpp"
+// `terrace replay FILE`. See replay_subcommand.hpp.
+#include "cli/replay_subcommand.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -64,10 +64,10 @@ bool say_whether_whole(const sim::RecordedProcess& process, const sim::ReplayEnd
 
 }  // namespace
 
-int replay_verb(int argc, char** argv) {
+int run_replay(int argc, char** argv) {
   const auto options = parse_launch("replay", argc, argv);
   if (!options) return 0;
-  const Outputs outputs(options->output, labels_of(*options));
+  const ProfileOutputs outputs(options->output, labels_of(*options));
   const MappedFile file(options->recording);
   try {
     const auto index = sim::index_recording(file.bytes());

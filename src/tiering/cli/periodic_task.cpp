@@ -1,5 +1,5 @@
-// See periodic.hpp.
-#include "cli/periodic.hpp"
+// See periodic_task.hpp.
+#include "cli/periodic_task.hpp"
 
 #include <pthread.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 namespace terrace::cli {
 
-Periodic::Periodic(std::chrono::duration<double> period, std::function<void()> body) {
+PeriodicTask::PeriodicTask(std::chrono::duration<double> period, std::function<void()> body) {
   if (period <= period.zero()) return;
   // The program's signals are passed on by the thread that waits for it.
   sigset_t all;
@@ -22,7 +22,7 @@ Periodic::Periodic(std::chrono::duration<double> period, std::function<void()> b
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-Periodic::~Periodic() {
+PeriodicTask::~PeriodicTask() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);

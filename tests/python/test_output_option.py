@@ -205,4 +205,4 @@ def test_a_machine_file_is_not_written_over_something_else(terrace, tmp_path):
     (tmp_path / "x.toml").write_text("[project]\n")
     done = run("measure", "--quick", "-o", "x.toml", verb="machine", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "a file is there that is no machine file" in done.stderr
+    assert "this file exists and is not a machine file" in done.stderr

@@ -1,4 +1,4 @@
-// Calibration before a run. See calibration.hpp.
+// Runs `terrace lab calibrate` as a child and reads its JSON. See calibration.hpp.
 #include "cli/calibration.hpp"
 
 #include <fcntl.h>
@@ -30,8 +30,9 @@ std::string read_all(int file) {
   }
 }
 
-// What a command writes to standard output; its standard error is ours. Throws Error when it does not end well.
-std::string output_of(std::vector<std::string> words) {
+// Runs a command and returns its standard output; standard error is inherited. Throws Error unless it exits with
+// 0.
+std::string run_for_output(std::vector<std::string> words) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (auto& word : words) arguments.push_back(word.data());
@@ -61,7 +62,7 @@ std::string output_of(std::vector<std::string> words) {
 
 }  // namespace
 
-LaunchOptions calibrated(const LaunchOptions& options) {
+LaunchOptions calibrate_core_times(const LaunchOptions& options) {
   std::vector<std::string> words{python_command(), "-P", "-m", "terrace", "lab", "calibrate", "--json"};
   if (options.calibrate) words.push_back("--calibrate=" + *options.calibrate);
   if (!options.native.empty()) words.push_back("--native=" + options.native);
@@ -72,14 +73,14 @@ LaunchOptions calibrated(const LaunchOptions& options) {
     words.push_back("--calibrate-status=" + std::to_string(options.calibrate_status));
   words.emplace_back("--");
   words.insert(words.end(), options.command.begin(), options.command.end());
-  const auto found = nlohmann::json::parse(output_of(std::move(words)));
+  const auto found = nlohmann::json::parse(run_for_output(std::move(words)));
   auto result = options;
-  const auto take = [&](ConfigurationOptions& configuration) {
+  const auto apply = [&](ConfigurationOptions& configuration) {
     configuration.core_times = found.at("core_times").get<std::vector<std::string>>();
     configuration.core_time_from = found.at("said").get<std::string>();
   };
-  take(result.configuration);
-  for (auto& configuration : result.configurations) take(configuration);
+  apply(result.configuration);
+  for (auto& configuration : result.configurations) apply(configuration);
   if (!options.quiet && !options.json)
     fmt::print(stderr, "terrace: {}calibrated: {}\n", found.at("calibrated").get<bool>() ? "" : "not ",
                result.configuration.core_time_from);

@@ -1,13 +1,14 @@
-// --native and --calibrate: core times that `terrace lab calibrate` fits before the program runs.
+// Implements --native and --calibrate: fits core times with `terrace lab calibrate` before the program runs.
 #pragma once
 
 #include "cli/options.hpp"
 
 namespace terrace::cli {
 
-// The options with the core times that it found, for all configurations, and where they came from; without core
-// times where it refused what it found. Says on standard error which. Throws Error{invalid} where it cannot be
-// asked for so, Error{failed} when it fails; what was wrong it says itself then.
-LaunchOptions calibrated(const LaunchOptions& options);
+// Runs the calibration and returns the options with its core times, and their source, in all configurations;
+// without core times if the calibration rejected its own fit. Reports which on standard error. Throws
+// Error{invalid} if the calibration was called wrongly, Error{failed} if it failed; the calibration has printed
+// the reason then.
+LaunchOptions calibrate_core_times(const LaunchOptions& options);
 
 }  // namespace terrace::cli

@@ -1,4 +1,5 @@
-// One file for each machine, initiator and number of cores. See calibration_cache.hpp.
+// Keeps one file for each machine, initiator and number of cores: a CRC-32C of what follows, the key, the
+// constants. See calibration_cache.hpp.
 #include "cli/calibration_cache.hpp"
 
 #include <fcntl.h>
@@ -24,11 +25,11 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view k_format = "terrace calibration 1";
-constexpr std::size_t k_max = 1 << 20;  // bytes of a file; one of a machine with hundreds of places is smaller
+constexpr std::size_t k_max = 1 << 20;  // bytes of a file; hundreds of places need less
 
-// All that the constants follow from: the build that measures, and what it is asked. Nothing where the build
-// cannot be told.
-std::optional<BlobWriter> question(const machine::Machine& machine, InitiatorId initiator, double cores) {
+// Returns the key of an entry: everything that the constants depend on, this executable (device, inode, size, time
+// of change) and the arguments. Returns nullopt if the executable cannot be identified.
+std::optional<BlobWriter> make_key(const machine::Machine& machine, InitiatorId initiator, double cores) {
   struct stat build {};
   if (::stat("/proc/self/exe", &build) != 0) return std::nullopt;
   BlobWriter out;
@@ -48,8 +49,8 @@ bool is_own(const struct stat& status) {
   return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Empty where there is none that only this user can have written.
-std::vector<std::byte> read_own(const fs::path& path) {
+// Returns the content of a file that only this user can have written; empty if there is none.
+std::vector<std::byte> read_own_file(const fs::path& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return {};
   struct stat status {};
@@ -63,17 +64,17 @@ std::vector<std::byte> read_own(const fs::path& path) {
   return bytes;
 }
 
-// A sum of all that follows, the question, the answer.
-std::optional<model::Calibration> answer_in(std::span<const std::byte> bytes, std::span<const std::byte> asked) {
+// Returns the constants in an entry if its checksum and its key match.
+std::optional<model::Calibration> read_entry(std::span<const std::byte> bytes, std::span<const std::byte> key) {
   try {
     BlobReader in(bytes);
     const auto sum = in.get<std::uint32_t>();
     if (crc32c(bytes.subspan(sizeof sum)) != sum) return std::nullopt;
     const auto size = in.get<std::uint32_t>();
-    if (size != asked.size() || std::memcmp(in.take(size), asked.data(), size) != 0) return std::nullopt;
-    auto answer = model::Calibration::from_blob(in);
-    if (in.at_end()) return answer;
-  } catch (const Error&) {  // cut off
+    if (size != key.size() || std::memcmp(in.take(size), key.data(), size) != 0) return std::nullopt;
+    auto constants = model::Calibration::from_blob(in);
+    if (in.at_end()) return constants;
+  } catch (const Error&) {  // truncated
   }
   return std::nullopt;
 }
@@ -82,12 +83,12 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   return write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
 }
 
-// Whole or not at all; what cannot be written is measured again the next time.
-void keep(const fs::path& path, std::span<const std::byte> asked, const model::Calibration& answer) {
+// Writes an entry atomically: to a temporary file, which is then renamed. Ignores failures.
+void store_entry(const fs::path& path, std::span<const std::byte> key, const model::Calibration& constants) {
   BlobWriter body;
-  body.put(static_cast<std::uint32_t>(asked.size()));
-  std::memcpy(body.room(asked.size()), asked.data(), asked.size());
-  answer.to_blob(body);
+  body.put(static_cast<std::uint32_t>(key.size()));
+  std::memcpy(body.room(key.size()), key.data(), key.size());
+  constants.to_blob(body);
   BlobWriter head;
   head.put(crc32c(body.bytes()));
   std::error_code failed;
@@ -103,12 +104,12 @@ void keep(const fs::path& path, std::span<const std::byte> asked, const model::C
 
 model::Calibration cached_calibration(const std::string& cache, const machine::Machine& machine,
                                       InitiatorId initiator, double cores) {
-  const auto asked = question(machine, initiator, cores);
-  if (!asked) return sim::measure_calibration(machine, initiator, cores);
-  const auto path = fs::path(cache) / fmt::format("{:08x}.calibration", crc32c(asked->bytes()));
-  if (const auto known = answer_in(read_own(path), asked->bytes())) return *known;
+  const auto key = make_key(machine, initiator, cores);
+  if (!key) return sim::measure_calibration(machine, initiator, cores);
+  const auto path = fs::path(cache) / fmt::format("{:08x}.calibration", crc32c(key->bytes()));
+  if (const auto cached = read_entry(read_own_file(path), key->bytes())) return *cached;
   const auto measured = sim::measure_calibration(machine, initiator, cores);
-  keep(path, asked->bytes(), measured);
+  store_entry(path, key->bytes(), measured);
   return measured;
 }
 

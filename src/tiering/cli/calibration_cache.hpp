@@ -1,5 +1,5 @@
-// The constants of the model for a machine, measured once and kept among the user's cached files: a launcher needs
-// them at every start, and they depend on the machine's description and on this program alone.
+// Caches the performance model's constants of a machine in the user's cache folder. Every launch needs them; they
+// take long to measure, and depend only on the machine's description and on this executable.
 #pragma once
 
 #include <string>
@@ -9,7 +9,9 @@
 
 namespace terrace::cli {
 
-// As sim::measure_calibration. What cannot be kept, or was kept by another build, is measured.
+// Returns sim::measure_calibration() of the arguments, from the cache folder `cache` if an entry of this build is
+// there. Otherwise measures, and stores the result; a result that cannot be stored is measured again the next
+// time.
 model::Calibration cached_calibration(const std::string& cache, const machine::Machine& machine,
                                       InitiatorId initiator, double cores);
 

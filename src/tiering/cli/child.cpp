@@ -1,4 +1,4 @@
-// The child process: start, signals, end. See launch.hpp.
+// Starts the child process, forwards signals to it, and reports its end. See launch.hpp.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -21,29 +21,31 @@ namespace terrace::cli {
 namespace {
 
 bool g_size_signal_was_default = false;
-// Signal handlers have no other way to know these.
+// Global, because signal handlers read them.
 volatile pid_t g_child = 0;
-sigset_t g_left_alone;  // signals that were ignored or blocked when there was no child yet
+sigset_t g_suppressed;  // signals that were ignored or blocked before the child was started
 
-// What the kernel sends a process because of what that process did.
-constexpr int k_own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGXCPU, SIGXFSZ};
-// What a terminal sends to all of its foreground process group: to the child as well.
-constexpr int k_of_terminal[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH};
+// Signals that the kernel sends because of the receiving process's own action.
+constexpr int k_synchronous[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP,
+                                 SIGSYS,  SIGABRT, SIGPIPE, SIGXCPU, SIGXFSZ};
+// Signals that a terminal sends to its whole foreground process group, the child included.
+constexpr int k_terminal[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH};
 
 bool is_one_of(int signal, std::span<const int> signals) {
   return std::ranges::find(signals, signal) != signals.end();
 }
 
-// This process caused it.
-void have_usual_effect(int number) {
-  if (sigismember(&g_left_alone, number) == 1) return;
+// Applies the default action of a signal that this process caused. Async-signal-safe.
+void apply_default_action(int number) {
+  if (sigismember(&g_suppressed, number) == 1) return;
   signal(number, SIG_DFL);
-  raise(number);  // it comes when the handler has returned
+  raise(number);  // delivered when the handler returns
 }
 
-void pass_on(int number, const siginfo_t& about) {
-  if (about.si_code == SI_QUEUE)
-    sigqueue(g_child, number, about.si_value);
+// Forwards a signal to the child, with its value if it was queued. Async-signal-safe.
+void forward(int number, const siginfo_t& info) {
+  if (info.si_code == SI_QUEUE)
+    sigqueue(g_child, number, info.si_value);
   else
     kill(g_child, number);
 }
@@ -52,23 +54,23 @@ void stop_without_child(int number) {
   if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU) raise(SIGSTOP);
 }
 
-void on_signal(int number, siginfo_t* about, void*) {
+void on_signal(int number, siginfo_t* info, void*) {
   const auto saved = errno;
-  const bool is_of_process = about->si_code <= 0;  // SI_USER, SI_TKILL, SI_QUEUE; of the kernel: above 0
+  const bool is_of_process = info->si_code <= 0;  // SI_USER, SI_TKILL, SI_QUEUE; the kernel's codes are above 0
   const pid_t child = g_child;
-  // For SIGPIPE and SIGXFSZ the kernel says that the process sent them itself.
-  if (is_of_process ? about->si_pid == getpid() : is_one_of(number, k_own))
-    have_usual_effect(number);
+  // The kernel marks SIGPIPE and SIGXFSZ as sent by the process itself.
+  if (is_of_process ? info->si_pid == getpid() : is_one_of(number, k_synchronous))
+    apply_default_action(number);
   else if (child <= 0)
     stop_without_child(number);
-  else if (is_of_process ? about->si_pid != child : !is_one_of(number, k_of_terminal))  // the child has it already
-    pass_on(number, *about);
+  else if (is_of_process ? info->si_pid != child : !is_one_of(number, k_terminal))  // the child has it already
+    forward(number, *info);
   errno = saved;
 }
 
-// All that can be caught; the C library refuses those that its threads use.
-void handle_signals(const sigset_t& blocked_before) {
-  g_left_alone = blocked_before;
+// Installs the handler for all signals that can be caught; the C library refuses those that its threads use.
+void install_handlers(const sigset_t& blocked_before) {
+  g_suppressed = blocked_before;
   struct sigaction action {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -76,26 +78,27 @@ void handle_signals(const sigset_t& blocked_before) {
     struct sigaction before {};
     if (number == SIGCHLD || number == SIGKILL || number == SIGSTOP) continue;
     if (sigaction(number, nullptr, &before) != 0) continue;
-    if (before.sa_handler == SIG_IGN) sigaddset(&g_left_alone, number);
+    if (before.sa_handler == SIG_IGN) sigaddset(&g_suppressed, number);
     sigaction(number, &action, nullptr);
   }
 }
 
-// While this lives signals wait.
-class SignalsWait {
+// Blocks all signals during its lifetime.
+class ScopedSignalBlock {
  public:
-  SignalsWait() {
+  ScopedSignalBlock() {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
     after_ = before_;
   }
-  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &after_, nullptr); }
-  SignalsWait(const SignalsWait&) = delete;
-  SignalsWait& operator=(const SignalsWait&) = delete;
+  ~ScopedSignalBlock() { pthread_sigmask(SIG_SETMASK, &after_, nullptr); }
+  ScopedSignalBlock(const ScopedSignalBlock&) = delete;
+  ScopedSignalBlock& operator=(const ScopedSignalBlock&) = delete;
   [[nodiscard]] const sigset_t& before() const { return before_; }
-  // Then those come, too, that were blocked before: the child may wait for them.
-  void let_all_come() { sigemptyset(&after_); }
+  // Makes the destructor unblock all signals, those too that were blocked before: they must be forwarded to the
+  // child.
+  void unblock_all_at_end() { sigemptyset(&after_); }
 
  private:
   sigset_t before_{};
@@ -110,8 +113,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-// Whether the kernel may have refused a file because no interpreter is named in its first line: then a shell reads
-// it (POSIX, "Command Search and Execution"). One with a zero byte in its first line is a program of another
+// Returns whether a file that the kernel refused (ENOEXEC) is a script without an interpreter line, which a shell
+// must run (POSIX, "Command Search and Execution"). A zero byte in the first line means a program of another
 // machine.
 bool is_script(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -121,8 +124,8 @@ bool is_script(const std::string& path) {
   return first.substr(0, first.find('\n')).find('\0') == std::string::npos;
 }
 
-// Where execvp(3) would find it.
-std::string found_in_path(const std::string& program) {
+// Returns the path of a program as execvp(3) finds it.
+std::string find_in_path(const std::string& program) {
   if (program.find('/') != std::string::npos) return program;
   std::istringstream folders(environment("PATH"));
   for (std::string folder; std::getline(folders, folder, ':');)
@@ -134,8 +137,8 @@ std::string found_in_path(const std::string& program) {
   throw ProgramStartError("cannot start " + program + ": " + std::strerror(problem), problem != ENOENT);
 }
 
-// Throws ProgramStartError. The child has the signals as this process was given them: what is ignored stays ignored, as
-// in a job of a script that runs in the background.
+// Starts the child. It inherits the signal mask and the ignored signals of this process, as a background job of a
+// script needs. Throws ProgramStartError.
 pid_t spawn(const std::string& program, char** arguments, char** environment) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -143,12 +146,12 @@ pid_t spawn(const std::string& program, char** arguments, char** environment) {
   sigemptyset(&defaults);
   if (g_size_signal_was_default) sigaddset(&defaults, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  SignalsWait wait;  // until there is a child to pass them on to
-  posix_spawnattr_setsigmask(&attributes, &wait.before());
+  ScopedSignalBlock block;  // until there is a child to forward them to
+  posix_spawnattr_setsigmask(&attributes, &block.before());
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
   int problem = posix_spawnp(&child, program.c_str(), nullptr, &attributes, arguments, environment);
-  const auto path = problem == ENOEXEC ? found_in_path(program) : program;
+  const auto path = problem == ENOEXEC ? find_in_path(program) : program;
   if (problem == ENOEXEC && is_script(path)) {
     std::vector<char*> words{const_cast<char*>("/bin/sh"), const_cast<char*>(path.c_str())};
     for (auto* const* word = arguments + 1; *word; ++word) words.push_back(*word);
@@ -158,29 +161,30 @@ pid_t spawn(const std::string& program, char** arguments, char** environment) {
   posix_spawnattr_destroy(&attributes);
   if (problem != 0) throw_start_error(program, problem);
   g_child = child;
-  handle_signals(wait.before());
-  wait.let_all_come();
+  install_handlers(block.before());
+  block.unblock_all_at_end();
   return child;
 }
 
-// Until it has ended. When it stops, so does this process: who waits for this one (a shell's job control) sees it.
+// Waits until the child has ended and returns its wait status. Stops this process when the child stops, so that a
+// shell's job control sees it.
 int wait_for(pid_t child) {
   int status = 0;
   while (true) {
     const auto found = waitpid(child, &status, WUNTRACED);
     if (found < 0 && errno == EINTR) continue;
     if (found < 0 || !WIFSTOPPED(status)) return status;
-    siginfo_t about{};
-    const bool continues =
-        waitid(P_PID, static_cast<id_t>(child), &about, WCONTINUED | WNOHANG) == 0 && about.si_pid != 0;
-    if (!continues) raise(SIGSTOP);
+    siginfo_t info{};
+    const bool continued =
+        waitid(P_PID, static_cast<id_t>(child), &info, WCONTINUED | WNOHANG) == 0 && info.si_pid != 0;
+    if (!continued) raise(SIGSTOP);
   }
 }
 
 }  // namespace
 
 void check_can_start(const std::string& program) {
-  const auto path = found_in_path(program);
+  const auto path = find_in_path(program);
   struct stat found {};
   if (path.find('/') == std::string::npos) throw_start_error(program, ENOENT);
   if (stat(path.c_str(), &found) != 0) throw_start_error(program, errno);
@@ -194,7 +198,7 @@ ChildExit run_child(const std::vector<std::string>& command, const std::vector<s
     const std::string text(*one);
     const auto name = text.substr(0, text.find('=') + 1);
     bool replaced = false;
-    for (const auto& mine : added) replaced = replaced || mine.starts_with(name);
+    for (const auto& variable : added) replaced = replaced || variable.starts_with(name);
     if (!replaced) variables.push_back(text);
   }
   auto arguments = pointers(words);
@@ -210,7 +214,7 @@ void ignore_size_limit_signal() { g_size_signal_was_default = signal(SIGXFSZ, SI
 
 int exit_like(const ChildExit& ending) {
   if (ending.signal == 0) return ending.status;
-  const struct rlimit no_core { 0, 0 };  // the program's own core file is enough
+  const struct rlimit no_core { 0, 0 };  // the program has dumped its own core
   setrlimit(RLIMIT_CORE, &no_core);
   signal(ending.signal, SIG_DFL);
   sigset_t only;

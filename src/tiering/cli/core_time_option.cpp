@@ -1,4 +1,4 @@
-// Reading of --core-time. See core_time_option.hpp.
+// Parses the forms of --core-time. See core_time_option.hpp.
 #include "cli/core_time_option.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Seconds read_time(const std::string& text, const std::string& time) {
 
 void read_one(const std::string& text, CoreTimeOption& option) {
   constexpr std::string_view k_function = "()";
-  const auto equals = text.rfind('=');  // names may have one, times have none
+  const auto equals = text.rfind('=');  // names may contain one, times do not
   if (equals == std::string::npos) {
     const auto time = read_time(text, text);
     if (option.program) refuse(text, "the program's time was given already; a phase's is 'PHASE=" + text + "'");
@@ -50,7 +50,7 @@ void read_one(const std::string& text, CoreTimeOption& option) {
 }
 
 std::string content_of(const std::string& text, const std::string& path) {
-  constexpr std::size_t k_max = 4 << 20;  // bytes: more than a file of tens of thousands of functions
+  constexpr std::size_t k_max = 4 << 20;  // bytes: enough for tens of thousands of functions
   std::ifstream file(path, std::ios::binary);
   std::string content;
   std::array<char, 65536> piece{};
@@ -60,7 +60,7 @@ std::string content_of(const std::string& text, const std::string& path) {
   }
   if (!file.eof() && content.size() <= k_max)
     refuse(text, path + " cannot be read; terrace lab calibrate -o writes such a file");
-  if (content.size() > k_max) refuse(text, path + " is no file of core times: it has more than 4 MiB");
+  if (content.size() > k_max) refuse(text, path + " is not a file of core times: it has more than 4 MiB");
   return content;
 }
 
@@ -78,7 +78,7 @@ void parse_core_times(std::string_view content, const std::string& path, CoreTim
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
     auto at = path;
     at.append(":").append(std::to_string(number));
-    if (std::ranges::any_of(line, is_control)) throw Error(Code::invalid, at + ": this is no line of text");
+    if (std::ranges::any_of(line, is_control)) throw Error(Code::invalid, at + ": this line is not text");
     try {
       read_one(std::string(line), option);
     } catch (const Error& error) {
@@ -89,9 +89,10 @@ void parse_core_times(std::string_view content, const std::string& path, CoreTim
 
 void check_no_functions(const CoreTimeOption& option) {
   if (option.times.functions.empty()) return;
-  refuse(option.times.functions.begin()->first + "()",
-         "a recording does not say what each function did; give the times of functions where it is made (terrace "
-         "simulate --misses)");
+  refuse(
+      option.times.functions.begin()->first + "()",
+      "a recording does not attribute misses to functions; give the times of functions where it is made (terrace "
+      "simulate --misses)");
 }
 
 CoreTimeOption read_core_times(const std::vector<std::string>& texts) {

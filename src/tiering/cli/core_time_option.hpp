@@ -1,6 +1,5 @@
-// Reads what --core-time says, given once or several times: TIME for the whole program, PATTERN=TIME for its
-// phases, NAME()=TIME for a function, @FILE for a file with one of these in each line (and with lines that begin
-// with #, which say nothing).
+// Parses --core-time, which may be repeated: TIME for the whole program, PATTERN=TIME for its phases, NAME()=TIME
+// for a function, @FILE for a file with one of these in each line; lines that begin with # are comments.
 #pragma once
 
 #include <optional>
@@ -13,17 +12,18 @@
 namespace terrace::cli {
 
 struct CoreTimeOption {
-  std::optional<Seconds> program;  // none: the machine's
+  std::optional<Seconds> program;  // of an instruction; none: the machine's
   observe::CoreTimes times;        // of phases and functions
 };
 
-// Adds what the lines of a file say; `path` is what its complaints begin with. Throws as read_core_times does.
+// Adds the core times of a file's lines to `option`; errors begin with `path` and the line's number. Throws as
+// read_core_times().
 void parse_core_times(std::string_view content, const std::string& path, CoreTimeOption& option);
-// Throws Error{invalid} for what is no time above 0, for an empty name, for two times of the program or of one
-// function, and for a file that cannot be read.
+// Parses all values of --core-time. Throws Error{invalid} for a time that is not above 0, an empty name, two times
+// of the program or of one function, and a file that cannot be read.
 CoreTimeOption read_core_times(const std::vector<std::string>& texts);
 
-// Throws Error{invalid} where a function has a time of its own: a recording does not say what function did what.
+// Throws Error{invalid} if a function has a time of its own: a recording does not attribute misses to functions.
 void check_no_functions(const CoreTimeOption& option);
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// See dry_run.hpp.
+// Describes memories, placement policy, sources of accesses and phases. See dry_run.hpp.
 #include "cli/dry_run.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ std::string join(const std::vector<std::string>& words, const char* by = ", ") {
   return fmt::format("{}", fmt::join(words, by));
 }
 
-std::string memories(const runtime::SessionConfiguration& configuration) {
+std::string describe_memories(const runtime::SessionConfiguration& configuration) {
   std::vector<std::string> words;
   for (const auto place : configuration.machine.fastest_first(configuration.domain)) {
     const auto& one = configuration.machine.place(place);
@@ -39,12 +39,12 @@ bool is_sampled(const runtime::Session& session) {
 
 bool can_watch(const runtime::Session& session) { return is_sampled(session) || observe::best_page_watch(); }
 
-// Nothing is learned of a program of which nothing is known.
-bool is_learned_from(const runtime::Session& session, ProfileSource observed, bool has_hooks) {
+// Returns whether accesses are observed, so that a plan can be learned.
+bool can_learn(const runtime::Session& session, ProfileSource observed, bool has_hooks) {
   return observed == ProfileSource::hooks ? has_hooks : observed == ProfileSource::pages && can_watch(session);
 }
 
-std::string who_decides(const runtime::Session& session, ProfileSource observed, bool has_hooks) {
+std::string describe_policy(const runtime::Session& session, ProfileSource observed, bool has_hooks) {
   const auto& configuration = session.configurations.front();
   if (session.intent.is_wanted())
     return fmt::format("data of 4 MiB and more by the ordering '{}'", session.intent.name);
@@ -59,11 +59,11 @@ std::string who_decides(const runtime::Session& session, ProfileSource observed,
            undone;
   if (!runtime::learns(session)) return configuration.planner + ", when memory is allocated";
   if (!runtime::has_choice(session)) return "nobody: there is one kind of memory, and nothing to choose";
-  if (!is_learned_from(session, observed, has_hooks)) return "nobody: a plan is made of what is known";
+  if (!can_learn(session, observed, has_hooks)) return "nobody: a plan is made of what is known";
   return fmt::format("a plan by '{}' of the first iterations{}", configuration.planner, undone);
 }
 
-std::string known_by_pages(const runtime::Session& session, const observe::SymbolTable& table) {
+std::string describe_page_source(const runtime::Session& session, const observe::SymbolTable& table) {
   if (is_sampled(session)) return "samples of its accesses by the processor, as it has no hooks";
   const auto* const watch = observe::best_page_watch();
   if (!watch) {
@@ -78,20 +78,22 @@ std::string known_by_pages(const runtime::Session& session, const observe::Symbo
   return text;
 }
 
-std::string known_by(const runtime::Session& session, ProfileSource observed, const observe::SymbolTable& table) {
+std::string describe_access_source(const runtime::Session& session, ProfileSource observed,
+                                   const observe::SymbolTable& table) {
   if (session.spill.is_wanted()) return "the touches that page faults tell of";
   if (!session.hooks) return "nothing, and nothing is needed";
   if (table.has_hooks())
     return runtime::learns(session) ? "its hooks: every access of an iteration that is learned from"
                                     : "nothing, and nothing is needed";
-  if (observed == ProfileSource::pages) return known_by_pages(session, table);
+  if (observed == ProfileSource::pages) return describe_page_source(session, table);
   if (runtime::learns(session) && runtime::has_choice(session))
     return fmt::format("nothing: it has no hooks, and --collector {} hears of accesses by them alone",
                        session.collector);
   return "nothing: it has no hooks, and nothing of it has to be known";
 }
 
-std::string phases(const runtime::Session& session, ProfileSource observed, const observe::SymbolTable& table) {
+std::string describe_phases(const runtime::Session& session, ProfileSource observed,
+                            const observe::SymbolTable& table) {
   if (!session.hooks || session.spill.is_wanted()) return "none, and none are needed";
   const bool watched = observed == ProfileSource::pages;
   const auto probes = watched ? observe::FunctionProbes::unavailable_reason() : std::string();
@@ -122,10 +124,10 @@ std::vector<std::string> describe_run(const LaunchOptions& options, const runtim
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
   const auto observed = runtime::profile_source(session, table.has_hooks());
-  return {fmt::format("memory: {}, of {}", memories(configuration), configuration.machine.name()),
-          fmt::format("decides: {}", who_decides(session, observed, table.has_hooks())),
-          fmt::format("known by: {}", known_by(session, observed, table)),
-          fmt::format("phases: {}", phases(session, observed, table))};
+  return {fmt::format("memory: {}, of {}", describe_memories(configuration), configuration.machine.name()),
+          fmt::format("decides: {}", describe_policy(session, observed, table.has_hooks())),
+          fmt::format("known by: {}", describe_access_source(session, observed, table)),
+          fmt::format("phases: {}", describe_phases(session, observed, table))};
 }
 
 }  // namespace terrace::cli

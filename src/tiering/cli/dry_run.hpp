@@ -1,4 +1,4 @@
-// What a run would do, without doing it.
+// Implements --dry-run: describes what a run would do.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace terrace::cli {
 
-// Line by line: the memories and how much of each may be used, who decides, what the program is known by, what
-// makes phases, what is refused here and why.
+// Returns one line each for the memories and their budgets, the placement policy, the source of information on
+// accesses, and the source of phases; reasons are included for what is not available here.
 std::vector<std::string> describe_run(const LaunchOptions& options, const runtime::Session& session);
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// See file_option.hpp.
+// Checks folders with access(2). See file_option.hpp.
 #include "cli/file_option.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Files that options name, looked at before the program runs: it may take hours.
+// Checks output files that options name before the program runs, which may take hours.
 #pragma once
 
 #include <filesystem>
@@ -6,10 +6,10 @@
 
 namespace terrace::cli {
 
-// Why no file can be made in the folder; "" where one can.
+// Returns why no file can be created in the folder; "" if one can.
 std::string why_not_writable(const std::filesystem::path& folder);
 
-// Refuses, with Error{invalid}, a file that cannot be made, as its folder is not there or may not be written.
+// Throws Error{invalid} if `file` cannot be created, because its folder does not exist or is not writable.
 void check_output_file(const std::string& option, const std::filesystem::path& file);
 
 }  // namespace terrace::cli

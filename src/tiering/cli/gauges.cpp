@@ -1,4 +1,4 @@
-// See gauges.hpp.
+// Formats and writes the gauges. See gauges.hpp.
 #include "cli/gauges.hpp"
 
 #include <fmt/format.h>
@@ -59,7 +59,6 @@ void add_holdings(std::string& text, const std::vector<LedgerView>& ledgers, std
 
 }  // namespace
 
-// What is replaced, and removed at the end, has to be what an earlier launch wrote.
 void check_gauges(const std::filesystem::path& path) {
   if (path.extension() != ".prom")
     throw Error(Code::invalid, "--gauges " + path.string() +
@@ -104,7 +103,7 @@ GaugeExporter::GaugeExporter(const std::string& path, std::function<std::vector<
   check_gauges(path_);
   if (const auto problem = write(); !problem.empty())
     throw Error(Code::failed, "--gauges " + path + ": cannot be written: " + problem);
-  // What cannot be written now, on a full disk, may be written later.
+  // A later write may succeed where one fails, on a disk that is full for a while.
   writes_.emplace(k_between_writes, [this] { (void)write(); });
 }
 

@@ -1,4 +1,5 @@
-// GaugeExporter of a job's ledger for Prometheus, as the textfile collector of its node exporter reads them.
+// Exports a job's ledger as gauges for Prometheus, in a file that the textfile collector of its node exporter
+// reads.
 #pragma once
 
 #include <filesystem>
@@ -12,26 +13,26 @@
 
 namespace terrace::cli {
 
-// In Prometheus' text format, with HELP and TYPE lines.
+// Formats ledgers in Prometheus' text format, with HELP and TYPE lines.
 std::string format_gauges(const std::vector<memory::LedgerView>& ledgers);
 
-// Refuses, with Error{invalid}, a name that does not end in .prom, which the collector would not read, a file that
-// is no such file of gauges, as it would be replaced and removed, and a folder in which none can be made.
+// Throws Error{invalid} for a name that does not end in .prom, which the collector would not read; for an existing
+// file without gauges of Terrace, which would be replaced and removed; and for a folder that is not writable.
 void check_gauges(const std::filesystem::path& path);
 
-// Writes them at the start and about each second, whole or not at all; removes the file at the end, so that nobody
-// takes the last values for those of a job that runs.
+// Writes the gauges at the start and about every second, atomically. Removes the file at the end, so that the last
+// values are not taken for those of a running job.
 class GaugeExporter {
  public:
-  // Nothing for "". Throws Error{invalid} as check_gauges() does, and Error{failed} where it cannot be written at
-  // the start all the same.
+  // Does nothing if `path` is "". `ledgers` is called on another thread. Throws Error{invalid} as check_gauges(),
+  // and Error{failed} if the first write fails.
   GaugeExporter(const std::string& path, std::function<std::vector<memory::LedgerView>()> ledgers);
   ~GaugeExporter();
   GaugeExporter(const GaugeExporter&) = delete;
   GaugeExporter& operator=(const GaugeExporter&) = delete;
 
  private:
-  [[nodiscard]] std::string write() const;  // "", or what the system says
+  [[nodiscard]] std::string write() const;  // returns "", or the system's error
 
   std::filesystem::path path_;
   std::function<std::vector<memory::LedgerView>()> ledgers_;

@@ -1,6 +1,6 @@
-// Finds the other parts of this installation from where the executable is: PREFIX/bin/terrace,
-// PREFIX/lib/terrace/libterrace.so, PREFIX/bin/python or PREFIX/lib/terrace/python; in a build tree the paths that
-// CMake knew.
+// Finds the other parts of this installation relative to the executable PREFIX/bin/terrace:
+// PREFIX/lib/terrace/libterrace.so, PREFIX/bin/python or PREFIX/lib/terrace/python; in a build tree, the folders
+// beside it.
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Without /proc as it was called; the kernel says that, too.
+// Falls back to the path that the kernel passed at exec (AT_EXECFN) if /proc is not mounted.
 fs::path executable_folder() {
   std::error_code failed;
   auto path = fs::read_symlink("/proc/self/exe", failed);
@@ -30,18 +30,19 @@ fs::path executable_folder() {
 
 std::string prefix_path() { return executable_folder().parent_path().string(); }
 
-std::string library_path(bool is_followed) {
+std::string library_path(bool observes_accesses) {
   const auto here = executable_folder();
-  const std::string name = is_followed ? "libterrace.so" : "libterrace_unfollowed.so";
+  const std::string name = observes_accesses ? "libterrace.so" : "libterrace_unfollowed.so";
   const std::array candidates = {here / ".." / TERRACE_LIBRARY_FOLDER / name, here / ".." / "agent" / name};
   for (const auto& candidate : candidates)
     if (fs::exists(candidate)) return fs::canonical(candidate).string();
-  throw Error(Code::not_found, name + " is not beside " + (here / "terrace").string() + "; install again");
+  throw Error(Code::not_found,
+              name + " was not found relative to " + (here / "terrace").string() + "; install again");
 }
 
 std::string python_command() {
   if (const char* given = std::getenv("TERRACE_PYTHON")) return given;
-  // Of a virtual environment, or of a distribution's package, which keeps what its own Python lacks to itself.
+  // In a virtual environment, or in a distribution package, which has a private Python environment.
   const auto here = executable_folder();
   std::error_code ignored;
   for (const auto& interpreter : {here / "python", here / ".." / TERRACE_LIBRARY_FOLDER / "python/bin/python"})

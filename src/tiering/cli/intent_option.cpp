@@ -1,4 +1,4 @@
-// See intent_option.hpp.
+// Checks the intent against the machine, and sets the session. See intent_option.hpp.
 #include "cli/intent_option.hpp"
 
 #include <fmt/format.h>

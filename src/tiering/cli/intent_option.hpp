@@ -1,4 +1,4 @@
-// Data by intent, as --intent asks for it.
+// Implements --intent: configures the session to place data by an ordering of the machine.
 #pragma once
 
 #include "cli/options.hpp"
@@ -6,8 +6,9 @@
 
 namespace terrace::cli {
 
-// By intent nobody plans, and what is small stays where the kernel puts it until there is much of it. Does nothing
-// without --intent. Throws Error{invalid} for an intent or a machine that cannot be had here.
+// Configures `session` for --intent: no planner, no hooks, and small allocations are left to the kernel until
+// there are many. Does nothing without --intent. Throws Error{invalid} for an intent that the machine does not
+// have.
 void configure_intent(const LaunchOptions& options, runtime::Session& session);
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// See intent_summary.hpp.
+// Reads, adds up and formats counts of data by intent. See intent_summary.hpp.
 #include "cli/intent_summary.hpp"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ DataByIntent read_data_by_intent(const std::filesystem::path& folder) {
   return data;
 }
 
-std::vector<std::string> lines_of(const DataByIntent& data, const machine::Machine& machine) {
+std::vector<std::string> format_intent_lines(const DataByIntent& data, const machine::Machine& machine) {
   std::vector<std::string> lines;
   for (const auto& [intent, bytes] : data.intents)
     lines.push_back(line_of(intent, bytes, machine, data.processes));

@@ -1,4 +1,4 @@
-// What became of data by intent, for the user.
+// Summarises the data that were placed by intent, from the counts that each process leaves in the job's folder.
 #pragma once
 
 #include <array>
@@ -13,25 +13,27 @@
 
 namespace terrace::cli {
 
-// How much of it all processes had where, each when it had most.
+// Sums over all processes; each counts at its own peak.
 struct DataByIntent {
   // Bytes by place, the last entry for what was left to the kernel.
   using ByPlace = std::array<std::uint64_t, memory::k_counted_places + 1>;
-  std::map<std::string, ByPlace> intents;  // those that data was placed by
-  int processes = 0;                       // that could place some
-  int uncounted = 0;                       // of which nothing is known: no room for the counts
-  std::filesystem::path folder;            // where that is
-  int error = 0;                           // errno value of the first part that was refused
+  std::map<std::string, ByPlace> intents;  // by intent; only intents that placed data
+  int processes = 0;                       // that could place data by intent
+  int uncounted = 0;                       // processes without counts, because their file could not be created
+  std::filesystem::path folder;            // of those counts
+  int error = 0;                           // errno of the first range that was refused
 };
 
-// From the counts in the folder.
+// Reads the counts in the job's folder.
 DataByIntent read_data_by_intent(const std::filesystem::path& folder);
 
-// A line for each intent.
-std::vector<std::string> lines_of(const DataByIntent& data, const machine::Machine& machine);
-// What went wrong, and that nothing was placed by `wanted`, the intent of the whole run; "" for none.
+// Returns one line for each intent.
+std::vector<std::string> format_intent_lines(const DataByIntent& data, const machine::Machine& machine);
+// Returns a line for each failure, and one if nothing was placed by `wanted`, the intent of the whole run ("":
+// none).
 std::vector<std::string> find_intent_problems(const DataByIntent& data, const std::string& wanted);
-// An object: the number of processes, and for each intent the bytes in each place and those left to the kernel.
+// Returns a JSON object: the number of processes, and for each intent the bytes in each place and those left to
+// the kernel.
 std::string json_of(const DataByIntent& data, const machine::Machine& machine);
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// See job_ledgers.hpp.
+// Finds the job's number and its ledger. See job_ledgers.hpp.
 #include "cli/job_ledgers.hpp"
 
 #include <fmt/format.h>
@@ -16,8 +16,8 @@ namespace terrace::cli {
 
 namespace {
 
-// The same in all launchers of a job on a node: the batch system's number, or that of the MPI job that they are
-// in.
+// Returns a name that all launchers of a job on a node have in common: the number of the batch system or of the
+// MPI job. Without either, this launcher is its own job.
 std::string shared_job_id() {
   for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PMIX_NAMESPACE", "PMI_JOBID"})
     if (auto id = environment(name); !id.empty()) return id;
@@ -38,7 +38,7 @@ JobLedgers::JobLedgers(runtime::Session& session, const std::filesystem::path& f
                        std::vector<std::string>& sentences) {
   const bool is_real = session.backend == runtime::Backend::real;
   std::optional<std::string> shared;  // the folder that launches have in common
-  const auto have_own = [&](const Error& why) {
+  const auto use_own_ledger = [&](const Error& why) {
     sentences.push_back(std::string(why.what()) + "; this launch has one of its own");
     shared.reset();
   };
@@ -47,7 +47,7 @@ JobLedgers::JobLedgers(runtime::Session& session, const std::filesystem::path& f
     try {
       shared = memory::make_ledger_folder();
     } catch (const Error& error) {
-      have_own(error);
+      use_own_ledger(error);
     }
   }
   for (auto& configuration : session.configurations) {
@@ -65,10 +65,10 @@ JobLedgers::JobLedgers(runtime::Session& session, const std::filesystem::path& f
         continue;
       } catch (const Error& error) {
         if (error.code() != Code::failed) throw;
-        have_own(error);
+        use_own_ledger(error);
       }
     }
-    // Its folder is this launch's own, and so is any ledger there.
+    // `folder` is private to this launch, and so is a ledger in it.
     files_.push_back(std::make_unique<memory::JobFile>(folder.string(), title));
     configuration.ledger = files_.back()->path();
   }

@@ -1,4 +1,4 @@
-// The launcher's side of the ledgers of its job, one a configuration.
+// Creates or joins the ledgers of the job on this node, one for each configuration.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,14 @@
 
 namespace terrace::cli {
 
+// Owns the ledger files of a launch.
 class JobLedgers {
  public:
-  // Makes them, and says in the session where they are. On real memory the job has one on this node, whichever
-  // launchers it has; in virtual time those of this launch are in its folder. `sentences`: that it is not shared
-  // with other launchers, and why. Throws Error.
+  // Creates the ledgers and stores their paths in `session`. On real memory all launchers of a job on this node
+  // share one; in virtual time the ledgers are in `folder`, which is this launch's own. Adds to `sentences` why a
+  // ledger is not shared with other launchers, if so. Throws Error.
   JobLedgers(runtime::Session& session, const std::filesystem::path& folder, std::vector<std::string>& sentences);
-  // What they say now.
+  // Returns a snapshot of each ledger.
   [[nodiscard]] std::vector<memory::LedgerView> views() const;
 
  private:

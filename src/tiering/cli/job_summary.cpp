@@ -1,4 +1,4 @@
-// See job_summary.hpp.
+// Reads proofs and loops of all processes from a profile. See job_summary.hpp.
 #include "cli/job_summary.hpp"
 
 #include <fmt/core.h>
@@ -12,7 +12,7 @@ namespace terrace::cli {
 
 namespace {
 
-struct Times {
+struct IterationTimes {
   double with = 0, without = 0;  // seconds of the same iterations
   void add(Seconds one_with, Seconds one_without, std::int64_t iterations) {
     with += one_with.value * static_cast<double>(iterations);
@@ -42,7 +42,7 @@ std::optional<JobSummary> read_job_summary(const std::string& path) {
   job.processes = counts.integer(0);
   job.moves = counts.integer(2);
   job.moved = counts.integer(3);
-  Times measured, predicted;
+  IterationTimes measured, predicted;
   profile::Statement runs(database,
                           "SELECT id, process, program, ended IS NULL AND EXISTS (SELECT 1 FROM loop WHERE"
                           " run = run.id) FROM run ORDER BY id");

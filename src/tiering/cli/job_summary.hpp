@@ -1,4 +1,5 @@
-// The closing line of a real run of several processes: what their plans gained together, and the worst of them.
+// Summarises a real run of several processes for the closing line: what their plans gained together, and the worst
+// one.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +11,32 @@ namespace terrace::cli {
 
 struct JobSummary {
   std::int64_t processes = 0;
-  // Killed, or still running, and seen in a loop: one without was left by who had started it, as many are.
+  // A process that was killed, or still runs, and had begun a loop. Processes without a loop are left out: many
+  // programs leave helpers behind.
   struct Unfinished {
     std::int64_t process = 0;
     std::string program;  // its path
   };
   std::vector<Unfinished> unfinished;
-  std::int64_t proven = 0;  // a plan was compared with none there
-  std::int64_t undone = 0;  // of them
-  // Shares of the iterations' time, of all that were proven; the prediction is of those that have one.
+  std::int64_t proven = 0;  // processes that compared a plan with no plan
+  std::int64_t undone = 0;  // of `proven`
+  // Gains of all proven processes, as shares of the time of their iterations; `predicted`: of those with a
+  // prediction.
   std::optional<double> gained, predicted;
-  double worst = 0;  // of the proven ones
+  double worst = 0;  // smallest gain of the proven processes
   std::string worst_program;
   std::int64_t worst_process = 0;
   std::int64_t moves = 0, moved = 0;  // moved: bytes
 };
 
-// Of the profile; nothing where one process ran, or the time was virtual.
+// Reads the summary from a profile; nullopt if one process ran, or time was virtual.
 std::optional<JobSummary> read_job_summary(const std::string& path);
-// What was gained, without a full stop; empty where nothing is proven.
+// Returns a clause on what was gained; "" if nothing is proven.
 std::string format_gain(const JobSummary& job);
-// Who did not end by itself, `except` apart: its end is told otherwise. Empty: everybody did.
+// Returns a clause on the processes that did not end by themselves, except `except`, which is reported elsewhere;
+// "" if there are none.
 std::string format_unfinished(const JobSummary& job, std::int64_t except);
-// An object.
+// Returns a JSON object.
 std::string json_of(const JobSummary& job);
 
 }  // namespace terrace::cli

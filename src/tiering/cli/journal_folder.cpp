@@ -1,4 +1,4 @@
-// The life of a job's journals. See journal_folder.hpp.
+// Creates the folder, searches journals, and merges them. See journal_folder.hpp.
 #include "cli/journal_folder.hpp"
 
 #include <fmt/core.h>
@@ -25,14 +25,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What tells this job from others: the batch system's number where there is one.
+// Returns the job's identifier: the batch system's number, or else this process.
 std::string job_id() {
   for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
     if (auto id = environment(name); !id.empty()) return id;
   return std::to_string(getpid());
 }
 
-// Whether any process's journal has such a record, or cannot be read: who merges it says why.
+// Returns whether any journal has a record for which `is` holds, or cannot be read: merging it reports the reason.
 template <class Is>
 bool any_record_in(const fs::path& folder, Is is) {
   Journals journals;
@@ -54,13 +54,13 @@ bool is_of_loops(const JournalRecord& record) {
   return is_of(record, profile::RecordType::loop) || is_of(record, profile::RecordType::iteration);
 }
 
-// What was learned of the program, and done with its data. Loops alone are nothing to place.
+// Iterations, plans and transfers; a loop alone gives nothing to place.
 bool is_of_placing(const JournalRecord& record) {
   return is_of(record, profile::RecordType::iteration) || is_of(record, profile::RecordType::plan) ||
          is_of(record, profile::RecordType::transfers);
 }
 
-// A note that begins so.
+// Returns whether a record is a note that begins with `text`.
 bool begins_with(const JournalRecord& record, std::string_view text) {
   if (!is_of(record, profile::RecordType::note)) return false;
   profile::NoteRecord note;
@@ -69,7 +69,8 @@ bool begins_with(const JournalRecord& record, std::string_view text) {
   return note.text.starts_with(text);
 }
 
-// But for the notes that a program without hooks has, and one with regions.
+// Returns whether a record is a note, other than the usual ones of uninstrumented programs and of programs with
+// regions.
 bool is_note(const JournalRecord& record) {
   return is_of(record, profile::RecordType::note) && !begins_with(record, profile::k_no_access) &&
          !begins_with(record, profile::k_phases_from);
@@ -136,7 +137,7 @@ bool JournalFolder::has_no_accesses() const {
   return !journals.empty();
 }
 
-// A process that becomes another program has one more journal.
+// A process has another journal after each exec; the last one counts.
 std::string JournalFolder::reason_terrace_stopped() const {
   const auto how = [](const JournalRecord& record) {
     profile::EndRecord end;
@@ -170,22 +171,22 @@ void JournalFolder::merge(const LaunchOptions& options, const ProfileOutputs& ou
   const auto usual = outputs.default_folder() / (job.filename().string() + "." + job_id() + ".terrace");
   context.quiet = options.quiet;
   context.json = options.json;
-  context.over_file = options.subcommand == "run" && !options.configuration.memory.empty();
+  context.out_of_core = options.subcommand == "run" && !options.configuration.memory.empty();
   Journals journals;
   add_journals_in(journals, path_);
   try {
     for (const auto& [label, files] : journals) {
-      context.asked = outputs.of(label, usual.string());
+      context.requested = outputs.of(label, usual.string());
       context.label = label;
-      print_run_summary(profile::merge_journals(files, context.asked, notes), context);
+      print_run_summary(profile::merge_journals(files, context.requested, notes), context);
     }
-    // What a user finds there is not of this run.
+    // Warn that an existing file is not the profile of this run.
     if (journals.empty() && outputs.of("", usual.string()).has_earlier())
       fmt::print(stderr, "terrace: {} is of an earlier run: this one made no profile\n", options.output);
-    if (journals.empty() && options.json && !options.quiet && !context.account.empty())
-      print_json_without_profile(context.account);
+    if (journals.empty() && options.json && !options.quiet && !context.extra_json.empty())
+      print_json_without_profile(context.extra_json);
   } catch (const Error& error) {
-    // Nothing is lost: there may be room elsewhere.
+    // Keep the journals: the user may merge them to another disk.
     keep_ = true;
     throw Error(error.code(), fmt::format("{}; the journals stay in {}: terrace merge {} -o FILE", error.what(),
                                           path_.string(), path_.string()));

@@ -1,4 +1,5 @@
-// Where a job's processes write their journals while it runs, and what becomes of them when it has ended.
+// Owns the folder in which a job's processes write their journals while it runs; merges them into profiles at the
+// end.
 #pragma once
 
 #include <filesystem>
@@ -12,39 +13,41 @@
 
 namespace terrace::cli {
 
-std::string environment(const char* name);  // "" when it is not set
+// Returns an environment variable; "" if it is not set.
+std::string environment(const char* name);
 
-// $TMPDIR, or /tmp.
+// Returns $TMPDIR, or /tmp.
 std::filesystem::path temporary_folder();
-// That it has no room for a folder of journals.
+// Returns the error text for a temporary folder without free space.
 std::string describe_full_folder();
 
+// Not thread-safe.
 class JournalFolder {
  public:
-  // A new folder, node-local and ours alone; removed at the end unless it is to be kept. Those that killed
-  // launchers left there long ago are removed. Throws Error{failed}.
+  // Creates a private folder in the temporary folder, and removes stale ones of killed launchers
+  // (stale_folders.hpp). The destructor removes the folder unless `keep`. Throws Error{failed}.
   explicit JournalFolder(bool keep);
   ~JournalFolder();
   JournalFolder(const JournalFolder&) = delete;
   JournalFolder& operator=(const JournalFolder&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  // Whether there is more in the journals than who ran and what was allocated: iterations or loops. Throws Error.
+  // Returns whether any journal has iterations or loops, beyond processes and allocations. Throws Error.
   [[nodiscard]] bool has_iterations_or_loops() const;
-  // Whether anything was learned of any program, moved, or is to be told of; a journal that cannot be read may
-  // have that.
+  // Returns whether any journal has iterations, plans, transfers or notes that the user should see. True if one
+  // cannot be read.
   [[nodiscard]] bool has_findings() const;
-  // Whether of no process anything was seen, for want of hooks: neither accesses nor iterations.
+  // Returns whether no process has accesses or iterations because none is instrumented.
   [[nodiscard]] bool has_no_accesses() const;
-  // Why a process was left alone from some time on: profile::k_confined, k_limited; "" where none was.
+  // Returns why Terrace stopped working in a process: profile::k_confined or k_limited; "" if it did in none.
   [[nodiscard]] std::string reason_terrace_stopped() const;
-  // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
-  // `outputs` are those of --output; without it the profile is called after `job`. `context`: what the launch
-  // knows of the run, its names apart; `notes` are for the profile. Throws Error when a profile cannot be written;
-  // the journals stay then.
+  // Merges the journals into a profile for each configuration and prints the summaries, as the options request.
+  // `outputs` has the names of --output; without it the profile is named after `job`. `context`: facts of the run,
+  // without names; `notes` are added to the profile. Throws Error if a profile cannot be written, and keeps the
+  // journals then.
   void merge(const LaunchOptions& options, const ProfileOutputs& outputs, const std::filesystem::path& job,
              SummaryContext context, const std::vector<std::string>& notes = {});
-  void print_location() const;  // the journals are
+  void print_location() const;  // of the journals, on standard error
 
  private:
   std::filesystem::path path_;

@@ -1,3 +1,4 @@
+// Parses the names of journals. See journals.hpp.
 #include "cli/journals.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Journals by the configuration that they are of, and the profile that each configuration gets.
+// Groups journal files by configuration, and names the profile of each configuration.
 #pragma once
 
 #include <filesystem>
@@ -8,16 +8,17 @@
 
 namespace terrace::cli {
 
-// Sorted paths by label. A journal is named LABEL.PROCESS.N.journal ("-" for no label).
+// Sorted paths by label. A journal's name is LABEL.PROCESS.N.journal ("-": no label).
 using Journals = std::map<std::string, std::vector<std::string>>;
 
+// Adds a file under its label.
 void add_journal(Journals& journals, const std::filesystem::path& file);
-// Every journal that is in the folder itself.
+// Adds all journals in the folder, not in folders below it.
 void add_journals_in(Journals& journals, const std::filesystem::path& folder);
-// Whether a process has begun one there.
+// Returns whether the folder has a journal of a process.
 bool has_journal_of(const std::filesystem::path& folder, int process);
 
-// "out.terrace", "out.LABEL.terrace".
+// Returns the profile of a configuration: "out.terrace" for no label, else "out.LABEL.terrace".
 std::string output_of_configuration(const std::string& output, const std::string& label);
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// The life of a launch: folder, session, program, merge, summary. See launch.hpp.
+// Runs the steps of a launch: journal folder, session, program, merge, summary. See launch.hpp.
 #include "cli/launch.hpp"
 
 #include <fmt/format.h>
@@ -41,15 +41,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Where libraries that tell tools of the program's regions look for one. Who has named a tool keeps it; a Kokkos
-// whose command line names one takes another one here for a mistake.
-void add_tool(std::vector<std::string>& variables, const std::string& library,
-              const std::vector<std::string>& command) {
-  const auto is_free = [](const char* name) { return environment(name).empty(); };
+// Registers the library as the tool of NVTX and Kokkos. A tool that the user named, in the environment or on the
+// command line, takes precedence; Kokkos reports two tools as an error.
+void add_region_tool(std::vector<std::string>& variables, const std::string& library,
+                     const std::vector<std::string>& command) {
+  const auto is_unset = [](const char* name) { return environment(name).empty(); };
   const auto names_tool = [](const std::string& word) { return word.starts_with("--kokkos-tools-lib"); };
-  if (is_free("NVTX_INJECTION64_PATH")) variables.push_back("NVTX_INJECTION64_PATH=" + library);
-  // The second name is that of Kokkos before 3.7.
-  if (is_free("KOKKOS_TOOLS_LIBS") && is_free("KOKKOS_PROFILE_LIBRARY") &&
+  if (is_unset("NVTX_INJECTION64_PATH")) variables.push_back("NVTX_INJECTION64_PATH=" + library);
+  // Kokkos before 3.7 reads the second name.
+  if (is_unset("KOKKOS_TOOLS_LIBS") && is_unset("KOKKOS_PROFILE_LIBRARY") &&
       std::none_of(command.begin(), command.end(), names_tool))
     for (const char* const name : {"KOKKOS_TOOLS_LIBS=", "KOKKOS_PROFILE_LIBRARY="})
       variables.push_back(name + library);
@@ -57,7 +57,8 @@ void add_tool(std::vector<std::string>& variables, const std::string& library,
 
 std::vector<std::string> program_environment(const fs::path& session, runtime::Backend backend,
                                              const std::vector<std::string>& command) {
-  // Where a process may begin late nobody follows its accesses; one that was made for that changes the library.
+  // A session of late start (its name has an extension) observes no accesses; an instrumented process switches to
+  // the other library itself.
   const auto library = library_path(session.extension().empty());
   const auto preload = environment("LD_PRELOAD");
   const auto checks = environment("ASAN_OPTIONS");
@@ -66,30 +67,29 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
       fmt::format("LD_PRELOAD={}{}{}", library, preload.empty() ? "" : ":", preload),
       // UCX's memory hooks replace mmap and would hide the program's mappings from an interposer.
       "UCX_MEM_MMAP_HOOK_MODE=none",
-      // Else a program with the address sanitizer that this one starts ends at once: its library wants to be
-      // first.
+      // Programs with the address sanitizer that this one starts would abort, as its library is not first.
       fmt::format("ASAN_OPTIONS={}{}verify_asan_link_order=0", checks, checks.empty() ? "" : ":")};
-  add_tool(variables, library, command);
+  add_region_tool(variables, library, command);
   // In virtual time one thread runs at a time: idle workers that spin would take the core from it.
   if (backend == runtime::Backend::virtual_time && environment("OMP_WAIT_POLICY").empty())
     variables.emplace_back("OMP_WAIT_POLICY=passive");
   return variables;
 }
 
-// Where nothing was asked for, a process without anything to place need not begin: nobody misses what it would
-// say.
-bool may_begin_late(const LaunchOptions& options, const runtime::Session& session) {
+// Returns whether processes may start Terrace lazily, at their first large allocation: not if the user requested
+// anything that needs every process, and not for instrumented programs and those with markers.
+bool may_start_late(const LaunchOptions& options, const runtime::Session& session) {
   if (session.backend != runtime::Backend::real || options.has_requests || options.keep_journals) return false;
-  if (options.subcommand != "run") return false;  // who records wants the profile, whatever there is to place
-  // Made for Terrace: it has the library with hooks at once. One that another program starts begins again with it.
+  if (options.subcommand != "run") return false;  // record needs a profile of every process
+  // Programs made for Terrace need the library with collectors from the start.
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
   return !table.has_hooks() && !table.has_markers();
 }
 
-// What the session's name says of when processes begin.
-const char* beginning(const LaunchOptions& options, const runtime::Session& session) {
-  if (!may_begin_late(options, session)) return "";
+// Returns the extension of the session's name, which tells processes when to start Terrace.
+const char* session_extension(const LaunchOptions& options, const runtime::Session& session) {
+  if (!may_start_late(options, session)) return "";
   const auto has_choice = [](const runtime::SessionConfiguration& one) {
     return one.machine.fastest_first(one.domain).size() > 1;
   };
@@ -97,21 +97,22 @@ const char* beginning(const LaunchOptions& options, const runtime::Session& sess
                                                                  : runtime::k_called_session;
 }
 
-// In seconds; 0: never. Who looks at a terminal wants to know.
+// Returns the seconds between two reports; 0: never. The default reports on a terminal only.
 double report_period(const LaunchOptions& options) {
-  constexpr double k_usual = 10;
+  constexpr double k_default = 10;
   if (options.report_every) return *options.report_every;
-  return !options.quiet && !options.json && isatty(STDERR_FILENO) == 1 ? k_usual : 0;
+  return !options.quiet && !options.json && isatty(STDERR_FILENO) == 1 ? k_default : 0;
 }
 
-// Of what the largest process of the program had in memory.
+// Returns the peak resident memory of the program's largest process.
 Bytes peak_of_children() {
   struct rusage children {};
   getrusage(RUSAGE_CHILDREN, &children);
   return Bytes{static_cast<std::uint64_t>(children.ru_maxrss) << 10};
 }
 
-// A plan, or a choice of places, was asked for where there is one kind of memory, and the program has no hooks.
+// Returns whether placement was requested on a machine with one kind of memory, and no process of the program is
+// instrumented.
 bool has_nothing_to_place(const LaunchOptions& options, const runtime::Session& session,
                           const JournalFolder& journals) {
   const auto& configuration = session.configurations.front();
@@ -120,9 +121,9 @@ bool has_nothing_to_place(const LaunchOptions& options, const runtime::Session& 
          configuration.machine.fastest_first(configuration.domain).size() < 2 && journals.has_no_accesses();
 }
 
-// Memory over a file, data by intent, and what there was to place: a line for each finding.
-std::vector<std::string> found_of_memory(const LaunchOptions& options, const runtime::Session& session,
-                                         const JournalFolder& journals, const ChildExit& ending) {
+// Returns lines on out-of-core memory, data by intent, and processes without Terrace.
+std::vector<std::string> find_memory_messages(const LaunchOptions& options, const runtime::Session& session,
+                                              const JournalFolder& journals, const ChildExit& ending) {
   const auto& folder = journals.path();
   const auto& program = options.command.front();
   const char* const wanted = describe_missed_effect(options, session);
@@ -146,10 +147,10 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
                                 reason_terrace_stopped == profile::k_limited
                                     ? "limited its address space (RLIMIT_AS)"
                                     : "filtered its system calls (seccomp)"));
-  // Then nobody need say that nothing was done. In JSON the figures have keys of their own.
+  // Confined processes have a line already. In JSON the figures have keys of their own.
   if (!options.json && (!is_confined || std::ranges::any_of(over_file, &SpilledProcess::had_too_little)))
-    add(lines_of(over_file, session.spill, peak_of_children()));
-  if (!options.json) add(lines_of(by_intent, session.configurations.front().machine));
+    add(format_spill_lines(over_file, session.spill, peak_of_children()));
+  if (!options.json) add(format_intent_lines(by_intent, session.configurations.front().machine));
   if (has_nothing_to_place(options, session, journals))
     lines.push_back(fmt::format("there is one kind of memory here: {}",
                                 options.configuration.plan.empty() ? "there is nothing to choose for the program"
@@ -158,9 +159,9 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
   return lines;
 }
 
-// What the document has beside the profile's: "" for nothing.
-std::string account_of(const runtime::Session& session, const fs::path& folder,
-                       const std::vector<std::string>& sentences) {
+// Returns the members that the launch adds to the JSON document, as an object; "" for none.
+std::string make_extra_json(const runtime::Session& session, const fs::path& folder,
+                            const std::vector<std::string>& sentences) {
   nlohmann::ordered_json account;
   if (session.spill.is_wanted())
     account["over_file"] =
@@ -173,23 +174,22 @@ std::string account_of(const runtime::Session& session, const fs::path& folder,
   return account.is_null() ? "" : account.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// Whether one is made whatever the program does.
-bool makes_profile(const LaunchOptions& options) {
+// Returns whether the options request a profile, whatever the program does.
+bool requests_profile(const LaunchOptions& options) {
   return (options.subcommand != "run" || options.has_requests) && options.intent.empty() &&
          options.configuration.memory.empty();
 }
 
-// Whether the journals have something for a file.
+// Returns whether a profile is to be written: it was requested, or the journals have findings.
 bool has_profile(const LaunchOptions& options, const runtime::Session& session, const JournalFolder& folder) {
   if (session.intent.is_wanted()) return false;
   if (has_nothing_to_place(options, session, folder)) return false;
   if (session.spill.is_wanted()) return !options.output.empty() || folder.has_iterations_or_loops();
-  // Of a program of which nothing is seen nothing is said, unless something was asked for.
   return options.subcommand != "run" || options.has_requests || folder.has_findings();
 }
 
-// Where no main loop was seen.
-std::string advice_on_loops(const runtime::Session& session) {
+// Returns what the user can do if no main loop was found.
+std::string advise_on_loops(const runtime::Session& session) {
   if (!session.phases.detects_loops()) return "mark it, or try --phases auto";
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
@@ -199,22 +199,21 @@ std::string advice_on_loops(const runtime::Session& session) {
   return "name it with --loop NAME, or with --phases f,g the functions that begin its phases";
 }
 
-// "SIGINT"; the number where it has no name.
+// Returns "SIGINT", or the number of a signal without a name.
 std::string name_of_signal(int signal) {
   const char* const name = sigabbrev_np(signal);
   return name ? std::string("SIG") + name : fmt::format("signal {}", signal);
 }
 
 SummaryContext::Mover mover_of(const runtime::Session& session) {
-  if (session.configurations.front().record_only || !runtime::learns(session))
-    return SummaryContext::Mover::nobody;
+  if (session.configurations.front().record_only || !runtime::learns(session)) return SummaryContext::Mover::none;
   return runtime::has_choice(session) ? SummaryContext::Mover::planner : SummaryContext::Mover::one_kind;
 }
 
 void keep_profile(const LaunchOptions& options, const ProfileOutputs& outputs, const runtime::Session& session,
-                  JournalFolder& folder, const ChildExit& ending, const std::string& account) {
+                  JournalFolder& folder, const ChildExit& ending, const std::string& extra_json) {
   if (!has_profile(options, session, folder)) {
-    if (options.json && !options.quiet) print_json_without_profile(account);
+    if (options.json && !options.quiet) print_json_without_profile(extra_json);
     if (options.keep_journals) folder.print_location();
     return;
   }
@@ -224,8 +223,8 @@ void keep_profile(const LaunchOptions& options, const ProfileOutputs& outputs, c
   context.mover = mover_of(session);
   const auto& first = session.configurations.front();
   context.fastest = first.machine.place(first.machine.fastest_first(first.domain).front()).name;
-  context.advice = advice_on_loops(session);
-  context.account = account;
+  context.advice = advise_on_loops(session);
+  context.extra_json = extra_json;
   folder.merge(options, outputs, options.command.front(), context,
                session.spill.is_wanted() ? format_spill_notes(read_spilled_processes(folder.path()), session.spill)
                                          : std::vector<std::string>());
@@ -235,9 +234,9 @@ void print(const std::vector<std::string>& sentences) {
   for (const auto& sentence : sentences) std::fputs(("terrace: " + sentence + "\n").c_str(), stderr);
 }
 
-// Why a program runs without Terrace: neither a sanitizer nor valgrind can have its memory together with it. ""
-// where it runs with it.
-std::string why_alone(const LaunchOptions& options) {
+// Returns why a program runs without Terrace: sanitizers and valgrind must own its memory. "" if it runs with
+// Terrace.
+std::string find_exclusive_tool(const LaunchOptions& options) {
   const auto& program = options.command.front();
   if (options.subcommand != "run") return {};
   if (observe::is_valgrind(program))
@@ -248,13 +247,13 @@ std::string why_alone(const LaunchOptions& options) {
              : fmt::format("{} is checked by a sanitizer ({}): it runs without Terrace", program, library);
 }
 
-// What is set up for a program, and removed when this is.
-struct Prepared {
-  explicit Prepared(const LaunchOptions& options)
+// Owns everything that is set up for a program; removed by the destructor.
+struct PreparedLaunch {
+  explicit PreparedLaunch(const LaunchOptions& options)
       : folder(options.keep_journals),
         session(build_session(options, folder.path().string(), sentences)),
         ledgers(session, folder.path(), sentences),
-        session_file(folder.path() / (std::string("session") + beginning(options, session))) {
+        session_file(folder.path() / (std::string("session") + session_extension(options, session))) {
     write_session();
     environment = program_environment(session_file, session.backend, options.command);
   }
@@ -263,8 +262,8 @@ struct Prepared {
     try {
       runtime::write_session(session, session_file.string());
     } catch (const Error&) {
-      struct statvfs room {};
-      if (statvfs(folder.path().c_str(), &room) == 0 && room.f_bavail == 0)
+      struct statvfs space {};
+      if (statvfs(folder.path().c_str(), &space) == 0 && space.f_bavail == 0)
         throw Error(Code::failed, describe_full_folder());
       throw;
     }
@@ -278,51 +277,51 @@ struct Prepared {
   std::vector<std::string> environment;
 };
 
-// Null where the system lacks what that takes: the program runs as without Terrace, but where a profile was asked
-// for, or that it shall not fill more memory than it may.
-std::unique_ptr<Prepared> prepare(const LaunchOptions& options) {
-  const bool can_do_without = options.subcommand == "run" && options.configuration.memory.empty() &&
-                              options.output.empty() && !options.profile;
-  const auto do_without = [&](const char* why) {
+// Prepares the launch. If the system lacks what it needs, returns null so that the program runs without Terrace;
+// unless a profile or a memory limit was requested: throws Error then.
+std::unique_ptr<PreparedLaunch> prepare(const LaunchOptions& options) {
+  const bool is_optional = options.subcommand == "run" && options.configuration.memory.empty() &&
+                           options.output.empty() && !options.profile;
+  const auto run_without = [&](const char* why) {
     if (!options.quiet) print({fmt::format("{}: the program runs without Terrace", why)});
     return nullptr;
   };
   try {
-    return std::make_unique<Prepared>(options);
+    return std::make_unique<PreparedLaunch>(options);
   } catch (const Error& error) {
-    if (!can_do_without || error.code() == Code::invalid) throw;
-    return do_without(error.what());
+    if (!is_optional || error.code() == Code::invalid) throw;
+    return run_without(error.what());
   } catch (const std::exception& error) {
-    if (!can_do_without) throw;
-    return do_without(error.what());
+    if (!is_optional) throw;
+    return run_without(error.what());
   }
 }
 
-// What the run would do, on standard output: it is what was asked for. What refuses the run refuses this, too.
+// Prints what the run would do on standard output. Fails where the run would fail.
 ChildExit print_dry_run(const LaunchOptions& options) {
   const auto would_run = fmt::format("would run: {}\n", fmt::join(options.command, " "));
   const bool is_off = environment("TERRACE") == "off";
   const ProfileOutputs outputs(is_off ? std::string() : options.output, labels_of(options));
-  const auto alone = is_off ? "TERRACE=off: it runs without Terrace" : why_alone(options);
-  const auto prepared = alone.empty() ? prepare(options) : nullptr;
+  const auto exclusive = is_off ? "TERRACE=off: it runs without Terrace" : find_exclusive_tool(options);
+  const auto prepared = exclusive.empty() ? prepare(options) : nullptr;
   if (prepared && !options.gauges.empty()) check_gauges(options.gauges);
   check_can_start(options.command.front());
   fmt::print("{}", would_run);
-  if (!alone.empty()) fmt::print("{}\n", alone);
+  if (!exclusive.empty()) fmt::print("{}\n", exclusive);
   if (!prepared) return {};
   for (const auto& line : describe_run(options, prepared->session)) fmt::print("{}\n", line);
   for (const auto& sentence : prepared->sentences) fmt::print("note: {}\n", sentence);
   return {};
 }
 
-// What belongs to the launch is removed when this returns, however the program ended.
+// Runs the program. Everything of the launch is removed on return, however the program ended.
 ChildExit run_program(const LaunchOptions& given) {
   if (given.dry_run) return print_dry_run(given);
   if (environment("TERRACE") == "off") return run_child(given.command, {});
   const ProfileOutputs outputs(given.output, labels_of(given));
-  const auto options = given.calibrates() ? calibrated(given) : given;
-  if (const auto alone = why_alone(options); !alone.empty()) {
-    if (!options.quiet) print({alone});
+  const auto options = given.calibrates() ? calibrate_core_times(given) : given;
+  if (const auto exclusive = find_exclusive_tool(options); !exclusive.empty()) {
+    if (!options.quiet) print({exclusive});
     return run_child(options.command, {});
   }
   const auto prepared = prepare(options);
@@ -330,11 +329,11 @@ ChildExit run_program(const LaunchOptions& given) {
   auto& sentences = prepared->sentences;
   auto& folder = prepared->folder;
   const auto& session = prepared->session;
-  // With --json all of it is one document, at the end.
-  const bool tells = !options.quiet && !options.json;
-  // Who asked for nothing may never get a profile.
-  if (!outputs.sentence().empty() && makes_profile(options)) sentences.push_back(outputs.sentence());
-  if (tells) print(sentences);
+  // With --json there is one document, at the end.
+  const bool prints = !options.quiet && !options.json;
+  // Without a request there may be no profile to name a folder for.
+  if (!outputs.sentence().empty() && requests_profile(options)) sentences.push_back(outputs.sentence());
+  if (prints) print(sentences);
   const auto ending = [&] {
     const GaugeExporter gauges(options.gauges, [&] { return prepared->ledgers.views(); });
     const SpillReports reports(folder.path(), session.spill,
@@ -342,19 +341,19 @@ ChildExit run_program(const LaunchOptions& given) {
     const bool can_load = observe::why_not_loadable(options.command.front()).empty();
     return run_child(options.command, can_load ? prepared->environment : std::vector<std::string>());
   }();
-  const auto found = found_of_memory(options, session, folder, ending);
+  const auto messages = find_memory_messages(options, session, folder, ending);
   const auto result = exit_of_launch(options, folder.path(), ending);
-  if (tells || (!options.json && result.status != ending.status)) print(found);
-  sentences.insert(sentences.end(), found.begin(), found.end());
+  if (prints || (!options.json && result.status != ending.status)) print(messages);
+  sentences.insert(sentences.end(), messages.begin(), messages.end());
   try {
     keep_profile(options, outputs, session, folder, ending,
-                 options.json ? account_of(session, folder.path(), sentences) : std::string());
+                 options.json ? make_extra_json(session, folder.path(), sentences) : std::string());
   } catch (const Error& error) {
-    // Where the profile is what the program was run for the launch has failed.
+    // Without its profile, record or simulate has failed.
     if (options.subcommand != "run" && ending.status == 0) throw;
     print({error.what()});
   } catch (const std::system_error&) {
-    // Standard error takes no more: nobody can be told, and the program's end is its own.
+    // Standard error is full: no report is possible, and the program's exit status stays its own.
   }
   return result;
 }

@@ -1,4 +1,5 @@
-// Launching: the session's folder, the environment of the program, waiting for it, passing on how it ended.
+// Launches a program under Terrace: prepares its session and environment, waits for it, merges its journals, and
+// ends as the program ended. Also declares the parts of this installation.
 #pragma once
 
 #include <optional>
@@ -14,55 +15,59 @@ namespace terrace::cli {
 // status; when it died by a signal, this process dies by the same one. Throws ProgramStartError.
 int launch(const LaunchOptions& options);
 
-// How a child ended.
+// How a child process ended.
 struct ChildExit {
-  int status = 0;  // exit status
-  int signal = 0;  // that killed it, or 0
-  int process = 0;
+  int status = 0;   // exit status; 128 + signal if it was killed, as in shells
+  int signal = 0;   // that killed it, or 0
+  int process = 0;  // its identifier
 };
 
-// The program cannot be started. Terrace then ends as shells do: with 127 where there is no such program, with 126
-// where it is none that can be run.
+// Error of a program that cannot be started. Terrace then exits as shells do: with 127 if there is no such
+// program, with 126 if it cannot be executed.
 class ProgramStartError : public Error {
  public:
-  ProgramStartError(const std::string& text, bool is_there)
-      : Error(is_there ? Code::failed : Code::not_found, text), status_(is_there ? 126 : 127) {}
+  ProgramStartError(const std::string& text, bool exists)
+      : Error(exists ? Code::failed : Code::not_found, text), status_(exists ? 126 : 127) {}
   [[nodiscard]] int status() const { return status_; }
 
  private:
   int status_;
 };
 
-// Throws ProgramStartError where there is no such program, or none that may be run. Starts nothing.
+// Throws ProgramStartError if there is no such program, or it may not be executed. Starts nothing.
 void check_can_start(const std::string& program);
 
-// Starts `command` with `environment` added and waits for it. Signals sent to this process go to the child.
+// Starts `command` with `environment` added and waits for it. Forwards signals sent to this process to the child.
 // Throws ProgramStartError.
 ChildExit run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
-// A file of this process that may not grow (RLIMIT_FSIZE) is an error of the write from now on; children have it
-// as it was.
+// Ignores SIGXFSZ, so that a file beyond RLIMIT_FSIZE makes the write fail instead of killing this process.
+// Children get the signal's original action.
 void ignore_size_limit_signal();
 
-// Ends this process as the child ended: same status, or same signal.
+// Ends as the child ended: returns its exit status, or kills this process by the same signal.
 int exit_like(const ChildExit& ending);
 
-// Where the parts of this installation are, relative to the executable (or the build tree).
-std::string prefix_path();  // above the executable's folder
-// What enters the program: libterrace.so, or the one for programs whose accesses nobody follows.
-std::string library_path(bool is_followed);
-std::string python_command();  // the interpreter that has the package
+// Returns the installation's prefix: the folder above that of the executable.
+std::string prefix_path();
+// Returns the library to preload: libterrace.so, or the one without access collectors for programs whose accesses
+// are not observed. Throws Error{not_found}.
+std::string library_path(bool observes_accesses);
+// Returns the interpreter that has the Python package.
+std::string python_command();
 
-// A subcommand of the Python package, and what it is for.
+// A subcommand and its description in one line.
 struct Subcommand {
   std::string name;
   std::string about;
 };
 
-// The subcommands that analyse, by name; nothing where the package is not beside its interpreter.
+// Returns the subcommands of the Python package, sorted by name; nullopt if the package is not found beside its
+// interpreter.
 std::optional<std::vector<Subcommand>> find_python_subcommands();
 
-// Becomes `python -m terrace VERB ...`; throws Error{failed} when there is no interpreter.
+// Replaces this process by `python -m terrace SUBCOMMAND ...`. Throws Error{failed} if the interpreter cannot be
+// executed.
 [[noreturn]] void exec_python(int argc, char** argv);
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// See machine_presence.hpp.
+// Compares a machine file's NUMA nodes with those of sysfs. See machine_presence.hpp.
 #include "cli/machine_presence.hpp"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ void add_nodes(const machine::Machine& machine, std::set<int>& nodes) {
     if (place.numa_node >= 0) nodes.insert(place.numa_node);
 }
 
-// What computes itself is given data by a plan alone, and can be left out.
-bool is_no_memory(const machine::Place& place) {
+// Places that compute (PIM) are exempt: only a plan puts data there.
+bool is_not_memory(const machine::Place& place) {
   return !place.geometry &&
          std::ranges::none_of(memory::providers(), [&](const auto* variant) { return variant->serves(place); });
 }
@@ -34,17 +34,17 @@ void check_machine_is_present(const machine::Machine& machine) {
   const auto refuse = [&](const std::string& why) {
     throw Error(Code::invalid, fmt::format("--machine {}: {}", machine.name(), why));
   };
-  if (std::ranges::all_of(places, is_no_memory))
+  if (std::ranges::all_of(places, is_not_memory))
     refuse("its places are no memory of this machine; terrace simulate runs it");
-  std::set<int> nodes;  // with those that the cpuset leaves out, which discovery does not see
+  std::set<int> nodes;  // including those outside of the cpuset, which discovery does not see
   if (const auto here = machine::read_node_machine()) add_nodes(*here, nodes);
   const auto is_elsewhere = [&](const machine::Place& place) {
     return place.numa_node >= 0 && !nodes.contains(place.numa_node);
   };
   if (std::ranges::any_of(places, is_elsewhere)) add_nodes(machine::discover(), nodes);
-  const bool is_known = !nodes.empty();  // not without /sys
+  const bool is_known = !nodes.empty();  // false without /sys
   for (const auto& place : places) {
-    if (is_no_memory(place))
+    if (is_not_memory(place))
       refuse(fmt::format("its place '{}' is no memory of this machine; terrace simulate runs it", place.name));
     if (is_known && is_elsewhere(place))
       refuse(fmt::format("its place '{}' is node {}, and this machine has {} {}", place.name, place.numa_node,

@@ -1,4 +1,5 @@
-// `terrace machine [FILE]`, `terrace machine measure`, `check` and `orderings`. See machine_subcommand.hpp.
+// Implements `terrace machine [FILE]`, `terrace machine measure`, `check` and `orderings`. See
+// machine_subcommand.hpp.
 #include "cli/machine_subcommand.hpp"
 
 #include <fmt/core.h>
@@ -33,16 +34,16 @@ namespace terrace::cli {
 
 namespace {
 
-constexpr double k_share_of_the_machine = 0.9;                   // of all that is measured; the rest is moves
-constexpr std::chrono::seconds k_limit{115}, k_quick_limit{27};  // after which no moves are measured
+constexpr double k_machine_share = 0.9;                          // of the progress; the rest is copiers
+constexpr std::chrono::seconds k_limit{115}, k_quick_limit{27};  // after which no copiers are measured
 
-// Rewrites one line of a terminal of ours; silent anywhere else.
+// Rewrites one line of the terminal; does nothing if standard error is not a terminal.
 void show_progress(double done, std::string_view what) {
-  static const bool ours = isatty(STDERR_FILENO) != 0;
-  if (ours) fmt::print(stderr, "\r\033[K{:3.0f} % {}{}", 100 * done, what, done >= 1 ? "\r\033[K" : "");
+  static const bool is_terminal = isatty(STDERR_FILENO) != 0;
+  if (is_terminal) fmt::print(stderr, "\r\033[K{:3.0f} % {}{}", 100 * done, what, done >= 1 ? "\r\033[K" : "");
 }
 
-// Checks before minutes of measuring that the file can be written, and is not another kind of file.
+// Checks before minutes of measurement that the output can be written and is not a file of another kind.
 void check_machine_output(const std::string& output) {
   std::error_code ignored;
   if (!output.empty()) {
@@ -58,9 +59,9 @@ void check_machine_output(const std::string& output) {
   try {
     machine::load_machine_file(output);
   } catch (const Error&) {
-    throw Error(
-        Code::invalid,
-        "--output " + output + ": a file is there that is no machine file, and is not overwritten; name another");
+    throw Error(Code::invalid,
+                "--output " + output +
+                    ": this file exists and is not a machine file, so it is not overwritten; name another");
   }
 }
 
@@ -71,12 +72,12 @@ int measure(const std::string& output, bool quick, bool json) {
   const machine::MeasureOptions options{.quick = quick,
                                         .limits = quick ? machine::k_quick_limits : machine::TimeLimits{}};
   auto file = machine::measure_machine(discovered, options, [](double done, std::string_view what) {
-    show_progress(k_share_of_the_machine * done, what);
+    show_progress(k_machine_share * done, what);
   });
   transfer::measure_copiers(
       file, discovered,
       [](double done, std::string_view what) {
-        show_progress(k_share_of_the_machine + (1 - k_share_of_the_machine) * done, what);
+        show_progress(k_machine_share + (1 - k_machine_share) * done, what);
       },
       begun + (quick ? k_quick_limit : k_limit));
   const auto* measured = file.measured ? &*file.measured : nullptr;
@@ -108,7 +109,7 @@ int show_orderings(const std::string& name, bool json) {
   return 0;
 }
 
-// Of the running jobs of this user: who holds how much of which place.
+// Formats a table of the running jobs of this user: the bytes of each place that each process holds.
 std::string describe_ledgers(const std::vector<memory::LedgerView>& ledgers) {
   const auto bytes = [](const std::optional<std::uint64_t>& value, const char* otherwise) {
     return value ? format(Bytes{*value}) : std::string(otherwise);
@@ -164,7 +165,7 @@ nlohmann::ordered_json limit_json(const std::optional<machine::MemoryLimit>& lim
           {"version", limit->version}};
 }
 
-// This machine, what the system leaves of it, and what jobs hold of it.
+// Prints this machine, the control group's limit, and what jobs hold of its memory.
 int show_here(bool json) {
   const auto machine = machine::discover();
   const auto limit = machine::SystemFiles().memory_limit();
@@ -190,8 +191,8 @@ int show(const std::string& name, bool json) {
   return 0;
 }
 
-// Of what there is to do beside showing a machine.
-void refuse_mistyped(const std::string& name) {
+// Throws Error{invalid} for a name that resembles an action of this subcommand more than a machine.
+void refuse_mistyped_action(const std::string& name) {
   if (name.find('/') != std::string::npos || name.ends_with(".toml")) return;
   const auto nearest = machine::nearest_name(name, {"measure", "check", "orderings"});
   const auto shipped = machine::shipped_machines();
@@ -203,7 +204,7 @@ void refuse_mistyped(const std::string& name) {
 }  // namespace
 
 int run_machine(int argc, char** argv) {
-  CLI::App app("show this machine, or a machine file", "terrace machine");
+  CLI::App app("show this machine or a machine file, or measure and check this machine", "terrace machine");
   std::string name;
   std::string given;
   std::string output;
@@ -211,19 +212,20 @@ int run_machine(int argc, char** argv) {
   bool quick = false;
   app.footer(
       "Examples:\n"
-      "  terrace machine                          this machine, and what your running jobs hold of it\n"
+      "  terrace machine                          this machine, and the memory that your running jobs hold\n"
       "  terrace machine knl-7210-flat --json     a shipped file\n"
       "  terrace machine measure -o here.toml     measure this machine (at most two minutes)\n"
-      "  terrace machine check                    what Terrace can do here, and what stands in the way\n"
-      "  terrace machine orderings FILE           for each intent, the places in the order in which to use them");
-  app.add_option("file", name, "a machine file or the name of a shipped one; or measure, check, or orderings")
+      "  terrace machine check                    what Terrace can do here, and what prevents the rest\n"
+      "  terrace machine orderings FILE           for each intent, the places in order of use");
+  app.add_option("file", name,
+                 "machine file, or the name of a shipped one; or an action: measure, check, orderings")
       ->type_name("FILE|NAME|measure|check|orderings");
   app.add_option("machine,--machine,-m", given,
-                 "orderings: machine file or name of a shipped one; default: this machine")
+                 "orderings: machine file, or the name of a shipped one; default: this machine")
       ->type_name("FILE|NAME");
-  app.add_flag("--json", json, "print JSON (with its schema's version)");
-  app.add_option("--output,-o", output, "measure: write the machine file there")->type_name("FILE");
-  app.add_flag("--quick", quick, "measure: at most half a minute, with a larger spread");
+  app.add_flag("--json", json, "print JSON, with the version of its schema");
+  app.add_option("--output,-o", output, "measure: write the machine file here")->type_name("FILE");
+  app.add_flag("--quick", quick, "measure: take at most half a minute, with a larger spread");
   if (!parse_arguments(app, "machine", argc, argv)) return 0;
   if (name == "measure") {
     if (!given.empty())
@@ -236,7 +238,7 @@ int run_machine(int argc, char** argv) {
   if (!given.empty())
     throw Error(Code::invalid, "unexpected machine '" + given + "': only terrace machine orderings takes it");
   if (name == "check") return check(json);
-  refuse_mistyped(name);
+  refuse_mistyped_action(name);
   return show(name, json);
 }
 

@@ -1,9 +1,10 @@
-// `terrace machine`: show a machine and its orderings, measure this one, check what it lets Terrace do.
+// Implements `terrace machine`: shows a machine and its orderings, measures this one, checks its support for
+// Terrace.
 #pragma once
 
 namespace terrace::cli {
 
-// `argv[0]` is the subcommand. Returns the exit status; throws Error.
+// Runs the subcommand; `argv[0]` is its name. Returns the exit status. Throws Error.
 int run_machine(int argc, char** argv);
 
 }  // namespace terrace::cli

@@ -1,5 +1,5 @@
-// Implements the command `terrace`: dispatches native subcommands, which start in a few milliseconds, and executes the
-// Python package of the same installation for all others.
+// Implements the command `terrace`: dispatches native subcommands, which start in a few milliseconds, and executes
+// the Python package of the same installation for all others.
 #include <fcntl.h>
 #include <fmt/core.h>
 
@@ -76,8 +76,8 @@ void print_error(const char* what) {
   std::fputs("\n", stderr);
 }
 
-// Opens /dev/null for each standard stream that is closed, so that no file opened later gets its number: messages would
-// go there. The program inherits these streams closed (O_CLOEXEC), as this process did.
+// Opens /dev/null for each standard stream that is closed, so that no file opened later gets its number: messages
+// would go there. The program inherits these streams closed (O_CLOEXEC), as this process did.
 void reserve_standard_streams() {
   for (int stream = 0; stream <= 2; ++stream)
     if (fcntl(stream, F_GETFD) < 0 && errno == EBADF) [[maybe_unused]]

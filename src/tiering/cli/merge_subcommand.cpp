@@ -1,4 +1,4 @@
-// `terrace merge FOLDER|JOURNAL... -o OUT`. See merge_subcommand.hpp.
+// Implements `terrace merge FOLDER|JOURNAL... -o OUT`. See merge_subcommand.hpp.
 #include "cli/merge_subcommand.hpp"
 
 #include <fmt/core.h>
@@ -25,14 +25,15 @@ namespace terrace::cli {
 
 namespace {
 
-// A journal whose process wrote nothing is empty, or all zeros.
-void refuse_other_kind(const std::string& path) {
+// Throws Error{invalid} unless the file is a journal. A journal whose process wrote nothing is empty, or all
+// zeros.
+void check_is_journal(const std::string& path) {
   std::array<char, 8> head{};
   std::ifstream in(path, std::ios::binary);
   in.read(head.data(), head.size());
   const bool is_empty = std::ranges::all_of(head, [](char c) { return c == 0; });
   if (!is_empty && !has_journal_magic(std::as_bytes(std::span(head))))
-    throw Error(Code::invalid, path + " is no journal (*.journal in the folder that a launch left)");
+    throw Error(Code::invalid, path + " is not a journal (*.journal in the folder that a launch left)");
 }
 
 Journals find_journals(const std::vector<std::string>& given) {
@@ -42,7 +43,7 @@ Journals find_journals(const std::vector<std::string>& given) {
     std::error_code ignored;
     if (!fs::exists(path, ignored)) throw Error(Code::invalid, path + ": there is no such file or folder");
     if (!fs::is_directory(path, ignored)) {
-      refuse_other_kind(path);
+      check_is_journal(path);
       add_journal(journals, path);
       continue;
     }
@@ -66,11 +67,9 @@ int run_merge(int argc, char** argv) {
   app.footer(
       "Example:\n"
       "  terrace merge /tmp/terrace-x7Qd2k -o app.terrace\n"
-      "Journals lie in $TMPDIR/terrace-*. They stay where they are; a configuration with a label gets a file of "
-      "its own.");
-  app.add_option("journals", given, "a folder with journals, or journals")
-      ->required()
-      ->type_name("FOLDER|JOURNAL");
+      "Journals are in $TMPDIR/terrace-*, and are not deleted. Each labelled configuration gets a profile of its "
+      "own.");
+  app.add_option("journals", given, "folder with journals, or journals")->required()->type_name("FOLDER|JOURNAL");
   app.add_option("--output,-o", output, "profile to write")->required()->type_name("FILE");
   app.add_flag("--json", json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", quiet, "print no summary");
@@ -82,11 +81,11 @@ int run_merge(int argc, char** argv) {
   const ProfileOutputs outputs(output, labels);
   for (const auto& [label, journals] : found) {
     SummaryContext context;
-    context.asked = outputs.of(label, output);
+    context.requested = outputs.of(label, output);
     context.label = label;
     context.quiet = quiet;
     context.json = json;
-    print_run_summary(profile::merge_journals(journals, context.asked), context);
+    print_run_summary(profile::merge_journals(journals, context.requested), context);
   }
   return 0;
 }

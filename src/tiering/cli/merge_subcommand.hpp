@@ -1,9 +1,9 @@
-// `terrace merge`: profiles from journals that a launcher has left behind.
+// Implements `terrace merge`: writes profiles from journals that a killed launcher left.
 #pragma once
 
 namespace terrace::cli {
 
-// `argv[0]` is the subcommand. Returns the exit status; throws Error.
+// Runs the subcommand; `argv[0]` is its name. Returns the exit status. Throws Error.
 int run_merge(int argc, char** argv);
 
 }  // namespace terrace::cli

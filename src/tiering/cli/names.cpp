@@ -1,4 +1,4 @@
-// The names that options take, from the same tables that read them. See names.hpp.
+// Lists the names from the tables that the options' parsers use. See names.hpp.
 #include "cli/names.hpp"
 
 #include <fmt/core.h>
@@ -32,7 +32,7 @@ Names of_variants(const Variants& variants) {
   return names;
 }
 
-// Of the source tree that the studies are called in.
+// Returns the workloads of the source tree in the current folder.
 Names workloads() {
   Names names;
   std::error_code ignored;
@@ -43,12 +43,12 @@ Names workloads() {
   return names;
 }
 
-struct Kind {
+struct NameKind {
   std::string_view name;
   Names (*list)();
 };
 
-constexpr std::array<Kind, 6> k_kinds = {{
+constexpr std::array<NameKind, 6> k_kinds = {{
     {"machines", machine::shipped_machines},
     {"planners", [] { return of_variants(strategy::variants()); }},
     {"collectors", [] { return of_variants(observe::collectors()); }},
@@ -60,7 +60,7 @@ constexpr std::array<Kind, 6> k_kinds = {{
 }  // namespace
 
 int print_names(std::string_view kind) {
-  const auto found = std::ranges::find(k_kinds, kind, &Kind::name);
+  const auto found = std::ranges::find(k_kinds, kind, &NameKind::name);
   if (found == k_kinds.end()) {
     std::string all;
     for (const auto& known : k_kinds) all += (all.empty() ? "" : ", ") + std::string(known.name);

@@ -1,12 +1,12 @@
-// `terrace --names KIND`: what an option may be given, one name a line. Completion asks for it while somebody
-// types, so a machine file or a planner that is added later is offered as well.
+// Implements `terrace --names KIND`: prints the values that an option accepts, one on each line. Shell completions
+// call it while the user types, so that later machine files and planners are offered as well.
 #pragma once
 
 #include <string_view>
 
 namespace terrace::cli {
 
-// Prints the names. Throws Error{invalid} where there is no such kind.
+// Prints the names. Returns the exit status. Throws Error{invalid} for an unknown kind.
 int print_names(std::string_view kind);
 
 }  // namespace terrace::cli

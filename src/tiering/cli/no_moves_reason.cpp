@@ -1,4 +1,4 @@
-// See no_moves_reason.hpp.
+// Reads refused moves, plans and notes from a profile. See no_moves_reason.hpp.
 #include "cli/no_moves_reason.hpp"
 
 #include <fmt/format.h>
@@ -9,10 +9,10 @@ namespace terrace::cli {
 
 namespace {
 
-// How the note of a planner begins that could make none.
+// Prefix of the note that a planner writes if it produced no plan.
 const std::string k_no_plan = "no plan was made, data stays where it is: ";
 
-// Stacks and small blocks apart, which are nothing to move.
+// Returns whether all objects that can be moved, which excludes stacks and small blocks, are in the place.
 bool resides_in(profile::Database& database, std::int64_t run, const std::string& name) {
   profile::Statement query(
       database,

@@ -1,4 +1,4 @@
-// Why a run in which a planner could choose has moved nothing.
+// Explains why a run with a planner and several kinds of memory moved nothing.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace terrace::cli {
 
-// Of one process of the profile, without a full stop. `fastest`: the place that data goes to first.
+// Returns the reason for one process of the profile, as a clause. `fastest`: the name of the fastest place.
 std::string reason_for_no_moves(const std::string& path, std::int64_t run, const std::string& fastest);
 
 }  // namespace terrace::cli

@@ -104,8 +104,8 @@ CLI::Validator number_between(double least, double most) {
   return {problem, fmt::format("{} to {}", least, most)};
 }
 
-// Refuses options of the launcher as a value: in `--calibrate --native FILE`, --calibrate would take --native as the
-// program's arguments, and FILE would become the program.
+// Refuses options of the launcher as a value: in `--calibrate --native FILE`, --calibrate would take --native as
+// the program's arguments, and FILE would become the program.
 CLI::Validator no_option_of(const CLI::App& app) {
   const auto problem = [&app](const std::string& text) -> std::string {
     const bool option = text == "--" || (text.starts_with("--") && app.get_option_no_throw(text) != nullptr);

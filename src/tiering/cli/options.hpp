@@ -1,5 +1,6 @@
 // Options of the subcommands that run a program, `terrace record`, `run` and `simulate`, and of `terrace replay`,
-// which runs a recording of one instead. Parsing only: machines, plans and budgets are read by session_builder.hpp.
+// which runs a recording of one instead. Parsing only: machines, plans and budgets are read by
+// session_builder.hpp.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// See output_option.hpp.
+// Checks and names profiles. See output_option.hpp.
 #include "cli/output_option.hpp"
 
 #include <fmt/format.h>
@@ -11,11 +11,11 @@
 namespace terrace::cli {
 
 ProfileOutputs::ProfileOutputs(const std::string& output, const std::vector<std::string>& labels) {
-  usual_ = environment("TERRACE_PROFILES");
+  default_folder_ = environment("TERRACE_PROFILES");
   if (output.empty()) {
-    if (const auto why = why_not_writable(usual_.empty() ? "." : usual_); !why.empty()) {
-      usual_ = temporary_folder();
-      sentence_ = fmt::format("{}: the profile goes to {}", why, usual_.string());
+    if (const auto why = why_not_writable(default_folder_.empty() ? "." : default_folder_); !why.empty()) {
+      default_folder_ = temporary_folder();
+      sentence_ = fmt::format("{}: the profile goes to {}", why, default_folder_.string());
     }
     return;
   }

@@ -1,5 +1,4 @@
-// --output: found out before the run whether the profile can be written there, as the run may take hours. And
-// where profiles go without it.
+// Implements --output: checks before the run, which may take hours, that profiles can be written, and names them.
 #pragma once
 
 #include <filesystem>
@@ -11,23 +10,23 @@
 
 namespace terrace::cli {
 
-// The names of the profiles that --output gives: one for each label of a configuration.
+// The names of a launch's profiles, one for each label of a configuration.
 class ProfileOutputs {
  public:
-  // Looks at what is there now. Throws Error{invalid} where a file of such a name cannot be made, is a folder, or
-  // is there and no profile. `output`: "" where there is no such option.
+  // Checks the names against existing files. Throws Error{invalid} if a file cannot be created, is a folder, or
+  // exists and is not a profile. `output`: "" without the option.
   ProfileOutputs(const std::string& output, const std::vector<std::string>& labels);
-  // Without the option, `otherwise`, or the next free name after it.
+  // Returns the name for a label; without --output, `otherwise` or the next free name after it.
   [[nodiscard]] profile::StoreName of(const std::string& label, const std::string& otherwise) const;
-  // For profiles without a name: the one that TERRACE_PROFILES names, or this one; $TMPDIR where no file could be
-  // made there, and then the sentence says so.
-  [[nodiscard]] const std::filesystem::path& default_folder() const { return usual_; }
+  // Returns the folder of profiles without a name: TERRACE_PROFILES, else "" for the current one; $TMPDIR if no
+  // file can be created there. sentence() says so in that case, and is "" otherwise.
+  [[nodiscard]] const std::filesystem::path& default_folder() const { return default_folder_; }
   [[nodiscard]] const std::string& sentence() const { return sentence_; }
 
  private:
   std::map<std::string, profile::StoreName> given_;  // by label
-  std::filesystem::path usual_;
-  std::string sentence_;  // "" where that is as usual
+  std::filesystem::path default_folder_;
+  std::string sentence_;  // "" if default_folder() is writable
 };
 
 }  // namespace terrace::cli

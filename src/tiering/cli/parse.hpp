@@ -85,8 +85,8 @@ inline std::string describe_parse_error(const CLI::App& app, const CLI::ParseErr
 // Returns the subcommand's options as JSON (cli/describe.hpp).
 std::string description(const CLI::App& app);
 
-// Parses `argv`, or prints the help or the description if requested, and returns false then. Throws Error{invalid};
-// its text ends with the command that prints the help.
+// Parses `argv`, or prints the help or the description if requested, and returns false then. Throws
+// Error{invalid}; its text ends with the command that prints the help.
 inline bool parse_arguments(CLI::App& app, const std::string& subcommand, int argc, char** argv) {
   app.get_help_ptr()->description("print this help and exit");
   if (argc == 2 && std::string_view(argv[1]) == k_describe) {

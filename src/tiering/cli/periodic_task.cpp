@@ -1,4 +1,4 @@
-// See periodic_task.hpp.
+// Waits on a condition variable with a timeout. See periodic_task.hpp.
 #include "cli/periodic_task.hpp"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@ namespace terrace::cli {
 
 PeriodicTask::PeriodicTask(std::chrono::duration<double> period, std::function<void()> body) {
   if (period <= period.zero()) return;
-  // The program's signals are passed on by the thread that waits for it.
+  // The thread that waits for the program forwards signals to it.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

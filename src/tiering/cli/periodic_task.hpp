@@ -1,4 +1,4 @@
-// Something that is done beside the wait for a program, every so often.
+// Runs a function periodically on a thread of its own, while the launcher waits for the program.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,11 @@ namespace terrace::cli {
 
 class PeriodicTask {
  public:
-  // Calls `body` after each period, on a thread of its own; never where the period is 0.
+  // Starts the thread, which calls `body` after each period; starts none if the period is 0. The thread blocks all
+  // signals.
   PeriodicTask(std::chrono::duration<double> period, std::function<void()> body);
-  ~PeriodicTask();  // a call that is under way ends first
+  // Waits for a call in progress, and ends the thread.
+  ~PeriodicTask();
   PeriodicTask(const PeriodicTask&) = delete;
   PeriodicTask& operator=(const PeriodicTask&) = delete;
 

@@ -1,4 +1,4 @@
-// What the processes of a job count, in files of the job's folder (agent/shared_counts.hpp): one a process.
+// Reads the counters that each process of a job maps from a file in the job's folder (agent/shared_counts.hpp).
 #pragma once
 
 #include <fcntl.h>
@@ -13,7 +13,8 @@
 
 namespace terrace::cli {
 
-// Of each process whose file has begun; the counts may still change. `without`: for a file that had no room.
+// Calls `body` with the counts in each file that begins with `prefix` and has its full size; a running process may
+// still change them. Calls `without` for a file that is too short, because the disk was full.
 template <class Counts, class Body, class Without = void (*)()>
 void for_each_process(
     const std::filesystem::path& folder, std::string_view prefix, Body&& body, Without&& without = [] {}) {

@@ -1,4 +1,4 @@
-// See proof_summary.hpp.
+// Reads and formats proofs of plans. See proof_summary.hpp.
 #include "cli/proof_summary.hpp"
 
 #include <fmt/core.h>

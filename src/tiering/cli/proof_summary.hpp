@@ -1,4 +1,4 @@
-// What a plan was worth, as the run has measured it: a part of the closing line.
+// Summarises the measured gain of a plan, for the closing line.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 namespace terrace::cli {
 
 struct ProofSummary {
-  Seconds without, with;  // medians of iterations; 0 where there were none
+  Seconds without, with;  // medians of iterations; 0: no iterations
   std::int64_t iterations_without = 0, iterations_with = 0;
-  Seconds predicted_unplaced, predicted;  // 0 where the plan does not say
+  Seconds predicted_unplaced, predicted;  // 0: the plan has no prediction
   bool undone = false;
 
-  // As a share of an iteration without the plan; nothing where one is not known.
+  // Return the gain as a share of an iteration without the plan; nullopt if a time is unknown.
   [[nodiscard]] std::optional<double> gained() const;
   [[nodiscard]] std::optional<double> gain_predicted() const;
 };
 
-// Of the process's last loop in which a plan was compared.
+// Reads the proof of the process's last loop in which a plan was compared with none.
 std::optional<ProofSummary> read_proof(const std::string& path, std::int64_t run);
-// Without a sign: "17 %", "0.4 %".
+// Formats the absolute value of a share: "17 %", "0.4 %".
 std::string percent(double share);
-// One sentence without a full stop: "gained 17 % (predicted 19 %): ...".
+// Returns a clause: "gained 17 % (predicted 19 %): ...".
 std::string format_proof(const ProofSummary& proof);
-// An object.
+// Returns a JSON object.
 std::string json_of(const ProofSummary& proof);
 
 }  // namespace terrace::cli

@@ -1,5 +1,5 @@
-// The subcommands that analyse are modules of the Python package: found by listing its folder of subcommands, so that a new
-// one needs no line here.
+// Finds the analysis subcommands, which are modules of the Python package, by listing the folder of the package: a
+// new one needs no change here.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// PREFIX/lib/python3.N/site-packages/terrace/verbs, where PREFIX/bin has the interpreter, or the launcher
-// where the interpreter is the PATH's; empty where that is not.
+// Returns PREFIX/lib/python3.N/site-packages/terrace/verbs, where PREFIX/bin has the interpreter, or the launcher
+// if the interpreter is found by PATH; empty if there is no such folder.
 fs::path subcommands_folder() {
   std::error_code ignored;
   const auto python = fs::path(python_command()).parent_path().parent_path();
@@ -34,7 +34,8 @@ fs::path subcommands_folder() {
   return {};
 }
 
-// The first line of a subcommand's module after the subcommand's name, as in """`terrace show`: objects and phases.""".
+// Returns the first line of a module's docstring after the subcommand's name, as in """`terrace show`: objects and
+// phases.""".
 std::string first_line(const fs::path& module) {
   std::ifstream file(module);
   std::string line;

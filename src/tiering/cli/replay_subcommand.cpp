@@ -1,4 +1,4 @@
-// `terrace replay FILE`. See replay_subcommand.hpp.
+// Implements `terrace replay FILE`. See replay_subcommand.hpp.
 #include "cli/replay_subcommand.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ namespace terrace::cli {
 
 namespace {
 
-// A file's bytes for as long as it lives.
+// Owns a read-only mapping of a file.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path) {
@@ -52,8 +52,8 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// False where it is not.
-bool say_whether_whole(const sim::RecordedProcess& process, const sim::ReplayEnd& end, const std::string& cut) {
+// Reports a truncated recording of a process on standard error. Returns whether it was complete.
+bool check_complete(const sim::RecordedProcess& process, const sim::ReplayEnd& end, const std::string& cut) {
   if (end.finished) return true;
   const auto& why = end.reason.empty() ? cut : end.reason;
   fmt::print(stderr, "terrace: the recording of {} (process {}) is truncated: replayed {} whole {}{}\n",
@@ -79,16 +79,16 @@ int run_replay(int argc, char** argv) {
       if (!options->quiet && !options->json) fmt::print(stderr, "terrace: {}\n", sentence);
     bool is_whole = true;
     for (const auto& process : index.processes)
-      is_whole &= say_whether_whole(process, runtime::replay(process, session, options->iterations), index.cut);
+      is_whole &= check_complete(process, runtime::replay(process, session, options->iterations), index.cut);
     if (is_whole && !index.cut.empty())
       fmt::print(stderr, "terrace: {}: what follows its last frame is none of the recording, {}\n",
                  options->recording, index.cut);
     auto job = std::filesystem::path(options->recording).stem();
     folder.merge(*options, outputs, job, {});
-    return is_whole && index.cut.empty() ? 0 : 1;  // the profile has what there is
+    return is_whole && index.cut.empty() ? 0 : 1;  // the profile has the frames that were read
   } catch (const Error& error) {
     if (error.code() != Code::corrupt) throw;
-    // Who names a file of another kind has called wrongly; a recording that is damaged is a failure.
+    // A file of another kind is a usage error; a damaged recording is a failure.
     throw Error(sim::is_recording(file.bytes()) ? error.code() : Code::invalid,
                 options->recording + ": " + error.what());
   }

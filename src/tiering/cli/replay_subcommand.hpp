@@ -1,9 +1,9 @@
-// `terrace replay`: what simulate would say of a program, from a recording of its misses.
+// Implements `terrace replay`: predicts the results of simulate from a recording of a program's misses.
 #pragma once
 
 namespace terrace::cli {
 
-// `argv[0]` is the subcommand. Returns the exit status; throws Error.
+// Runs the subcommand; `argv[0]` is its name. Returns the exit status. Throws Error.
 int run_replay(int argc, char** argv);
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// Builds the session of a launch. See session_builder.hpp.
+// Checks and resolves the options of a launch. See session_builder.hpp.
 #include "cli/session_builder.hpp"
 
 #include <fcntl.h>
@@ -15,9 +15,8 @@
 #include "cli/calibration_cache.hpp"
 #include "cli/core_time_option.hpp"
 #include "cli/intent_option.hpp"
-#include "cli/loop_names.hpp"
 #include "cli/machine_presence.hpp"
-#include "cli/phase_names.hpp"
+#include "cli/name_resolution.hpp"
 #include "cli/spill_option.hpp"
 #include "cli/user_errors.hpp"
 #include "core/rounding.hpp"
@@ -54,17 +53,17 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
   return cores;
 }
 
-// What decides in virtual time only needs what no real machine delivers yet (samples and loads by interval), or
-// another machine.
+// Returns the policy. Some work in virtual time only: they need data that no real machine delivers yet (samples
+// and loads by interval), or another machine. Throws Error{invalid}.
 const strategy::Variant& variant_for(const std::string& name, const std::string& subcommand) {
   const auto& variant = strategy::find_variant(name);
   if (!variant.is_simulation_only() || subcommand == "simulate" || subcommand == "replay") return variant;
-  throw Error(Code::invalid, "--planner " + name + ": it works in virtual time only, not in `terrace " +
+  throw Error(Code::invalid, "--planner " + name + ": it works in virtual time only, not with `terrace " +
                                  subcommand + "`; use `terrace simulate`");
 }
 
-// A plan that is given is obeyed as it is, so a planner beside it has nothing to do, unless it is asked to better
-// it.
+// A given plan is obeyed unchanged: with --plan, a planner has a use only for --refine-plan. Throws
+// Error{invalid}.
 void check_planner_options(const ConfigurationOptions& options) {
   if (options.refine_plan && options.plan.empty())
     throw Error(Code::invalid, "--refine-plan: there is no plan to refine; name its file with --plan");
@@ -80,8 +79,8 @@ void check_planner_options(const ConfigurationOptions& options) {
                                    " makes no plan from a profile; leave it out, or give one that does");
 }
 
-// In virtual time: what data may have of the domain's memory, where the machine has a file for the rest.
-// In virtual time. Warns of a limit beyond the memory that the machine has.
+// Returns the limit of --memory in virtual time, where the machine's file holds the rest; 0 without the option.
+// Warns of limits that have no effect: beyond the machine's memory, or within its caches.
 Bytes parse_simulated_memory(const ConfigurationOptions& options, const std::string& subcommand,
                              const runtime::SessionConfiguration& configuration,
                              std::vector<std::string>& sentences) {
@@ -104,7 +103,7 @@ Bytes parse_simulated_memory(const ConfigurationOptions& options, const std::str
   return memory;
 }
 
-// On real memory a control group's limit holds, whatever the machine has. Says so where a stated budget is cut.
+// Cuts the budget to the control group's limit. Adds a sentence if the user stated the budget.
 void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std::string>& sentences) {
   const auto limit = machine::SystemFiles().memory_limit();
   if (!limit) return;
@@ -119,7 +118,7 @@ void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std:
                                   format(limit->limit), budget));
 }
 
-// 0 allows nothing of it.
+// Checks the size of --fast; 0 excludes the fastest kind.
 void check_fast(const std::string& fast) {
   const auto size = with_option_name("--fast", [&] { return parse_bytes(fast); });
   if (size.value > 0 && size.value < k_page)
@@ -146,8 +145,9 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   const auto name = options.planner.empty() ? std::string(strategy::k_default_variant) : options.planner;
   const auto& variant = variant_for(name, launch.subcommand);
   configuration.planner = variant.name();
-  const bool is_of_file = launch.subcommand == "run" && !options.memory.empty();  // the plan is (spill_option.hpp)
-  if (!options.plan.empty() && !is_of_file) {
+  const bool is_out_of_core =
+      launch.subcommand == "run" && !options.memory.empty();  // spill_option.hpp reads the plan
+  if (!options.plan.empty() && !is_out_of_core) {
     configuration.plan = strategy::read_plan_file(options.plan);
     strategy::check_places(*configuration.plan, machine, options.plan);
     configuration.refine_plan = options.refine_plan;
@@ -168,8 +168,8 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
     configuration.budget_text = with_option_name(options.fast.empty() ? "--budget" : "--fast", [&] {
       return machine::format_budget(configuration.budget_text);
     });
-  // Without a budget, and for the planner that ignores it, places are allowed whole; those that compute only to a
-  // plan, which names what is to be there.
+  // Without a budget, and for planners that ignore it, the budget is each place's capacity. Places that compute
+  // (PIM) get one only under a plan, which states what is to be there.
   if (configuration.budget_text.empty() && configuration.plan)
     for (const auto& place : machine.places()) configuration.budget.push_back(place.capacity);
   else if (configuration.budget_text.empty() || (!configuration.plan && variant.ignores_budget()))
@@ -194,20 +194,21 @@ bool moves_in_segments(const Plan& plan) {
                              [&](const PlanMove& move) { return segment_offset(plan.phases.at(move.ask)) != 0; });
 }
 
-// Plans count in what the run counts in; by touch or time any plan can be followed. Real memory delivers no
-// accesses.
+// Returns the measure of progress: --progress, else the plans', else the default. All plans of a run must agree
+// unless segments begin by page accesses or time. On real memory accesses cannot be counted: plans that count them
+// follow the default there. Throws Error{invalid}.
 std::string progress_of(const LaunchOptions& options, runtime::Session& session,
                         std::vector<std::string>& sentences) {
   const bool is_real = session.backend == runtime::Backend::real;
   const auto usual = is_real ? observe::default_real_progress().name() : observe::k_default_progress;
   const auto* chosen = options.progress.empty() ? nullptr : &observe::find_progress(options.progress);
-  std::string whose = "--progress " + options.progress;
-  const auto refuse_what_lacks = [&](const observe::ProgressVariant& variant) {
+  std::string origin = "--progress " + options.progress;
+  const auto refuse_if_unavailable = [&](const observe::ProgressVariant& variant) {
     if (const auto lacks = variant.unavailable_reason(); is_real && !lacks.empty())
       throw Error(Code::invalid,
-                  fmt::format("{}: {}; it can be followed with --progress {}", whose, lacks, usual));
+                  fmt::format("{}: {}; it can be followed with --progress {}", origin, lacks, usual));
   };
-  if (chosen) refuse_what_lacks(*chosen);
+  if (chosen) refuse_if_unavailable(*chosen);
   for (const auto& configuration : session.configurations) {
     if (!configuration.plan) continue;
     const auto& plan = *configuration.plan;
@@ -223,7 +224,7 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
     }
     if (!chosen) {
       chosen = wanted;
-      whose = "--plan: its segments begin by " + plan.progress;
+      origin = "--plan: its segments begin by " + plan.progress;
     }
     if (wanted != chosen && chosen->segment_start() == observe::SegmentStart::count)
       throw Error(Code::invalid, "--plan: its segments begin by " + plan.progress + ", not by " +
@@ -231,14 +232,15 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
                                      ": all plans of a run, and --progress, have to say the same");
   }
   if (!chosen) chosen = &observe::find_progress(usual);
-  refuse_what_lacks(*chosen);
+  refuse_if_unavailable(*chosen);
   return std::string(chosen->name());
 }
 
-// Refuses a name that no loop of the program has, unless the program may load libraries, which may have one: then
-// it adds a sentence to `unknown`. Refuses any loop of a program without hooks.
-std::string loop_of(const LaunchOptions& options, const observe::SymbolTable& table, bool is_described,
-                    std::vector<std::string>& unknown) {
+// Resolves --loop. Refuses a name that no loop of the program has, unless the program may load libraries, which
+// may have one: adds a sentence to `unknown` then. Refuses any loop of an uninstrumented program. Throws
+// Error{invalid}.
+std::string resolve_loop_option(const LaunchOptions& options, const observe::SymbolTable& table, bool is_described,
+                                std::vector<std::string>& unknown) {
   if (is_described && !table.has_hooks() && !table.loads_more())
     throw Error(Code::invalid,
                 fmt::format("--loop needs hooks, and {} has none; without them phases are function entries "
@@ -252,16 +254,16 @@ std::string loop_of(const LaunchOptions& options, const observe::SymbolTable& ta
     return options.loop;
   }
   const auto choice = resolve_loop(options.loop, known);
-  if (choice.unknown.empty()) return choice.loop;
-  const auto sentence = fmt::format("--loop: in {} {}", options.command.front(), choice.unknown);
+  if (choice.problem.empty()) return choice.loop;
+  const auto sentence = fmt::format("--loop: in {} {}", options.command.front(), choice.problem);
   if (!table.loads_libraries()) throw Error(Code::invalid, sentence);
   unknown.push_back(sentence + ", unless it loads one later");
   return choice.loop;
 }
 
-// Where phases come from, as the options say, or else the program.
-runtime::PhaseSpec phases_of(const LaunchOptions& options, const std::vector<std::string>& symbol_files,
-                             std::vector<std::string>& unknown) {
+// Returns the source of phases: the options, or else the program's own markers or detection.
+runtime::PhaseSpec build_phase_spec(const LaunchOptions& options, const std::vector<std::string>& symbol_files,
+                                    std::vector<std::string>& unknown) {
   using runtime::PhaseSource;
   observe::SymbolTable table;
   for (const auto& file : symbol_files) table.add_file(file.c_str());
@@ -270,7 +272,8 @@ runtime::PhaseSpec phases_of(const LaunchOptions& options, const std::vector<std
     throw Error(Code::invalid,
                 "--loop says which loop phases are looked for in, --phases what they are: only one");
   if (!options.loop.empty())
-    return {.source = PhaseSource::automatic, .loop = loop_of(options, table, !symbol_files.empty(), unknown)};
+    return {.source = PhaseSource::automatic,
+            .loop = resolve_loop_option(options, table, !symbol_files.empty(), unknown)};
   if (options.phases.empty()) return {.source = table.has_markers() ? PhaseSource::markers : PhaseSource::either};
   if (one && options.phases.front() == "auto") return {.source = PhaseSource::automatic};
   if (one && options.phases.front() == "markers") return {.source = PhaseSource::markers};
@@ -284,8 +287,8 @@ runtime::PhaseSpec phases_of(const LaunchOptions& options, const std::vector<std
   return {.source = PhaseSource::functions, .functions = std::move(wanted.functions)};
 }
 
-// A plan knows the loop that it is for, and its phases. Plans for different ones leave it open.
-void learn_from_plans(const runtime::Session& session, runtime::PhaseSpec& phases) {
+// Takes the main loop and its phases from the plans, unless they disagree.
+void adopt_loop_of_plans(const runtime::Session& session, runtime::PhaseSpec& phases) {
   if (!phases.detects_loops() || !phases.loop.empty()) return;
   for (const auto& configuration : session.configurations) {
     if (!configuration.plan) continue;
@@ -305,7 +308,8 @@ void learn_from_plans(const runtime::Session& session, runtime::PhaseSpec& phase
   if (phases.found.empty()) phases.loop.clear();
 }
 
-// The program's processes only append. Never overwritten, like profiles: it may have taken an hour to make.
+// Creates the file of --misses, to which the program's processes append. Never overwrites one: a recording may
+// have taken an hour. Throws Error.
 std::string create_recording(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0)
@@ -316,8 +320,8 @@ std::string create_recording(const std::string& path) {
   return std::filesystem::absolute(path).string();
 }
 
-// Recording a program without hooks makes no virtual time: its pages are watched on the machine that it runs on.
-// What may load code with hooks, or begin a program that has it, is left to say so.
+// Returns whether `terrace record` watches the pages of an uninstrumented program in real time, on this machine,
+// instead of simulating it. Programs that may load or start instrumented code are simulated.
 bool records_pages(const LaunchOptions& options, const std::vector<std::string>& symbol_files) {
   const auto& configuration = options.configuration;
   if (options.subcommand != "record" || !options.configurations.empty() || !options.misses.empty() ||
@@ -371,12 +375,13 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
   if (session.backend == runtime::Backend::real && collector.name() == observe::k_default_collector)
     session.events = observe::memory_events().events;
   session.progress = progress_of(options, session, sentences);
-  // A recording has its names and phases.
+  // A recording contains names and phases.
   if (options.subcommand == "replay") return session;
   session.sample_every = options.every;
   session.spill = build_spill_spec(options, sentences);
   configure_intent(options, session);
-  // A cache of lines has to tell a chunk's lines apart, and memory over a file its pages.
+  // A memory-side cache simulates the lines of each chunk, and out-of-core memory its pages: both limit the chunk
+  // size.
   const auto cached = [](const runtime::SessionConfiguration& configuration) {
     return !configuration.plan && strategy::find_variant(configuration.planner).fast_memory_is_cache();
   };
@@ -388,8 +393,8 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
     const auto largest = sim::k_max_lines_of_a_cached_chunk * first.machine.parts().line.value;
     session.chunk_rule.largest = std::min(session.chunk_rule.largest, Bytes{largest});
   }
-  session.phases = phases_of(options, session.symbol_files, sentences);
-  learn_from_plans(session, session.phases);
+  session.phases = build_phase_spec(options, session.symbol_files, sentences);
+  adopt_loop_of_plans(session, session.phases);
   if (!options.misses.empty()) session.recording = create_recording(options.misses);
   session.functions = options.functions;
   return session;

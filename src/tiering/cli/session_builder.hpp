@@ -1,5 +1,5 @@
-// From what the user asked for to the session that the library inside the program reads: machines loaded and
-// checked, caches resized, budgets parsed, plans read, constants of the model measured.
+// Builds the session, the file that the library inside the program reads, from the options: loads and checks
+// machines, resizes caches, parses budgets, reads plans, measures the model's constants.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace terrace::cli {
 
-// `sentences`, for whoever started it: names of --phases and --loop that nothing in the program is called, as far
-// as its code is known; a plan whose segments begin by something else than it says.
+// Returns the session. `directory`: the folder of the journals. Adds warnings for the user to `sentences`: names
+// of --phases and --loop that match nothing in the program's known code, limits that were cut, a plan whose
+// segments begin by another measure of progress than it states. Throws Error.
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
                                std::vector<std::string>& sentences);
 

@@ -1,4 +1,4 @@
-// What memory over a file says in the end, and what a profile has of it. See spill_summary.hpp.
+// Formats the closing line and the notes on out-of-core memory. See spill_summary.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,13 +18,15 @@ namespace terrace::cli {
 
 namespace {
 
-constexpr Seconds k_told{0.01};
+constexpr Seconds k_min_reported{0.01};
 
 std::string bytes(std::uint64_t value) { return format(Bytes{value}); }
 std::string name_of(const SpilledProcess& one) { return fmt::format("{} ({})", one.program, one.process); }
 
-// What is in memory beyond the limit, but for blocks that had no room: they are told of apart.
-std::uint64_t beside(const SpilledProcess& one) { return one.beside - std::min(one.beside, one.refused); }
+// Returns the bytes in memory beyond the limit, without refused blocks, which have a clause of their own.
+std::uint64_t unmanaged_excess(const SpilledProcess& one) {
+  return one.beside - std::min(one.beside, one.refused);
+}
 
 std::string read_ahead(const SpilledProcess& one) {
   const auto foreseen = static_cast<double>(one.foreseen);
@@ -64,21 +66,21 @@ std::string of_plan(const SpilledProcess& one, const runtime::SpillSpec& spec) {
                         : "; the plan names none of its blocks of 4MiB and more";
 }
 
-// Where the limit did not hold.
-std::string beyond(const SpilledProcess& one, const runtime::SpillSpec& spec) {
+// Returns the clause on memory beyond the limit; "" if the limit held.
+std::string format_excess(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   std::string text;
-  if (beside(one) > 0)
-    text +=
-        fmt::format("; {} beyond the limit are in what has to be in memory: give at least {}", bytes(beside(one)),
-                    format(transfer::spill_limits::min_memory(Bytes{spec.memory.value + beside(one)})));
+  if (unmanaged_excess(one) > 0)
+    text += fmt::format(
+        "; {} beyond the limit are in what has to be in memory: give at least {}", bytes(unmanaged_excess(one)),
+        format(transfer::spill_limits::min_memory(Bytes{spec.memory.value + unmanaged_excess(one)})));
   if (one.over > 0)
     text += fmt::format("; {} beyond the limit stayed in memory{}", bytes(one.over), why_over(one.over_reasons));
   return text;
 }
 
-// Nearly all of what it has in memory is not Terrace's to move.
+// Returns whether nearly all memory of the process is not managed by Terrace.
 bool has_little_to_move(const SpilledProcess& one, const runtime::SpillSpec& spec) {
-  return beside(one) > 0 && one.most < spec.memory.value / 4;
+  return unmanaged_excess(one) > 0 && one.most < spec.memory.value / 4;
 }
 
 constexpr const char* k_not_taken_over =
@@ -89,7 +91,7 @@ std::string of_unmoved(const SpilledProcess& one, const char* what) {
       "its data are in mappings below {}, which stay in memory, or in what else is not taken over{}: {} beyond "
       "the "
       "limit{}",
-      format(Bytes{k_big_block}), what, bytes(beside(one)),
+      format(Bytes{k_big_block}), what, bytes(unmanaged_excess(one)),
       one.most > 0 ? fmt::format("; {} could be in the file", bytes(one.most)) : "");
 }
 
@@ -97,7 +99,7 @@ std::string waited(const SpilledProcess& one) {
   return fmt::format("; threads waited {:.3g} s", seconds(one.all_waited()));
 }
 
-// All of it: for a profile.
+// Returns all counts, for the profile.
 std::string account_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   if (has_little_to_move(one, spec)) return of_unmoved(one, k_not_taken_over) + of_blocks(one);
   if (one.paged)
@@ -114,20 +116,20 @@ std::string account_of(const SpilledProcess& one, const runtime::SpillSpec& spec
                         seconds(one.predicted));
   line += of_plan(one, spec);
   if (one.plan_tried) line += " against what touches say";
-  if (one.longer() >= k_told)
+  if (one.longer() >= k_min_reported)
     line += fmt::format("; with all data in memory it would have taken about {:.3g} s less", one.longer().value);
   line += of_blocks(one);
-  return line + beyond(one, spec);
+  return line + format_excess(one, spec);
 }
 
-// Of much of the run: beside waits that nobody foresaw it would be read as a forecast of these.
+// A prediction of a small part of the waits is omitted: it would be read as a prediction of all of them.
 bool tells_forecast(const SpilledProcess& one) { return one.measured > 0 && one.measured >= one.all_waited() / 2; }
 
 std::string refused(const SpilledProcess& one) {
   return one.refused > 0 ? fmt::format("; {} stayed in memory, outside the file", bytes(one.refused)) : "";
 }
 
-// What has to be known at once: what a plan was worth, how long it took, where the limit did not hold.
+// Returns the closing line: traffic, the plan's gain, waits, and excess over the limit.
 std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   if (has_little_to_move(one, spec)) return of_unmoved(one, "") + refused(one);
   auto line = fmt::format("{} of data in {} of memory: ", bytes(one.most), format(spec.memory));
@@ -142,7 +144,7 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   if (one.given > 0)
     line += fmt::format("; {} were paged by the kernel, {:.3g} s of the waits", bytes(one.given),
                         seconds(one.paged_waited));
-  return line + refused(one) + beyond(one, spec);
+  return line + refused(one) + format_excess(one, spec);
 }
 
 std::string line_of_all(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec) {
@@ -160,18 +162,19 @@ std::string line_of_all(const std::vector<SpilledProcess>& processes, const runt
   }
   line += fmt::format("; threads waited {:.3g} s, those of {} {:.3g} s", seconds(sum.all_waited()), name_of(*most),
                       seconds(most->all_waited()));
-  const auto worst =
-      std::ranges::max_element(processes, {}, [](const SpilledProcess& one) { return beside(one) + one.over; });
+  const auto worst = std::ranges::max_element(
+      processes, {}, [](const SpilledProcess& one) { return unmanaged_excess(one) + one.over; });
   line += refused(sum);
-  if (beside(*worst) + worst->over > 0)
-    line += fmt::format("; {} beyond the limit in {}", bytes(beside(*worst) + worst->over), name_of(*worst));
+  if (unmanaged_excess(*worst) + worst->over > 0)
+    line +=
+        fmt::format("; {} beyond the limit in {}", bytes(unmanaged_excess(*worst) + worst->over), name_of(*worst));
   return line;
 }
 
 std::string line_of_none(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec,
                          Bytes peak) {
   const auto most = std::ranges::max_element(processes, {}, &SpilledProcess::most)->most;
-  // A process may be large for too short a time to be seen.
+  // A process may exceed the limit for too short a time to be sampled.
   if (peak.value > spec.memory.value + spec.memory.value / 4)
     return fmt::format("a process had {} in memory, more than {}: little of its data was taken over, {} at most",
                        format(peak), format(spec.memory), bytes(most));
@@ -186,14 +189,14 @@ std::string line_of_none(const std::vector<SpilledProcess>& processes, const run
 
 }  // namespace
 
-std::vector<std::string> lines_of(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec,
-                                  Bytes peak) {
+std::vector<std::string> format_spill_lines(const std::vector<SpilledProcess>& processes,
+                                            const runtime::SpillSpec& spec, Bytes peak) {
   if (processes.empty()) return {};
-  std::vector<SpilledProcess> told;
-  std::ranges::copy_if(processes, std::back_inserter(told), &SpilledProcess::had_too_little);
-  if (told.empty()) return {line_of_none(processes, spec, peak)};
-  if (told.size() > 1) return {line_of_all(told, spec)};
-  return {(processes.size() > 1 ? name_of(told.front()) + ": " : "") + line_of(told.front(), spec)};
+  std::vector<SpilledProcess> limited;
+  std::ranges::copy_if(processes, std::back_inserter(limited), &SpilledProcess::had_too_little);
+  if (limited.empty()) return {line_of_none(processes, spec, peak)};
+  if (limited.size() > 1) return {line_of_all(limited, spec)};
+  return {(processes.size() > 1 ? name_of(limited.front()) + ": " : "") + line_of(limited.front(), spec)};
 }
 
 std::vector<std::string> format_spill_notes(const std::vector<SpilledProcess>& processes,

@@ -1,4 +1,4 @@
-// See spill_option.hpp.
+// Checks limits, folders and plans of out-of-core memory. See spill_option.hpp.
 #include "cli/spill_option.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ namespace terrace::cli {
 
 namespace {
 
-constexpr const char* k_in_memory = "memory";  // places of a plan
+constexpr const char* k_in_memory = "memory";  // names of places in a plan with --memory
 constexpr const char* k_in_file = "file";
 
 // "MemTotal: 24683520 kB"
@@ -42,11 +42,11 @@ std::optional<Bytes> memory_of_machine(const machine::SystemFiles& files) {
 
 void warn_of_limits(Bytes memory, std::vector<std::string>& sentences) {
   const machine::SystemFiles files;
-  const auto warn = [&](const char* who, Bytes limit) {
+  const auto warn = [&](const char* owner, Bytes limit) {
     sentences.push_back(
         fmt::format("--memory {}: {} has {} of memory, so that is not a limit; the system may end "
                     "the program when there is no more",
-                    format(memory), who, format(limit)));
+                    format(memory), owner, format(limit)));
   };
   const auto group = files.memory_limit();
   const auto whole = memory_of_machine(files);
@@ -56,12 +56,12 @@ void warn_of_limits(Bytes memory, std::vector<std::string>& sentences) {
     warn("this machine", *whole);
 }
 
-// The program's processes make theirs in the same way.
-void try_file(const std::string& folder) {
+// Creates a backing file as the program's processes will, and reserves one chunk. Throws Error{invalid}.
+void test_backing_file(const std::string& folder) {
   struct statfs system {};
   if (statfs(folder.c_str(), &system) == 0 && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC))
     throw Error(Code::invalid,
-                "--spill " + folder + ": what is there is in memory itself; name a folder on a disk");
+                "--spill " + folder + ": this folder is in memory itself (tmpfs); name a folder on a disk");
   int error = 0;
   try {
     transfer::SpillFile file(folder);
@@ -69,9 +69,9 @@ void try_file(const std::string& folder) {
   } catch (const Error& problem) {
     throw Error(Code::invalid, "--spill " + folder + ": " + problem.what());
   }
-  // Where the file system cannot reserve, writes show whether there is room.
+  // If the file system cannot reserve space, a full disk shows at the first writes.
   if (error != 0 && error != EOPNOTSUPP)
-    throw Error(Code::invalid, "--spill " + folder + ": no file can be there: " + std::strerror(error));
+    throw Error(Code::invalid, "--spill " + folder + ": no file can be created there: " + std::strerror(error));
 }
 
 }  // namespace
@@ -93,8 +93,9 @@ Bytes parse_memory_limit(const ConfigurationOptions& options, const std::string&
 
 namespace {
 
-// What a plan says of whole objects.
-std::vector<runtime::SpillSpec::Rule> rules_of(const std::string& path) {
+// Returns the plan's rules, which place whole objects in memory or in the file. Throws Error{invalid} for other
+// content.
+std::vector<runtime::SpillSpec::Rule> read_rules(const std::string& path) {
   if (path.empty()) return {};
   const auto plan = strategy::read_plan_file(path);
   if (!plan.moves.empty())
@@ -123,11 +124,11 @@ runtime::SpillSpec build_spill_spec(const LaunchOptions& options, std::vector<st
                                                        : "/var/tmp";
   runtime::SpillSpec spec{std::filesystem::absolute(folder).string(),
                           parse_memory_limit(options.configuration, options.subcommand),
-                          rules_of(options.configuration.plan)};
+                          read_rules(options.configuration.plan)};
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0)
     throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to");
-  try_file(folder);
+  test_backing_file(folder);
   warn_of_limits(spec.memory, sentences);
   return spec;
 }

@@ -1,4 +1,4 @@
-// Memory over a file, as `terrace run` is told of it with --memory and --spill.
+// Parses --memory and --spill: out-of-core memory, limited to a size and backed by a file.
 #pragma once
 
 #include <string>
@@ -9,13 +9,15 @@
 
 namespace terrace::cli {
 
-// Of everything that a process has (run); in virtual time, where only data count, less will do.
+// Returns the smallest limit that --memory accepts. `run` limits all memory of a process; in virtual time only
+// data count, so that less suffices.
 Bytes min_memory(const std::string& subcommand);
-// What --memory says, or `memory=` in --config. Throws Error{invalid} for what is no size, or too small.
+// Parses --memory, or `memory=` of --config. Throws Error{invalid} for a text that is not a size, or too small a
+// size.
 Bytes parse_memory_limit(const ConfigurationOptions& options, const std::string& subcommand);
 
-// Where memory has the rest of its data. Tries whether a file can be there. Warns, in `sentences`, of a limit
-// beyond the memory that there is. Throws Error{invalid}.
+// Returns the specification of out-of-core memory for `run`, empty without --memory. Creates a file in the folder
+// to test it. Adds a warning to `sentences` for a limit beyond the available memory. Throws Error{invalid}.
 runtime::SpillSpec build_spill_spec(const LaunchOptions& options, std::vector<std::string>& sentences);
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// See spill_summary.hpp.
+// Reads the counts of processes and reports them. See spill_summary.hpp.
 #include "cli/spill_summary.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace terrace::cli {
 
 namespace {
 
-// That an interval of so many seconds has, as far as milliseconds: 0.25 has two.
+// Returns the number of decimals of an interval, at most three: 2 for 0.25.
 int decimals(double seconds) {
   int count = 0;
   for (; count < 3 && std::abs(seconds - std::round(seconds)) > 1e-6; ++count) seconds *= 10;
@@ -85,7 +85,7 @@ std::string spill_json(const std::vector<SpilledProcess>& processes, const runti
   const auto sum = sum_processes(processes);
   const auto plans_tried = std::ranges::count(processes, true, &SpilledProcess::plan_tried);
   const auto plans_undone = std::ranges::count(processes, true, &SpilledProcess::plan_undone);
-  Seconds longer{};  // processes of a job wait for one another
+  Seconds longer{};  // the largest: processes of a job wait for one another
   for (const auto& one : processes) longer = std::max(longer, one.longer());
   return nlohmann::ordered_json{{"processes", processes.size()},
                                 {"limited", !processes.empty()},

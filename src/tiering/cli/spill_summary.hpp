@@ -1,4 +1,4 @@
-// What became of memory over a file, for the user.
+// Summarises out-of-core memory for the user: periodic reports, the closing line, notes for the profile, JSON.
 #pragma once
 
 #include <chrono>
@@ -13,57 +13,59 @@
 
 namespace terrace::cli {
 
+// Converts nanoseconds to seconds.
 inline double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
-// A process that had a file beside its memory. Bytes and nanoseconds, as transfer::SpillCounts has them.
+// Counts of one process with a backing file, in bytes and nanoseconds, under the names of transfer::SpillCounts.
 struct SpilledProcess {
   std::string program;
   int process = 0;
   std::uint64_t most = 0, read = 0, written = 0, foreseen = 0, demanded = 0, wasted = 0, busy = 0, waited = 0,
                 given = 0, refused = 0, beside = 0, over = 0;
   std::uint32_t over_reasons = 0;             // as transfer::OverReason
-  std::uint64_t predicted = 0, measured = 0;  // nanoseconds of the same stretches of its time
-  double at_once = 1;                         // threads that worked or waited at the same time, on average
-  std::uint64_t paged_waited = 0;             // nanoseconds, for pages of data that the kernel read
-  bool plan_names = false;                    // some of its data
-  bool plan_tried = false;                    // against what touches say
-  bool plan_undone = false;                   // as it lost
-  double plan_gain = 0;                       // share of the time that it saved then
-  bool paged = false;                         // by the kernel, as its data were more than the memory
+  std::uint64_t predicted = 0, measured = 0;  // nanoseconds of the same intervals
+  double at_once = 1;                         // mean number of threads that worked or waited concurrently
+  std::uint64_t paged_waited = 0;             // nanoseconds of waits for data that the kernel paged in
+  bool plan_names = false;                    // the plan names some of its objects
+  bool plan_tried = false;                    // the plan was compared with access-driven paging
+  bool plan_undone = false;                   // the plan was undone, because it lost
+  double plan_gain = 0;                       // share of time that the plan saved
+  bool paged = false;                         // the kernel paged all data, which exceeded the limit
 
   // Returns for how long the process's threads waited for the file: for chunks, and for pages that the kernel
   // paged.
   [[nodiscard]] std::uint64_t all_waited() const { return waited + paged_waited; }
-  // How much longer it ran than with all data in memory, as far as it waited for the file.
+  // Returns by how much waits for the file extended the run.
   [[nodiscard]] Seconds longer() const;
-  // Not all of its data were in memory, or not all of that within the limit.
+  // Returns whether some data were not in memory, or not within the limit.
   [[nodiscard]] bool had_too_little() const {
     return written > 0 || read > 0 || over > 0 || beside > 0 || refused > 0 || paged;
   }
 };
 
-// Of the counts in a job's folder, by the process's number.
+// Reads the counts in the job's folder, sorted by process.
 std::vector<SpilledProcess> read_spilled_processes(const std::filesystem::path& folder);
 
+// Adds up the counts of all processes.
 SpilledProcess sum_processes(const std::vector<SpilledProcess>& processes);
 
-// One line, of the process that had more data than memory, or of all that had; where none had, that all data
-// fitted. `peak`: what the largest process of the job had in memory. Nothing where no process had a file.
-std::vector<std::string> lines_of(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec,
-                                  Bytes peak);
+// Returns the closing line: for the process with more data than memory, for all of them together, or that all data
+// fitted. `peak`: resident memory of the job's largest process. Returns nothing if no process has a backing file.
+std::vector<std::string> format_spill_lines(const std::vector<SpilledProcess>& processes,
+                                            const runtime::SpillSpec& spec, Bytes peak);
 
-// All that is known of each that had more data than memory, for the profile.
+// Returns a detailed note for the profile for each process with more data than memory.
 std::vector<std::string> format_spill_notes(const std::vector<SpilledProcess>& processes,
                                             const runtime::SpillSpec& spec);
 
-// Of all processes, as a JSON object.
+// Returns the sums of all processes as a JSON object.
 std::string spill_json(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec);
 
-// How it goes, in a line every so often while the program runs: what was read, written and waited for since the
-// last one, of all its processes together.
+// Prints a line periodically while the program runs: bytes read and written and waits since the last line, of all
+// its processes together.
 class SpillReports {
  public:
-  // None where `seconds` is 0.
+  // `seconds`: interval between two lines; 0: none.
   SpillReports(std::filesystem::path folder, const runtime::SpillSpec& spec, double seconds);
 
  private:

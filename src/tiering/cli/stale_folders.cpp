@@ -1,4 +1,4 @@
-// See stale_folders.hpp.
+// Finds stale folders by the processes in file names, by times, and by the lock. See stale_folders.hpp.
 #include "cli/stale_folders.hpp"
 
 #include <fcntl.h>
@@ -23,9 +23,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* k_claim = ".terrace-launcher";
+constexpr const char* k_lock = ".terrace-launcher";
 
-// Of a file that a process writes: a journal, LABEL.PROCESS.N.journal, or counts. 0: it is none.
+// Returns the process that writes a file, from its name: a journal, LABEL.PROCESS.N.journal, or counts. 0 for
+// others.
 int process_of(std::string_view name) {
   constexpr std::string_view k_journal = ".journal";
   if (name.ends_with(k_journal)) {
@@ -45,9 +46,10 @@ int process_of(std::string_view name) {
 
 bool is_alive(int process) { return process > 0 && (kill(process, 0) == 0 || errno == EPERM); }
 
-// Whether nobody has the folder's claim. A folder without one is to be kept, or of an earlier version.
+// Returns whether no launcher holds the folder's lock. False without a lock file: such a folder is protected, or
+// of an earlier version.
 bool is_abandoned(const fs::path& folder) {
-  const int file = open((folder / k_claim).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  const int file = open((folder / k_lock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return false;
   const bool is_free = flock(file, LOCK_EX | LOCK_NB) == 0;
   close(file);
@@ -59,9 +61,9 @@ bool is_stale(const fs::path& folder, std::time_t now) {
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) return false;
   auto changed = status.st_mtime;
   const auto is_old = [&] { return now - changed > std::chrono::seconds(k_stale_after).count(); };
-  if (!is_old()) return false;  // most of them: nobody has to look into it
+  if (!is_old()) return false;  // most folders: no need to read them
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory()) return false;  // not ours: a launcher makes none
+    if (entry.is_directory()) return false;  // not a launcher's: those contain no folders
     if (is_alive(process_of(entry.path().filename().string()))) return false;
     if (lstat(entry.path().c_str(), &status) == 0) changed = std::max(changed, status.st_mtime);
   }
@@ -72,17 +74,17 @@ bool is_stale(const fs::path& folder, std::time_t now) {
 
 FolderLock::FolderLock(const fs::path& folder) noexcept {
   try {
-    // Its name is there only when it is locked.
-    const auto made = folder / (std::string(k_claim) + ".new");
-    file_ = folder / k_claim;
-    descriptor_ = open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (descriptor_ >= 0 && flock(descriptor_, LOCK_EX | LOCK_NB) == 0) fs::rename(made, file_);
-  } catch (const std::exception&) {  // the folder has no claim, and stays
+    // Rename after locking: no other launcher sees the file unlocked.
+    const auto made = folder / (std::string(k_lock) + ".new");
+    file_ = folder / k_lock;
+    fd_ = open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0) fs::rename(made, file_);
+  } catch (const std::exception&) {  // without a lock file the folder is never removed
   }
 }
 
 FolderLock::~FolderLock() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (fd_ >= 0) close(fd_);
 }
 
 void FolderLock::protect_folder() noexcept {
@@ -99,10 +101,10 @@ void remove_stale_folders(const fs::path& base) noexcept {
       std::error_code ignored;
       try {
         if (is_stale(entry.path(), now)) fs::remove_all(entry.path(), ignored);
-      } catch (const std::exception&) {  // another launcher removes it just now
+      } catch (const std::exception&) {  // another launcher is removing it
       }
     }
-  } catch (const std::exception&) {  // a folder that cannot be read has nothing for us
+  } catch (const std::exception&) {  // unreadable folder
   }
 }
 

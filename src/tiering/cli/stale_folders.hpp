@@ -1,4 +1,4 @@
-// Folders of launchers that were killed: what they leave is kept for a while, then removed.
+// Removes the journal folders of killed launchers, after a while in which the user can still merge them.
 #pragma once
 
 #include <chrono>
@@ -6,27 +6,27 @@
 
 namespace terrace::cli {
 
-// For so long after the last change there is time for `terrace merge`.
+// Time after the last change in which `terrace merge` can still read a folder.
 inline constexpr std::chrono::hours k_stale_after{7 * 24};
 
-// Marks a folder as a living launcher's: a locked file in it. The system unlocks it when the launcher ends,
-// however it ends.
+// Marks a folder as owned by a running launcher, by a locked file in it. The kernel releases the lock (flock)
+// however the launcher ends.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& folder) noexcept;
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
-  // The folder is to stay, whatever its age.
+  // Exempts the folder from remove_stale_folders() for ever, by removing the lock file.
   void protect_folder() noexcept;
 
  private:
   std::filesystem::path file_;
-  int descriptor_ = -1;
+  int fd_ = -1;
 };
 
-// Removes this user's folders in `base` whose launcher and processes are dead, and in which nothing has changed
-// for so long. None that was to be kept.
+// Removes this user's folders in `base` whose launcher and processes are dead and in which nothing has changed for
+// k_stale_after. Leaves protected folders. Ignores errors.
 void remove_stale_folders(const std::filesystem::path& base) noexcept;
 
 }  // namespace terrace::cli

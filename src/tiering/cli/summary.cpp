@@ -1,4 +1,4 @@
-// The closing line of a launch, from the file that was just written. See summary.hpp.
+// Formats the closing lines of a launch from the profile that was just written. See summary.hpp.
 #include "cli/summary.hpp"
 
 #include <fmt/core.h>
@@ -26,20 +26,20 @@ struct LoopSummary {
   std::int64_t observed = 0;  // of them
   std::int64_t moves = 0;
   std::int64_t moved = 0;  // bytes
-  // Shares that code without hooks takes; 0 where they were not measured.
+  // Shares of uninstrumented code; 0: not measured.
   double time_share = 0, time_at_least = 0, heap_share = 0;
   double heap_uncovered = 0;  // bytes
-  // Virtual time: seconds of core time an instruction, and whether they were fitted for the program.
+  // Virtual time: seconds of core time per instruction, and whether they were calibrated for the program.
   double instruction_time = 0;
   bool core_time_fitted = false;
-  std::string core_time_from;                              // as the profile has it
-  std::vector<std::pair<std::string, double>> core_times;  // of phases, where some have their own
+  std::string core_time_from;                              // source of the core time, from the profile
+  std::vector<std::pair<std::string, double>> core_times;  // of phases with a core time of their own
   std::int64_t run = 0;
 };
 
-// Of the process that spent the longest time in its main loop: on many ranks, the one that the others wait for.
-// Where there is no loop, of the one that computed longest; of one with hooks, if any has.
-LoopSummary longest_loop(const std::string& path) {
+// Returns the summary of the process that spent the longest time in its main loop: among MPI ranks, the one that
+// the others wait for. Without a loop, the process that computed longest; instrumented processes take precedence.
+LoopSummary read_longest_loop(const std::string& path) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(
       database,
@@ -82,8 +82,8 @@ LoopSummary longest_loop(const std::string& path) {
   return summary;
 }
 
-// Of --phases and of a plan, what no process of the job entered: each has noted it.
-void print_what_did_not_begin(const std::string& path) {
+// Prints warnings on phases of --phases and of the plan that no process of the job entered.
+void print_phases_not_entered(const std::string& path) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(
       database,
@@ -93,16 +93,17 @@ void print_what_did_not_begin(const std::string& path) {
   while (query.step()) fmt::print(stderr, "terrace: warning: {}\n", query.text(0));
 }
 
-// What the process noted that begins so; empty: nothing.
-std::string noted(const std::string& path, std::int64_t run, const std::string& begins) {
+// Returns a note of the process that begins with `begins`; "" if there is none.
+std::string find_note(const std::string& path, std::int64_t run, const std::string& begins) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(database, "SELECT text FROM note WHERE run = ? AND text LIKE ? || '%' LIMIT 1");
   query.bind_all(run, begins);
   return query.step() ? query.text(0) : std::string();
 }
 
-// A loop that was taken for the main loop and holds too little of the run; empty: none.
-std::string small_loop(const std::string& path, std::int64_t run) {
+// Returns the loop that was selected but takes too small a share of the run to be the main loop; "" if there is
+// none.
+std::string find_small_loop(const std::string& path, std::int64_t run) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(
       database,
@@ -112,23 +113,24 @@ std::string small_loop(const std::string& path, std::int64_t run) {
   return query.step() ? query.text(0) : std::string();
 }
 
-// Where no main loop was. Advice is for a program that ended and has not got to its loop: where functions were
-// named, or the process did not end, a line of its own says so.
-std::string what_was_seen(const LoopSummary& loop, const std::string& path, bool is_whole,
-                          const std::string& advice) {
+// Explains why there is no main loop. Adds the advice only for a program that exited; other lines report --phases
+// that were not entered, and processes that did not end.
+std::string explain_missing_loop(const LoopSummary& loop, const std::string& path, bool is_whole,
+                                 const std::string& advice) {
   const std::string no_access(profile::k_no_access);
-  if (auto hooks = noted(path, loop.run, no_access); !hooks.empty()) return hooks;
+  if (auto hooks = find_note(path, loop.run, no_access); !hooks.empty()) return hooks;
   const std::string k_none = "no main loop was seen";
   const std::string k_found = "no main loop was found";
-  if (const auto seen = noted(path, loop.run, k_found); !seen.empty()) return k_none + seen.substr(k_found.size());
-  if (const auto small = small_loop(path, loop.run); !small.empty())
+  if (const auto seen = find_note(path, loop.run, k_found); !seen.empty())
+    return k_none + seen.substr(k_found.size());
+  if (const auto small = find_small_loop(path, loop.run); !small.empty())
     return fmt::format("{}: {} took less than 40 % of the time since it began; --loop {} takes it", k_none, small,
                        small);
-  if (!is_whole || advice.empty() || !noted(path, loop.run, "--phases: ").empty()) return k_none;
+  if (!is_whole || advice.empty() || !find_note(path, loop.run, "--phases: ").empty()) return k_none;
   return fmt::format("{} ({})", k_none, advice);
 }
 
-// Names and advice are `terrace show`'s.
+// Warns if much time or heap belongs to uninstrumented code; thresholds and terms as in `terrace show`.
 void print_coverage(const LoopSummary& loop, const std::string& path) {
   constexpr double k_much = 0.1;
   constexpr double k_little = 1 << 20;
@@ -141,13 +143,13 @@ void print_coverage(const LoopSummary& loop, const std::string& path) {
     warn(loop.heap_share, "heap was used only by");
 }
 
-// Virtual time: of the process, where its data had less memory than it needs.
-struct InFile {
+// File traffic of a process in virtual time, with out-of-core memory.
+struct FileTraffic {
   std::uint64_t most = 0, room = 0, read = 0, written = 0, least_read = 0, least_written = 0, given = 0;
   double waited = 0, least_time = 0, predicted = 0, measured = 0;
 };
 
-std::optional<InFile> in_file(const std::string& path, std::int64_t run) {
+std::optional<FileTraffic> read_file_traffic(const std::string& path, std::int64_t run) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(
       database,
@@ -156,7 +158,7 @@ std::optional<InFile> in_file(const std::string& path, std::int64_t run) {
       "DESC LIMIT 1");
   query.bind_all(run);
   if (!query.step()) return {};
-  InFile in;
+  FileTraffic in;
   auto column = 0;
   for (auto* const value :
        {&in.most, &in.room, &in.read, &in.written, &in.least_read, &in.least_written, &in.given})
@@ -166,7 +168,7 @@ std::optional<InFile> in_file(const std::string& path, std::int64_t run) {
   return in;
 }
 
-void print_in_file(const InFile& in, const std::string& name) {
+void print_file_traffic(const FileTraffic& in, const std::string& name) {
   const auto bytes = [](std::uint64_t value) { return format(Bytes{value}); };
   if (in.read == 0 && in.written == 0 && in.given == 0) {
     fmt::print(stderr, "terrace: {}all of its data fitted into {} of memory: {}\n", name, bytes(in.room),
@@ -196,18 +198,19 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
       loop.core_time_from.empty() ? "; to calibrate it, pass the program built without hooks: --native FILE" : "");
 }
 
-bool is_cut_by_time(const std::string& path, std::int64_t run) {
+// Returns whether the process's loop consists of time intervals, because no phases were observed.
+bool has_interval_loop(const std::string& path, std::int64_t run) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(database, "SELECT 1 FROM loop WHERE run = ? AND name = '(intervals)' LIMIT 1");
   query.bind_all(run);
   return query.step();
 }
 
-// A loop of which nothing can be learned; a plan under which it took longer than the plan has without it.
-void print_what_went_wrong(const LoopSummary& loop, const std::string& path, bool is_proven) {
+// Warns if nothing can be learned of the loop, or if iterations took longer than the plan predicts without it.
+void print_warnings(const LoopSummary& loop, const std::string& path, bool is_proven) {
   if (loop.iterations == 0) return;
   const bool obeyed = loop.planner == "plan";
-  if (const auto hooks = noted(path, loop.run, std::string(profile::k_no_access));
+  if (const auto hooks = find_note(path, loop.run, std::string(profile::k_no_access));
       !hooks.empty() && hooks != profile::k_no_access_needed)
     fmt::print(stderr, "terrace: warning: {}\n", hooks);
   if (!obeyed || loop.backend != "real" || is_proven) return;
@@ -224,9 +227,9 @@ void print_what_went_wrong(const LoopSummary& loop, const std::string& path, boo
                format(Seconds{took}), format(Seconds{query.real(0)}), format(Seconds{query.real(1)}));
 }
 
-// The mean of an iteration, too: two runs of one program may take its loop for the main one at different
-// iterations.
-std::string iterations_of(const LoopSummary& loop) {
+// Formats the loop's iterations with their mean time: two runs may detect the main loop at different iterations,
+// so that sums do not compare.
+std::string format_iterations(const LoopSummary& loop) {
   const bool is_one = loop.iterations == 1;
   auto text = fmt::format("{} {} in {} of {} time", loop.iterations, is_one ? "iteration" : "iterations",
                           format(Seconds{loop.loop}), loop.backend);
@@ -234,9 +237,10 @@ std::string iterations_of(const LoopSummary& loop) {
   return text + fmt::format(" ({})", loop.planner);
 }
 
-std::string work_of(const LoopSummary& loop, const std::string& path, const SummaryContext& context) {
-  const auto text = iterations_of(loop);
-  if (loop.moves == 0 && loop.backend == "real" && context.mover != SummaryContext::Mover::nobody)
+// Formats iterations and moves, or why there were no moves.
+std::string format_work(const LoopSummary& loop, const std::string& path, const SummaryContext& context) {
+  const auto text = format_iterations(loop);
+  if (loop.moves == 0 && loop.backend == "real" && context.mover != SummaryContext::Mover::none)
     return text + "; nothing moved: " +
            (context.mover == SummaryContext::Mover::one_kind
                 ? "there is one kind of memory here"
@@ -244,14 +248,14 @@ std::string work_of(const LoopSummary& loop, const std::string& path, const Summ
   return text + fmt::format(", {} moves of {}", loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}));
 }
 
-// "" where it did so by itself.
-std::string how_it_ended(const SummaryContext::Program& program) {
+// Returns a clause on the signal that killed the program; "" if it exited.
+std::string format_kill(const SummaryContext::Program& program) {
   return program.signal.empty() ? std::string() : fmt::format("{} was ended by {}", program.name, program.signal);
 }
 
-// What the merge found of journals. That the program's own has no end is told as what it is.
+// Prints the notes of the merge. Rewords the one on a missing end if a signal killed the program.
 void print_notes(const profile::MergeSummary& merged, const SummaryContext& context) {
-  const auto ended = how_it_ended(context.program);
+  const auto ended = format_kill(context.program);
   const auto own = fmt::format("process {} ", context.program.process);
   for (const auto& note : merged.notes) {
     const bool is_its_end =
@@ -260,36 +264,36 @@ void print_notes(const profile::MergeSummary& merged, const SummaryContext& cont
   }
 }
 
-// One line for all processes of a real run; `terrace show` has each of them.
+// Prints one line for all processes of a real run.
 void print_job(const JobSummary& job, const LoopSummary& loop, const profile::MergeSummary& merged,
                const SummaryContext& context, const std::string& name) {
   auto text = format_gain(job);
   if (loop.iterations > 0) {
     const bool tells_moves = job.moves > 0 || text.empty();
     if (!text.empty()) text += "; ";
-    text += iterations_of(loop);
+    text += format_iterations(loop);
     if (tells_moves)
       text += fmt::format(", {} moves of {}", job.moves, format(Bytes{static_cast<std::uint64_t>(job.moved)}));
-    if (job.proven == 0 && job.moves > 0 && is_cut_by_time(merged.path, loop.run))
+    if (job.proven == 0 && job.moves > 0 && has_interval_loop(merged.path, loop.run))
       text += "; terrace compare measures whether that gained";
   } else {
-    text += what_was_seen(loop, merged.path, how_it_ended(context.program).empty() && job.unfinished.empty(),
-                          context.advice);
+    text += explain_missing_loop(loop, merged.path, format_kill(context.program).empty() && job.unfinished.empty(),
+                                 context.advice);
   }
-  for (const auto& end : {how_it_ended(context.program), format_unfinished(job, context.program.process)})
+  for (const auto& end : {format_kill(context.program), format_unfinished(job, context.program.process)})
     if (!end.empty()) text += "; " + end;
   fmt::print(stderr, "terrace: {}{} processes: {}; profile in {}\n", name, job.processes, text, merged.path);
 }
 
-// Over a file the launcher has said how it went. Who has named the profile knows where it is.
+// Prints where the profile is, unless the user named it. Out-of-core runs have printed their own line.
 void print_profile(const profile::MergeSummary& merged, const SummaryContext& context) {
-  if (!context.asked.is_requested()) fmt::print(stderr, "terrace: profile in {}\n", merged.path);
+  if (!context.requested.is_requested()) fmt::print(stderr, "terrace: profile in {}\n", merged.path);
   if (merged.processes == 1) print_notes(merged, context);
 }
 
 void print_summary(const profile::MergeSummary& merged, const SummaryContext& context) {
-  const auto loop = longest_loop(merged.path);
-  const auto spilled = in_file(merged.path, loop.run);
+  const auto loop = read_longest_loop(merged.path);
+  const auto spilled = read_file_traffic(merged.path, loop.run);
   const auto proof = read_proof(merged.path, loop.run);
   const auto job = read_job_summary(merged.path);
   if (context.json) {
@@ -307,7 +311,7 @@ void print_summary(const profile::MergeSummary& merged, const SummaryContext& co
                                    {"moved_bytes", loop.moved},
                                    {"time_share_without_hooks", loop.time_share},
                                    {"heap_share_uncovered", loop.heap_share}};
-    if (merged.path != context.asked.path()) line["exists"] = context.asked.path();
+    if (merged.path != context.requested.path()) line["exists"] = context.requested.path();
     if (loop.backend == "virtual") {
       auto& core_time = line["core_time"];
       core_time = {{"instruction_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
@@ -329,39 +333,39 @@ void print_summary(const profile::MergeSummary& merged, const SummaryContext& co
                            {"predicted_s", spilled->predicted},
                            {"measured_s", spilled->measured},
                            {"given_bytes", spilled->given}};
-    if (!context.account.empty()) line.update(nlohmann::ordered_json::parse(context.account));
+    if (!context.extra_json.empty()) line.update(nlohmann::ordered_json::parse(context.extra_json));
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }
   const auto name = context.label.empty() ? std::string() : context.label + ": ";
-  if (job || context.over_file) {
-    if (job && !context.over_file)
+  if (job || context.out_of_core) {
+    if (job && !context.out_of_core)
       print_job(*job, loop, merged, context, name);
     else
       print_profile(merged, context);
-    print_what_did_not_begin(merged.path);
+    print_phases_not_entered(merged.path);
     return;
   }
   const bool proves = proof && loop.backend == "real";
   if (loop.iterations > 0)
     fmt::print(stderr, "terrace: {}{}{}; profile in {}\n", name, proves ? format_proof(*proof) + "; " : "",
-               work_of(loop, merged.path, context), merged.path);
+               format_work(loop, merged.path, context), merged.path);
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
-               what_was_seen(loop, merged.path, merged.incomplete == 0, context.advice), merged.path);
+               explain_missing_loop(loop, merged.path, merged.incomplete == 0, context.advice), merged.path);
   if (proof && !proves)
     fmt::print(stderr, "terrace: {}{}\n", name, format_proof(*proof));
-  else if (!proof && loop.backend == "real" && loop.moves > 0 && is_cut_by_time(merged.path, loop.run))
+  else if (!proof && loop.backend == "real" && loop.moves > 0 && has_interval_loop(merged.path, loop.run))
     fmt::print(stderr,
                "terrace: {}whether that gained is not known: its loop is intervals of time, as neither marks nor "
                "functions' entries were seen; terrace compare measures it\n",
                name);
-  if (spilled) print_in_file(*spilled, name);
-  print_what_went_wrong(loop, merged.path, proof && proof->gained().has_value());
+  if (spilled) print_file_traffic(*spilled, name);
+  print_warnings(loop, merged.path, proof && proof->gained().has_value());
   if (loop.observed < loop.iterations)
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",
                loop.observed, loop.iterations);
-  print_what_did_not_begin(merged.path);
+  print_phases_not_entered(merged.path);
   print_coverage(loop, merged.path);
   print_core_time(loop, name);
   print_notes(merged, context);
@@ -369,17 +373,17 @@ void print_summary(const profile::MergeSummary& merged, const SummaryContext& co
 
 }  // namespace
 
-void print_json_without_profile(const std::string& account) {
+void print_json_without_profile(const std::string& extra_json) {
   nlohmann::ordered_json document = {{"schema", 1}, {"file", nullptr}};
-  if (!account.empty()) document.update(nlohmann::ordered_json::parse(account));
+  if (!extra_json.empty()) document.update(nlohmann::ordered_json::parse(extra_json));
   fmt::print(stderr, "{}\n", document.dump());
 }
 
 void print_run_summary(const profile::MergeSummary& merged, const SummaryContext& context) {
   if (!context.quiet) print_summary(merged, context);
-  if (merged.path != context.asked.path() && (context.quiet || !context.json))
-    fmt::print(stderr, "terrace: {} {}: wrote {}\n", context.asked.path(),
-               context.asked.is_requested() ? "was written by another launch meanwhile" : "exists", merged.path);
+  if (merged.path != context.requested.path() && (context.quiet || !context.json))
+    fmt::print(stderr, "terrace: {} {}: wrote {}\n", context.requested.path(),
+               context.requested.is_requested() ? "was written by another launch meanwhile" : "exists", merged.path);
 }
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// What a launch says when the program has ended: one line a configuration, on standard error.
+// Prints what a launch reports when the program has ended: one line for each configuration, on standard error.
 #pragma once
 
 #include <string>
@@ -7,31 +7,34 @@
 
 namespace terrace::cli {
 
-// `asked`: the name that was asked for. Where another was written instead a line says which, with `quiet` too; in
-// JSON the document says it.
+// Facts about a launch that the profile does not have.
 struct SummaryContext {
-  // Who was to move data: nobody, or somebody whose choice is made when memory is; nobody, as there is one kind of
-  // memory; a planner that learns.
-  enum class Mover : std::uint8_t { nobody, one_kind, planner };
+  // Whether data could move: no planner, or one that places data at allocation only; a single kind of memory; a
+  // planner that learns.
+  enum class Mover : std::uint8_t { none, one_kind, planner };
 
-  profile::StoreName asked;
+  // Requested name of the profile. If another name was written instead, a line names it, even if `quiet`; with
+  // `json` the document does.
+  profile::StoreName requested;
   std::string label;
   bool quiet = false;
   bool json = false;
-  // The program that was launched, and by which signal it was ended; "" where it ended by itself.
+  // The launched program, and the signal that killed it; "": it exited.
   struct Program {
     std::int64_t process = -1;
     std::string name, signal;
   } program{};
   Mover mover = Mover::nobody;
-  std::string fastest;     // the place that data goes to first
-  std::string advice;      // what to do where no main loop was seen
-  bool over_file = false;  // real memory was over a file: nobody needs accesses
-  std::string account;     // what the document has beside the profile's, a JSON object; "": nothing
+  std::string fastest;       // name of the fastest place
+  std::string advice;        // what to do if no main loop was found
+  bool out_of_core = false;  // real memory was backed by a file: no accesses are needed
+  std::string extra_json;    // members added to the JSON document, as an object; "": none
 };
+
+// Prints the summary of a merged profile.
 void print_run_summary(const profile::MergeSummary& merged, const SummaryContext& context);
 
-// The document where there is no profile. `account`: a JSON object; "": nothing.
-void print_json_without_profile(const std::string& account);
+// Prints the JSON document of a launch without a profile. `extra_json`: as in SummaryContext.
+void print_json_without_profile(const std::string& extra_json);
 
 }  // namespace terrace::cli

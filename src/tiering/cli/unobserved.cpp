@@ -1,4 +1,4 @@
-// See unobserved.hpp.
+// Decides by journals and by the program's ELF file. See unobserved.hpp.
 #include "cli/unobserved.hpp"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Adds a line if an observed process started a program that cannot load the library (agent's note_unobserved()).
-void add_started_one(std::vector<std::string>& lines, const fs::path& journals) {
+void add_started_program(std::vector<std::string>& lines, const fs::path& journals) {
   std::ifstream in(journals / runtime::k_unobserved);
   std::string path;
   std::string why;
@@ -46,7 +46,7 @@ std::vector<std::string> find_unobserved_programs(const std::string& program, co
     else if (!why.empty())
       lines.push_back(fmt::format("{} ran without Terrace: {}", program, why));
   }
-  add_started_one(lines, journals);
+  add_started_program(lines, journals);
   return lines;
 }
 

@@ -1,5 +1,4 @@
-// What the launcher says of programs that ran without the library: those that cannot load it, and those that never
-// did.
+// Reports programs that ran without the library: those that cannot load it, and those that never did.
 #pragma once
 
 #include <filesystem>
@@ -13,12 +12,12 @@
 namespace terrace::cli {
 
 // Returns a line for each finding: the given program never loaded the library although something was asked for or
-// it cannot load it; one that it started cannot. `missed`: describe_missed_effect().
+// it cannot load it; one that it started cannot. `missed`: the result of describe_missed_effect().
 std::vector<std::string> find_unobserved_programs(const std::string& program, const char* missed,
                                                   const std::filesystem::path& journals, const ChildExit& ending);
 
-// Returns the effect that an unobserved program misses, as "--intent does nothing to it"; null if no option asks
-// for one.
+// Returns the effect that an unobserved program misses, as "--intent does nothing to it"; null if no option
+// requests one.
 const char* describe_missed_effect(const LaunchOptions& options, const runtime::Session& session);
 
 // Returns how the launch ends: as the program, except that a command whose only purpose is a profile fails where

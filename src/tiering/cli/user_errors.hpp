@@ -7,8 +7,8 @@
 
 namespace terrace::cli {
 
-// Calls `body`, and turns Error{not_found} into Error{invalid}: a file or machine that the user named and that does
-// not exist makes the call itself wrong.
+// Calls `body`, and turns Error{not_found} into Error{invalid}: a file or machine that the user named and that
+// does not exist makes the call itself wrong.
 template <class Body>
 auto not_found_as_invalid(Body&& body) {
   try {

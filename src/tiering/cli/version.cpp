@@ -1,4 +1,5 @@
-// The version and the commit, which the build writes into commit.hpp (cmake/Commit.cmake). See version.hpp.
+// Formats the version and the commit, which the build writes into commit.hpp (cmake/Commit.cmake). See
+// version.hpp.
 #include "cli/version.hpp"
 
 #include "commit.hpp"
@@ -8,7 +9,7 @@ namespace terrace::cli {
 std::string version() {
   const std::string commit = TERRACE_COMMIT;
   return "terrace " TERRACE_VERSION + (commit.empty() ? "" : " (commit " + commit + ")") +
-         "\nTo report a fault, send this with what `terrace machine check` prints.\n";
+         "\nTo report a fault, send this with the output of `terrace machine check`.\n";
 }
 
 }  // namespace terrace::cli

@@ -1,10 +1,11 @@
-// What `terrace --version` says: the version, the commit it was built from, what a report of a fault needs.
+// Implements `terrace --version`.
 #pragma once
 
 #include <string>
 
 namespace terrace::cli {
 
+// Returns the version, the commit that was built, and what to send with a bug report.
 std::string version();
 
 }  // namespace terrace::cli

@@ -1,5 +1,5 @@
 // Loops that people name, against those of a made-up program.
-#include "cli/loop_names.hpp"
+#include "cli/name_resolution.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ const std::vector<observe::LoopName> k_known_loops{{"main", "steps.c", 35, 0},
 
 std::string resolved(const std::string& wanted) {
   const auto choice = resolve_loop(wanted, k_known_loops);
-  EXPECT_EQ(choice.unknown, "") << wanted;
+  EXPECT_EQ(choice.problem, "") << wanted;
   return choice.loop;
 }
 
@@ -69,18 +69,18 @@ TEST(LoopNames, SeveralFunctionsAreListed) {
 
 TEST(LoopNames, PatternsAreKept) {
   for (const char* pattern : {"conj*", "main:3?", "*::drop"}) EXPECT_EQ(resolved(pattern), pattern);
-  EXPECT_EQ(resolve_loop("main:4?", k_known_loops).unknown,
+  EXPECT_EQ(resolve_loop("main:4?", k_known_loops).problem,
             "no loop is called 'main:4?'; there is main:35, main:37");
 }
 
 TEST(LoopNames, WhatNothingIsCalledIsToldWithTheNearest) {
-  EXPECT_EQ(resolve_loop("main:38", k_known_loops).unknown,
+  EXPECT_EQ(resolve_loop("main:38", k_known_loops).problem,
             "no loop is called 'main:38'; there is main:37, main:35");
-  EXPECT_EQ(resolve_loop("cg.f:20", k_known_loops).unknown,
+  EXPECT_EQ(resolve_loop("cg.f:20", k_known_loops).problem,
             "no loop is called 'cg.f:20'; there is conj_grad:17, conj_grad:430");
-  EXPECT_EQ(resolve_loop("conjgrad", k_known_loops).unknown,
+  EXPECT_EQ(resolve_loop("conjgrad", k_known_loops).problem,
             "no loop is called 'conjgrad'; there is conj_grad:17, conj_grad:430");
-  EXPECT_EQ(resolve_loop("qqqqqqqqqq", k_known_loops).unknown, "no loop is called 'qqqqqqqqqq'");
+  EXPECT_EQ(resolve_loop("qqqqqqqqqq", k_known_loops).problem, "no loop is called 'qqqqqqqqqq'");
   EXPECT_EQ(resolve_loop("qqqqqqqqqq", k_known_loops).loop, "qqqqqqqqqq");
 }
 

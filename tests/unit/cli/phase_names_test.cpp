@@ -1,5 +1,5 @@
 // Names that people give, against the functions of a made-up program.
-#include "cli/phase_names.hpp"
+#include "cli/name_resolution.hpp"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@ std::string line_of(const SpilledProcess& process) {
   runtime::SpillSpec spec;
   spec.memory = Bytes{256 << 20};
   spec.folder = "/disk";
-  const auto lines = lines_of({process}, spec, Bytes{256 << 20});
+  const auto lines = format_spill_lines({process}, spec, Bytes{256 << 20});
   return lines.size() == 1 ? lines[0] : std::to_string(lines.size()) + " lines";
 }
 

@@ -24,7 +24,7 @@ struct SummaryContext {
     std::int64_t process = -1;
     std::string name, signal;
   } program{};
-  Mover mover = Mover::nobody;
+  Mover mover = Mover::none;
   std::string fastest;       // name of the fastest place
   std::string advice;        // what to do if no main loop was found
   bool out_of_core = false;  // real memory was backed by a file: no accesses are needed

@@ -1,4 +1,4 @@
-// What is kept is what would be measured, and a file that is damaged, foreign or another's is never believed.
+// Tests that cached constants equal measured ones, and that damaged, foreign or writable files are ignored.
 #include "cli/calibration_cache.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ class CalibrationCache : public ::testing::Test {
   fs::path folder_;
 };
 
-// With a sum that fits: only the constants are others.
+// Changes the constants of an entry, with a valid checksum.
 std::string with_other_constants(std::string text) {
   constexpr std::size_t k_of_the_end = 2 * sizeof(double);
   text.replace(text.size() - k_of_the_end, k_of_the_end, k_of_the_end, '\0');
@@ -71,20 +71,20 @@ std::string with_other_constants(std::string text) {
   return text;
 }
 
-TEST_F(CalibrationCache, IsWhatWouldBeMeasured) {
+TEST_F(CalibrationCache, FirstUse_EqualsMeasurement) {
   const auto truth = measured();
   EXPECT_EQ(ask(), truth);
   EXPECT_EQ(ask(), truth);
   file();
 }
 
-TEST_F(CalibrationCache, IsReadTheSecondTime) {
+TEST_F(CalibrationCache, SecondUse_IsReadFromTheFile) {
   ask();
   write(with_other_constants(read()));
   EXPECT_NE(ask(), measured());
 }
 
-TEST_F(CalibrationCache, DependsOnWhatIsAsked) {
+TEST_F(CalibrationCache, OtherArguments_HaveOtherEntries) {
   ask();
   const auto other = shipped("unimem-bw2");
   EXPECT_EQ(blob_of(cached_calibration(cache(), other, 0, 3)), blob_of(sim::measure_calibration(other, 0, 3)));
@@ -92,7 +92,7 @@ TEST_F(CalibrationCache, DependsOnWhatIsAsked) {
             blob_of(sim::measure_calibration(machine_, 0, 5)));
 }
 
-TEST_F(CalibrationCache, NoDamageIsBelieved) {
+TEST_F(CalibrationCache, DamagedEntry_IsMeasuredAgain) {
   const auto truth = measured();
   ask();
   const auto whole = read();
@@ -109,14 +109,14 @@ TEST_F(CalibrationCache, NoDamageIsBelieved) {
   }
 }
 
-TEST_F(CalibrationCache, WhatOthersMayHaveWrittenIsNotBelieved) {
+TEST_F(CalibrationCache, FileWritableByOthers_IsIgnored) {
   ask();
   write(with_other_constants(read()));
   ASSERT_EQ(::chmod(file().c_str(), 0666), 0);
   EXPECT_EQ(ask(), measured());
 }
 
-TEST_F(CalibrationCache, WithoutAFolderItIsMeasured) {
+TEST_F(CalibrationCache, NoFolder_IsMeasured) {
   std::ofstream(cache()) << "a file where the folder should be";
   EXPECT_EQ(ask(), measured());
 }

@@ -1,4 +1,4 @@
-// What --core-time takes, and what it refuses.
+// Tests the forms of --core-time, and its errors.
 #include "cli/core_time_option.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace terrace::cli {
 namespace {
 
-TEST(CoreTimeOption, TakesATimeForTheProgramAndTimesForPhasesInTheirOrder) {
+TEST(CoreTimeOption, ProgramAndPhaseTimes_AreParsedInOrder) {
   const auto read = read_core_times({"psinv.*=0.2ns", "0.12ns", "a=b=1us"});
   EXPECT_EQ(read.program, Seconds{0.12e-9});
   EXPECT_EQ(read.times.phases,
@@ -21,7 +21,7 @@ TEST(CoreTimeOption, TakesATimeForTheProgramAndTimesForPhasesInTheirOrder) {
   EXPECT_TRUE(read_core_times({"1ns"}).times.phases.empty());
 }
 
-TEST(CoreTimeOption, RefusesInOneLineThatSaysWhy) {
+TEST(CoreTimeOption, InvalidText_IsRefusedInOneLine) {
   const auto said = [](const std::vector<std::string>& texts) -> std::string {
     try {
       read_core_times(texts);
@@ -44,7 +44,7 @@ TEST(CoreTimeOption, RefusesInOneLineThatSaysWhy) {
             "--core-time 2ns: the program's time was given already; a phase's is 'PHASE=2ns'");
 }
 
-TEST(CoreTimeOption, Function_HasParentheses_GetsATimeOfItsOwn) {
+TEST(CoreTimeOption, NameWithParentheses_SetsTimeOfFunction) {
   const auto read = read_core_times({"1ns", "solve()=2ns", "operator==()=3ns", "solve=4ns"});
   EXPECT_EQ(read.times.functions.size(), 2u);
   EXPECT_EQ(read.times.functions.at("solve"), Seconds{2e-9});
@@ -54,7 +54,7 @@ TEST(CoreTimeOption, Function_HasParentheses_GetsATimeOfItsOwn) {
   EXPECT_NO_THROW(check_no_functions(read_core_times({"1ns", "a=2ns"})));
 }
 
-TEST(CoreTimeOption, File_LinesAndComments_ReadAsOptions) {
+TEST(CoreTimeOption, File_LinesAndComments_AreParsedAsOptions) {
   CoreTimeOption option;
   parse_core_times("# from here\n\n 50ps \r\nsolve()=80ps\na.*=1ns", "f", option);
   EXPECT_EQ(option.program, Seconds{50e-12});
@@ -73,7 +73,7 @@ std::string refusal(std::string_view content) {
   return "nothing";
 }
 
-TEST(CoreTimeOption, File_WrongLine_IsRefusedWithItsNumber) {
+TEST(CoreTimeOption, File_InvalidLine_IsRefusedWithItsNumber) {
   EXPECT_EQ(refusal("1ns\nsolve()="),
             "f:2: --core-time solve()=: '' is not a time; write for example 0.05ns, or "
             "'PHASE=0.08ns'");
@@ -84,8 +84,8 @@ TEST(CoreTimeOption, File_WrongLine_IsRefusedWithItsNumber) {
   EXPECT_THROW(read_core_times({"@/"}), Error);
 }
 
-// Whatever bytes a file has, it says something or is refused in one line.
-TEST(CoreTimeOption, File_AnyBytes_AreReadOrRefusedInOneLine) {
+// Random bytes are parsed, or refused with one line.
+TEST(CoreTimeOption, File_RandomBytes_AreParsedOrRefusedInOneLine) {
   std::minstd_rand draw(7);
   constexpr std::string_view k_pieces[] = {"1ns", "=",  "()", "\n",   "#",  "f", " ",
                                            "0",   "\t", "ps", "\xff", "e9", "-"};

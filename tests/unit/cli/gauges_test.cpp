@@ -1,4 +1,4 @@
-// The gauges against what Prometheus' text format says, and the life of their file.
+// Tests the gauges against Prometheus' text format, and the lifetime of their file.
 #include "cli/gauges.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ memory::LedgerView a_view() {
   return view;
 }
 
-TEST(GaugeExporter, HaveHelpTypeAndEscapedLabels) {
+TEST(GaugeExporter, Format_HasHelpTypeAndEscapedLabels) {
   EXPECT_EQ(format_gauges({a_view()}),
             R"(# HELP terrace_ledger_budget_bytes Bytes of a place that the job may hold on this node.
 # TYPE terrace_ledger_budget_bytes gauge
@@ -49,7 +49,7 @@ terrace_ledger_unknown_processes{job="a\"b\\c\nd"} 1
 )");
 }
 
-TEST(GaugeExporter, AreInAFileAsLongAsTheJobRuns) {
+TEST(GaugeExporter, File_ExistsWhileTheJobRuns) {
   const auto path = std::filesystem::temp_directory_path() / ("gauges-" + std::to_string(::getpid()) + ".prom");
   const auto views = [] { return std::vector{a_view()}; };
   {
@@ -62,7 +62,7 @@ TEST(GaugeExporter, AreInAFileAsLongAsTheJobRuns) {
   const GaugeExporter none("", views);
 }
 
-TEST(GaugeExporter, NeverReplaceAnotherFile) {
+TEST(GaugeExporter, FileOfAnotherKind_IsNotReplaced) {
   const auto folder = std::filesystem::temp_directory_path() / ("gauges-of-others-" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
   const auto views = [] { return std::vector{a_view()}; };
@@ -86,7 +86,7 @@ TEST(GaugeExporter, NeverReplaceAnotherFile) {
     left << std::ifstream(path).rdbuf();
     EXPECT_EQ(left.str(), text);
   }
-  // A launcher that was killed left one.
+  // A file left by a killed launcher is replaced.
   std::ofstream(folder / "job.prom") << format_gauges({});
   { const GaugeExporter gauges(folder / "job.prom", views); }
   EXPECT_FALSE(std::filesystem::exists(folder / "job.prom"));

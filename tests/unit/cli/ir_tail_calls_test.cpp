@@ -1,4 +1,4 @@
-// Tail calls behind which clang puts exit hooks: behind which the hook moves, and which stay as they are.
+// Tests tail calls behind which clang puts exit hooks: the hook moves before a call in tail position only.
 #include "cli/wrapper/ir_tail_calls.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::string define(const std::string& body, const std::string& head = "define ds
 }
 bool moves(const std::string& ir) { return restore_ir_tail_calls(ir) != ir; }
 
-TEST(IrTailCalls, CallBeforeTheReturn_HasTheHookBeforeIt) {
+TEST(IrTailCalls, CallInTailPosition_GetsTheHookBeforeIt) {
   const std::string call = "  %3 = tail call i64 @g(i64 %0), !dbg !7\n";
   const std::string end = "  ret i64 %3, !dbg !7\n";
   EXPECT_EQ(restore_ir_tail_calls(define(call + k_exit + end)), define(k_exit + call + end));
@@ -27,7 +27,7 @@ TEST(IrTailCalls, CallBeforeTheReturn_HasTheHookBeforeIt) {
             define(k_exit + indirect + "  ret void\n"));
 }
 
-TEST(IrTailCalls, ReturnOfSeveralBlocks_GetsItsOwnBehindTheCall) {
+TEST(IrTailCalls, ReturnSharedByBlocks_IsDuplicatedBehindTheCall) {
   const std::string end =
       "\n6:                                                ; preds = %4, %1\n"
       "  %7 = phi i64 [ %5, %4 ], [ %0, %1 ]\n" +
@@ -44,7 +44,7 @@ TEST(IrTailCalls, ReturnOfSeveralBlocks_GetsItsOwnBehindTheCall) {
                    k_exit + "  ret i64 %8\n")));
 }
 
-TEST(IrTailCalls, OtherResultOrWorkBehindTheCall_StaysAsItIs) {
+TEST(IrTailCalls, OtherResultOrWorkBehindTheCall_IsUnchanged) {
   const std::string call = "  %3 = tail call i64 @g(i64 %0)\n";
   EXPECT_FALSE(moves(define(call + k_exit + "  ret i64 %0\n")));
   EXPECT_FALSE(moves(define(call + k_exit + "  ret i64 0\n")));
@@ -56,7 +56,7 @@ TEST(IrTailCalls, OtherResultOrWorkBehindTheCall_StaysAsItIs) {
   EXPECT_TRUE(moves(define(call + "  call void @__sanitizer_cov_trace_pc() #7\n" + k_exit + "  ret i64 %3\n")));
 }
 
-TEST(IrTailCalls, FunctionThatReturnsTwiceOrForbidsTailCalls_StaysAsItIs) {
+TEST(IrTailCalls, ReturnsTwiceOrForbidsTailCalls_IsUnchanged) {
   const auto end = "  %3 = tail call i64 @g(i64 %0)\n" + k_exit + "  ret i64 %3\n";
   EXPECT_TRUE(moves(define(end)));
   EXPECT_FALSE(moves(define("  %4 = call i32 @_setjmp(i8* %1) #5\n" + end)));
@@ -67,7 +67,7 @@ TEST(IrTailCalls, FunctionThatReturnsTwiceOrForbidsTailCalls_StaysAsItIs) {
   EXPECT_FALSE(moves("define i64 @f(i64 %0) {\n" + end + "}\n")) << "no hooks";
 }
 
-TEST(IrTailCalls, CalleeOfBoundedDepth_StaysAsItIs) {
+TEST(IrTailCalls, CalleeOfBoundedDepth_IsUnchanged) {
   const auto f = [](const std::string& callee) {
     return define("  %3 = tail call i64 @" + callee + "(i64 %0)\n" + k_exit + "  ret i64 %3\n");
   };
@@ -89,7 +89,7 @@ std::string invoking(const std::string& pad, const std::string& before = "") {
                 k_exit + "  ret i64 %9\n\n6:\n  %7 = landingpad { i8*, i32 }\n          cleanup\n" + pad);
 }
 
-TEST(IrTailCalls, Exception_IsHandledWhereItWas) {
+TEST(IrTailCalls, HandledException_KeepsTheCall) {
   const auto leaves = k_exit + "  resume { i8*, i32 } %7\n";
   const auto restored = restore_ir_tail_calls(invoking(leaves));
   EXPECT_NE(restored.find(k_exit + "  %3 = tail call i64 @g(i64 %0), !dbg !5\n"
@@ -102,21 +102,21 @@ TEST(IrTailCalls, Exception_IsHandledWhereItWas) {
   EXPECT_FALSE(moves(invoking(leaves, "  %8 = alloca i64, align 8\n"))) << "the callee may have its address";
 }
 
-TEST(IrTailCalls, Text_IsKnownByItsFirstLine) {
+TEST(IrTailCalls, Text_IsRecognisedByItsFirstLine) {
   EXPECT_TRUE(is_ir("; ModuleID = 'a.c'\nsource_filename = \"a.c\"\n"));
   EXPECT_FALSE(is_ir("\t.text\n\t.file\t\"a.c\"\n"));
 }
 
 using Words = std::vector<std::string>;
 
-TEST(IrCommand, Options_ThatTellHowCodeIsGenerated_AreKept) {
+TEST(IrCommand, CodeGenerationOptions_AreKept) {
   EXPECT_EQ(
       ir_command("clang", {"-c", "a.c", "-O2", "-fPIC", "-mavx2", "-g", "-Iinclude", "-DN=3", "-MD", "-MF", "a.d",
                            "-std=c11", "-mllvm", "-x86-pad", "-o", "a.o", "-fprofile-generate"}),
       (Words{"clang", "-Qunused-arguments", "-fno-plt", "-O2", "-fPIC", "-mavx2", "-g", "-mllvm", "-x86-pad"}));
 }
 
-TEST(IrCommand, CommandOfOtherSteps_HasNone) {
+TEST(IrCommand, CommandOfOtherSteps_HasNoIrCommand) {
   EXPECT_FALSE(ir_command("clang", {"-O2", "a.c", "b.o", "libc.so.1", "-lm"}).empty());
   EXPECT_FALSE(ir_command("clang", {"-O2", "-x", "c", "-"}).empty());
   for (const Words& words : std::initializer_list<Words>{{"a.c"},
@@ -134,7 +134,7 @@ TEST(IrCommand, CommandOfOtherSteps_HasNone) {
     EXPECT_TRUE(ir_command("clang", words).empty()) << words.back();
 }
 
-TEST(IrCommand, Assembly_IsWrittenByTheSecondStep) {
+TEST(IrCommand, AssemblyOutput_IsWrittenByTheSecondStep) {
   EXPECT_EQ(ir_command("clang", {"-O2", "-S", "a.c"}),
             (Words{"clang", "-Qunused-arguments", "-fno-plt", "-O2", "-S"}));
   EXPECT_EQ(ir_arguments({"-O2", "-S", "-I", "b.c", "in/a.c"}),
@@ -144,14 +144,14 @@ TEST(IrCommand, Assembly_IsWrittenByTheSecondStep) {
   EXPECT_EQ(ir_arguments({"-c", "a.c"}), (Words{"-c", "a.c"}));
 }
 
-TEST(IrCommand, FilesBesideTheObject_AreNotKept) {
+TEST(IrCommand, IntermediateFiles_AreNotKept) {
   EXPECT_EQ(ir_command("clang", {"-O2", "-c", "-save-temps=obj", "-g", "-gsplit-dwarf", "a.c"}),
             (Words{"clang", "-Qunused-arguments", "-fno-plt", "-O2", "-g"}));
   EXPECT_EQ(ir_arguments({"-c", "-save-temps=obj", "--save-temps", "-gsplit-dwarf", "a.c"}),
             (Words{"-c", "-gsplit-dwarf", "a.c"}));
 }
 
-TEST(IrCommand, EncodedWords_AreReadBack) {
+TEST(IrCommand, EncodedWords_RoundTrip) {
   const Words words{"clang", "-Wa,-x", "a b", "%:", "-DN=\"3\""};
   EXPECT_EQ(encode_words(words).find_first_of(", \""), std::string::npos);
   EXPECT_EQ(decode_words(encode_words(words)), words);

@@ -1,4 +1,4 @@
-// What a run of several processes says of them together, from journals whose figures are worked out by hand.
+// Tests the summary of several processes with journals whose figures are computed by hand.
 #include "cli/job_summary.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 class JobSummaryTest : public profile::StoreTest {
  protected:
-  // A process whose plan's iterations took `with` instead of `without`; 0: no plan was compared.
+  // Writes a process whose iterations with the plan took `with` instead of `without`; 0: no plan was compared.
   void write(std::uint32_t process, double without, double with, std::uint32_t iterations, bool undone = false,
              const std::string& backend = "real", bool ends = true, bool has_loop = true) {
     journals_.push_back(path(std::to_string(process) + ".journal"));
@@ -40,7 +40,7 @@ class JobSummaryTest : public profile::StoreTest {
   std::vector<std::string> journals_;
 };
 
-TEST_F(JobSummaryTest, AddsUpTimesAndNamesTheWorst) {
+TEST_F(JobSummaryTest, SeveralProcesses_TimesAreSummedAndTheWorstIsNamed) {
   write(10, 2, 1, 30);    // gains a half
   write(11, 1, 1.1, 10);  // loses a tenth
   write(12, 0, 0, 5);     // nothing was compared
@@ -56,7 +56,7 @@ TEST_F(JobSummaryTest, AddsUpTimesAndNamesTheWorst) {
   EXPECT_EQ(json["proven"], 2);
 }
 
-TEST_F(JobSummaryTest, SaysWhatWasUndoneAndWhoDidNotEnd) {
+TEST_F(JobSummaryTest, UndoneAndUnfinished_AreReported) {
   write(10, 1, 1.5, 10, true);
   write(11, 1, 1.2, 10, true, "real", false);
   const auto found = job();
@@ -66,8 +66,8 @@ TEST_F(JobSummaryTest, SaysWhatWasUndoneAndWhoDidNotEnd) {
   EXPECT_EQ(format_gain(*found), "lost 35 % (predicted 50 %), worst: app (10) lost 50 %, undone in 2 of 2");
 }
 
-// A shell's child that was only started and left has no loop.
-TEST_F(JobSummaryTest, LeavesOutWhoWasSeenInNoLoop) {
+// A child that a shell starts and abandons has no loop.
+TEST_F(JobSummaryTest, UnfinishedWithoutLoop_IsOmitted) {
   write(10, 0, 0, 5);
   write(11, 0, 0, 5, false, "real", false, false);
   EXPECT_EQ(format_unfinished(job().value(), 0), "");
@@ -76,7 +76,7 @@ TEST_F(JobSummaryTest, LeavesOutWhoWasSeenInNoLoop) {
   EXPECT_EQ(format_unfinished(job().value(), 0), "app (12) and 1 more did not end by themselves");
 }
 
-TEST_F(JobSummaryTest, SaysNothingOfGainsThatNobodyKnows) {
+TEST_F(JobSummaryTest, NoProof_ReportsNoGain) {
   write(10, 0, 0, 10);
   write(11, 0, 0, 10);
   const auto found = job();
@@ -85,7 +85,7 @@ TEST_F(JobSummaryTest, SaysNothingOfGainsThatNobodyKnows) {
   EXPECT_TRUE(nlohmann::json::parse(json_of(*found))["gained"].is_null());
 }
 
-TEST_F(JobSummaryTest, IsOfSeveralProcessesInRealTime) {
+TEST_F(JobSummaryTest, OneProcessOrVirtualTime_HasNoSummary) {
   write(10, 2, 1, 10);
   EXPECT_FALSE(job());
   write(11, 2, 1, 10, false, "virtual");

@@ -1,10 +1,9 @@
-// Loops that people name, against those of a made-up program.
-#include "cli/name_resolution.hpp"
-
+// Tests --loop against the loops of a made-up program.
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "cli/name_resolution.hpp"
 #include "core/error.hpp"
 
 namespace terrace::cli {
@@ -39,13 +38,13 @@ std::string refusal(const std::string& wanted) {
   return "";
 }
 
-TEST(LoopNames, AreLoopsOrFunctions) {
+TEST(LoopNames, LoopOrFunction_ResolvesToItself) {
   EXPECT_EQ(resolved("main:37"), "main:37");
   EXPECT_EQ(resolved("main"), "main");
   EXPECT_EQ(resolved("copy+28"), "copy+28");
 }
 
-TEST(LoopNames, FunctionsGoByEndsAndSymbols) {
+TEST(LoopNames, EndingOrSymbol_ResolvesToFunction) {
   EXPECT_EQ(resolved("drop"), "near::Grid::drop");
   EXPECT_EQ(resolved("Grid::drop:40"), "near::Grid::drop:40");
   EXPECT_EQ(resolved("conj_grad_"), "conj_grad");
@@ -54,26 +53,26 @@ TEST(LoopNames, FunctionsGoByEndsAndSymbols) {
   EXPECT_EQ(resolved("smooth:12"), "far::Grid<a::b>::smooth:12") << "the line tells them apart";
 }
 
-TEST(LoopNames, FilesDoAsWell) {
+TEST(LoopNames, FileAndLine_ResolvesToLoop) {
   EXPECT_EQ(resolved("steps.c:35"), "main:35");
   EXPECT_EQ(resolved("src/of/cg.f:430"), "conj_grad:430");
   EXPECT_EQ(refusal("shared.hpp:9"),
             "--loop shared.hpp:9: 2 loops are called that, left:9, right:9; write one of them");
 }
 
-TEST(LoopNames, SeveralFunctionsAreListed) {
+TEST(LoopNames, AmbiguousName_ListsCandidates) {
   EXPECT_EQ(refusal("smooth"),
             "--loop smooth: 2 functions with loops are called that, far::Grid<a::b>::smooth, near::Grid::smooth; "
             "write one of them");
 }
 
-TEST(LoopNames, PatternsAreKept) {
+TEST(LoopNames, Pattern_IsKept) {
   for (const char* pattern : {"conj*", "main:3?", "*::drop"}) EXPECT_EQ(resolved(pattern), pattern);
   EXPECT_EQ(resolve_loop("main:4?", k_known_loops).problem,
             "no loop is called 'main:4?'; there is main:35, main:37");
 }
 
-TEST(LoopNames, WhatNothingIsCalledIsToldWithTheNearest) {
+TEST(LoopNames, UnknownName_NamesTheNearest) {
   EXPECT_EQ(resolve_loop("main:38", k_known_loops).problem,
             "no loop is called 'main:38'; there is main:37, main:35");
   EXPECT_EQ(resolve_loop("cg.f:20", k_known_loops).problem,

@@ -1,4 +1,4 @@
-// Why nothing was moved, from journals in which the reason is put.
+// Tests the reasons for no moves with journals that state them.
 #include "cli/no_moves_reason.hpp"
 
 #include <gtest/gtest.h>
@@ -11,11 +11,11 @@
 namespace terrace::cli {
 namespace {
 
-class NothingMoved : public profile::StoreTest {
+class NoMovesReason : public profile::StoreTest {
  protected:
-  // A run whose journal has these records.
+  // Returns the reason for a run whose journal has these records.
   template <class... Records>
-  [[nodiscard]] std::string why(const Records&... records) {
+  [[nodiscard]] std::string reason(const Records&... records) {
     const auto file = path("1.journal");
     {
       Journal journal(file);
@@ -29,16 +29,17 @@ class NothingMoved : public profile::StoreTest {
   }
 };
 
-TEST_F(NothingMoved, ForWantOfTime) { EXPECT_EQ(why(), "it ended before enough was learned for a plan"); }
+TEST_F(NoMovesReason, TooShort_SaysSo) { EXPECT_EQ(reason(), "it ended before enough was learned for a plan"); }
 
-TEST_F(NothingMoved, AsThePlanGainsNothing) {
-  EXPECT_EQ(why(profile::PlanRecord{Plan{}, {0.5}, "learned in the first iteration"}),
+TEST_F(NoMovesReason, PlanWithoutMoves_SaysSo) {
+  EXPECT_EQ(reason(profile::PlanRecord{Plan{}, {0.5}, "learned in the first iteration"}),
             "no plan gains more than its moves cost");
 }
 
-TEST_F(NothingMoved, AsNoPlanWasMade) {
-  EXPECT_EQ(why(profile::NoteRecord{"warning", "no plan was made, data stays where it is: it has no room", {0.5}}),
-            "it has no room");
+TEST_F(NoMovesReason, NoPlan_ReturnsTheNote) {
+  EXPECT_EQ(
+      reason(profile::NoteRecord{"warning", "no plan was made, data stays where it is: it has no room", {0.5}}),
+      "it has no room");
 }
 
 }  // namespace

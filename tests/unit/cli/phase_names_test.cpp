@@ -1,8 +1,7 @@
-// Names that people give, against the functions of a made-up program.
-#include "cli/name_resolution.hpp"
-
+// Tests --phases against the functions of a made-up program.
 #include <gtest/gtest.h>
 
+#include "cli/name_resolution.hpp"
 #include "core/error.hpp"
 
 namespace terrace::cli {
@@ -13,36 +12,36 @@ using Names = std::vector<std::string>;
 const Names k_known{"Cells::add",  "Cells::record", "Particles::push",  "Particles::record", "far::Cells::drop",
                     "near::push2", "relax",         "std::queue::push", "outer::relax",      "Grid<a::b>::smooth"};
 
-TEST(PhaseNames, WholeNamesGoFirst) {
+TEST(PhaseNames, QualifiedName_TakesPrecedence) {
   const auto names = resolve_phases({"Particles::push", "relax"}, k_known);
   EXPECT_EQ(names.functions, (Names{"Particles::push", "relax"}));
   EXPECT_EQ(names.unknown, Names{});
 }
 
-TEST(PhaseNames, EndsDoWhereOnlyOneFunctionHasThem) {
+TEST(PhaseNames, UniqueEnding_ResolvesToFunction) {
   EXPECT_EQ(resolve_phases({"push", "add", "Cells::drop", "smooth"}, k_known).functions,
             (Names{"Particles::push", "Cells::add", "far::Cells::drop", "Grid<a::b>::smooth"}));
 }
 
-TEST(PhaseNames, SymbolsDoAsWell) {
+TEST(PhaseNames, Symbol_ResolvesToFunction) {
   EXPECT_EQ(resolve_phases({"relax_", "drop__", "_ZN9Particles4pushEv"}, k_known).functions,
             (Names{"relax", "far::Cells::drop", "Particles::push"}));
   EXPECT_EQ(resolve_phases({"_"}, k_known).unknown, Names{"_"});
 }
 
-TEST(PhaseNames, AFortranModulesSymbolIsItsFunction) {
+TEST(PhaseNames, FortranModuleSymbol_ResolvesToFunction) {
   EXPECT_EQ(resolve_phases({"__grid_MOD_relax"}, k_known).functions, Names{"relax"});
   EXPECT_EQ(resolve_phases({"__grid_MOD_relaxed"}, k_known).unknown, Names{"__grid_MOD_relaxed"});
 }
 
-TEST(PhaseNames, PatternsStandForAllThatTheyMatch) {
+TEST(PhaseNames, Pattern_ResolvesToAllMatches) {
   const auto names = resolve_phases({"relax", "Particles::*", "r?lax", "*::pushed*"}, k_known);
   EXPECT_EQ(names.functions, (Names{"relax", "Particles::push", "Particles::record", "*::pushed*"}));
   EXPECT_EQ(names.unknown, Names{"*::pushed*"});
   EXPECT_EQ(resolve_phases({"*push"}, k_known).functions, Names{"Particles::push"}) << "not the library's";
 }
 
-TEST(PhaseNames, AnIterationBeginsWithOneFunction) {
+TEST(PhaseNames, FirstPatternWithSeveralMatches_IsRefused) {
   EXPECT_EQ(resolve_phases({"far::*"}, k_known).functions, Names{"far::Cells::drop"});
   try {
     resolve_phases({"Cells::*"}, k_known);
@@ -55,7 +54,7 @@ TEST(PhaseNames, AnIterationBeginsWithOneFunction) {
   }
 }
 
-TEST(PhaseNames, SeveralCandidatesAreListed) {
+TEST(PhaseNames, AmbiguousEnding_ListsCandidates) {
   try {
     resolve_phases({"add", "record"}, k_known);
     FAIL() << "record may be either";
@@ -66,7 +65,7 @@ TEST(PhaseNames, SeveralCandidatesAreListed) {
   }
 }
 
-TEST(PhaseNames, WhatNobodyIsCalledIsKeptAndTold) {
+TEST(PhaseNames, UnknownName_IsKeptAndReported) {
   const auto names = resolve_phases({"ush", "add", "particles::push"}, k_known);
   EXPECT_EQ(names.functions, (Names{"ush", "Cells::add", "particles::push"}));
   EXPECT_EQ(names.unknown, (Names{"ush", "particles::push"}));

@@ -1,4 +1,4 @@
-// The line about data over a file that a run ends with.
+// Tests the closing line on out-of-core memory.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -28,18 +28,18 @@ SpilledProcess with_waits(std::uint64_t waited, std::uint64_t measured) {
   return process;
 }
 
-TEST(SpillLines, AForecastOfMuchOfTheRunIsTold) {
+TEST(SpillLines, PredictionOfMostWaits_IsReported) {
   EXPECT_NE(line_of(with_waits(2 * k_second, 3 * k_second)).find("waited 2 s; predicted 3 s for 3 s"),
             std::string::npos);
 }
 
-// Beside waits that nobody foresaw it would be read as a forecast of these.
-TEST(SpillLines, AForecastOfALittleOfTheWaitsIsNotTold) {
+// Next to unpredicted waits it would be read as a prediction of all of them.
+TEST(SpillLines, PredictionOfFewWaits_IsOmitted) {
   EXPECT_EQ(line_of(with_waits(20 * k_second, k_second)).find("predicted"), std::string::npos);
   EXPECT_EQ(line_of(with_waits(2 * k_second, 0)).find("predicted"), std::string::npos);
 }
 
-TEST(SpillLines, WaitsInTheKernelsPagingAreAmongAllWaits) {
+TEST(SpillLines, WaitsForKernelPaging_AreIncluded) {
   auto process = with_waits(k_second, 0);
   process.given = 80 << 20;
   process.paged_waited = 38 * k_second;
@@ -49,7 +49,7 @@ TEST(SpillLines, WaitsInTheKernelsPagingAreAmongAllWaits) {
   EXPECT_DOUBLE_EQ(process.longer().value, 39);
 }
 
-TEST(SpillLines, WaitsOfAProcessThatTheKernelPagesAreSaid) {
+TEST(SpillLines, ProcessPagedByTheKernel_ReportsWaits) {
   SpilledProcess process;
   process.most = 80 << 20;
   process.paged = true;

@@ -1,4 +1,4 @@
-// Tail calls behind which compilers put exit hooks: which become jumps again, and which must not.
+// Tests tail calls behind which compilers put exit hooks: which become jumps again, and which must not.
 #include "cli/wrapper/tail_calls.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::string returned(const std::string& pattern, const std::string& saves, const
   return "\tcall\tg\n" + named(saves, pattern) + k_exit + named(gives, pattern) + k_end;
 }
 
-TEST(TailCalls, CallBehindWhichOnlyTheHookIs_BecomesAJump) {
+TEST(TailCalls, CallFollowedByTheHookOnly_BecomesAJump) {
   const auto body = "\tcall\tg\n" + named("movq\t%rax, %rbx", "*movdi_internal/3") + k_exit +
                     named("movq\t%rbx, %rax", "*movdi_internal/3") + k_end;
   EXPECT_EQ(restore_tail_calls("f:\n" + k_begin + body + "\t.size\tf, .-f\n"),
@@ -34,7 +34,7 @@ TEST(TailCalls, CallBehindWhichOnlyTheHookIs_BecomesAJump) {
                 k_exit + "\tmovq\t%rbx, %rax\n" + k_end + "\t.size\tf, .-f\n");
 }
 
-TEST(TailCalls, ReturnedValue_IsUnchangedOrTheCallStays) {
+TEST(TailCalls, ChangedReturnValue_KeepsTheCall) {
   EXPECT_TRUE(jumps(returned("*movsi_internal/0", "movl\t%eax, %ebx", "movl\t%ebx, %eax")));
   EXPECT_TRUE(jumps(returned("*movdf_internal/3", "movsd\t%xmm0, 8(%rsp)", "movsd\t8(%rsp), %xmm0")));
   // The same instructions, and a conversion from unsigned to unsigned long.
@@ -55,7 +55,7 @@ TEST(TailCalls, AddressOfTheFrame_KeepsTheCall) {
   EXPECT_FALSE(jumps("\tcall\t_setjmp\n" + end));
 }
 
-TEST(TailCalls, CallThroughARegister_TakesItBeforeItIsRestored) {
+TEST(TailCalls, IndirectCall_ReadsTheRegisterBeforeItIsRestored) {
   const auto text =
       restore_tail_calls("f:\n" + k_begin + "\tcall\t*(%rbx)\n" + k_exit + k_end + "\t.size\tf, .-f\n");
   EXPECT_NE(text.find("_tail@GOTPCREL(%rip)\n\tmovq\t(%rbx), %r11\n\tpopq\t%rbx\n\tjmp\t*%r11\n"),
@@ -68,7 +68,7 @@ std::string with_table(const std::string& pad, const std::string& code) {
          "\t.uleb128 .LEHB0-.LFB1\n\t.uleb128 .LEHE0-.LEHB0\n\t.uleb128 " + pad + "\n\t.uleb128 0\n";
 }
 
-TEST(TailCalls, Exception_IsHandledWhereItWas) {
+TEST(TailCalls, HandledException_KeepsTheCall) {
   const std::string leaves = "\tmovq\t%rax, %rbx\n" + k_exit + "\tmovq\t%rbx, %rdi\n\tcall\t_Unwind_Resume\n";
   const std::string catches = "\tmovq\t%rax, %rdi\n\tcall\t__cxa_begin_catch\n";
   EXPECT_TRUE(jumps(with_table(".L3-.LFB1", leaves)));
@@ -78,7 +78,7 @@ TEST(TailCalls, Exception_IsHandledWhereItWas) {
   EXPECT_TRUE(jumps(with_table(".L3-.LFB1", catches), "f.actor")) << "a coroutine that resumes another one";
 }
 
-TEST(TailCalls, FunctionThatReturnsWithoutCallingTheProgram_KeepsTheCall) {
+TEST(TailCalls, LeafCallee_KeepsTheCall) {
   const auto end = "\n" + k_exit + k_end;
   for (const std::string target : {"malloc", "calloc@PLT", "*realloc@GOTPCREL(%rip)", "_Znwm",
                                    "*_Znam@GOTPCREL(%rip)", "_ZdlPv@PLT", "free", "terrace_phase"})
@@ -91,7 +91,7 @@ std::string function(const std::string& name, const std::string& body) {
   return name + ":\n" + body + "\tret\n\t.size\t" + name + ", .-" + name + "\n";
 }
 
-TEST(TailCalls, CallOfBoundedDepth_StaysACall) {
+TEST(TailCalls, CalleeOfBoundedDepth_KeepsTheCall) {
   const auto f = "f:\n" + k_begin + "\tcall\tg\n" + k_exit + k_end + "\t.size\tf, .-f\n";
   const auto restores = [&](const std::string& others) {
     return restore_tail_calls(others + f).find("__tsan_func_exit_tail") != std::string::npos;
@@ -107,7 +107,7 @@ TEST(TailCalls, CallOfBoundedDepth_StaysACall) {
   EXPECT_TRUE(restores(function("g", "\tcall\tunknown\n")));
 }
 
-TEST(TailCalls, TextWithoutPatterns_StaysAsItIs) {
+TEST(TailCalls, TextWithoutPatterns_IsUnchanged) {
   const auto text =
       "f:\n\tcall\t*__tsan_func_entry@GOTPCREL(%rip)\n\tcall\tg\n" + k_exit + "\tret\n\t.size\tf, .-f\n";
   EXPECT_EQ(restore_tail_calls(text), text);

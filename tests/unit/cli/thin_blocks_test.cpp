@@ -1,4 +1,4 @@
-// Which hooks of basic blocks are left out of assembly, and which are marked as a loop's.
+// Tests which hooks of basic blocks are removed from assembly, and which are marked as a loop's.
 #include "cli/wrapper/thin_blocks.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::string unmarked(std::string text) {
   return text;
 }
 
-TEST(ThinBlocks, BlocksWithAccessesKeepNone) {
+TEST(ThinBlocks, BlockWithAccesses_LosesItsHook) {
   EXPECT_EQ(thin_blocks(".L2:\n" + k_hook + k_work + k_access + k_work), ".L2:\n" + k_work + k_access + k_work);
   // Labels of debug information begin no block, and neither do comments.
   const std::string between = ".LVL7:\n.LBB12:\n\t.loc 1 7 3\n# a.c:1: x\n";
@@ -31,7 +31,7 @@ TEST(ThinBlocks, BlocksWithAccessesKeepNone) {
             "\tcall\t[QWORD PTR __tsan_read1@GOTPCREL[rip]]\n");
 }
 
-TEST(ThinBlocks, BlocksWithoutAccessesKeepTheirs) {
+TEST(ThinBlocks, BlockWithoutAccesses_KeepsItsHook) {
   for (const std::string end : {".L3:\n", "f:\n", "\tjne\t.L9\n", "\tret\n", "\tjmp\t*%rax\n"}) {
     std::string text = k_hook;
     text.append(k_work).append(end).append(k_access);
@@ -41,20 +41,20 @@ TEST(ThinBlocks, BlocksWithoutAccessesKeepTheirs) {
   EXPECT_EQ(unmarked(thin_blocks(entry)), entry) << "a function's exit is no access";
 }
 
-TEST(ThinBlocks, SmallBlocksKeepTheirsOnlyInLoops) {
+TEST(ThinBlocks, SmallBlock_KeepsItsHookOnlyInLoops) {
   const std::string little = "\taddq\t$1, %rax\n";
   EXPECT_EQ(thin_blocks(k_hook + little + "\tjne\t.L4\n.L4:\n"), little + "\tjne\t.L4\n.L4:\n");
   const auto loop = ".L4:\n" + k_hook + little + "\tjne\t.L4\n";
   EXPECT_EQ(thin_blocks(loop), loop);
 }
 
-TEST(ThinBlocks, OtherTextStaysAsItIs) {
+TEST(ThinBlocks, OtherText_IsUnchanged) {
   for (const std::string text :
        {"", "\n", "no newline at the end", "\tcall\n\t\n:\n", ".L:\n.L\n", "\x01\xff\n\n\n"})
     EXPECT_EQ(thin_blocks(text), text.empty() || text.ends_with('\n') ? text : text + "\n");
 }
 
-TEST(ThinBlocks, HooksOfTurnsAreMarked) {
+TEST(ThinBlocks, HookOfLoop_IsMarked) {
   const auto call = k_hook.substr(0, k_hook.size() - 1);
   const auto inner = ".L5:\n" + k_access + "\tjne\t.L5\n";
   const auto loop = [&](const std::string& hook) {
@@ -63,9 +63,9 @@ TEST(ThinBlocks, HooksOfTurnsAreMarked) {
   EXPECT_EQ(thin_blocks(loop(k_hook)), loop(call + k_mark + "\n"));
 }
 
-// What only an exception leads to, and goes back to the function's beginning, is part of a loop where a jump may
-// lead anywhere. The one that ends the function by its exit's hook leads out.
-TEST(ThinBlocks, AnExitThatIsJumpedToLeadsNowhereElse) {
+// Where a jump may lead anywhere, code that only an exception reaches and that goes back to the function's
+// beginning is part of a loop. A jump to the exit hook leaves the function.
+TEST(ThinBlocks, JumpedToExit_EndsTheFlow) {
   const auto call = k_hook.substr(0, k_hook.size() - 1);
   const auto function = [&](const std::string& hook, const std::string& exit) {
     return "f:\n.L1:\n" + hook + k_access + "\tcall\tg@PLT\n\tjmp\t" + exit +
@@ -76,8 +76,8 @@ TEST(ThinBlocks, AnExitThatIsJumpedToLeadsNowhereElse) {
   EXPECT_EQ(thin_blocks(function(k_hook, "*%rax")), function(call + k_mark + "\n", "*%rax"));
 }
 
-// Behind a call of what never returns is other code, which may go back to where the loop would begin.
-TEST(ThinBlocks, Call_FunctionNeverReturns_MakesNoLoop) {
+// Code behind a call that never returns is not reached from it, although it may jump back to the loop's beginning.
+TEST(ThinBlocks, CallOfNonReturningFunction_MakesNoLoop) {
   const auto call = k_hook.substr(0, k_hook.size() - 1);
   const auto function = [&](const std::string& hook, const std::string& callee) {
     return "f:\n.L1:\n" + hook + k_access + "\tjne\t.L3\n\tret\n.L3:\n\tcall\t" + callee +
@@ -90,8 +90,8 @@ TEST(ThinBlocks, Call_FunctionNeverReturns_MakesNoLoop) {
     EXPECT_EQ(thin_blocks(function(k_hook, callee)), function(call + k_mark + "\n", callee));
 }
 
-// Nothing but lines with a block's hook goes, whatever the text is.
-TEST(ThinBlocks, RandomTextLosesHooksAtMost) {
+// Random text loses nothing but lines with a block's hook.
+TEST(ThinBlocks, RandomText_LosesOnlyHooks) {
   std::minstd_rand random(5);
   const std::string pieces[] = {k_hook,     k_access,       "\tjmp\t.L1\n", ".L1:\n",
                                 ".L2:\n",   "\tjne\t.L2\n", "\tret\n",      "\taddl\t%eax, %ebx\n",

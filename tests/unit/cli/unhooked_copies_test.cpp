@@ -1,4 +1,4 @@
-// Functions' versions without hooks: what is copied, what is left alone, and that both run as one.
+// Tests versions without hooks: what is copied, what is unchanged, and that both versions work as one.
 #include "cli/wrapper/unhooked_copies.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ bool has_copy(const std::string& body) {
   return add_unhooked_copies(function(body)).find("f.unhooked:") != std::string::npos;
 }
 
-TEST(UnhookedCopies, HaveAllButHooks) {
+TEST(UnhookedCopies, Copy_HasAllButHooks) {
   const std::string begin = ".LFB0:\n\t.loc 1 3 view .LVU1\n\t.cfi_startproc\n";
   const std::string end = "\tmovq\t(%rbx), %rax\n\tjne\t.L4\n";
   EXPECT_EQ(add_unhooked_copies("\t.text\n" + function(begin + k_entry + ".L4:\n" + k_turn + k_read + k_block +
@@ -47,21 +47,21 @@ TEST(UnhookedCopies, HaveAllButHooks) {
                 "\tret\n\t.size\tf.unhooked, .-f.unhooked\n");
 }
 
-TEST(UnhookedCopies, LeaveCallsTheirPlaces) {
-  // Of atomic operations the hook does the work.
+TEST(UnhookedCopies, Calls_StayInTheHookedVersion) {
+  // The hook performs atomic operations.
   EXPECT_TRUE(has_copy(k_entry + k_read));
   EXPECT_FALSE(has_copy(k_entry + "\tcall\t*__tsan_atomic64_fetch_add@GOTPCREL(%rip)\n")) << "nothing is left out";
-  // The linker rewrites what stands around these.
+  // The linker rewrites the code around these.
   const std::string address = "\tleaq\tx@tlsgd(%rip), %rdi\n\tcall\t*__tls_get_addr@GOTPCREL(%rip)\n";
   const auto text = add_unhooked_copies(function(k_entry + address + k_read));
   EXPECT_NE(text.find("\tjne\t.Lterrace_behind_0_0\n" + address + k_read), std::string::npos) << text;
   EXPECT_NE(text.find(behind("0_0") + address + "\t.size"), std::string::npos) << text;
-  // Its own name means the version that is called.
+  // A recursive call uses the hooked version.
   EXPECT_NE(add_unhooked_copies(function(k_entry + k_read + "\tleaq\tf(%rip), %rax\n")).rfind("leaq\tf(%rip)"),
             std::string::npos);
 }
 
-TEST(UnhookedCopies, HaveTheColdPartToo) {
+TEST(UnhookedCopies, ColdPart_IsCopied) {
   const std::string cold = "\tjne\t.L7\n\t.section\t.text.unlikely\n\t.type\tf.cold, @function\nf.cold:\n.L7:\n" +
                            k_read + "\tjmp\t.L1\n\t.text\n";
   const auto text = add_unhooked_copies(function(k_entry + ".L1:\n" + cold));
@@ -72,21 +72,21 @@ TEST(UnhookedCopies, HaveTheColdPartToo) {
       << text;
 }
 
-TEST(UnhookedCopies, AreNotMadeOfWhatCannotStandTwice) {
+TEST(UnhookedCopies, UnduplicableText_HasNoCopy) {
   EXPECT_TRUE(has_copy(k_entry + k_read + "1:\n\tjmp\t1b\n"));
   EXPECT_FALSE(has_copy(k_entry + k_read + "place_of_mine:\n"));
   EXPECT_FALSE(has_copy(k_entry + k_read + "\t.set\tx, 3\n"));
   EXPECT_FALSE(has_copy(k_entry + k_read + "\t.macro\tx\n"));
   EXPECT_FALSE(has_copy(k_entry)) << "nothing is left out";
   EXPECT_FALSE(has_copy(k_read)) << "no way in";
-  // A call in the program's own assembly is not known to leave registers alone.
+  // A call in inline assembly may change any register.
   EXPECT_FALSE(has_copy("#APP\n" + k_entry + "#NO_APP\n" + k_read));
   const auto intel = ".intel_syntax noprefix\n" + function(k_entry + k_read);
   EXPECT_EQ(add_unhooked_copies(intel), intel);
 }
 
-// Whatever the text is: without the copies, and without what is put into the hooked versions, it is the text.
-TEST(UnhookedCopies, RandomTextIsKept) {
+// Random text without the copies and the insertions is the original text.
+TEST(UnhookedCopies, RandomText_IsKept) {
   std::minstd_rand random(7);
   const std::string pieces[] = {k_entry,        k_exit,        k_read,        k_turn,      k_block,
                                 "\tjmp\t.L1\n", ".L1:\n",      ".L2:\n",      "f:\n",      "\t.size\tf, .-f\n",

@@ -1,10 +1,10 @@
-// The assembler that compilers find in the stand-ins' folder: restores tail calls that hooks took away
-// (tail_calls.hpp), leaves hooks of basic blocks out that say nothing new (thin_blocks.hpp), gives functions a
-// version without hooks (unhooked_copies.hpp), and goes on as the real one, TERRACE_AS or the next in PATH.
-// Whatever it does not understand it leaves to that one as it is; what that one does not accept it gets once more,
-// without the copies.
+// Implements the assembler stand-in, which compilers find in the stand-ins' folder. It edits the assembly:
+// restores tail calls (tail_calls.hpp), removes redundant hooks of basic blocks (thin_blocks.hpp), adds versions
+// without hooks (unhooked_copies.hpp). Then it runs the real assembler, TERRACE_AS or the next in PATH. Unknown
+// input is passed on unchanged. If the real assembler rejects the edited text, it gets it again without the
+// copies.
 //
-// clang comes here with LLVM IR (ir_tail_calls.hpp) and with the command that compiles it, k_ir_command.
+// clang calls the stand-in with LLVM IR (ir_tail_calls.hpp) and the command that compiles it, k_ir_command.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,14 +60,14 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-// The assembler's standard input is the text from now on.
-bool offer(std::string_view text) {
+// Makes the text the standard input.
+bool set_standard_input(std::string_view text) {
   const int file = memfd_create("assembly", MFD_CLOEXEC);
   return file >= 0 && write_all(file, text) && lseek(file, 0, SEEK_SET) == 0 && dup2(file, STDIN_FILENO) >= 0;
 }
 
-// Whether all words are options: the compiler's output comes through a pipe (gcc's -pipe).
-bool names_no_file(const std::vector<char*>& words) {
+// Returns whether all words are options: input then comes through a pipe (gcc's -pipe).
+bool has_no_input_file(const std::vector<char*>& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (word == "-o" || word == "-I")
@@ -78,32 +78,32 @@ bool names_no_file(const std::vector<char*>& words) {
   return true;
 }
 
-// Whether the assembler took the text. What it says is shown only then.
+// Runs the assembler on the text. Returns whether it succeeded; prints its messages only then.
 bool assemble(const std::string& assembler, const std::vector<char*>& words, std::string_view text) {
-  const int said = memfd_create("messages", MFD_CLOEXEC);
+  const int messages = memfd_create("messages", MFD_CLOEXEC);
   const auto child = fork();
   if (child == 0) {
-    if (said >= 0) dup2(said, STDERR_FILENO);
-    if (offer(text)) execvp(assembler.c_str(), words.data());
+    if (messages >= 0) dup2(messages, STDERR_FILENO);
+    if (set_standard_input(text)) execvp(assembler.c_str(), words.data());
     _exit(1);
   }
   int status = 1;
   if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return false;
   char part[4096];
-  lseek(said, 0, SEEK_SET);
-  for (ssize_t n = 0; (n = read(said, part, sizeof part)) > 0;)
+  lseek(messages, 0, SEEK_SET);
+  for (ssize_t n = 0; (n = read(messages, part, sizeof part)) > 0;)
     if (!write_all(STDERR_FILENO, {part, static_cast<std::size_t>(n)})) break;
   return true;
 }
 
-// The value of the option -o; "" without one.
+// Returns the value of the option -o; "" without one.
 std::string_view output_of(const std::vector<char*>& words) {
   for (std::size_t i = 1; i + 1 < words.size(); ++i)
     if (std::string_view(words[i]) == "-o") return words[i + 1];
   return {};
 }
 
-// Takes the command that compiles IR out of the words; empty where there is none.
+// Removes the command that compiles IR from the words and returns it; empty if there is none.
 std::vector<std::string> take_ir_command(std::vector<char*>& words) {
   std::vector<std::string> command;
   std::erase_if(words, [&](std::string_view word) {
@@ -128,16 +128,17 @@ bool compile_ir(std::vector<std::string> command, const std::vector<char*>& word
   for (auto& word : command) list.push_back(word.data());
   list.push_back(nullptr);
   if (assemble(compiler, list, cli::restore_ir_tail_calls(text))) std::exit(0);
-  if (offer(text)) execvp(compiler.c_str(), list.data());
+  if (set_standard_input(text)) execvp(compiler.c_str(), list.data());
   std::fprintf(stderr, "terrace: cannot run the compiler '%s': %s; name another in TERRACE_CC or TERRACE_CXX\n",
                compiler.c_str(), std::strerror(errno));
   std::exit(1);
 }
 
-// Compilers name one file, last, or none. Without the file's name the assembler reads what is offered. Whether
-// all is done.
-bool edit(const std::string& assembler, std::vector<char*>& words) {
-  const bool piped = names_no_file(words);
+// Edits the input and assembles it. Compilers name one file, as the last word, or none; without a file the
+// assembler reads standard input. Returns whether the work is done; otherwise the caller executes the assembler
+// with `words`.
+bool edit_and_assemble(const std::string& assembler, std::vector<char*>& words) {
+  const bool piped = has_no_input_file(words);
   const std::string_view last = words.back();
   if (!piped && !last.ends_with(".s")) return false;
   std::ifstream file(piped ? "/dev/stdin" : std::string(last));
@@ -152,7 +153,7 @@ bool edit(const std::string& assembler, std::vector<char*>& words) {
     without_file.push_back(nullptr);
     if (assemble(assembler, without_file, cli::add_unhooked_copies(thinned))) return true;
   }
-  if (offer(thinned) && !piped) words.pop_back();
+  if (set_standard_input(thinned) && !piped) words.pop_back();
   return false;
 }
 
@@ -165,9 +166,9 @@ int main(int count, char** given) {
     const auto command = take_ir_command(words);
     compile_ir(command, words);
     assembler = find_assembler();
-    if (edit(assembler, words)) return 0;
+    if (edit_and_assemble(assembler, words)) return 0;
   } catch (const std::exception&) {
-    // No memory for it: then with all hooks.
+    // Out of memory: assemble the input unchanged.
   }
   words.push_back(nullptr);
   execvp(assembler.c_str(), words.data());

@@ -1,4 +1,4 @@
-// See call_depth.hpp.
+// Searches the call graph depth-first. See call_depth.hpp.
 #include "cli/wrapper/call_depth.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void CallDepths::add(std::string_view line, Calls& calls) const {
 bool CallDepths::is_bounded(std::string_view operand) {
   if (is_computed(operand)) return false;
   if (is_leaf_of_program(operand)) return true;
-  // By way of a linker's table the function may be another file's.
+  // A call through the procedure linkage table may be interposed by another file.
   return operand.find('@') == std::string_view::npos && is_function_bounded(operand);
 }
 

@@ -1,7 +1,7 @@
-// Which functions of an assembly file call others to a bounded depth: everything that they reach is in the file or
-// returns without calling the program (is_leaf_of_program), and nothing reaches itself. A call of such a function
-// needs no jump for constant stack (tail_calls.hpp). Calls through pointers and of other files' functions have no
-// bound that is known here.
+// Finds the functions of an assembly file whose call depth is bounded: everything that they reach is in the file
+// or returns without calling the program (is_leaf_of_program), and nothing reaches itself. A call of such a
+// function needs no jump for constant stack (tail_calls.hpp). Calls through pointers, and of functions in other
+// files, count as unbounded.
 #pragma once
 
 #include <map>
@@ -11,17 +11,18 @@
 
 namespace terrace::cli {
 
+// Caches its results. Not thread-safe.
 class CallDepths {
  public:
-  // What a function calls. The texts must outlive this.
+  // The calls of one function. The texts must outlive the object.
   struct Calls {
     std::set<std::string_view> operands;  // of direct calls, and of jumps out of the function
-    bool computed = false;                // one goes to where a register or memory says
+    bool computed = false;                // one call's target is in a register or in memory
   };
 
-  // Takes the text of an assembly file, which must outlive this.
+  // Reads an assembly file, whose text must outlive the object.
   explicit CallDepths(std::string_view assembly);
-  // Takes functions that no other file can replace.
+  // Takes functions that cannot be interposed by another file.
   explicit CallDepths(std::map<std::string_view, Calls> functions) : functions_(std::move(functions)) {}
 
   // Returns whether calls of `operand`, an operand of a call instruction, nest to a bounded depth.
@@ -33,7 +34,7 @@ class CallDepths {
   [[nodiscard]] bool is_function_bounded(std::string_view name);
 
   std::map<std::string_view, Calls> functions_;
-  std::map<std::string_view, Depth> depths_;  // of those that were asked for
+  std::map<std::string_view, Depth> depths_;  // results so far
 };
 
 }  // namespace terrace::cli

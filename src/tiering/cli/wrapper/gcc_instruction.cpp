@@ -1,4 +1,4 @@
-// See gcc_instruction.hpp.
+// Holds the tables of registers, patterns and functions. See gcc_instruction.hpp.
 #include "cli/wrapper/gcc_instruction.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view k_cost = "\t[c=";  // in the comments of -dp
 
-// Where the comment of -dp begins: "\t# 55\t[c=4 l=3]  *movdi_internal/3".
+// Returns where the comment of -dp begins: "\t# 55\t[c=4 l=3]  *movdi_internal/3".
 std::size_t find_comment(std::string_view line) {
   const auto cost = line.rfind(k_cost);
   if (cost == std::string_view::npos) return line.size();

@@ -1,4 +1,4 @@
-// Parses instructions of gcc's x86-64 assembly (AT&T syntax, with -dp), and tells what they are for tail calls
+// Parses and classifies instructions of gcc's x86-64 assembly (AT&T syntax, with -dp), for tail calls
 // (tail_calls.hpp).
 #pragma once
 
@@ -10,28 +10,33 @@ namespace terrace::cli {
 
 inline constexpr int k_word = 8;  // bytes of a saved register
 
-// An instruction, or what takes its place in a line.
+// An instruction; a line without one has an empty mnemonic. Views into the line.
 struct Instruction {
   std::string_view mnemonic;
-  std::string_view text;                   // from the mnemonic on, without comments
+  std::string_view text;                   // mnemonic and operands, without comments
   std::vector<std::string_view> operands;  // in AT&T's order: sources first
-  std::string_view pattern;                // the compiler's name of it, or ""
+  std::string_view pattern;                // gcc's name of the instruction pattern, or ""
 
   [[nodiscard]] std::string_view last() const { return operands.empty() ? std::string_view{} : operands.back(); }
 };
 
+// Parses a line.
 Instruction parse_instruction(std::string_view line);
+// Returns the value of an immediate operand, such as "$8".
 std::optional<int> immediate(std::string_view operand);
+// Returns whether an operand is a slot of the stack frame.
 bool is_slot(std::string_view operand);
-// The register that a name means, whatever part of it: "%eax" and "%al" are "a". "" for what is not known.
+// Returns the register that a name is part of: "a" for "%eax" and "%al"; "" for unknown names.
 std::string_view whole_register(std::string_view operand);
-// Registers that a function must give back as it found them, beside the stack pointer.
+// Returns whether a register is callee-saved; the stack pointer aside.
 bool is_preserved(std::string_view whole);
+// Returns whether a register returns values.
 bool returns_values(std::string_view whole);
-// Bytes that a pattern copies unchanged; 0 where it is no plain copy: "*movsi_internal/0" copies four.
+// Returns the bytes that a pattern copies unchanged: 4 for "*movsi_internal/0"; 0 for conversions and others.
 int copied_bytes(std::string_view pattern);
+// Returns whether an instruction refers to the hook of that name.
 bool is_hook(const Instruction& one, std::string_view name);
-// Returns whether a call goes to where a register or memory says, and not to a function that is named.
+// Returns whether a call is indirect: its target is in a register or in memory, not a named function.
 bool is_computed(std::string_view operand);
 // Returns whether an operand of a call names a function that returns without calling the program: of terrace.h, of
 // libm, of memory and strings, and allocators.
@@ -41,6 +46,7 @@ bool returns_twice(std::string_view text);
 // Returns whether the text is part of a thread-local access sequence, which the linker may rewrite (TLS
 // relaxation).
 bool is_linkers(std::string_view text);
+// Returns the text without blanks and tabs at both ends.
 std::string_view trim_blanks(std::string_view text);
 
 }  // namespace terrace::cli

@@ -1,4 +1,4 @@
-// See ir_command.hpp.
+// Selects the options that affect code generation. See ir_command.hpp.
 #include "cli/wrapper/ir_command.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr auto k_other_steps_begin =
 constexpr auto k_other_actions =
     std::to_array<std::string_view>({"-emit", "-ast", "-E", "-S", "-fsyntax", "-load", "-plugin", "-add-plugin"});
 
-// Options whose work is done when there is IR, or that would write a file a second time. Debug information stays
+// Options that are applied before there is IR, or would write a file a second time. Debug information stays
 // in the object (-gsplit-dwarf): clang would write a .dwo file, and the user's command another one, which is
 // empty.
 constexpr auto k_done = std::to_array<std::string_view>(

@@ -1,7 +1,7 @@
-// The second step in which clang's code is compiled, so that the assembler stand-in sees it between the two
-// (ir_tail_calls.hpp): clang writes LLVM IR with hooks in, and calls the stand-in as it would an assembler
-// (-fno-integrated-as); the stand-in edits the IR and gives it to clang again. An option of the assembler tells it
-// by which command.
+// Builds the command of the second of two steps in which clang compiles, so that the assembler stand-in can edit
+// the code between them (ir_tail_calls.hpp). First clang writes instrumented LLVM IR and calls the stand-in as its
+// assembler (-fno-integrated-as); the stand-in edits the IR and passes it to clang again. An option of the
+// assembler carries the command of that second step.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ std::vector<std::string> ir_command(const std::string& compiler, const std::vect
 std::vector<std::string> ir_arguments(std::vector<std::string> arguments);
 bool is_save_temps(std::string_view word);
 
-// One word without commas and blanks, and the words of it.
+// Encode words as one word without commas and blanks, and decode it.
 std::string encode_words(const std::vector<std::string>& words);
 std::vector<std::string> decode_words(std::string_view text);
 

@@ -1,4 +1,4 @@
-// See ir_tail_calls.hpp.
+// Edits LLVM IR line by line. See ir_tail_calls.hpp.
 #include "cli/wrapper/ir_tail_calls.hpp"
 
 #include <algorithm>
@@ -25,14 +25,14 @@ constexpr int k_max_walk = 64;  // lines behind a call
 
 bool has(std::string_view line, std::string_view part) { return line.find(part) != std::string_view::npos; }
 
-// Whether a line has a name between two texts.
+// Returns whether a line has a name between two texts.
 bool has_between(std::string_view line, std::string_view before, std::string_view name, std::string_view behind) {
   for (auto at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1))
     if (line.substr(0, at).ends_with(before) && line.substr(at + name.size()).starts_with(behind)) return true;
   return false;
 }
 
-// The name of a value or block at `begin`, with its sigil: "%5", "%call.i", "@f", "%\"a b\"".
+// Returns the name of a value or block at `begin`, with its sigil: "%5", "%call.i", "@f", "%\"a b\"".
 std::string_view name_at(std::string_view line, std::size_t begin) {
   if (begin >= line.size()) return {};
   std::size_t end = begin + 1;
@@ -45,7 +45,7 @@ std::string_view name_at(std::string_view line, std::size_t begin) {
   return line.substr(begin, end - begin);
 }
 
-// "%5" of "  %5 = ..."; "" for other lines.
+// Returns the result of an instruction: "%5" of "  %5 = ..."; "" for other lines.
 std::string_view result_of(std::string_view line) {
   const auto begin = line.find_first_not_of(' ');
   if (begin == std::string_view::npos || line[begin] != '%') return {};
@@ -53,14 +53,14 @@ std::string_view result_of(std::string_view line) {
   return line.substr(begin + name.size()).starts_with(" = ") ? name : std::string_view{};
 }
 
-// The instruction of a line, without its result: "tail call void @f()".
+// Returns the instruction of a line, without its result: "tail call void @f()".
 std::string_view operation_of(std::string_view line) {
   const auto result = result_of(line);
   if (!result.empty()) line.remove_prefix(line.find(result) + result.size() + 3);
   return trim_blanks(line);
 }
 
-// The block that a line begins: "4" of "4:   ; preds = %2"; "" for other lines.
+// Returns the block that a line begins: "4" of "4:   ; preds = %2"; "" for other lines.
 std::string_view block_begun(std::string_view line) {
   if (line.empty() || line[0] == ' ') return {};
   const auto end = line[0] == '"' ? line.find('"', 1) + 1 : name_at(line, 0).size();
@@ -69,7 +69,7 @@ std::string_view block_begun(std::string_view line) {
 
 constexpr std::string_view k_computed = "*";  // as in assembly
 
-// The function that a call names, without its sigil; k_computed where a value tells.
+// Returns the function that a call names, without its sigil; k_computed for an indirect call.
 std::string_view callee_of(std::string_view line) {
   for (auto at = line.find('@'); at != std::string_view::npos; at = line.find('@', at + 1)) {
     const auto name = name_at(line, at);
@@ -90,17 +90,17 @@ bool is_any_hook(std::string_view callee) {
   return callee.starts_with("__tsan_") || callee.starts_with("__sanitizer_cov_");
 }
 
-// Groups of attributes that a line names: "#4".
+// Calls `each` with the attribute groups that a line names: "#4".
 template <class Each>
 void for_each_group(std::string_view line, Each each) {
   for (auto at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1))
     if (const auto group = name_at(line, at); group.size() > 1) each(group);
 }
 
-// What a module says outside of its functions' bodies, or of all of them.
-class Module {
+// Attributes of a module that forbid tail calls.
+class IrModule {
  public:
-  explicit Module(const std::vector<std::string_view>& lines) {
+  explicit IrModule(const std::vector<std::string_view>& lines) {
     for (const auto line : lines) {
       if (!line.starts_with("attributes #")) continue;
       const auto group = name_at(line, line.find('#'));
@@ -120,8 +120,8 @@ class Module {
   std::set<std::string_view> returns_twice_, no_tail_calls_;
 };
 
-// Which functions of the module are its own for certain call which others.
-CallDepths call_depths(const std::vector<std::string_view>& lines) {
+// Builds the call graph of functions that cannot be interposed.
+CallDepths build_call_depths(const std::vector<std::string_view>& lines) {
   std::map<std::string_view, CallDepths::Calls> functions;
   CallDepths::Calls* calls = nullptr;
   for (const auto line : lines) {
@@ -145,13 +145,13 @@ CallDepths call_depths(const std::vector<std::string_view>& lines) {
 
 class IrTailCalls {
  public:
-  IrTailCalls(Lines lines, const Module& module, CallDepths& depths, int& number)
+  IrTailCalls(Lines lines, const IrModule& module, CallDepths& depths, int& number)
       : lines_(lines), module_(module), depths_(depths), number_(number) {
     for (std::size_t i = 0; i < lines_.size(); ++i)
       if (const auto block = block_begun(lines_[i]); !block.empty()) blocks_.emplace(block, i);
   }
 
-  // The text that takes the place of a line, for those that are replaced.
+  // Returns the replacement of each line that changes.
   std::map<std::size_t, std::string> replacements() {
     std::map<std::size_t, std::string> found;
     if (!is_usable()) return found;
@@ -167,8 +167,8 @@ class IrTailCalls {
   }
 
  private:
-  // How a function ends behind a call.
-  struct End {
+  // The path from a call to the function's return.
+  struct ReturnPath {
     std::size_t leaves_block = 0;  // the line that ends the call's block; 0: none before the return
     std::size_t exit_hook = 0;
     std::string_view value;   // of the call, in its block; "" where the function returns none
@@ -190,7 +190,7 @@ class IrTailCalls {
     return enters;
   }
 
-  // The line behind the beginning of the block that "label %4" names.
+  // Returns the first line of the block that "label %4" names.
   [[nodiscard]] std::optional<std::size_t> behind_label(std::string_view line, std::string_view before) const {
     const auto at = line.find(before);
     if (at == std::string_view::npos) return std::nullopt;
@@ -199,7 +199,7 @@ class IrTailCalls {
     return found == blocks_.end() ? std::nullopt : std::optional(found->second + 1);
   }
 
-  // A hook of a block, or what leaves no trace in the code.
+  // Returns whether an operation is a basic block's hook, or generates no code.
   static bool is_neutral(std::string_view operation) {
     if (operation.empty() || operation.starts_with(';') || operation.starts_with("#dbg_")) return true;
     if (!operation.starts_with("call ") && !operation.starts_with("tail call ")) return false;
@@ -207,7 +207,7 @@ class IrTailCalls {
            has(operation, "@llvm.lifetime.end") || has(operation, "@llvm.assume(");
   }
 
-  // Whether a landing pad calls the exit hook and goes on with the exception.
+  // Returns whether a landing pad only calls the exit hook and resumes the exception.
   [[nodiscard]] bool only_leaves(std::size_t at) const {
     bool leaves = false;
     for (int steps = 0; steps < k_max_walk && at < lines_.size(); ++steps, ++at) {
@@ -220,8 +220,8 @@ class IrTailCalls {
     return false;
   }
 
-  [[nodiscard]] std::optional<End> end_behind(std::size_t call, bool invokes) const {
-    End end;
+  [[nodiscard]] std::optional<ReturnPath> end_behind(std::size_t call, bool invokes) const {
+    ReturnPath end;
     std::size_t at = call + 1;
     std::string_view known = result_of(lines_[call]);
     end.value = known;
@@ -264,14 +264,14 @@ class IrTailCalls {
     }
     return std::nullopt;
   }
-  // "%5" of "ret i64 %5, !dbg !12".
+  // Returns the value of a return: "%5" of "ret i64 %5, !dbg !12".
   static std::string_view returned(std::string_view operation) {
     operation = operation.substr(0, operation.find(", !"));
     const auto at = operation.rfind(' ');
     return operation.substr(at + 1);
   }
 
-  void replace(std::size_t call, bool invokes, const End& end, std::map<std::size_t, std::string>& found) {
+  void replace(std::size_t call, bool invokes, const ReturnPath& end, std::map<std::size_t, std::string>& found) {
     auto hook = std::string(lines_[end.exit_hook]) + "\n";
     const auto leaves = end.leaves_block == 0 ? std::string_view{} : lines_[end.leaves_block];
     const auto at = leaves.find(", !dbg ");
@@ -296,7 +296,7 @@ class IrTailCalls {
   }
 
   Lines lines_;
-  const Module& module_;
+  const IrModule& module_;
   CallDepths& depths_;
   int& number_;                                     // of added blocks
   std::map<std::string_view, std::size_t> blocks_;  // their lines
@@ -312,8 +312,8 @@ bool is_ir(std::string_view text) {
 std::string restore_ir_tail_calls(std::string_view ir) {
   std::vector<std::string_view> lines;
   for_each_line(ir, [&](std::string_view line) { lines.push_back(line); });
-  const Module module(lines);
-  CallDepths depths = call_depths(lines);
+  const IrModule module(lines);
+  CallDepths depths = build_call_depths(lines);
   std::string out;
   out.reserve(ir.size() + ir.size() / 16);
   int number = 0;

@@ -1,4 +1,4 @@
-// Restores the tail calls that exit hooks took away from clang's code, as tail_calls.hpp does for gcc's.
+// Restores the tail calls that exit hooks prevent in clang's code, as tail_calls.hpp does in gcc's.
 //
 // clang writes its intermediate representation (LLVM IR) as text after hooks are in, and before it decides which
 // calls become jumps. There the exit hook moves before the last call:

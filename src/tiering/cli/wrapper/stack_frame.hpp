@@ -28,9 +28,9 @@ class StackFrame {
     for (const auto& slot : stored_)
       if (!loaded_.contains(slot)) escapes_ = true;  // maybe a parameter
   }
-  // There is one entry hook, and the frame is built before it.
+  // Returns whether there is one entry hook, and the frame is built before it.
   [[nodiscard]] bool is_usable() const { return usable_ && is_entered_; }
-  // Someone else may have an address within it.
+  // Returns whether an address within the frame may be known elsewhere.
   [[nodiscard]] bool escapes() const { return escapes_; }
   [[nodiscard]] bool has_pointer() const { return has_pointer_; }
   [[nodiscard]] bool grows_later() const { return grows_later_; }
@@ -100,7 +100,7 @@ class StackFrame {
   bool grows_later_ = false;  // for parameters
   bool escapes_ = false;
   int bytes_ = 0;
-  std::set<std::string_view> stored_, loaded_;  // places by the stack pointer
+  std::set<std::string_view> stored_, loaded_;  // slots addressed by the stack pointer
 };
 
 using Lines = std::span<const std::string_view>;

@@ -1,4 +1,4 @@
-// See tail_calls.hpp.
+// Finds calls in tail position behind hooks, and their epilogues. See tail_calls.hpp.
 #include "cli/wrapper/tail_calls.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class TailCallFinder {
     }
   }
 
-  // The lines that take the place of a line, for those that are replaced.
+  // Returns the replacement of each line that changes.
   [[nodiscard]] std::map<std::size_t, std::string> replacements() const {
     std::map<std::size_t, std::string> found;
     const StackFrame frame(code_);
@@ -59,14 +59,15 @@ class TailCallFinder {
   }
 
  private:
-  // gcc calls the parts of a coroutine "actor". It goes on with another one by the first word of that one's frame,
-  // and has all that it needs later in its own, which is not on the stack.
+  // Returns whether a call resumes another coroutine. gcc names the parts of a coroutine "actor"; it resumes
+  // another one through the first word of that one's frame, and keeps its own state in its frame, which is not on
+  // the stack.
   [[nodiscard]] bool resumes_coroutine(std::size_t call) const {
     const auto target = code_[call].operands[0];
     return name_.find(".actor") != std::string_view::npos && is_computed(target);
   }
 
-  // Whether an exception from this call goes on to the caller, and is neither handled here nor ends the program.
+  // Returns whether an exception from this call propagates to the caller, neither handled here nor fatal.
   [[nodiscard]] bool passes_exceptions(std::size_t call) const {
     if (!has_handlers_) return true;
     // The table of calls: begin, length, landing pad (0: none), action; a call in no line of it must not throw.
@@ -85,13 +86,13 @@ class TailCallFinder {
     }
     return seen == 1;
   }
-  // The first label of ".uleb128 .LEHB0-.LFB3"; "" for other lines.
+  // Returns the first label of ".uleb128 .LEHB0-.LFB3"; "" for other lines.
   static std::string_view difference(std::string_view line) {
     if (first_word_of(line) != ".uleb128") return {};
     const auto begin = line.find(".L");
     return begin == std::string_view::npos ? std::string_view{} : word_at(line, begin);
   }
-  // A landing pad that calls the exit hook and goes on with the exception.
+  // Returns whether a landing pad only calls the exit hook and resumes the exception.
   [[nodiscard]] bool only_leaves(std::string_view pad) const {
     auto found = labels_.find(pad);
     if (found == labels_.end()) return false;
@@ -115,25 +116,26 @@ class TailCallFinder {
     return false;
   }
 
-  // Where a value that the callee returned is now, and how much of it.
-  struct Value {
+  // A register or slot that holds a value that the callee returned.
+  struct ReturnedValue {
     std::string_view of;
     int bytes;
   };
-  struct Walk {
-    std::map<std::string_view, Value> values{
+  // State of the walk from a call to the return.
+  struct EpilogueWalk {
+    std::map<std::string_view, ReturnedValue> values{
         {"a", {"a", 8}}, {"d", {"d", 8}}, {"xmm0", {"xmm0", 16}}, {"xmm1", {"xmm1", 16}}};
-    std::set<std::string_view> others;  // registers of returned values that have another one
+    std::set<std::string_view> others;  // return registers that hold another value
     std::vector<std::string> epilogue;
     int freed = 0;
-    bool by_pointer = false;  // %rbp tells where the frame was
+    bool by_pointer = false;  // the frame is released by %rbp
     bool exits = false;
   };
 
   // Returns the instructions that release the frame, or nullopt if the function does more after the call.
   [[nodiscard]] std::optional<std::vector<std::string>> epilogue_behind(std::size_t call,
                                                                         const StackFrame& frame) const {
-    Walk walk;
+    EpilogueWalk walk;
     std::size_t at = call;
     for (int steps = 0; steps < k_max_walk && ++at < lines_.size(); ++steps) {
       const auto& one = code_[at];
@@ -159,7 +161,7 @@ class TailCallFinder {
     }
     return std::nullopt;
   }
-  static bool step(const Instruction& one, Walk& walk) {
+  static bool step(const Instruction& one, EpilogueWalk& walk) {
     if (one.mnemonic == "call") {
       const bool exits = is_hook(one, k_exit_hook);
       if (!exits && hook_called(one.text) != Hook::block) return false;
@@ -178,7 +180,7 @@ class TailCallFinder {
     if (one.last() == "%rsp") return move_pointer(one, walk);
     return copy(one, walk);
   }
-  static bool pop(const Instruction& one, Walk& walk) {
+  static bool pop(const Instruction& one, EpilogueWalk& walk) {
     const auto to = whole_register(one.operands[0]);
     if (to.empty() || to == "sp") return false;
     walk.freed += k_word;
@@ -190,7 +192,7 @@ class TailCallFinder {
     }
     return true;
   }
-  static bool move_pointer(const Instruction& one, Walk& walk) {
+  static bool move_pointer(const Instruction& one, EpilogueWalk& walk) {
     if (const auto by = immediate(one.operands[0])) {
       if (one.mnemonic != "addq" && one.mnemonic != "subq") return false;
       walk.freed += one.mnemonic == "addq" ? *by : -*by;
@@ -203,7 +205,7 @@ class TailCallFinder {
     walk.epilogue.emplace_back(one.text);
     return true;
   }
-  static bool copy(const Instruction& one, Walk& walk) {
+  static bool copy(const Instruction& one, EpilogueWalk& walk) {
     const auto place = [](std::string_view operand) {
       return is_slot(operand) ? operand : whole_register(operand);
     };
@@ -213,7 +215,7 @@ class TailCallFinder {
     if (from.empty() || to.empty() || to == "sp" || bytes == 0) return false;
     const auto known = walk.values.find(from);
     if (known != walk.values.end() && known->second.bytes >= bytes) {
-      walk.values.insert_or_assign(to, Value{known->second.of, bytes});
+      walk.values.insert_or_assign(to, ReturnedValue{known->second.of, bytes});
       walk.others.erase(to);
     } else {
       const bool restores = is_slot(one.operands[0]) && is_preserved(to) && bytes == k_word;
@@ -226,17 +228,17 @@ class TailCallFinder {
     }
     return true;
   }
-  static void forget_clobbered(Walk& walk) {
+  static void forget_clobbered(EpilogueWalk& walk) {
     std::erase_if(walk.values,
                   [](const auto& value) { return !is_slot(value.first) && !is_preserved(value.first); });
     walk.others.clear();
   }
-  static void keep_directive(std::string_view line, Walk& walk) {
+  static void keep_directive(std::string_view line, EpilogueWalk& walk) {
     const auto word = first_word_of(line);
     if (walk.epilogue.empty()) return;
     if (word.starts_with(".cfi_def_cfa") || word == ".cfi_restore") walk.epilogue.emplace_back(trim_blanks(line));
   }
-  static bool is_complete(const Walk& walk, const StackFrame& frame) {
+  static bool is_complete(const EpilogueWalk& walk, const StackFrame& frame) {
     if (!walk.exits || !walk.others.empty()) return false;
     if (walk.by_pointer ? !frame.has_pointer() || frame.grows_later() : walk.freed != frame.bytes()) return false;
     // Registers of returned values hold what the callee left in them.
@@ -264,14 +266,15 @@ class TailCallFinder {
   CallDepths& depths_;
   std::vector<Instruction> code_;                   // by line
   std::map<std::string_view, std::size_t> labels_;  // their lines
-  std::set<std::size_t> own_assembly_;              // lines that the program wrote itself
+  std::set<std::size_t> own_assembly_;              // lines of inline assembly
   bool has_handlers_ = false;
   bool has_frames_ = false;
 };
 
-class Restorer {
+// Splits assembly into functions, and writes each with its tail calls restored.
+class TailCallRestorer {
  public:
-  Restorer(bool restores, CallDepths& depths) : restores_(restores), depths_(depths) {}
+  TailCallRestorer(bool restores, CallDepths& depths) : restores_(restores), depths_(depths) {}
   void line(std::string_view line) {
     lines_.push_back(line);
     if (const auto name = function_ended_by(line); !name.empty()) end_function(name);
@@ -312,7 +315,7 @@ class Restorer {
 std::string restore_tail_calls(std::string_view assembly) {
   if (assembly.find(k_cost) == std::string_view::npos) return std::string(assembly);
   CallDepths depths(assembly);
-  Restorer restorer(assembly.find(".intel_syntax") == std::string_view::npos, depths);
+  TailCallRestorer restorer(assembly.find(".intel_syntax") == std::string_view::npos, depths);
   for_each_line(assembly, [&](std::string_view line) { restorer.line(line); });
   return restorer.text();
 }

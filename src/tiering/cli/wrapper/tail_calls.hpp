@@ -1,7 +1,7 @@
-// Restores the tail calls that exit hooks took away.
+// Restores the tail calls that exit hooks prevent.
 //
 // A compiler that instruments functions puts the hook of a function's exit behind its last call. That call is then
-// no longer the last thing that the function does, so the compiler cannot replace it by a jump (sibling-call
+// no longer in tail position, so the compiler cannot replace it by a jump (sibling-call
 // optimisation), and code that relies on it overflows its stack: mutual recursion, interpreters, coroutines with
 // symmetric transfer. Here such a call becomes a jump again, and the hook comes before it:
 //
@@ -15,7 +15,7 @@
 //
 // __tsan_func_exit_tail (observe/hooks/hooks_tail.cpp) preserves every register, the parameters of `f` included.
 //
-// A call is replaced only if all of these hold; any other instruction than those that are known stops it:
+// A call is replaced only if all of these hold; an unknown instruction prevents it:
 // - behind it there are hooks, restored registers and a return, and what `f` returns is returned unchanged. The
 //   compiler's names of its instruction patterns (gcc's -dp) tell a copy from a conversion, which can look alike;
 // - no address of the function's own stack frame exists, so that `f` cannot refer to it, and the call has no

@@ -1,4 +1,4 @@
-// See thin_blocks.hpp.
+// Builds the control flow of each function, and selects the hooks to keep. See thin_blocks.hpp.
 #include "cli/wrapper/thin_blocks.hpp"
 
 #include <cctype>
@@ -16,9 +16,9 @@ namespace {
 
 using observe::Hook;
 
-constexpr int k_few = 4;  // instructions
+constexpr int k_min_instructions = 4;  // blocks with fewer lose their hook
 
-// Where a jump may lead to; "" for other lines, and for labels of debug information.
+// Returns a label that is a jump target; "" for other lines, and for labels of debug information.
 std::string_view label_of(std::string_view line) {
   const auto word = any_label_of(line);
   const bool numbered =
@@ -28,7 +28,8 @@ std::string_view label_of(std::string_view line) {
 
 bool ends_function(std::string_view line) { return line.find("\t.size\t") != std::string_view::npos; }
 
-class Thinner {
+// Reads assembly line by line, and writes it without dispensable hooks.
+class HookFilter {
  public:
   void line(std::string_view line) {
     lines_.push_back({line});
@@ -75,12 +76,12 @@ class Thinner {
     bool calls = false;
     bool goes_on = true;
     bool goes_anywhere = false;
-    int instructions = 0;     // hooks apart
+    int instructions = 0;     // without hooks
     std::string_view target;  // of the jump that ends it
   };
 
   struct Line {
-    std::string_view text;  // null: left out
+    std::string_view text;  // null: removed
     std::string_view marks{};
   };
 
@@ -92,7 +93,7 @@ class Thinner {
     const auto end = static_cast<std::size_t>(mnemonic.data() - line.data()) + mnemonic.size();
     const auto target = line.find_first_not_of(" \t", end);
     if (target != std::string_view::npos && mnemonic != "notrack") block.target = word_at(line, target);
-    // Not where a slot that the linker fills says: that is a call at the function's end.
+    // A jump through the global offset table is a tail call.
     const bool calls =
         line.find("rip)", end) != std::string_view::npos || line.find("rip]", end) != std::string_view::npos;
     block.goes_anywhere = always && block.target.empty() && !calls;
@@ -114,12 +115,12 @@ class Thinner {
     }
     return observe::mark_loops(flow);
   }
-  // What its hook would say is said by its accesses, or costs more than it tells.
+  // Returns whether the block's accesses replace its hook, or the hook costs more than the block.
   [[nodiscard]] bool is_dispensable(std::size_t index) const {
     const auto& block = blocks_[index];
     const auto target = target_of(block);
     const bool loops = target && *target <= index;
-    return block.accesses || (block.instructions < k_few && !loops);
+    return block.accesses || (block.instructions < k_min_instructions && !loops);
   }
   void end_function() {
     const auto marks = loop_marks();
@@ -127,7 +128,7 @@ class Thinner {
       if (!blocks_[i].hook) continue;
       auto& line = lines_[*blocks_[i].hook];
       const bool is_mark = marks.marks(static_cast<observe::BlockIndex>(i));
-      // The launcher sees blocks cut in other places, and may take another hook for the one that tells.
+      // The launcher splits blocks at other places, and may take another hook for the one of the loop.
       if (is_mark || (!is_dispensable(i) && !marks.is_in_small_loop[i]))
         line.marks = k_loop_mark;
       else if (is_dispensable(i))
@@ -138,16 +139,16 @@ class Thinner {
   }
 
   std::vector<Line> lines_;
-  std::vector<Block> blocks_{1};                    // of the function that is read
+  std::vector<Block> blocks_{1};                    // of the current function
   std::map<std::string_view, std::size_t> labels_;  // the block that each begins
 };
 
 }  // namespace
 
 std::string thin_blocks(std::string_view assembly) {
-  Thinner thinner;
-  for_each_line(assembly, [&](std::string_view line) { thinner.line(line); });
-  return thinner.text();
+  HookFilter filter;
+  for_each_line(assembly, [&](std::string_view line) { filter.line(line); });
+  return filter.text();
 }
 
 }  // namespace terrace::cli

@@ -1,8 +1,9 @@
-// What the compiler's assembler gets to read: code without the basic blocks' hooks that say nothing new.
+// Removes hooks of basic blocks that carry no information beyond those of accesses.
 //
-// The accesses of a block tell how often it was executed, so only blocks without any need a hook of their own
-// (observe/symbols/files/symbols_code.cpp shares a block's work out accordingly): one call in three, where inner
-// loops are. Those that tell of loops stay, too (observe/code/loop_marks.hpp), and a comment says so.
+// The accesses of a block count its executions, so only blocks without accesses need a hook of their own
+// (observe/symbols/files/symbols_code.cpp attributes the work of blocks accordingly): one call in three in inner
+// loops. Hooks that report loops stay as well (observe/code/loop_marks.hpp), and are marked by a comment
+// (k_loop_mark).
 #pragma once
 
 #include <string>
@@ -10,8 +11,9 @@
 
 namespace terrace::cli {
 
-// Assembly as gcc writes it for x86-64, in either syntax; other text is left as it is. Hooks are also left out of
-// blocks of so few instructions that a hook would cost more than they do, unless they are loops.
+// Takes assembly as gcc writes it for x86-64, in either syntax, and returns it with fewer hooks; other text is
+// returned unchanged. Also removes hooks of blocks whose instructions cost less than a hook, unless they are
+// loops.
 std::string thin_blocks(std::string_view assembly);
 
 }  // namespace terrace::cli

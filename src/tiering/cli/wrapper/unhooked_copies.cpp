@@ -1,4 +1,4 @@
-// See unhooked_copies.hpp.
+// Writes both versions of each function. See unhooked_copies.hpp.
 #include "cli/wrapper/unhooked_copies.hpp"
 
 #include <algorithm>
@@ -18,42 +18,44 @@ namespace {
 using observe::Hook;
 using Lines = std::span<const std::string_view>;
 
-// What compilers write within a function and may stand there twice. Not .file: numbers of files are given once.
-constexpr std::array<std::string_view, 25> k_twice{
+// Directives within a function that may be duplicated. Not .file, whose numbers must be unique.
+constexpr std::array<std::string_view, 25> k_duplicable{
     ".loc",   ".p2align", ".align", ".balign",  ".section", ".text", ".long",      ".quad",  ".byte",
     ".value", ".short",   ".word",  ".uleb128", ".sleb128", ".type", ".size",      ".globl", ".hidden",
     ".weak",  ".string",  ".ascii", ".asciz",   ".zero",    ".nops", ".subsection"};
 constexpr std::string_view k_file = ".file";
 
-bool may_stand_twice(std::string_view directive) {
-  return directive.starts_with(".cfi_") || directive == k_file || std::ranges::count(k_twice, directive) != 0;
+bool can_be_duplicated(std::string_view directive) {
+  return directive.starts_with(".cfi_") || directive == k_file || std::ranges::count(k_duplicable, directive) != 0;
 }
 
-// What a line is for the two versions.
-enum class Kind : unsigned char {
+// The treatment of a line in the two versions.
+enum class LineKind : unsigned char {
   same,
-  left_out,  // of the copy
+  omitted,  // from the copy
   call,
-  exit  // the hook of it: what follows has no accesses
+  exit  // the exit hook: no accesses follow
 };
 
-// In code of the program's own assembly nothing is taken for a call.
-Kind kind_of(std::string_view line, bool own_assembly) {
-  if (own_assembly || mnemonic_of(line) != "call") return Kind::same;
-  // The linker knows these by the instructions around them.
+// Classifies a line. Calls in inline assembly are treated as any other instruction.
+LineKind classify(std::string_view line, bool own_assembly) {
+  if (own_assembly || mnemonic_of(line) != "call") return LineKind::same;
+  // The linker recognises and rewrites these sequences as a whole (TLS relaxation).
   if (line.find("__tls_get_addr") != std::string_view::npos || line.find("@TLSCALL") != std::string_view::npos)
-    return Kind::same;
+    return LineKind::same;
   const auto hook = hook_called(line);
-  if (hook == Hook::block) return line.ends_with(k_loop_mark) ? Kind::call : Kind::left_out;
+  if (hook == Hook::block) return line.ends_with(k_loop_mark) ? LineKind::call : LineKind::omitted;
   if (hook == Hook::access)
-    return line.find("__tsan_atomic") == std::string_view::npos ? Kind::left_out : Kind::call;
-  return line.find("__tsan_func_exit") == std::string_view::npos ? Kind::call
-                                                                 : Kind::exit;  // the one of tail calls, too
+    return line.find("__tsan_atomic") == std::string_view::npos ? LineKind::omitted : LineKind::call;
+  return line.find("__tsan_func_exit") == std::string_view::npos ? LineKind::call
+                                                                 : LineKind::exit;  // the one of tail calls, too
 }
 
-class Function {
+// A function of the assembly file, with or without a copy.
+class HookedFunction {
  public:
-  Function(std::string_view name, Lines lines, std::size_t number) : name_(name), lines_(lines), number_(number) {
+  HookedFunction(std::string_view name, Lines lines, std::size_t number)
+      : name_(name), lines_(lines), number_(number) {
     bool own_assembly = false;
     std::string_view section;
     for (const auto line : lines_) {
@@ -62,26 +64,26 @@ class Function {
       if (const auto label = any_label_of(line); !label.empty()) learn(label);
       if (!cold_.empty() && cold_section_.empty()) cold_section_ = section;
       const auto word = first_word_of(line);
-      if (word.starts_with('.') && !may_stand_twice(word)) can_be_copied_ = false;
+      if (word.starts_with('.') && !can_be_duplicated(word)) can_be_copied_ = false;
       if (word == ".section" && cold_.empty()) section = line;
-      kinds_.push_back(kind_of(line, own_assembly));
+      kinds_.push_back(classify(line, own_assembly));
     }
   }
   [[nodiscard]] bool has_copy() const {
     return can_be_copied_ && cold_.empty() == cold_section_.empty() &&
-           std::ranges::count(kinds_, Kind::left_out) != 0 && std::ranges::count(kinds_, Kind::call) != 0;
+           std::ranges::count(kinds_, LineKind::omitted) != 0 && std::ranges::count(kinds_, LineKind::call) != 0;
   }
   void write_hooked(std::string& out) const {
     std::size_t calls = 0;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
-      const bool is_call = kinds_[i] == Kind::call;
-      if (is_call || kinds_[i] == Kind::exit) out += local("call", calls) + ":\n";
+      const bool is_call = kinds_[i] == LineKind::call;
+      if (is_call || kinds_[i] == LineKind::exit) out += local("call", calls) + ":\n";
       out.append(lines_[i]) += '\n';
       if (is_call) {
         out.append("\tmovq\t").append(observe::k_unhooked).append("@GOTPCREL(%rip), %r11\n");
         out += "\tds cmpb\t$0, (%r11)\n\tjne\t" + local("behind", calls) + '\n';
       }
-      if (is_call || kinds_[i] == Kind::exit) ++calls;
+      if (is_call || kinds_[i] == LineKind::exit) ++calls;
     }
   }
   void write_copy(std::string& out) const {
@@ -89,13 +91,13 @@ class Function {
     out.append("\t.p2align 4\n\t.type\t" + copy + ", @function\n");
     std::size_t calls = 0;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
-      if (kinds_[i] == Kind::left_out) continue;
-      if (kinds_[i] == Kind::same) {
+      if (kinds_[i] == LineKind::omitted) continue;
+      if (kinds_[i] == LineKind::same) {
         write_again(lines_[i], out);
         continue;
       }
       out += "\tjmp\t" + local("call", calls) + '\n';
-      if (kinds_[i] == Kind::call) out += local("behind", calls) + ":\n";
+      if (kinds_[i] == LineKind::call) out += local("behind", calls) + ":\n";
       ++calls;
     }
     out.append("\t.size\t" + copy + ", .-" + copy + "\n");
@@ -117,7 +119,7 @@ class Function {
     else
       can_be_copied_ = false;
   }
-  // With labels of its own. `.loc` names views, each of which is a label.
+  // Writes a line of the copy, with its labels renamed. `.loc` names views, which are labels as well.
   void write_again(std::string_view line, std::string& out) const {
     const auto first = first_word_of(line);
     if (first == k_file) return;
@@ -143,12 +145,13 @@ class Function {
   Lines lines_;
   std::size_t number_;
   bool can_be_copied_ = true;
-  std::string_view cold_, cold_section_;  // what the compiler moved away, as it is rarely executed
-  std::set<std::string_view> labels_;     // that are defined within
-  std::vector<Kind> kinds_;               // by line
+  std::string_view cold_, cold_section_;  // the part that the compiler moved away as rarely executed
+  std::set<std::string_view> labels_;     // defined in the function
+  std::vector<LineKind> kinds_;           // by line
 };
 
-class Copier {
+// Splits assembly into functions, and writes each with its copy.
+class CopyWriter {
  public:
   void line(std::string_view line) {
     lines_.push_back(line);
@@ -168,7 +171,7 @@ class Copier {
     const auto begin = std::ranges::find(all, name, any_label_of) - all.begin();
     const auto from = static_cast<std::size_t>(begin);
     if (from < all.size()) {
-      const Function function(name, all.subspan(from, all.size() - 1 - from), count_++);
+      const HookedFunction function(name, all.subspan(from, all.size() - 1 - from), count_++);
       if (function.has_copy()) {
         write(all.first(from));
         function.write_hooked(out_);
@@ -191,9 +194,9 @@ class Copier {
 
 std::string add_unhooked_copies(std::string_view assembly) {
   if (assembly.find(".intel_syntax") != std::string_view::npos) return std::string(assembly);
-  Copier copier;
-  for_each_line(assembly, [&](std::string_view line) { copier.line(line); });
-  return copier.text();
+  CopyWriter writer;
+  for_each_line(assembly, [&](std::string_view line) { writer.line(line); });
+  return writer.text();
 }
 
 }  // namespace terrace::cli

@@ -1,10 +1,10 @@
-// Beside each function with hooks a copy of it without, for the time in which nobody listens.
+// Adds to each instrumented function a copy without hooks, which runs while no collector is active.
 //
-// Both are one function in two versions that differ in the calls of hooks alone. Behind a call every register that
-// code may count on holds the same in both, so behind each call the function looks whether anyone listens, and
-// goes on in the version for that: within loops, too, and however long it has been running. The copy makes no
-// calls itself; it jumps to the hooked version's. So return addresses, call stacks, exceptions, and what hooks
-// tell of functions and loops, are those of the hooked version.
+// The two versions differ in the calls of hooks alone. Behind a call, all registers that code may rely on hold the
+// same values in both. So behind each call the function tests whether a collector is active, and continues in the
+// matching version: within loops, too, and however long it has been running. The copy makes no calls itself; it
+// jumps to those of the hooked version. So return addresses, call stacks, exceptions, and the hooks' reports on
+// functions and loops are those of the hooked version.
 //
 //     f:          ...
 //                 call __tsan_read8             # not in the copy
@@ -16,9 +16,9 @@
 //                 jmp .Lcall
 //     .Lbehind:   ...
 //
-// Hooks of loops (thin_blocks.hpp) count as calls, those of accesses and of other blocks are what the copy leaves
-// out. A function that does something of its own within its text, such as naming a place in inline assembly, has
-// no copy.
+// Hooks of loops (thin_blocks.hpp) count as calls; the copy omits those of accesses and of other blocks. A
+// function that contains directives or labels that cannot be duplicated, such as labels of inline assembly, has no
+// copy.
 #pragma once
 
 #include <string>
@@ -26,7 +26,8 @@
 
 namespace terrace::cli {
 
-// Assembly as gcc writes it for x86-64, AT&T syntax; other text is left as it is.
+// Takes assembly as gcc writes it for x86-64, AT&T syntax, and returns it with copies; other text is returned
+// unchanged.
 std::string add_unhooked_copies(std::string_view assembly);
 
 }  // namespace terrace::cli

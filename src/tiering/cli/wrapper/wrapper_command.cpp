@@ -1,4 +1,4 @@
-// The compiler wrappers' command. See wrapper_command.hpp.
+// Holds the tables of compiler options, and builds the command. See wrapper_command.hpp.
 #include "cli/wrapper/wrapper_command.hpp"
 
 #include <algorithm>
@@ -21,14 +21,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int k_response_depth = 8;  // a response file may name others; one that names itself ends here
+constexpr int k_response_depth = 8;  // maximum nesting; ends a file that includes itself
 
 template <std::size_t N>
 bool is_one_of(std::string_view word, const std::array<std::string_view, N>& words) {
   return std::ranges::find(words, word) != words.end();
 }
 
-// Options whose value is the next word; joined forms do not matter here.
+// Options whose value is the next word; joined forms need no entry.
 constexpr std::array<std::string_view, 34> k_takes_value{"-o",
                                                          "-I",
                                                          "-L",
@@ -64,7 +64,7 @@ constexpr std::array<std::string_view, 34> k_takes_value{"-o",
                                                          "--param",
                                                          "-aux-info"};
 
-// What ends before linking.
+// Options that stop before linking.
 constexpr std::array<std::string_view, 7> k_does_not_link{"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"};
 
 constexpr std::array<std::string_view, 3> k_static{"-static", "-static-pie", "--static"};
@@ -81,9 +81,10 @@ std::vector<std::string> read_response(const std::string& path) {
   return split_response({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
 }
 
-class Examiner {
+// Scans the arguments of a wrapper.
+class ArgumentScanner {
  public:
-  explicit Examiner(WrapperRequest& request) : request_(request) {}
+  explicit ArgumentScanner(WrapperRequest& request) : request_(request) {}
 
   void words(const std::vector<std::string>& list, int depth) {
     for (const auto& word : list) {
@@ -94,7 +95,7 @@ class Examiner {
     }
   }
   [[nodiscard]] bool stops_early() const { return stops_early_; }
-  // The compilers' rule: the last level counts, and the option's own name counts for more.
+  // Follows the compilers' rule: the last -O level counts, and an explicit option takes precedence.
   [[nodiscard]] bool wants_sibling_calls() const {
     return named_sibling_calls_.value_or(level_has_sibling_calls_);
   }
@@ -155,7 +156,8 @@ const char* name_of(WrapperLanguage language) {
   return "";
 }
 
-// The second step of what clang compiles, for the stand-in. Its descendants may have other steps.
+// Returns the command of clang's second step, for the stand-in; empty for derived compilers, whose steps may
+// differ.
 std::vector<std::string> clang_ir_command(const WrapperCall& call, const WrapperRequest& request) {
   if (!goes_by(call.compiler, {"clang"})) return {};
   // Requires the options that this changes on the command line itself: response files are passed on unchanged.
@@ -178,8 +180,8 @@ void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, c
       words.insert(words.end(), {"-fno-integrated-as", "-B" + layout.stand_ins, "-Xclang", "-emit-llvm",
                                  "-Wa," + std::string(k_ir_command) + encode_words(command)});
   } else {
-    // Headers ask for annotations where the macro is defined. The warning is about what the real sanitizer cannot
-    // check; we only follow accesses.
+    // Undefine the macro, which makes headers request annotations. -Wtsan warns of constructs that the real
+    // sanitizer cannot check; Terrace only observes accesses.
     words.insert(words.end(), {"-fsanitize=thread", "-U__SANITIZE_THREAD__", "-Wno-tsan",
                                // At basic blocks, too: how much is done between accesses. The assembler in the
                                // folder leaves most of them out again.
@@ -189,7 +191,7 @@ void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, c
     // It restores tail calls where the names of instruction patterns show that nothing follows them.
     if (request.sibling_calls) words.emplace_back("-dp");
   }
-  // Hooks are called by their address, not by way of the linker's table: an eighth of what they cost.
+  // Call hooks through the global offset table instead of the procedure linkage table: an eighth of their cost.
   words.emplace_back("-fno-plt");
   // Copies of constant size would be expanded in place, unseen. (Fortran has no such option.)
   if (call.language != WrapperLanguage::fortran && !request.fortran)
@@ -221,10 +223,10 @@ bool is_object(const std::string& name) {
 
 WrapperRequest examine_request(const WrapperCall& call) {
   WrapperRequest request;
-  Examiner examiner(request);
-  examiner.words(call.arguments, 0);
-  request.sibling_calls = examiner.wants_sibling_calls();
-  request.links = request.inputs && !examiner.stops_early();
+  ArgumentScanner scanner(request);
+  scanner.words(call.arguments, 0);
+  request.sibling_calls = scanner.wants_sibling_calls();
+  request.links = request.inputs && !scanner.stops_early();
   return request;
 }
 

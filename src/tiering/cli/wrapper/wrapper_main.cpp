@@ -1,11 +1,10 @@
-// terrace-cc, terrace-c++, terrace-fc: compilers for `CC=`, `CXX=`, `FC=` whose programs report every load and
-// store to Terrace when they are started by it, and run as always when they are not. One program that goes by its
-// name.
+// Implements terrace-cc, terrace-c++ and terrace-fc, compilers for `CC=`, `CXX=`, `FC=`: one executable, which its
+// name selects. Programs report every load and store to Terrace if it starts them, and run as usual otherwise.
 //
 //   TERRACE_CC, TERRACE_CXX, TERRACE_FC   the compiler to use (default: gcc, g++, gfortran)
 //   TERRACE_AS                            the assembler to use (default: the compiler's)
-//   TERRACE_WRAPPER=off                   changes nothing: for configure steps
-//   --terrace-show                        prints the command instead of running it
+//   TERRACE_WRAPPER=off                   call the compiler unchanged: for configure steps
+//   --terrace-show                        print the command instead of running it
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +36,7 @@ Compiler compiler_for(const std::string& name) {
   return {cli::WrapperLanguage::c, "TERRACE_CC", "gcc"};
 }
 
-// Beside the installed wrapper, or in the build tree.
+// Finds the library relative to the installed wrapper, or in the build tree.
 cli::WrapperLayout find_layout() {
   const auto here = fs::read_symlink("/proc/self/exe").parent_path();
   std::error_code ignored;
@@ -51,8 +50,8 @@ cli::WrapperLayout find_layout() {
                                    "); install again");
 }
 
-// The assembler that the compiler would take, for the one in the stand-ins' folder to go on to.
-void name_assembler(const std::vector<std::string>& compiler) {
+// Sets TERRACE_AS to the assembler that the compiler would use, which the stand-in runs.
+void export_assembler(const std::vector<std::string>& compiler) {
   if (std::getenv("TERRACE_AS") || cli::is_clang(compiler)) return;
   auto words = compiler;
   words.emplace_back("-print-prog-name=as");
@@ -61,7 +60,7 @@ void name_assembler(const std::vector<std::string>& compiler) {
   char line[4096] = "";
   const bool read = std::fgets(line, sizeof line, answer) != nullptr;
   line[std::strcspn(line, "\n")] = '\0';
-  // "as" alone: wherever it is in PATH.
+  // "as" alone means the one in PATH.
   if (pclose(answer) == 0 && read && line[0] == '/') setenv("TERRACE_AS", line, 1);
 }
 
@@ -88,7 +87,7 @@ void run(int count, char** words) {
   const bool show = std::erase(call.arguments, "--terrace-show") > 0;
   const auto command = cli::wrapper_command(call, call.off ? cli::WrapperLayout{} : find_layout());
   if (!show) {
-    if (!call.off) name_assembler(call.compiler);
+    if (!call.off) export_assembler(call.compiler);
     if (const auto note = cli::wrapper_note(call); !note.empty()) std::fprintf(stderr, "%s\n", note.c_str());
     execute(command, compiler.variable);
   }

@@ -1,5 +1,5 @@
-# Run by each build: writes the commit that is built into OUTPUT, and touches the file only when it changes.
-# A tree without git (a release's archive) has none, unless COMMIT names it; `+` says that files were changed.
+# Writes the commit that is built into OUTPUT, in each build; leaves the file untouched if it is unchanged. A tree
+# without git (a release's archive) has no commit unless COMMIT names it; `+` marks changed files.
 set(commit "${COMMIT}")
 find_package(Git QUIET)
 if(NOT commit AND Git_FOUND AND EXISTS ${SOURCE}/.git)

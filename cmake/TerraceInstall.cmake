@@ -1,12 +1,12 @@
-# What an installed copy consists of, by component:
-#   core    what a program links with or is run with: libterrace.so, the headers, the launcher with its man pages and
-#           completion, the package files
-#   sim     what makes programs run in virtual time: the compiler wrappers with their stand-ins, the machine files
-#   pim     allocation for memories that compute: libbmem.so and its headers
+# Installs Terrace, by component:
+#   core    files to link with and to run: libterrace.so, the headers, the launcher with its man pages and completions,
+#           the package files
+#   sim     tools for virtual time: the compiler wrappers with their stand-ins, the machine files
+#   pim     allocation for processing in memory (PIM): libbmem.so and its headers
 #   stencil stencil programs on structured meshes: libterrace_stencil.so and its headers
-#   stencil_hdf5  their files and checkpoints, which need HDF5: installed only where it is named
-#   python  the analysis verbs
-# Core installs alone. A module whose parts are more than a target adds its own install() rules, with the
+#   stencil_hdf5  their files and checkpoints, which need HDF5: installed only if named
+#   python  the analysis subcommands
+# Core installs without the others. A module with more than a target adds its own install() rules, with the
 # destinations of TerraceLayout.cmake.
 include(CMakePackageConfigHelpers)
 
@@ -40,7 +40,7 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${TERRACE_DATADIR} COMPONENT sim
   FILES_MATCHING PATTERN "*.toml")
 
-# Man pages and completion, which scripts/command_line_page.py writes.
+# Man pages and completions, which scripts/command_line_page.py generates.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/man ${PROJECT_SOURCE_DIR}/share/bash-completion
   ${PROJECT_SOURCE_DIR}/share/fish DESTINATION ${TERRACE_ROOT_PREFIX}share COMPONENT core)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/zsh/site-functions/ DESTINATION ${TERRACE_ZSHDIR} COMPONENT core)
@@ -50,7 +50,7 @@ if(TERRACE_PYTHON AND TARGET terrace_core_module)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/terrace/ DESTINATION ${TERRACE_PYTHONDIR} COMPONENT python
     PATTERN "__pycache__" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE PATTERN "*.cpp" EXCLUDE PATTERN "*.hpp" EXCLUDE)
   if(NOT SKBUILD)
-    # An installation over an older one: a module that was renamed must not linger and be imported.
+    # Remove modules of an older installation that no longer exist: they could be imported.
     install(CODE "
       set(source \"${PROJECT_SOURCE_DIR}/python/terrace\")
       set(target \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${TERRACE_PYTHONDIR}\")
@@ -63,7 +63,7 @@ if(TERRACE_PYTHON AND TARGET terrace_core_module)
   endif()
 endif()
 
-# --- how others find it ------------------------------------------------------------------------------------------
+# --- package files ----------------------------------------------------------------------------------------------
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TerraceConfig.cmake.in
   ${PROJECT_BINARY_DIR}/package/TerraceConfig.cmake INSTALL_DESTINATION lib/cmake/Terrace)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake
@@ -73,14 +73,14 @@ foreach(package terrace-bmem terrace-stencil terrace-stencil-hdf5)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
 endforeach()
 
-# What the compiler wrappers add (src/tiering/cli/wrapper/wrapper_command.cpp), for builds that cannot use them. With clang
-# the option goes to the compiler proper: its driver would link a run-time library of its own. (The hooks of basic
-# blocks would need the same again, and pkg-config takes a second -Xclang for the first.)
+# The options that the compiler wrappers add (src/tiering/cli/wrapper/wrapper_command.cpp), for builds that cannot
+# use them. With clang -fsanitize goes to the compiler proper: its driver would link its own run-time library. (The
+# hooks of basic blocks would need a second -Xclang, which pkg-config removes as a duplicate.)
 set(hooks_copies "-fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove")
 foreach(hooks_compiler gcc clang)
   if(hooks_compiler STREQUAL gcc)
     set(hooks_package terrace-hooks)
-    set(hooks_variables "# What gfortran takes of it.\nfflags=-fsanitize=thread -fsanitize-coverage=trace-pc -fno-plt -fno-ipa-ra -B\${libdir}/stand-ins\n")
+    set(hooks_variables "# The options that gfortran accepts.\nfflags=-fsanitize=thread -fsanitize-coverage=trace-pc -fno-plt -fno-ipa-ra -B\${libdir}/stand-ins\n")
     set(hooks_cflags "-fsanitize=thread -U__SANITIZE_THREAD__ -Wno-tsan -fsanitize-coverage=trace-pc -fno-plt -fno-ipa-ra ${hooks_copies} -B\${libdir}/stand-ins")
   else()
     set(hooks_package terrace-hooks-clang)

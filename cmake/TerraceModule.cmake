@@ -1,6 +1,6 @@
-# terrace_module(NAME FOLDERS ... [SOURCES ...] DEPENDS ...): one module, or a part of one, as a static
-# library terrace_NAME (alias Terrace::NAME). All modules share one set of flags: what enters a user's process is position-independent
-# and hides its symbols.
+# Defines terrace_module(NAME FOLDERS ... [SOURCES ...] DEPENDS ...): a module, or a part of one, as a static
+# library terrace_NAME (alias Terrace::NAME). All modules share one set of flags: code that enters a user's process
+# must be position-independent and hide its symbols.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -13,7 +13,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# A compiler cache, where there is one and the user has not chosen another launcher.
+# Use ccache if it is installed, unless the user has chosen a compiler launcher.
 find_program(TERRACE_CCACHE ccache)
 mark_as_advanced(TERRACE_CCACHE)
 if(TERRACE_CCACHE AND PROJECT_IS_TOP_LEVEL)
@@ -32,7 +32,7 @@ if(TERRACE_WERROR)
   target_compile_options(terrace_flags INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # False alarms in its own std::string (gcc bug 105651).
+  # False positives in its own std::string (gcc bug 105651).
   target_compile_options(terrace_flags INTERFACE -Wno-restrict)
 endif()
 target_include_directories(terrace_flags INTERFACE
@@ -47,9 +47,8 @@ if(TERRACE_COVERAGE)
   add_link_options(--coverage)
 endif()
 
-# Standard headers that most files include anyway are compiled once, and a module's files a few at a time, which takes
-# 60 % of the processor time that one by one takes. Builds that check (sanitizers, coverage, lint) do without both, so
-# that a file that forgets an include is found.
+# Precompiled standard headers and unity builds reduce the processor time of a build to 60 %. Checking builds
+# (sanitizers, coverage, lint) use neither, so that missing includes are found.
 include(CMakeDependentOption)
 cmake_dependent_option(TERRACE_PRECOMPILE "Precompile standard headers" ON
   "NOT TERRACE_SANITIZE;NOT TERRACE_COVERAGE;CMAKE_CXX_COMPILER_ID STREQUAL GNU" OFF)
@@ -57,21 +56,22 @@ cmake_dependent_option(TERRACE_UNITY "Compile several files of a module at once"
   "NOT TERRACE_SANITIZE;NOT TERRACE_COVERAGE" OFF)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 5)
 if(TERRACE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  # It takes a file compiled with others for a header.
+  # In a unity build gcc mistakes source files for headers.
   target_compile_options(terrace_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 set(TERRACE_STANDARD_HEADERS <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <deque> <functional> <map>
   <memory> <mutex> <optional> <set> <span> <stdexcept> <string> <string_view> <unordered_map> <utility> <vector>)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "int main() { return 0; }\n")
 
-# terrace_precompile(TARGET NAME [HEADERS ...] [OPTIONS ...] [LIBRARIES ...]): the target takes the precompiled headers
-# called NAME, which the first call makes: the standard ones and HEADERS, compiled with OPTIONS, as the target's own are.
+# Defines terrace_precompile(TARGET NAME [HEADERS ...] [OPTIONS ...] [LIBRARIES ...]): the target uses the
+# precompiled headers NAME, which the first call creates from the standard ones and HEADERS, with OPTIONS. The
+# target must be compiled with the same options.
 function(terrace_precompile target name)
   cmake_parse_arguments(PRECOMPILE "" "" "HEADERS;OPTIONS;LIBRARIES" ${ARGN})
   if(NOT TERRACE_PRECOMPILE)
     return()
   endif()
-  # Of a program's and of a library's own: position-independent code of the two kinds differs.
+  # Executables and libraries have headers of their own: -fPIE and -fPIC differ.
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)
     set(holder terrace_precompiled_${name}_executable)
@@ -91,13 +91,14 @@ function(terrace_precompile target name)
   target_precompile_headers(${target} REUSE_FROM ${holder})
 endfunction()
 
-# What stays outside of programs and waits for files, not for the processor: compiled with this it is built sooner.
+# Options of code that stays outside of user processes and is bound by I/O: -O1 makes builds faster.
 set(TERRACE_OUTSIDE "")
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(TERRACE_OUTSIDE -O1)
 endif()
 
-# Every .cpp of the folders is part of it (relative to the list file that asks), so a new file needs no line here.
+# All .cpp files of the folders (relative to the calling list file) belong to the module: a new file needs no line
+# here.
 function(terrace_module name)
   cmake_parse_arguments(MODULE "" "" "FOLDERS;SOURCES;DEPENDS;OPTIONS" ${ARGN})
   foreach(folder IN LISTS MODULE_FOLDERS)

@@ -1,6 +1,6 @@
-# MPI, where there is one, as the target PkgConfig::TERRACE_MPI, and what starts its programs as TERRACE_MPIRUN. By
-# pkg-config: where several are installed, CMake's FindMPI may meet one without headers, and then ends with an error.
-# PKG_CONFIG_PATH chooses another.
+# Finds MPI, if installed: the target PkgConfig::TERRACE_MPI, and its launcher TERRACE_MPIRUN. Uses pkg-config,
+# because CMake's FindMPI fails if it meets an installation without headers among several. PKG_CONFIG_PATH selects
+# another one.
 find_package(PkgConfig REQUIRED)
 pkg_search_module(TERRACE_MPI QUIET IMPORTED_TARGET GLOBAL mpich ompi-c)
 if(TERRACE_MPI_FOUND)
@@ -10,6 +10,6 @@ if(TERRACE_MPI_FOUND)
     find_program(TERRACE_MPIRUN NAMES mpirun.openmpi mpirun HINTS ${TERRACE_MPI_PREFIX}/bin)
   endif()
   mark_as_advanced(TERRACE_MPIRUN)
-  # Their classes of C++, which no one uses any more.
+  # Exclude the obsolete C++ bindings.
   target_compile_definitions(PkgConfig::TERRACE_MPI INTERFACE MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
 endif()

@@ -1,4 +1,4 @@
-# The part of TerraceConfig.cmake that is installed with the component sim.
+# Part of TerraceConfig.cmake, installed with the component sim.
 set(Terrace_CC "${PACKAGE_PREFIX_DIR}/bin/terrace-cc")
 set(Terrace_CXX "${PACKAGE_PREFIX_DIR}/bin/terrace-c++")
 set(Terrace_FC "${PACKAGE_PREFIX_DIR}/bin/terrace-fc")

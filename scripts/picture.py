@@ -1,10 +1,10 @@
-"""Makes a PNG file of a page that Terrace wrote, or of one of its charts, for docs/pictures.
+"""Renders a page that Terrace wrote, or one of its charts, as a PNG file for docs/pictures.
 
     scripts/picture.py out/demo/report.html docs/pictures/report.png --height 2600
     scripts/picture.py out/imi/replay.html docs/pictures/pim-map.png --chart fullest
 
-The result pages' own are made by `make results` (acceptance/results/pictures.py). Needs Chromium (Debian: apt
-install chromium). Nothing else does: pages are drawn by the reader's browser.
+`make results` renders those of the result pages (acceptance/results/pictures.py). Requires Chromium (Debian: apt
+install chromium), which nothing else in Terrace does.
 """
 
 import argparse
@@ -26,7 +26,7 @@ main {{ padding: 0 !important; }}
 
 
 def chart_alone(page: str, chart: str) -> tuple[str, int]:
-    """The page with everything else hidden, and the chart's height in points."""
+    """Returns the page with everything else hidden, and the chart's height in points."""
     found = re.search(rf'id="{re.escape(chart)}" role="img"[^>]*style="height:(\d+)px"', page)
     if found is None:
         names = ", ".join(re.findall(r'data-chart="([^"]+)"', page))
@@ -35,13 +35,13 @@ def chart_alone(page: str, chart: str) -> tuple[str, int]:
 
 
 def main() -> None:
-    """Makes the picture."""
+    """Renders the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", type=Path)
     parser.add_argument("picture", type=Path)
-    parser.add_argument("--chart", help="this chart alone: the name in its data-chart")
-    parser.add_argument("--width", type=int, default=1100, help="of the window, in points")
-    parser.add_argument("--height", type=int, default=2600, help="of the window; a chart has its own")
+    parser.add_argument("--chart", help="render this chart alone: the name in its data-chart")
+    parser.add_argument("--width", type=int, default=1100, help="width of the window, in points")
+    parser.add_argument("--height", type=int, default=2600, help="height of the window; ignored with --chart")
     parser.add_argument("--dark", action="store_true")
     arguments = parser.parse_args()
     browser = shutil.which("chromium") or shutil.which("google-chrome")

@@ -1,9 +1,9 @@
-"""Runs the tests, those of ctest and those of pytest, and closes with one line that counts them all.
+"""Runs the tests of ctest and of pytest, and prints one line with the counts of all.
 
-Without --soak it leaves out what is labelled or marked soak: long runs of what the others run briefly.
+Without --soak it excludes tests labelled or marked soak, which are long runs of short tests.
 
-Both runners print as usual while they work; the counts come from the JUnit files that both write.
-Exit status 1 if a test failed, or if there was none.
+Both runners print as usual; the counts come from the JUnit files that both write. The exit status is 1 if a
+test failed, or if there was none.
 """
 
 import argparse
@@ -14,19 +14,19 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTEST_FOUND_NOTHING = 5
+PYTEST_NO_TESTS = 5
 
 
 @dataclass
 class Count:
-    """How tests ended."""
+    """Counts of test results."""
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
 
     def add(self, report: Path) -> None:
-        """Adds the cases of one JUnit file; a file that is not there is a run that broke."""
+        """Adds the cases of a JUnit file; a missing file counts as one failure."""
         if not report.exists():
             self.failed += 1
             return
@@ -40,10 +40,10 @@ class Count:
 
 
 def run_ctest(build: Path, jobs: int, report: Path, soak: bool) -> int:
-    """Runs what is built and registered with ctest; with `soak` only what has that label."""
+    """Runs the tests registered with ctest; with `soak` only those with that label. Returns the exit status."""
     report.unlink(missing_ok=True)
     command = ["ctest", "--test-dir", build, "--output-on-failure", "--progress"]
-    command += ["-j", str(jobs + 1)]  # one more than processors: some wait for the disk, or for another process
+    command += ["-j", str(jobs + 1)]  # one more than processors: some tests wait for I/O
     command += ["-L" if soak else "-LE", "^soak$"]
     if not sys.stdout.isatty():
         command.remove("--progress")
@@ -51,20 +51,20 @@ def run_ctest(build: Path, jobs: int, report: Path, soak: bool) -> int:
 
 
 def run_pytest(jobs: int, report: Path, soak: bool) -> int:
-    """Runs the Python tests against the installed copy; with `soak` those that are marked. 0 if there are none."""
+    """Runs the Python tests on the installed copy; with `soak` only those marked. Returns 0 if there are none."""
     report.unlink(missing_ok=True)
     marked = ["-m", "soak" if soak else "not soak"]
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "--dist", "loadfile", f"--junitxml={report}"]
     status = subprocess.run([*command, *marked]).returncode
-    return 0 if status == PYTEST_FOUND_NOTHING else status
+    return 0 if status == PYTEST_NO_TESTS else status
 
 
 def main() -> int:
-    """Runs both, counts, and says so."""
+    """Runs both, and prints the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="CMake's build folder")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--soak", action="store_true", help="only the long runs")
+    parser.add_argument("--soak", action="store_true", help="run only the long tests")
     arguments = parser.parse_args()
 
     reports = {"ctest": arguments.build / "ctest.xml", "pytest": arguments.build / "pytest.xml"}

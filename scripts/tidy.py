@@ -1,7 +1,7 @@
-"""Runs clang-tidy over the files of a compilation database, and remembers which were clean.
+"""Runs clang-tidy over the files of a compilation database, and caches which were clean.
 
-A file is looked at again when anything that its verdict depends on has changed: its preprocessed text, its
-command, .clang-tidy, or clang-tidy itself. Exit status 1 if a file has findings.
+A file is checked again if an input of its result has changed: its preprocessed text, its command, .clang-tidy, or
+clang-tidy itself. The exit status is 1 if a file has findings.
 """
 
 import argparse
@@ -20,7 +20,7 @@ GCC_ALONE = ("-fno-tree-loop-distribute-patterns", "-fprofile-update=")
 
 
 def commands(database: Path, only: list[Path]) -> dict[Path, list[str]]:
-    """The compile command of each of our own C and C++ files, compiler caches taken off."""
+    """Returns the compile command of each C and C++ file of this repository, without compiler caches."""
     found: dict[Path, list[str]] = {}
     wanted = {path.resolve() for path in only}
     for entry in json.loads((database / "compile_commands.json").read_text()):
@@ -41,7 +41,7 @@ def commands(database: Path, only: list[Path]) -> dict[Path, list[str]]:
 
 
 def key_of(command: list[str], path: Path, directory: Path, rules: bytes) -> str:
-    """A name for everything that the verdict on one file depends on."""
+    """Returns a hash of all inputs of the result for one file."""
     preprocess = [word for word in command if word != "-c"]
     if "-o" in preprocess:
         at = preprocess.index("-o")
@@ -52,7 +52,7 @@ def key_of(command: list[str], path: Path, directory: Path, rules: bytes) -> str
 
 
 def findings(path: Path, command: list[str], database: Path, rules: bytes) -> str:
-    """What clang-tidy says of one file, or "" if it is clean."""
+    """Returns clang-tidy's findings on one file; "" if it is clean."""
     try:
         mark = ROOT / "build" / "lint" / key_of(command, path, database, rules)
     except subprocess.CalledProcessError as error:
@@ -69,11 +69,11 @@ def findings(path: Path, command: list[str], database: Path, rules: bytes) -> st
 
 
 def main() -> int:
-    """Looks at every file, several at a time."""
+    """Checks all files in parallel."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--database", type=Path, required=True, help="a folder with compile_commands.json")
+    parser.add_argument("--database", type=Path, required=True, help="folder with compile_commands.json")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("files", nargs="*", type=Path, help="only these")
+    parser.add_argument("files", nargs="*", type=Path, help="check only these")
     arguments = parser.parse_args()
 
     (ROOT / "build" / "lint").mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Writes the tables of workloads/README.md from the manifests: `make docs` runs it.
+"""Generates the tables of workloads/README.md from the manifests: `make docs` runs it.
 
-A table stands between `<!-- NAME: ... -->` and `<!-- end -->`. `--check` says whether all are up to date.
+A table is between `<!-- NAME: ... -->` and `<!-- end -->`. `--check` reports whether all are up to date.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))  # the reader of manifests, which needs nothing that is built
+sys.path.insert(0, str(ROOT / "python"))  # the reader of manifests needs no build
 
 from terrace.lab.workloads import EVERYWHERE, SOMEWHERE, STUDIES, Workload, read_all  # noqa: E402
 
@@ -19,33 +19,33 @@ Workloads = Collection[Workload]
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """In Markdown."""
+    """Returns a table in Markdown."""
     head = list(head)
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(cells)} |\n".replace("|  |", "| |") for cells in lines)
 
 
 def programs(there: Workloads) -> str:
-    """What each is, and what it marks."""
+    """Returns the table of programs, their sources and the phases that they mark."""
     head = ("program", "what", "source", "phases of an iteration")
     return table(head, ((f"`{w.name}`", w.title, w.after, w.loop.shown if w.loop else "") for w in there))
 
 
 def truths(there: Workloads) -> str:
-    """What each is verified against, and what threads do to its result."""
+    """Returns the table of references for verification, and of the effect of threads on results."""
     head = ("program", "truth", "tolerance", "results with more threads")
     return table(head, ((f"`{w.name}`", w.against, w.tolerance, w.openmp or "has one thread") for w in there))
 
 
 def sizes(_: Workloads) -> str:
-    """Those that all workloads have, then those that some have."""
+    """Returns the table of sizes: common ones, then those of some workloads."""
     rows = [(f"`{name}`", "all", what) for name, what in EVERYWHERE.items()]
     rows += [(f"`{name}`", "some", what) for name, what in SOMEWHERE.items()]
     return table(("size", "who has it", "what it is for"), rows)
 
 
 def studies(there: Workloads) -> str:
-    """Who is in them."""
+    """Returns the table of studies and their programs."""
     rows = [(f"`{study}`", what, _names(there, study)) for study, what in STUDIES.items()]
     return table(("study", "what it is", "programs"), rows)
 
@@ -63,7 +63,7 @@ TABLES: Mapping[str, Callable[[Workloads], str]] = {
 
 
 def page(text: str, there: Workloads) -> str:
-    """The page with its tables as they have to be. Raises KeyError where a table has no such name."""
+    """Returns the page with new tables. Raises KeyError for an unknown table."""
 
     def made(found: re.Match[str]) -> str:
         return f"{found[1]}\n{TABLES[found[2]](there)}{found[3]}"
@@ -72,7 +72,7 @@ def page(text: str, there: Workloads) -> str:
 
 
 def main() -> int:
-    """Writes the page, or compares it."""
+    """Writes the page, or checks it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a table is out of date")
     arguments = parser.parse_args()

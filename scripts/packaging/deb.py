@@ -1,7 +1,7 @@
-"""Makes a Debian package of what a build has built; scripts/deb calls it.
+"""Makes a Debian package of a build; scripts/deb calls it.
 
-The tools of dpkg-dev do the work. debhelper would compile everything once more, and this Debian lacks Python
-packages that the verbs need: those come along, in an environment of the package's own that no other program sees.
+It uses the tools of dpkg-dev, because debhelper would compile everything again. Python packages that the subcommands
+need and that this release of Debian lacks are included, in a private environment of the package.
 """
 
 import argparse
@@ -23,14 +23,14 @@ import elf
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging" / "debian"
-# What is taken from Debian 12 instead of from PyPI, though older than what is developed with: the test of the
-# package runs the verbs with it.
+# Packages from Debian 12 instead of PyPI, although older than those of the developers: the test of the package
+# runs the subcommands with them.
 DEBIAN = {"numpy": "python3-numpy", "scipy": "python3-scipy", "tomli-w": "python3-tomli-w"}
-OWN = Path("usr/lib/terrace/python")  # the environment, which the launcher looks for
+OWN = Path("usr/lib/terrace/python")  # the environment, where the launcher searches it
 
 
 def install(build: Path, tree: Path) -> None:
-    """What the build installs, where Debian has it."""
+    """Installs the build into the folders of Debian."""
     usr = tree / "usr"
     command = ["cmake", "--install", str(build), "--prefix", str(usr), "--strip"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -48,20 +48,20 @@ def install(build: Path, tree: Path) -> None:
             is_program = path.stat().st_mode & 0o100 and not path.name.endswith(".so")
             path.chmod(0o755 if is_program else 0o644)
             if elf.is_elf(path):
-                said("strip", "--strip-unneeded", str(path))
+                output_of("strip", "--strip-unneeded", str(path))
         elif path.is_dir():
             path.chmod(0o755)
 
 
-def wanted(names: list[str]) -> dict[str, Distribution]:
-    """Of these packages and of all that they need, those that Debian does not have."""
+def missing_in_debian(names: list[str]) -> dict[str, Distribution]:
+    """Returns those of the packages and their dependencies that Debian does not have."""
     found: dict[str, Distribution] = {}
     while names:
         name = normal(names.pop())
         if name in found or name in DEBIAN:
             continue
         found[name] = distribution(name)
-        # What is needed on this system and without extras has no condition, or one on the version of Python.
+        # Skip dependencies for other systems and for extras.
         names += [
             requirement_name(line)
             for line in found[name].requires or []
@@ -71,24 +71,24 @@ def wanted(names: list[str]) -> dict[str, Distribution]:
 
 
 def is_met(condition: str) -> bool:
-    """A requirement's condition: pip's own judge of them is the one that there is."""
+    """Evaluates a requirement's condition, with pip's implementation."""
     from pip._vendor.packaging.markers import Marker
 
     return bool(Marker(condition.strip()).evaluate({"extra": ""}))
 
 
 def requirement_name(line: str) -> str:
-    """The name that a requirement begins with."""
+    """Returns the name of a requirement."""
     return re.findall(r"^[A-Za-z0-9._-]+", line.strip())[0]
 
 
 def normal(name: str) -> str:
-    """A name as packages are compared by."""
+    """Returns the normalised name of a package (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def add_environment(tree: Path) -> None:
-    """A virtual environment that sees the system's packages, with those that the system lacks."""
+    """Adds a virtual environment with access to the system's packages, and with those that the system lacks."""
     version = f"python{sysconfig.get_python_version()}"
     packages = tree / OWN / "lib" / version / "site-packages"
     packages.mkdir(parents=True)
@@ -97,19 +97,19 @@ def add_environment(tree: Path) -> None:
     (tree / OWN / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = true\n")
     with (ROOT / "pyproject.toml").open("rb") as file:
         needs = [requirement_name(line) for line in tomllib.load(file)["project"]["dependencies"]]
-    for found in wanted(needs).values():
+    for found in missing_in_debian(needs).values():
         for file in found.files or []:
             source = Path(str(file.locate()))
             if ".." in file.parts or "__pycache__" in file.parts or not source.exists():
-                continue  # what it puts into bin/, and what Python makes anew
+                continue  # scripts in bin/, and caches of Python
             (packages / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, packages / file)
-    # The launcher lists the verbs of its interpreter's environment.
+    # The launcher lists the subcommands in its interpreter's environment.
     (packages / "terrace").symlink_to("../../../../../python3/dist-packages/terrace")
 
 
 def add_documents(tree: Path, version: str, maintainer: str) -> None:
-    """Copyright and changelog."""
+    """Adds copyright and changelog."""
     folder = tree / "usr" / "share" / "doc" / "terrace"
     folder.mkdir(parents=True)
     shutil.copyfile(PACKAGING / "copyright", folder / "copyright")
@@ -122,18 +122,20 @@ def add_documents(tree: Path, version: str, maintainer: str) -> None:
 
 
 def date() -> str:
-    """Of the commit, so that the same commit makes the same package; or SOURCE_DATE_EPOCH."""
+    """Returns SOURCE_DATE_EPOCH, or the commit's date, so that packages are reproducible."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
-    return formatdate(int(given or said("git", "-C", str(ROOT), "log", "-1", "--format=%ct")), localtime=False)
+    return formatdate(
+        int(given or output_of("git", "-C", str(ROOT), "log", "-1", "--format=%ct")), localtime=False
+    )
 
 
 def compress(content: bytes, path: Path) -> None:
-    """As Debian's policy wants it."""
+    """Compresses as Debian's policy requires."""
     path.write_bytes(gzip.compress(content, 9, mtime=0))
 
 
-def said(*command: str, folder: Path | None = None) -> str:
-    """What a command prints; its failure ends this."""
+def output_of(*command: str, folder: Path | None = None) -> str:
+    """Returns a command's standard output. Raises SystemExit if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode:
         raise SystemExit(f"{command[0]}: {done.stderr.strip()}")
@@ -141,9 +143,9 @@ def said(*command: str, folder: Path | None = None) -> str:
 
 
 def dependencies(tree: Path) -> str:
-    """On libraries, as dpkg-shlibdeps finds them, on the Python that the module is for, and on its packages.
+    """Returns the dependencies on libraries (dpkg-shlibdeps), the module's version of Python, and its packages.
 
-    PyPI's packages ask for libraries of any Linux alone, in versions that are older than those of ours.
+    Packages of PyPI are not examined: they need only older versions of libraries that every Linux has.
     """
     files = [
         str(path)
@@ -155,14 +157,14 @@ def dependencies(tree: Path) -> str:
         (Path(folder) / "debian" / "control").write_text(
             "Source: terrace\n\nPackage: terrace\nArchitecture: any\n"
         )
-        line = said("dpkg-shlibdeps", "-O", "--ignore-missing-info", *files, folder=Path(folder))
+        line = output_of("dpkg-shlibdeps", "-O", "--ignore-missing-info", *files, folder=Path(folder))
     minor = sys.version_info.minor
     python = [f"python3 (>= 3.{minor}~)", f"python3 (<< 3.{minor + 1})"]
     return ", ".join([line.removeprefix("shlibs:Depends="), *python, *sorted(DEBIAN.values())])
 
 
 def add_control(tree: Path, version: str, architecture: str, maintainer: str) -> None:
-    """The package's own files."""
+    """Adds the control files of the package."""
     files = sorted(path for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
     facts = {
         "VERSION": version,
@@ -185,19 +187,19 @@ def add_control(tree: Path, version: str, architecture: str, maintainer: str) ->
 
 
 def main() -> int:
-    """Prints where the package is."""
+    """Makes the package, and prints its path."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release", help="build folder")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="folder for the package")
     parser.add_argument(
         "--maintainer",
         default="Terrace maintainers <terrace@localhost.localdomain>",
-        help="who publishes the package: NAME <ADDRESS>",
+        help="maintainer of the package: NAME <ADDRESS>",
     )
     arguments = parser.parse_args()
     cmake = (ROOT / "CMakeLists.txt").read_text()
     version = re.findall(r"^project\(Terrace VERSION ([0-9.]+)", cmake, re.MULTILINE)[0]
-    architecture = said("dpkg", "--print-architecture")
+    architecture = output_of("dpkg", "--print-architecture")
     arguments.output.mkdir(parents=True, exist_ok=True)
     package = arguments.output / f"terrace_{version}_{architecture}.deb"
     os.umask(0o022)
@@ -208,7 +210,7 @@ def main() -> int:
         add_environment(tree)
         add_documents(tree, version, arguments.maintainer)
         add_control(tree, version, architecture, arguments.maintainer)
-        said("dpkg-deb", "--root-owner-group", "-Zxz", "-z1", "--build", str(tree), str(package))
+        output_of("dpkg-deb", "--root-owner-group", "-Zxz", "-z1", "--build", str(tree), str(package))
     print(package)
     return 0
 

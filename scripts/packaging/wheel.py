@@ -1,9 +1,9 @@
-"""Makes a wheel that needs nothing but Python and glibc; scripts/wheel calls it.
+"""Makes a wheel that requires only Python and glibc; scripts/wheel calls it.
 
-A wheel that was built, or a build's files laid out as one, gets the shared libraries that its programs need, as
-auditwheel puts them into extension modules: copied, renamed by what they hold, and found by where the file lies
-that needs them. auditwheel itself would put a Python script before each native program of the wheel; here these
-stay what they are, so that `terrace run` starts in milliseconds.
+It takes a wheel, or a build's files in the layout of one, and adds the shared libraries that the programs need, as
+auditwheel does for extension modules: copied, renamed by a hash of their content, and found relative to the file
+that needs them. auditwheel itself would wrap each native program in a Python script; here these stay native, so that
+`terrace run` starts in milliseconds.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from pathlib import Path
 import elf
 
 ROOT = Path(__file__).resolve().parents[2]
-# What a system with that glibc has: the libraries of glibc, and those of gcc, as PEP 600 has it.
+# Libraries that a system with that glibc has, by PEP 600: those of glibc, and of gcc.
 SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so|ld-linux).*")
 # Libraries that enter users' processes.
 ENTERS_PROGRAMS = (
@@ -34,12 +34,12 @@ ENTERS_PROGRAMS = (
     "libmemkind.so",
     "libterrace_stencil.so",
 )
-# The newest symbols of libstdc++ that such a system has (auditwheel's table of policies).
+# The newest symbol versions of libstdc++ on such systems (auditwheel's table of policies).
 LIBSTDCXX = {(2, 34): (3, 4, 29), (2, 35): (3, 4, 30), (2, 39): (3, 4, 33)}
 
 
 def lay_out(build: Path, tree: Path, version: str) -> None:
-    """What a build installs, in a wheel's folders, with its metadata."""
+    """Installs a build into the folders of a wheel, and adds metadata."""
     prefix = tree / "prefix"
     command = ["cmake", "--install", str(build), "--prefix", str(prefix), "--strip"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -49,7 +49,7 @@ def lay_out(build: Path, tree: Path, version: str) -> None:
         shutil.move(part, tree / part.name)
     shutil.rmtree(packages.parent)
     data.mkdir()
-    # Links become copies: a wheel has none.
+    # Links become copies: wheels have no links.
     shutil.copytree(prefix / "bin", data / "scripts")
     shutil.rmtree(prefix / "bin")
     shutil.copytree(prefix, data / "data")
@@ -58,7 +58,7 @@ def lay_out(build: Path, tree: Path, version: str) -> None:
 
 
 def write_metadata(folder: Path, version: str) -> None:
-    """METADATA and WHEEL by the build backend itself; its tag is that of the Python at hand."""
+    """Writes METADATA and WHEEL with the build backend; the tag is that of the running Python."""
     code = "import sys; from scikit_build_core.build import prepare_metadata_for_build_wheel as p; p(sys.argv[1])"
     subprocess.run(
         [sys.executable, "-c", code, str(folder.parent)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
@@ -67,7 +67,7 @@ def write_metadata(folder: Path, version: str) -> None:
 
 
 def build(tree: Path) -> None:
-    """A wheel of the source tree, unpacked."""
+    """Builds a wheel of the source tree, and unpacks it."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, str(ROOT)]
         subprocess.run(command, check=True)
@@ -80,16 +80,16 @@ def build(tree: Path) -> None:
 
 
 class Bundle:
-    """The libraries of a wheel, each once, by the name that its contents give it."""
+    """The shared libraries of a wheel, each once, named by a hash of its content."""
 
     def __init__(self, folder: Path) -> None:
-        """In that folder of the wheel."""
+        """Creates an empty bundle in a folder of the wheel."""
         self.folder = folder
-        self.names: dict[str, str] = {}  # the name that is asked for -> the one in the wheel
+        self.names: dict[str, str] = {}  # needed name -> name in the wheel
         self.sources: list[Path] = []
 
     def add(self, name: str, source: Path) -> None:
-        """One library, without what it needs."""
+        """Adds one library, without its dependencies."""
         if name in self.names:
             return
         content = source.resolve().read_bytes()
@@ -102,13 +102,13 @@ class Bundle:
         subprocess.run(["patchelf", "--set-soname", copy.name, str(copy)], check=True)
         self.sources.append(source)
 
-    def serve(self, path: Path, places: list[str]) -> None:
-        """The file asks for the copies, and looks for them in these places."""
+    def relink(self, path: Path, places: list[str]) -> None:
+        """Makes a file need the copies, and search them in these places."""
         others = [name for name in elf.needed(path) if name in self.names]
         replacements = [word for name in others for word in ("--replace-needed", name, self.names[name])]
         if not others:
             return
-        # One thing a call: patchelf 0.14 mixes up the strings of two.
+        # One change in each call: patchelf 0.14 corrupts strings otherwise.
         subprocess.run(["patchelf", *replacements, str(path)], check=True)
         subprocess.run(["patchelf", "--force-rpath", "--set-rpath", ":".join(places), str(path)], check=True)
         if left := set(elf.needed(path)) & set(others):
@@ -116,11 +116,11 @@ class Bundle:
 
 
 def places(path: Path, tree: Path, libraries: str) -> list[str]:
-    """Where a file finds the libraries once it is installed."""
+    """Returns the folders, relative to an installed file, in which it finds the libraries."""
     parts = path.relative_to(tree).parts
     if not parts[0].endswith(".data"):
         return ["$ORIGIN/" + "../" * (len(parts) - 1) + libraries]
-    # bin/ and lib/terrace/ of a prefix; the packages' folder is another one in an environment and on Debian.
+    # Files in bin/ and lib/terrace/ of a prefix; the folder of packages differs between environments and Debian.
     up = "$ORIGIN/" + "../" * (1 if parts[1] == "scripts" else len(parts) - 3)
     python = f"python{sysconfig.get_python_version()}"
     return [
@@ -131,7 +131,7 @@ def places(path: Path, tree: Path, libraries: str) -> list[str]:
 
 
 def bundle(tree: Path, version: str) -> str:
-    """Puts in what is needed; returns the platform's tag."""
+    """Adds the needed libraries, and returns the platform's tag."""
     files = [path for path in sorted(tree.rglob("*")) if path.is_file() and elf.is_elf(path)]
     libraries = Bundle(tree / "terrace.libs")
     for path in files:
@@ -145,16 +145,16 @@ def bundle(tree: Path, version: str) -> str:
                 if not SYSTEM.fullmatch(name):
                     libraries.add(name, source)
     for path in files:
-        libraries.serve(path, places(path, tree, libraries.folder.name))
+        libraries.relink(path, places(path, tree, libraries.folder.name))
     copies = sorted(libraries.folder.iterdir()) if libraries.folder.exists() else []
     for path in copies:
-        libraries.serve(path, ["$ORIGIN"])
+        libraries.relink(path, ["$ORIGIN"])
     write_licences(libraries.sources, tree / f"terrace-{version}.dist-info" / "licenses")
     return platform_tag([*files, *copies])
 
 
 def platform_tag(files: list[Path]) -> str:
-    """By the newest glibc that a file asks for, and the glibc that comes with the libstdc++ it asks for."""
+    """Returns the tag for the newest glibc that a file needs, directly or by the version of libstdc++."""
     glibc = max(version[:2] for path in files for version in elf.versions(path, "GLIBC"))
     newest = max((version for path in files for version in elf.versions(path, "GLIBCXX")), default=(0,))
     floors = [system for system, symbols in LIBSTDCXX.items() if symbols >= newest]
@@ -165,10 +165,10 @@ def platform_tag(files: list[Path]) -> str:
 
 
 def write_licences(sources: list[Path], folder: Path) -> None:
-    """What the distribution says of the libraries that are copied."""
+    """Adds the distribution's licence files of the copied libraries."""
     folder.mkdir(parents=True, exist_ok=True)
     for source in sources:
-        # Where folders of / are links into /usr, dpkg knows the file by one of the two.
+        # With a merged /usr, dpkg knows the file by one of two paths.
         for path in (str(source.resolve()), str(source.resolve()).removeprefix("/usr")):
             done = subprocess.run(["dpkg", "-S", path], capture_output=True, text=True)
             if done.returncode == 0:
@@ -180,7 +180,7 @@ def write_licences(sources: list[Path], folder: Path) -> None:
 
 
 def pack(tree: Path, version: str, tag: str, output: Path) -> Path:
-    """The archive, byte for byte the same for the same files: no times in it."""
+    """Writes the archive, reproducibly: without times."""
     info = tree / f"terrace-{version}.dist-info"
     text = (info / "WHEEL").read_text()
     python_tag = re.findall(r"^Tag: (\S+)-\w+$", text, re.MULTILINE)[0]
@@ -205,9 +205,9 @@ def pack(tree: Path, version: str, tag: str, output: Path) -> Path:
 
 
 def main() -> int:
-    """Prints where the wheel is."""
+    """Makes the wheel, and prints its path."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, help="take what this build folder has built; default: build anew")
+    parser.add_argument("--build", type=Path, help="package this build folder; default: build from source")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="folder for the wheel")
     arguments = parser.parse_args()
     if shutil.which("patchelf") is None:

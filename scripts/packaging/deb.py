@@ -1,7 +1,7 @@
 """Makes a Debian package of a build; scripts/deb calls it.
 
-It uses the tools of dpkg-dev, because debhelper would compile everything again. Python packages that the subcommands
-need and that this release of Debian lacks are included, in a private environment of the package.
+It uses the tools of dpkg-dev, because debhelper would compile everything again. Python packages that the
+subcommands need and that this release of Debian lacks are included, in a private environment of the package.
 """
 
 import argparse

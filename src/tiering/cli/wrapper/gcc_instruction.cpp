@@ -19,18 +19,6 @@ std::string_view trim_blanks(std::string_view text) {
 
 namespace {
 
-constexpr std::string_view k_cost = "\t[c=";  // in the comments of -dp
-
-// Returns where the comment of -dp begins: "\t# 55\t[c=4 l=3]  *movdi_internal/3".
-std::size_t find_comment(std::string_view line) {
-  const auto cost = line.rfind(k_cost);
-  if (cost == std::string_view::npos) return line.size();
-  const auto mark = line.rfind("# ", cost);
-  if (mark == std::string_view::npos || mark == 0) return line.size();
-  const auto end = line.find_last_not_of(" \t", mark - 1);
-  return end == std::string_view::npos ? 0 : end + 1;
-}
-
 std::string_view pattern_of(std::string_view line) {
   const auto cost = line.rfind(k_cost);
   if (cost == std::string_view::npos) return {};
@@ -39,6 +27,15 @@ std::string_view pattern_of(std::string_view line) {
 }
 
 }  // namespace
+
+std::size_t find_comment(std::string_view line) {
+  const auto cost = line.rfind(k_cost);
+  if (cost == std::string_view::npos) return line.size();
+  const auto mark = line.rfind("# ", cost);
+  if (mark == std::string_view::npos || mark == 0) return line.size();
+  const auto end = line.find_last_not_of(" \t", mark - 1);
+  return end == std::string_view::npos ? 0 : end + 1;
+}
 
 Instruction parse_instruction(std::string_view line) {
   Instruction one{.mnemonic = mnemonic_of(line), .text = {}, .operands = {}, .pattern = pattern_of(line)};

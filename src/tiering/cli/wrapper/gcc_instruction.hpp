@@ -2,6 +2,7 @@
 // (tail_calls.hpp).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,11 @@ struct Instruction {
   [[nodiscard]] std::string_view last() const { return operands.empty() ? std::string_view{} : operands.back(); }
 };
 
+// Begins the cost of an instruction in the comments of gcc -dp.
+inline constexpr std::string_view k_cost = "\t[c=";
+
+// Returns where the comment of -dp begins: "\t# 55\t[c=4 l=3]  *movdi_internal/3"; the line's size without one.
+std::size_t find_comment(std::string_view line);
 // Parses a line.
 Instruction parse_instruction(std::string_view line);
 // Returns the value of an immediate operand, such as "$8".

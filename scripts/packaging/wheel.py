@@ -1,8 +1,8 @@
 """Makes a wheel that requires only Python and glibc; scripts/wheel calls it.
 
 It takes a wheel, or a build's files in the layout of one, and adds the shared libraries that the programs need, as
-auditwheel does for extension modules: copied, renamed by a hash of their content, and found relative to the
-file that needs them. auditwheel itself would wrap each native program in a Python script; here these stay native, so
+auditwheel does for extension modules: copied, renamed by a hash of their content, and found relative to the file
+that needs them. auditwheel itself would wrap each native program in a Python script; here these stay native, so
 that `terrace run` starts in milliseconds.
 """
 

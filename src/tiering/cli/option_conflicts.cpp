@@ -21,7 +21,7 @@ struct ConflictRule {
 };
 
 constexpr const char* k_by_accesses =
-    "with --memory, accesses decide what is in memory and nothing is planned; leave one of them out";
+    "accesses decide what is in memory, and nothing is planned; leave one of them out";
 
 constexpr const char* k_nothing_placed =
     "it applies only to --intent and the calls of terrace.h, which place no data with --memory; leave one of them "

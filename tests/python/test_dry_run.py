@@ -14,7 +14,7 @@ from lacking import LackingError, compiled
 
 SAME_NODE = ("--machine", ROOT / "acceptance" / "programs_lines" / "same_node.toml")
 PLAIN = "int main(void) { return 0; }"
-NOTHING = "nothing: it has no hooks, and nothing of it has to be known"
+NOTHING = "nothing: it is not instrumented, and nothing is needed"
 
 
 def described(*words: object, **how: object) -> dict[str, str]:
@@ -68,20 +68,20 @@ def test_what_cannot_be_started_ends_as_the_run_does(kind, tmp_path):
 @pytest.mark.parametrize("planner", ["fast-only", "slow-only", "first-touch"])
 def test_a_choice_without_a_profile_watches_nothing(planner, plain):
     said = described(*SAME_NODE, "--planner", planner, "--", plain)
-    assert said["decides"] == f"{planner}, when memory is allocated"
-    assert said["known by"] == NOTHING
+    assert said["placement"] == f"{planner}, when memory is allocated"
+    assert said["accesses from"] == NOTHING
 
 
 def test_a_collector_that_watches_no_pages_learns_nothing_without_hooks(plain):
     said = described(*SAME_NODE, "--collector", "exact", "--", plain)
-    assert said["decides"] == "nobody: a plan is made of what is known"
-    assert said["known by"] == ("nothing: it has no hooks, and --collector exact hears of accesses by them alone")
+    assert said["placement"] == "none: a plan needs observed accesses"
+    assert said["accesses from"] == "nothing: it is not instrumented, as --collector exact requires"
 
 
 def test_its_pages_are_watched_where_a_plan_is_made_of_them(plain):
     said = described(*SAME_NODE, "--", plain)
-    assert said["known by"].startswith(
-        ("the pages that it uses", "samples of", "nothing: it has no hooks, and no way")
+    assert said["accesses from"].startswith(
+        ("the pages that it uses", "samples of", "nothing: it is not instrumented, and pages")
     )
 
 

@@ -47,71 +47,71 @@ bool can_learn(const runtime::Session& session, ProfileSource observed, bool has
 std::string describe_policy(const runtime::Session& session, ProfileSource observed, bool has_hooks) {
   const auto& configuration = session.configurations.front();
   if (session.intent.is_wanted())
-    return fmt::format("data of 4 MiB and more by the ordering '{}'", session.intent.name);
+    return fmt::format("blocks of 4 MiB and more by the ordering '{}'", session.intent.name);
   if (session.spill.is_wanted())
-    return fmt::format("what is used next stays in {} of memory, the rest is in a file in {}",
-                       format(session.spill.memory), session.spill.folder);
-  if (configuration.record_only) return "nobody: the program is profiled, and its data stays where it is";
+    return fmt::format("data used next in {} of memory, the rest in a file in {}", format(session.spill.memory),
+                       session.spill.folder);
+  if (configuration.record_only) return "none: the program is profiled, and its data are not moved";
   const auto undone =
-      configuration.undoes_losing_plans ? "; undone where iterations get slower" : "; kept to in any case";
+      configuration.undoes_losing_plans ? "; undone if iterations get slower" : "; kept in any case";
   if (configuration.plan)
     return (configuration.refine_plan ? "the given plan, refined by " + configuration.planner : "the given plan") +
            undone;
   if (!runtime::learns(session)) return configuration.planner + ", when memory is allocated";
-  if (!runtime::has_choice(session)) return "nobody: there is one kind of memory, and nothing to choose";
-  if (!can_learn(session, observed, has_hooks)) return "nobody: a plan is made of what is known";
+  if (!runtime::has_choice(session)) return "none: there is one kind of memory";
+  if (!can_learn(session, observed, has_hooks)) return "none: a plan needs observed accesses";
   return fmt::format("a plan by '{}' of the first iterations{}", configuration.planner, undone);
 }
 
 std::string describe_page_source(const runtime::Session& session, const observe::SymbolTable& table) {
-  if (is_sampled(session)) return "samples of its accesses by the processor, as it has no hooks";
+  if (is_sampled(session)) return "samples of its accesses by the processor, as it is not instrumented";
   const auto* const watch = observe::best_page_watch();
   if (!watch) {
     std::vector<std::string> reasons;
     for (const auto* variant : observe::page_watches())
       reasons.push_back(fmt::format("{}: {}", variant->name(), variant->unavailable_reason()));
-    return "nothing: it has no hooks, and no way to watch pages can be had (" + join(reasons, "; ") + ")";
+    return "nothing: it is not instrumented, and pages cannot be watched here (" + join(reasons, "; ") + ")";
   }
-  auto text = fmt::format("the pages that it uses ({}), as it has no hooks", watch->name());
-  if (!watch->blind_spots().empty()) text += fmt::format("; not seen: {}", watch->blind_spots());
-  if (table.loads_more()) text += "; what it loads later may have hooks";
+  auto text = fmt::format("the pages that it uses ({}), as it is not instrumented", watch->name());
+  if (!watch->blind_spots().empty()) text += fmt::format("; not observed: {}", watch->blind_spots());
+  if (table.loads_more()) text += "; libraries that it loads later may be instrumented";
   return text;
 }
 
 std::string describe_access_source(const runtime::Session& session, ProfileSource observed,
                                    const observe::SymbolTable& table) {
-  if (session.spill.is_wanted()) return "the touches that page faults tell of";
-  if (!session.hooks) return "nothing, and nothing is needed";
+  if (session.spill.is_wanted()) return "page faults";
+  if (!session.hooks) return "nothing, as nothing is needed";
   if (table.has_hooks())
-    return runtime::learns(session) ? "its hooks: every access of an iteration that is learned from"
-                                    : "nothing, and nothing is needed";
+    return runtime::learns(session) ? "its instrumentation: every access of an observed iteration"
+                                    : "nothing, as nothing is needed";
   if (observed == ProfileSource::pages) return describe_page_source(session, table);
   if (runtime::learns(session) && runtime::has_choice(session))
-    return fmt::format("nothing: it has no hooks, and --collector {} hears of accesses by them alone",
-                       session.collector);
-  return "nothing: it has no hooks, and nothing of it has to be known";
+    return fmt::format("nothing: it is not instrumented, as --collector {} requires", session.collector);
+  return "nothing: it is not instrumented, and nothing is needed";
 }
 
 std::string describe_phases(const runtime::Session& session, ProfileSource observed,
                             const observe::SymbolTable& table) {
-  if (!session.hooks || session.spill.is_wanted()) return "none, and none are needed";
+  if (!session.hooks || session.spill.is_wanted()) return "none, as none are needed";
   const bool watched = observed == ProfileSource::pages;
   const auto probes = watched ? observe::FunctionProbes::unavailable_reason() : std::string();
-  const auto cannot = probes.empty() ? std::string() : "; functions' entries cannot be seen: " + probes;
+  const auto cannot = probes.empty() ? std::string() : "; entries of functions cannot be observed: " + probes;
   switch (session.phases.source) {
     case PhaseSource::markers:
       return "the program's own markers";
     case PhaseSource::functions:
-      if (!watched && !table.has_hooks()) return "none: without hooks nobody sees entries of functions here";
+      if (!watched && !table.has_hooks())
+        return "none: entries of functions are observed in instrumented programs only";
       return "entries of " + join(session.phases.functions) + cannot;
     case PhaseSource::automatic:
     case PhaseSource::either:
       break;
   }
-  if (!watched && !table.has_hooks()) return "none, unless it marks them";
-  if (!watched) return "found in its calls and loops, unless it marks them";
-  return (probes.empty() ? "calls that repeat, else intervals of time, unless it marks them"
-                         : "intervals of time, unless it marks phases") +
+  if (!watched && !table.has_hooks()) return "none, unless the program marks them";
+  if (!watched) return "detected in its calls and loops, unless the program marks them";
+  return (probes.empty() ? "repeated calls, else intervals of time, unless the program marks them"
+                         : "intervals of time, unless the program marks them") +
          cannot;
 }
 
@@ -125,8 +125,8 @@ std::vector<std::string> describe_run(const LaunchOptions& options, const runtim
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
   const auto observed = runtime::profile_source(session, table.has_hooks());
   return {fmt::format("memory: {}, of {}", describe_memories(configuration), configuration.machine.name()),
-          fmt::format("decides: {}", describe_policy(session, observed, table.has_hooks())),
-          fmt::format("known by: {}", describe_access_source(session, observed, table)),
+          fmt::format("placement: {}", describe_policy(session, observed, table.has_hooks())),
+          fmt::format("accesses from: {}", describe_access_source(session, observed, table)),
           fmt::format("phases: {}", describe_phases(session, observed, table))};
 }
 

@@ -11,7 +11,7 @@ namespace terrace::cli {
 
 struct JobSummary {
   std::int64_t processes = 0;
-  // A process that was killed, or still runs, and had begun a loop. Processes without a loop are left out: many
+  // A process that was killed, or still runs, and had begun a loop. Processes without a loop are omitted: many
   // programs leave helpers behind.
   struct Unfinished {
     std::int64_t process = 0;

@@ -81,7 +81,8 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
 bool may_start_late(const LaunchOptions& options, const runtime::Session& session) {
   if (session.backend != runtime::Backend::real || options.has_requests || options.keep_journals) return false;
   if (options.subcommand != "run") return false;  // record needs a profile of every process
-  // Programs made for Terrace need the library with collectors from the start.
+  // Programs made for Terrace need the library with collectors from the start; those that another program starts
+  // execute themselves again with it.
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
   return !table.has_hooks() && !table.has_markers();

@@ -11,11 +11,11 @@
 
 namespace terrace::cli {
 
-// Runs the program as the options say, merges its journals, prints the summary. Returns the program's own exit
-// status; when it died by a signal, this process dies by the same one. Throws ProgramStartError.
+// Runs the program as the options request, merges its journals, prints the summary. Returns the program's own exit
+// status; if a signal killed it, this process dies by the same one. Throws ProgramStartError.
 int launch(const LaunchOptions& options);
 
-// How a child process ended.
+// The end of a child process.
 struct ChildExit {
   int status = 0;   // exit status; 128 + signal if it was killed, as in shells
   int signal = 0;   // that killed it, or 0

@@ -1,22 +1,24 @@
-"""Terrace's analysis: the verbs show, bounds, plan, report, export and lab, and what they are made of.
+"""Analysis side of Terrace: the subcommands show, bounds, plan, report, export and lab, and their libraries.
 
-Numerics live in the C++ module `terrace._core`; here is what reads stores, arranges and draws. Which part may
+The numerical code is the C++ extension `terrace._core`; this package reads profile stores, aggregates and draws.
+Which module may import only those before it in this order (scripts/rooms.py checks that):
+
 use which others is stated in python/dependencies.toml, and checked by scripts/modules.py.
 
-arrays  for programs: NumPy arrays by intent, `terrace.intent` and `terrace.array`
-imports what perf and valgrind measured, as profiles
-store   a profile store as values
-solve   what the model says of a profile: prices, bounds, optima, confidence
-report  pages and pictures
-lab     studies that run many programs, traces, experiments
-verbs   the command line, a module each
+arrays  for user programs: NumPy arrays with memory attributes, `terrace.intent` and `terrace.array`
+imports converts measurements of perf and valgrind into profiles
+store   reads a profile store into dataclasses
+solve   evaluates the performance model on a profile: costs, bounds, optima, confidence
+report  draws HTML pages and charts
+lab     runs studies of many programs, traces and experiments
+verbs   implements the command line, one module per subcommand
 """
 
 from typing import Any
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  (a module's)
-    """`terrace.intent` and `terrace.array`: NumPy is loaded when they are asked for."""
+    """Imports `terrace.intent` and `terrace.array` on first use, so that NumPy loads only when needed."""
     if name not in ("intent", "array"):
         raise AttributeError(f"module 'terrace' has no attribute '{name}'")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""`python -m terrace VERB ...`: what the launcher calls for the verbs that analyse."""
+"""Entry point of `python -m terrace SUBCOMMAND ...`, which the launcher executes for the analysis subcommands."""
 
 from terrace.cli import main
 

@@ -1,4 +1,4 @@
-"""NumPy arrays by intent, and their names.
+"""Memory attributes ("intents") and names for NumPy arrays.
 
     import numpy as np
     import terrace
@@ -7,11 +7,10 @@
         a = np.zeros(10_000_000)
     terrace.array("a", a)
 
-Under `terrace run` the data of an array of 64 KiB or more that is made within the `with` go where the machine's
-ordering for that intent says; smaller ones, and whatever is made in a program that Terrace did not start, come
-from malloc. NumPy keeps with each array what its data came from, so arrays may outlive the `with`. What holds
-within it is NumPy's handler of this context (`contextvars`): other threads, and tasks that were begun before, have
-their own.
+Under `terrace run`, the data of every array of at least 64 KiB that is created inside the `with` block is placed
+by the machine's ordering for that intent. Smaller arrays, and programs that Terrace did not start, use malloc.
+NumPy stores the allocator with each array, so arrays may outlive the block. The block installs NumPy's data-memory
+handler in the current context (`contextvars`): other threads, and tasks that started earlier, keep their own.
 """
 
 from collections.abc import Iterator
@@ -27,10 +26,10 @@ _Array = TypeVar("_Array", bound=np.ndarray)
 
 @contextmanager
 def intent(name: str) -> Iterator[None]:
-    """Array data that is allocated within is placed by the intent `name`.
+    """Places array data that is allocated inside the block by the intent `name`.
 
-    That is "bandwidth", "latency", "capacity" or "normal", or one of the machine file's own. ValueError where the
-    machine has none of this name.
+    `name` is "bandwidth", "latency", "capacity", "normal" or an ordering that the machine file defines. Raises
+    ValueError if the machine has no ordering of this name.
     """
     complaint = _arrays.complaint_of_intent(name)
     if complaint is not None:
@@ -43,10 +42,10 @@ def intent(name: str) -> Iterator[None]:
 
 
 def array(name: str, values: _Array) -> _Array:
-    """The same array, whose data is an object of that name in profiles and plans from now on.
+    """Names the array's data as an object in profiles and plans, and returns the same array.
 
-    A view names the bytes from its first to its last element. Arrays that have no page of their own, and those of
-    a program that Terrace did not start, stay without a name.
+    A view names the bytes from its first to its last element. Has no effect on arrays that share their pages with
+    other data, nor in a program that Terrace did not start.
     """
     if not name:
         raise ValueError("the name of an array is empty")

@@ -1,4 +1,4 @@
-"""The command line of the verbs that analyse: lists the folder of verbs, calls the one that is asked for."""
+"""Dispatches the analysis subcommands: lists the folder of subcommands and calls the requested one."""
 
 import signal
 import sys
@@ -14,12 +14,12 @@ from terrace import describe, verbs
 from terrace.errors import TerraceError, core_error, core_status
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-# Typer brings a Click of its own, or takes the one that is installed: either way this is its base of errors.
+# Typer vendors Click or uses an installed one. In both cases this is the base class of Click's errors.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
 
 class _Verbs(Mapping[str, object]):
-    """The commands of a folder by name. A module is imported when its verb is called: SciPy takes a second."""
+    """Maps names to the commands of a folder. Imports a module only when its command is called: SciPy is slow."""
 
     def __init__(self, package: str, folder: Path) -> None:
         """Lists the folder."""
@@ -34,7 +34,7 @@ class _Verbs(Mapping[str, object]):
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         register = getattr(import_module(module), "register", None)
         if register is None:
-            raise TerraceError(f"{file} is no verb: it has no function register(app)")
+            raise TerraceError(f"{file} is not a subcommand: it has no function register(app)")
         register(app)
         return typer.main.get_command(app)
 
@@ -46,13 +46,13 @@ class _Verbs(Mapping[str, object]):
 
 
 class _Group(TyperGroup):
-    """A verb that has verbs of its own. Its help is made without importing them."""
+    """A subcommand with subcommands. Prints its help without importing them."""
 
     def __init__(self, listed: _Verbs, name: str, about: str) -> None:
-        """Of the verbs of a folder."""
+        """Creates the group of a folder's commands."""
         super().__init__(
             name=name,
-            commands=listed,  # type: ignore[arg-type]  # a mapping that nobody writes to
+            commands=listed,  # type: ignore[arg-type]  # read-only mapping: Click never writes to it
             help=about,
             no_args_is_help=True,
             rich_markup_mode=None,
@@ -61,16 +61,16 @@ class _Group(TyperGroup):
         self._listed = listed
 
     def list_commands(self, ctx: object) -> list[str]:
-        """Their names."""
+        """Returns the names of the subcommands."""
         return list(self._listed)
 
     def format_commands(self, ctx: object, formatter: Any) -> None:  # noqa: ANN401  (Click's class has no public name)
-        """Their names and first lines."""
+        """Writes the names and summaries of the subcommands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.first_lines().items()))
 
     def first_lines(self) -> dict[str, str]:
-        """What each is for, without importing them."""
+        """Returns the summary of each subcommand, without importing it."""
         return {name: first_line(file) for name, file in self._listed.files.items()}
 
 
@@ -79,20 +79,20 @@ def _is_verb(file: Path) -> bool:
 
 
 def first_line(file: Path) -> str:
-    """What a verb is for: its file's first line after the name, without the full stop."""
+    """Returns the summary of a subcommand: its file's first line behind the name, without the full stop."""
     with (file / "__init__.py" if file.is_dir() else file).open(encoding="utf-8") as text:
         line = text.readline().strip()
     return line.partition("`: ")[2].removesuffix('"""').removesuffix(".")
 
 
 def application() -> TyperGroup:
-    """The whole command."""
+    """Returns the root command."""
     folder = Path(next(iter(verbs.__path__)))
-    return _Group(_Verbs(verbs.__name__, folder), "terrace", "Puts a program's data where it runs fastest")
+    return _Group(_Verbs(verbs.__name__, folder), "terrace", "Place a program's data where it runs fastest")
 
 
 def _description(words: list[str]) -> str | None:
-    """Of `VERB... --describe`; None where that is not what was asked."""
+    """Returns the JSON of `SUBCOMMAND... --describe`, or None if the call does not end in `--describe`."""
     if not words or words[-1] != describe.ASKED:
         return None
     command: Any = application()
@@ -106,8 +106,8 @@ def _description(words: list[str]) -> str | None:
 
 
 def main() -> None:
-    """Runs a verb. A wrong call exits with 2, a failed one with 1, each with one line on standard error."""
-    # As any filter: a reader that has seen enough (`| head`) ends us without a word.
+    """Runs a subcommand. Exits with 2 on a wrong call, with 1 on failure, and prints one line on stderr."""
+    # Like any filter, end silently when the reader closes the pipe (`| head`).
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         description = _description(sys.argv[1:])
@@ -132,7 +132,7 @@ def main() -> None:
 def _usage(raised: Exception) -> str:
     error: Any = raised
     if type(error).__name__ == "NoArgsIsHelpError":
-        return f"which verb? {error.ctx.command_path} --help lists them"
+        return f"missing subcommand; see {error.ctx.command_path} --help"
     context = getattr(error, "ctx", None)
     where = context.command_path if context else "terrace"
     return f"{error.format_message().rstrip('.')}; see {where} --help"

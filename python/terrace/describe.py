@@ -1,6 +1,7 @@
-"""A verb's options as JSON, as the launcher says it of its own (src/tiering/cli/describe.hpp): `terrace VERB --describe`.
+"""Describes a subcommand's options as JSON for `terrace SUBCOMMAND --describe`.
 
-The page of the command line, man pages and completion are written from it.
+The format is that of src/tiering/cli/describe.hpp. The command-line page, the man pages and the shell completion
+are generated from these descriptions.
 """
 
 import json
@@ -12,7 +13,7 @@ _SCHEMA = 1
 
 
 def describe(name: str, command: Any, context: Any) -> str:  # noqa: ANN401  (Click's classes have no public names)
-    """One verb, or a verb with verbs of its own; `context` is Click's for it."""
+    """Returns the JSON of one subcommand or of a group; `context` is Click's context for it."""
     document: dict[str, Any] = {"schema": _SCHEMA, "name": name}
     if hasattr(command, "list_commands"):
         document["about"] = _text(command.help)
@@ -24,7 +25,7 @@ def describe(name: str, command: Any, context: Any) -> str:  # noqa: ANN401  (Cl
         "about": _text(command.help),
         "more": _text(command.epilog),
         "program": any("PROGRAM" in word or "[ARGUMENTS]" in word for word in words),
-        # Options that this verb does not know are passed on to that one.
+        # Unknown options are passed through to that command.
         "passed_on_to": "run" if context.ignore_unknown_options else "",
         "options": parameters,
     }
@@ -54,9 +55,9 @@ def _parameter(parameter: Any, context: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def _value(parameter: Any, context: Any) -> str:  # noqa: ANN401
-    """What stands for its value in the help: FILE, path, int range."""
+    """Returns the placeholder of the value in the help: FILE, path, int range."""
     if parameter.metavar:
         return str(parameter.metavar)
-    # Typer has types of its own since it does without Click.
+    # Since Typer vendors Click, it has parameter types of its own.
     own = getattr(parameter, "display_type", None)
     return str(own(context)).strip("<>") if own is not None else str(parameter.type.name)

@@ -1,7 +1,7 @@
-"""A plugin for pytest (`-p terrace.numpy_plugin`): each test runs with arrays by intent.
+"""Pytest plugin (`-p terrace.numpy_plugin`) that runs each test with NumPy data placed by a memory attribute.
 
-Which intent: `TERRACE_NUMPY_INTENT`, else "bandwidth". Nothing of what is tested knows of it: NumPy's own tests
-pass so, `python -m pytest -p terrace.numpy_plugin --pyargs numpy._core`.
+`TERRACE_NUMPY_INTENT` names the intent; the default is "bandwidth". The tested code is unmodified: for example,
+NumPy's own tests pass with `python -m pytest -p terrace.numpy_plugin --pyargs numpy._core`.
 """
 
 import os
@@ -10,10 +10,10 @@ from terrace import _arrays
 
 
 def pytest_runtest_setup() -> None:
-    """Before each test: one may have set another handler."""
+    """Installs the handler before each test, because an earlier test may have replaced it."""
     _arrays.set_handler(_arrays.handler(os.environ.get("TERRACE_NUMPY_INTENT", "bandwidth")))
 
 
 def pytest_report_header() -> str:
-    """Whether it does anything."""
+    """Reports whether the plugin is active."""
     return f"terrace: arrays by intent, {'under terrace' if _arrays.active() else 'plain allocation'}"

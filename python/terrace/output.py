@@ -1,6 +1,6 @@
-"""How verbs speak: tables and JSON on standard output, progress on standard error.
+"""Output of the subcommands: tables and JSON on standard output, progress on standard error.
 
-When standard output is no terminal there is no colour, no box and no wrapping: one row a line.
+If standard output is not a terminal, tables have no colour, no box and no wrapping: one row is one line.
 """
 
 import json
@@ -27,14 +27,14 @@ _PIPE_WIDTH = 100_000
 
 
 def console() -> Console:
-    """The console of standard output."""
+    """Returns the console of standard output."""
     if sys.stdout.isatty():
         return Console(highlight=False)
     return Console(highlight=False, width=_PIPE_WIDTH, color_system=None, force_terminal=False, soft_wrap=True)
 
 
 def table(*headings: str, title: str | None = None, left: Sequence[int] = (0,)) -> Table:
-    """A table whose columns align right, but for those in `left`."""
+    """Returns a table whose columns are right-aligned, except those in `left`."""
     terminal = sys.stdout.isatty()
     result = Table(
         title=title,
@@ -51,14 +51,14 @@ def table(*headings: str, title: str | None = None, left: Sequence[int] = (0,)) 
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """Prints one JSON document that says which schema it has."""
+    """Prints one JSON document with the schema version."""
     json.dump({"schema": SCHEMA, **document}, sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")
 
 
 @contextmanager
 def progress(what: str, total: int | None = None) -> Iterator["Steps"]:
-    """Shows progress on standard error, if that is a terminal and it takes longer than two seconds."""
+    """Shows a progress bar on standard error if that is a terminal and the work takes more than two seconds."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -81,22 +81,22 @@ def progress(what: str, total: int | None = None) -> Iterator["Steps"]:
 
 
 class Steps:
-    """What `progress` counts."""
+    """Counter that `progress` displays."""
 
     def __init__(self, bar: Progress, what: str, total: int | None) -> None:
         self._bar = bar
         self._task = bar.add_task(what, total=total)
 
     def done(self, count: int = 1) -> None:
-        """So many steps more are done."""
+        """Advances the progress bar by `count` steps."""
         self._bar.advance(self._task, count)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file that is there whole or not at all, whoever else writes the same; raises TerraceError."""
+    """Writes a file atomically, also against concurrent writers. Raises TerraceError."""
     raw = content.encode() if isinstance(content, str) else content
     try:
-        if path.exists() and not path.is_file():  # a device, as /dev/stdout, is written to and not replaced
+        if path.exists() and not path.is_file():  # write to a device such as /dev/stdout instead of replacing it
             path.write_bytes(raw)
             return
         target = path.resolve()
@@ -111,14 +111,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def warn(text: str) -> None:
-    """One line on standard error that is no failure."""
+    """Prints one line to standard error; the exit status stays as it is."""
     print(f"terrace: {text}", file=sys.stderr)
 
 
 def bars(title: str, rows: Sequence[tuple[str, float]], encoding: str | None = None) -> str:
-    """The rows (label, seconds) as bars in proportion to their times, the longest over the whole width.
+    """Draws the rows (label, seconds) as horizontal bars proportional to their times.
 
-    Blocks where the terminal can show them, number signs elsewhere. Raises ValueError without rows.
+    Uses block characters if the terminal's encoding has them, else number signs. Raises ValueError without rows.
     """
     longest = max(seconds for _, seconds in rows)
     width = max(len(label) for label, _ in rows)

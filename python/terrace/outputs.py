@@ -1,6 +1,6 @@
-"""--output: which files verbs replace, and how.
+"""Protects and writes the files that `--output` names.
 
-What is there is replaced by a whole file, and only if terrace wrote it or it is empty. A device is written to.
+An existing file is replaced atomically, and only if Terrace wrote it or it is empty. Devices are written in place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TextIO
 
 from terrace.errors import TerraceError, WrongCallError
 
-_HEAD = 4096  # bytes, enough to tell one kind of file from another
+_HEAD = 4096  # bytes that identify the kind of a file
 
 Is = Callable[[bytes], object]
 
@@ -22,12 +22,12 @@ is_plan: Is = re.compile(rb"^(planner = |\[\[(object|segment)\]\])", re.MULTILIN
 is_report: Is = re.compile(rb"<title>[^<]*placement report").search
 is_tiles: Is = re.compile(rb"<title>[^<]*: tile plans").search
 is_sweep: Is = re.compile(rb'^(\{\s*"schema": |schema,machine,)').match
-# Of frames of zstd (RFC 8878, section 3.1.1).
+# Magic number of a zstd frame (RFC 8878, section 3.1.1).
 is_trace: Is = re.compile(rb"\x28\xb5\x2f\xfd").match
 
 
 def check_output(path: Path, what: str, is_ours: Is) -> None:
-    """Raises WrongCallError where no file can be made, or something else than `what` is there."""
+    """Raises WrongCallError if no file can be created at `path`, or if it holds something other than `what`."""
 
     def refuse(why: str) -> WrongCallError:
         return WrongCallError(f"--output {path}: {why}")
@@ -49,7 +49,7 @@ def check_output(path: Path, what: str, is_ours: Is) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[TextIO]:
-    """A file to write to that is at `path` once all of it is written. Raises TerraceError."""
+    """Opens a file that replaces `path` once it is completely written. Raises TerraceError."""
     try:
         if path.exists() and not path.is_file():
             with path.open("w", encoding="utf-8", newline="") as device:

@@ -1,4 +1,4 @@
-"""Sizes, times and rates as people read them; the same words as the launcher's."""
+"""Formats sizes, times and rates for people, in the same notation as the launcher."""
 
 from terrace import _core
 from terrace.errors import core_errors
@@ -9,14 +9,14 @@ _RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
 
 
 def _digits(value: float) -> str:
-    """Three significant digits, without an exponent and without trailing zeros after the point."""
+    """Formats with three significant digits, without an exponent and without trailing zeros."""
     decimals = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
     text = f"{value:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def size(count: float) -> str:
-    """Bytes in IEC units: "64MiB", "1.46GiB"."""
+    """Formats bytes in IEC units: "64MiB", "1.46GiB"."""
     for unit, name in _IEC:
         if abs(count) >= unit:
             return _digits(count / unit) + name
@@ -24,7 +24,7 @@ def size(count: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Seconds: "1.24s", "86ns"; "0s" for none, and for less than an attosecond, which is rounding."""
+    """Formats seconds: "1.24s", "86ns". Prints "0s" below an attosecond, which is a rounding error."""
     if abs(value) < 1e-18:
         return "0s"
     for unit, name in _TIMES:
@@ -35,7 +35,7 @@ def seconds(value: float) -> str:
 
 
 def rate(value: float) -> str:
-    """Bytes a second in SI units: "16GB/s"."""
+    """Formats bytes per second in SI units: "16GB/s"."""
     for unit, name in _RATES:
         if value >= unit * 0.9995:
             return _digits(value / unit) + name
@@ -43,12 +43,12 @@ def rate(value: float) -> str:
 
 
 def percent(share: float, decimals: int = 1) -> str:
-    """A share of 1 as "12.5 %"."""
+    """Formats a fraction as a percentage: "12.5 %"."""
     return f"{round(100 * share, decimals) + 0.0:.{decimals}f} %"  # not "-0.0 %"
 
 
 def count(value: float) -> str:
-    """A number of things, short: "950", "12.3k", "4.56M"."""
+    """Formats a count: "950", "12.3k", "4.56M"."""
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= unit * 0.9995:
             return _digits(value / unit) + name
@@ -56,12 +56,12 @@ def count(value: float) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Reads "64MiB", "1.5GiB", "200MB", "4096" as the launcher does; raises WrongCallError for anything else."""
+    """Parses "64MiB", "1.5GiB", "200MB" or "4096" as the launcher does. Raises WrongCallError."""
     with core_errors():
         return _core.parse_size(text.strip())
 
 
 def budget(text: str) -> str:
-    """A budget as plan files have it: "hbm=1MB" for "hbm=1000000"."""
+    """Formats a budget as plan files do: "hbm=1MB" for "hbm=1000000"."""
     with core_errors():
         return _core.format_budget(text)

@@ -1,1 +1,1 @@
-"""What other tools measured, as profiles: a module reads a tool's file, `measured` writes what it found."""
+"""Converts measurements of other tools into profiles: one parser per format, and `measured` writes."""

@@ -1,24 +1,24 @@
-"""Which object an address belongs to, as mappings come and go."""
+"""Maps addresses to objects while mappings are created and removed."""
 
 from bisect import bisect_right
 
 
 class Ranges:
-    """Disjoint ranges with a number each; a later one takes the place of what was there."""
+    """Disjoint address ranges, each with an object index. A later range replaces what it overlaps."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Creates an empty map."""
         self._lows: list[int] = []
         self._highs: list[int] = []
         self._numbers: list[int] = []
 
     def find(self, address: int) -> int | None:
-        """The number of the range that has it."""
+        """Returns the index of the range that contains the address, or None."""
         at = bisect_right(self._lows, address) - 1
         return self._numbers[at] if at >= 0 and address < self._highs[at] else None
 
     def add(self, low: int, high: int, number: int) -> None:
-        """[low, high) has that number from now on."""
+        """Assigns the index to [low, high)."""
         at = bisect_right(self._lows, low) - 1
         first = at if at >= 0 and self._highs[at] > low else at + 1
         last = first
@@ -36,7 +36,7 @@ class Ranges:
         self._numbers[first:last] = [one[2] for one in kept]
 
     def copy(self) -> "Ranges":
-        """As they are now."""
+        """Returns an independent copy."""
         other = Ranges()
         other._lows, other._highs, other._numbers = self._lows[:], self._highs[:], self._numbers[:]
         return other

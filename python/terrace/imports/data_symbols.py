@@ -1,6 +1,6 @@
-"""The variables of an ELF file, and where its writable data lie: what is needed to name a sampled address.
+"""Reads the variables and the writable segments of an ELF file, to name sampled addresses.
 
-Files that are gone or damaged have none: then addresses go by the file's name.
+A missing or damaged file yields nothing; its addresses are then named after the file.
 """
 
 import struct
@@ -20,7 +20,7 @@ _MAX = 256 << 20
 
 @dataclass
 class Loaded:
-    """A segment: bytes of the file at addresses relative to where the file is loaded."""
+    """A loadable segment: a part of the file and its address relative to the load base."""
 
     offset: int
     in_file: int
@@ -31,7 +31,7 @@ class Loaded:
 
 @dataclass
 class Variable:
-    """One that is at least as large as was asked for."""
+    """A variable of at least the requested size."""
 
     name: str
     address: int
@@ -40,14 +40,14 @@ class Variable:
 
 @dataclass
 class ElfData:
-    """What a file says of itself."""
+    """Segments and variables of an ELF file."""
 
     segments: list[Loaded]
     variables: list[Variable]
 
 
 def elf_data(path: Path, least: int) -> ElfData:
-    """Segments, and variables of `least` bytes or more."""
+    """Returns the segments, and the variables of at least `least` bytes."""
     try:
         if path.stat().st_size > _MAX:
             return ElfData([], [])

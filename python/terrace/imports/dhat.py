@@ -1,7 +1,7 @@
-"""valgrind's DHAT: `dhat.out.PID`, JSON of version 2.
+"""Converts files of valgrind's DHAT (`dhat.out.PID`, JSON of version 2) into profiles.
 
-It counts what was read and written of each block, by the stack that allocated it, and knows no time, no cache and
-nothing but heap blocks.
+DHAT counts the bytes read and written in each heap block, by allocation stack. It models no time and no cache, and
+it does not observe static data, stacks or mappings.
 """
 
 import json
@@ -14,30 +14,29 @@ from terrace.imports.measured import DamagedError, Measured, Object, OtherKindEr
 
 MAX_BYTES = 1 << 30
 _VERSION = 2
-# Smaller ones are no objects of their own in a run.
+# Smaller blocks are no objects of their own in a recorded run either.
 _SMALL, _SMALL_BLOCKS = 16384, "(small blocks)"
-_MAX_ALIKE = 1024  # of one name
-_NAMED_AS_IN_RUNS = "objects are called what terrace run calls them"
+_MAX_ALIKE = 1024  # objects of one name
+_NAMED_AS_IN_RUNS = "object names are those of terrace run"
 _NAMED_BY_DHAT = (
-    "the program was not found, or is another one by now: objects are called what DHAT calls them, and terrace "
-    "run may call them otherwise"
+    "the program was not found or has changed since: object names are DHAT's, and terrace run may use other names"
 )
 
 
 @dataclass
 class Block:
-    """A program point: what all blocks that one stack allocated had in common."""
+    """A program point of DHAT: the totals of all blocks that one stack allocated."""
 
     name: str
-    size: int  # bytes at most at a time
+    size: int  # maximum bytes live at a time
     reads: int  # bytes
     writes: int
-    count: int = 1  # blocks at most at a time
+    count: int = 1  # maximum blocks live at a time
 
 
 @dataclass
 class Counted:
-    """A file of DHAT's."""
+    """Contents of a DHAT file."""
 
     command: str
     process: int
@@ -47,36 +46,36 @@ class Counted:
 
 
 def read(path: Path) -> Counted:
-    """The file's contents. DamagedError, in one line, where it is none of DHAT's."""
+    """Reads a file. Raises DamagedError, with a one-line message, if it is not a DHAT file."""
     if path.stat().st_size > MAX_BYTES:
-        raise DamagedError(f"{path}: larger than any file of DHAT's ({MAX_BYTES >> 30} GiB)")
+        raise DamagedError(f"{path}: larger than {MAX_BYTES >> 30} GiB, the limit for DHAT files")
     return parse(path.read_bytes(), str(path), path.parent)
 
 
 def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> Counted:
-    """As read(). `folder`: the file's; then the program itself says how its code is called, where it is there."""
+    """Parses the text of a file. `folder`: where the file lies; symbols come from the program if it is found."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"{file}: no JSON, or not all of it: {error}") from None
+        raise DamagedError(f"{file}: not JSON, or truncated: {error}") from None
     if not isinstance(document, dict) or "dhatFileVersion" not in document:
-        raise OtherKindError(f"{file}: no file of DHAT's: it has no dhatFileVersion")
+        raise OtherKindError(f"{file}: not a DHAT file: dhatFileVersion is missing")
     version = document["dhatFileVersion"]
     if version != _VERSION:
-        raise DamagedError(f"{file}: DHAT's version {version!r}; version {_VERSION} can be read")
+        raise DamagedError(f"{file}: DHAT version {version!r}; only version {_VERSION} is supported")
     if document.get("mode") != "heap":
-        raise DamagedError(f"{file}: DHAT's mode {document.get('mode')!r}: only that of the heap counts accesses")
+        raise DamagedError(f"{file}: DHAT mode {document.get('mode')!r}; only heap mode counts accesses")
     if document.get("bkacc") is not True:
         raise DamagedError(f"{file}: accesses were not counted")
     frames = document.get("ftbl")
     if not isinstance(frames, list) or not all(isinstance(frame, str) for frame in frames):
-        raise DamagedError(f"{file}: ftbl is no list of frames")
+        raise DamagedError(f"{file}: ftbl is not a list of frames")
     points = document.get("pps")
     if not isinstance(points, list):
-        raise DamagedError(f"{file}: pps is no list of program points")
+        raise DamagedError(f"{file}: pps is not a list of program points")
     command = document.get("cmd")
     if not isinstance(command, str):
-        raise DamagedError(f"{file}: cmd is no text")
+        raise DamagedError(f"{file}: cmd is not a string")
     by_program = namer(command, frames, folder) if folder is not None else None
     name = by_program or by_words
     blocks = [
@@ -88,27 +87,29 @@ def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> Co
 def _count(of: dict[str, Any], key: str, where: str) -> int:
     value = of.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
-        raise DamagedError(f"{where}: {key} is no count")
+        raise DamagedError(f"{where}: {key} is not a count")
     return value
 
 
 def _block(point: object, frames: list[str], name: Namer, where: str) -> Block:
     if not isinstance(point, dict):
-        raise DamagedError(f"{where} is no object")
+        raise DamagedError(f"{where} is not an object")
     stack = point.get("fs")
     if not isinstance(stack, list) or not all(
         isinstance(at, int) and not isinstance(at, bool) and 0 <= at < len(frames) for at in stack
     ):
-        raise DamagedError(f"{where}: fs names frames that there are not")
+        raise DamagedError(f"{where}: fs refers to frames that do not exist")
     size, reads, writes = (_count(point, key, where) for key in ("mb", "rb", "wb"))
     count = _count(point, "mbk", where) if "mbk" in point else 1
     return Block(name([frames[at] for at in stack]), size, reads, writes, max(count, 1))
 
 
 def _objects(blocks: list[Block]) -> list[Block]:
-    """One for each that a run has: there blocks of a name are numbered (name#2), and small ones are together.
+    """Splits program points into objects as a recorded run names them.
 
-    Which of several of a name was first is not known: what is known of them is shared.
+    Equal names are numbered (name#2), and small blocks are merged into one object.
+
+    The allocation order of blocks of one name is unknown, so their counts are divided equally.
     """
     together: dict[str, Block] = {}
     for block in blocks:
@@ -129,13 +130,13 @@ def _objects(blocks: list[Block]) -> list[Block]:
 
 
 def measured(counted: Counted, line: int, bandwidth: float) -> Measured:
-    """One phase, of which the order and the time of accesses are not known.
+    """Returns a profile with a single phase, because DHAT records neither order nor time of accesses.
 
-    `line`: bytes of a cache line; `bandwidth`: of the memory that the data is taken to be in, bytes a second.
+    `line`: bytes of a cache line; `bandwidth`: bytes per second of the memory that is assumed to hold the data.
     """
     blocks = _objects(counted.blocks)
     if not blocks:
-        raise DamagedError("DHAT saw no block of the heap")
+        raise DamagedError("DHAT recorded no heap block")
     moved = sum(block.reads + block.writes for block in blocks)
     phase = Phase("(whole run)", 0, max(moved / bandwidth, 1e-9), 0)
     for which, block in enumerate(blocks):

@@ -1,8 +1,8 @@
-"""How blocks of DHAT's are called: by the code that allocated them, as `terrace run` names the same objects.
+"""Names DHAT's blocks by the allocating code, as `terrace run` names the same objects.
 
-`terrace run` takes the innermost function on the stack that is neither an allocator's nor a run-time library's. Of
-the program's own code the same tables say here what a function is and what a line is called. Of libraries DHAT's
-words have to do, as where each of them lay is not in its file.
+`terrace run` uses the innermost stack frame that belongs neither to an allocator nor to a run-time library. For
+the program's own code this module resolves functions and lines from the same symbol tables. For libraries it
+uses DHAT's text, because the file does not record their load addresses.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from terrace import _core
 
-# Where valgrind puts a program that may lie anywhere (coregrind/m_ume/elf.c).
+# Load bias that valgrind gives a position-independent executable (coregrind/m_ume/elf.c).
 _BIAS = 0x108000
 _FRAME = re.compile(
     r"(?P<address>0x[0-9A-Fa-f]+): (?P<function>.*?)(?: \((?P<where>[^()]*(?:\([^()]*\)[^()]*)*)\))?$"
@@ -24,13 +24,13 @@ _ALLOCATORS = re.compile(
     r"^(\?\?\?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|valloc|pvalloc|strdup|strndup"
     r"|operator new(\[\])?.*|_Znwm|_Znam|.*allocator(_traits)?<.*|.*::_M_.*|.*\b_M_(allocate|create)\w*.*)(\(|$)"
 )
-_LIKE = 0.5  # of the program's frames at least: then the file is of this program
+_LIKE = 0.5  # minimum share of the program's frames that must match its symbols
 
 Namer = Callable[[Sequence[str]], str]
 
 
 def by_words(stack: Sequence[str]) -> str:
-    """The name by what DHAT itself says of the stack: "makea cg.cpp:120"."""
+    """Returns the name from DHAT's own text: "makea cg.cpp:120"."""
     fallback = ""
     for frame in stack:
         name, rank = _of_words(frame)
@@ -56,9 +56,9 @@ def _of_words(frame: str) -> tuple[str, int]:
 
 
 def namer(command: str, frames: Sequence[str], folder: Path) -> Namer | None:
-    """Names by the program's own tables; None where it is not to be found, or is another one by now.
+    """Returns a function that names stacks from the program's symbols, or None if it is missing or has changed.
 
-    `frames`: all that DHAT saw; `folder`: of its file, where the program may be as well.
+    `frames`: all frames in the file; `folder`: where the file lies, which is searched for the program as well.
     """
     words = command.split()
     found = next((path for path in _places(words[0], folder) if path.is_file()), None) if words else None
@@ -76,7 +76,7 @@ def _places(program: str, folder: Path) -> Iterable[Path]:
 
 
 def _is_of(sites: _core.ProgramSites, frames: Sequence[str]) -> bool:
-    """Whether most of the program's frames are in the function that DHAT has there."""
+    """Returns whether most of the program's frames match the functions that DHAT recorded."""
     said: dict[int, set[str]] = {}
     for frame in frames:
         if parts := _FRAME.match(frame):
@@ -87,13 +87,13 @@ def _is_of(sites: _core.ProgramSites, frames: Sequence[str]) -> bool:
 
 
 def _leaf(function: str) -> str:
-    """Its last name: "Solver" of app::Solver::Solver(unsigned long)."""
+    """Returns the last component: "Solver" of app::Solver::Solver(unsigned long)."""
     plain = re.sub(r"\(.*|<.*>|@.*", "", function)
     return plain.rpartition("::")[2].rpartition(".")[2]
 
 
 def _by_tables(stack: Sequence[str], sites: _core.ProgramSites) -> str:
-    """As src/tiering/agent/lifecycle/callers.cpp does: the later of two that are no better is not taken."""
+    """Selects the frame as src/tiering/agent/lifecycle/callers.cpp does: of equally good frames, the earlier one."""
     best, rank = "(unknown)", 0
     last = -1
     for frame in stack:
@@ -102,7 +102,7 @@ def _by_tables(stack: Sequence[str], sites: _core.ProgramSites) -> str:
             continue
         address = int(parts["address"], 16)
         if address == last:
-            continue  # inlined: the tables know that
+            continue  # inlined: the symbol tables contain the enclosing function
         site = sites.find(address)
         if site is not None:
             last = address

@@ -1,6 +1,6 @@
-"""What was measured, whoever measured it: objects, and what was accessed of them in each phase.
+"""Tool-independent measurements: objects, and their accesses in each phase.
 
-Written as a profile through the library's own journal, so that every verb reads it.
+They are written as a profile through the library's journal, so that every subcommand can read them.
 """
 
 import tempfile
@@ -12,23 +12,23 @@ from terrace import _core
 from terrace.errors import TerraceError, WrongCallError
 
 PAGE = 4096
-MAX_CHUNKS = 64  # of an object
+MAX_CHUNKS = 64  # per object
 _MIN_CHUNK = 64 << 10
 
 
 class DamagedError(TerraceError):
-    """A file that cannot be read as what it claims to be."""
+    """A file that cannot be parsed in its claimed format."""
 
 
 class OtherKindError(DamagedError):
-    """A file of another kind: whoever named it meant another one."""
+    """A file of another format: the user probably named the wrong file."""
 
     status = WrongCallError.status
 
 
 @dataclass
 class Object:
-    """A piece of the program's data."""
+    """A named piece of the program's data."""
 
     name: str
     kind: str
@@ -37,19 +37,19 @@ class Object:
 
     @property
     def chunk_size(self) -> int:
-        """In whole pages; so many chunks that a part of the object can be placed."""
+        """Returns whole pages, small enough that a part of the object can be placed."""
         wanted = max(-(-self.size // MAX_CHUNKS), _MIN_CHUNK)
         return -(-wanted // PAGE) * PAGE
 
     @property
     def chunks(self) -> int:
-        """How many there are."""
+        """Returns the number of chunks."""
         return -(-self.size // self.chunk_size)
 
 
 @dataclass
 class Cell:
-    """What a phase did to a chunk: lines, exposed latencies, samples, squares of what each stands for."""
+    """Accesses of a phase to a chunk: cache lines, exposed latencies, samples, squares of the samples' weights."""
 
     reads: float = 0
     writes: float = 0
@@ -60,7 +60,7 @@ class Cell:
 
 @dataclass
 class Phase:
-    """A stretch of the run. Cells by object's position and its chunk; times in seconds since it began."""
+    """A time interval of the run. Cells by object index and chunk; times in seconds since the start."""
 
     name: str
     begun: float
@@ -71,13 +71,13 @@ class Phase:
     cells: dict[tuple[int, int], Cell] = field(default_factory=dict)
 
     def cell(self, which: int, chunk: int) -> Cell:
-        """That of a chunk; a new one where it has none."""
+        """Returns the cell of a chunk, and creates it if necessary."""
         return self.cells.setdefault((which, chunk), Cell())
 
 
 @dataclass
 class Measured:
-    """One process."""
+    """Measurements of one process."""
 
     process: int
     program: str
@@ -89,7 +89,7 @@ class Measured:
 
 
 def unique(names: Sequence[str]) -> list[str]:
-    """As in every profile: the second of a name becomes "name#2"."""
+    """Makes names unique as every profile does: the second occurrence becomes "name#2"."""
     taken: set[str] = set()
     counts: dict[str, int] = {}
     result = []
@@ -104,7 +104,7 @@ def unique(names: Sequence[str]) -> list[str]:
 
 
 def write(measured: Measured, machine: _core.Machine, name: _core.ProfileName) -> str:
-    """Writes the profile; returns the name that it got."""
+    """Writes the profile; returns the name of the file."""
     with tempfile.TemporaryDirectory(prefix="terrace-import-") as folder:
         journal = str(Path(folder) / "journal")
         _journal(measured, machine, journal)

@@ -1,6 +1,6 @@
-"""Linux perf's file, `perf.data`, as its kernel and its tool publish it: samples with addresses, and mappings.
+"""Parses `perf.data` files of Linux perf: samples with data addresses, and mappings.
 
-Files that were written to a pipe, compressed, or by a machine of the other byte order are refused.
+Rejects files in pipe format, compressed files, and files of the other byte order.
 """
 
 import mmap
@@ -19,16 +19,16 @@ _ATTRIBUTE = struct.Struct("<IIQQQQQ")  # type, size, config, period, sample typ
 _MIN_ATTRIBUTE = 64
 MAX_EVENTS = 4096
 
-# Of attributes: what a sample has, in the order of the bits' meaning, not of the fields.
+# Bits of an attribute's sample type, in the order of their meaning, not of the fields.
 IP, TID, TIME, ADDR, READ, CALLCHAIN, ID, CPU, PERIOD, STREAM_ID, RAW = (1 << bit for bit in range(11))
 BRANCH_STACK, REGS_USER, STACK_USER, WEIGHT, DATA_SRC, IDENTIFIER = (1 << bit for bit in range(11, 17))
 WEIGHT_STRUCT = 1 << 24
 _VARIABLE = READ | CALLCHAIN | RAW | BRANCH_STACK | REGS_USER | STACK_USER
 _FREQUENCY, _SAMPLE_ID_ALL = 1 << 10, 1 << 18
-_HARDWARE_INDEX = 1 << 17  # of branch stacks
+_HARDWARE_INDEX = 1 << 17  # of branch_sample_type
 _FORMAT_TOTALS, _FORMAT_ID, _FORMAT_GROUP, _FORMAT_LOST = 0b11, 1 << 2, 1 << 3, 1 << 4
 
-# Types of records.
+# Record types.
 MMAP, LOST, COMM, FORK, SAMPLE, MMAP2, LOST_SAMPLES = 1, 2, 3, 7, 9, 10, 13
 _COMPRESSED = (81, 83)
 _FIRST_OF_THE_TOOL = 64
@@ -37,20 +37,20 @@ _EXEC = 1 << 13  # of a COMM record's misc
 
 @dataclass
 class Attribute:
-    """An event that was recorded."""
+    """A recorded event (perf_event_attr)."""
 
     period: int  # 0: by frequency
     sample_type: int
     read_format: int = 0
     branch_type: int = 0
     user_registers: int = 0
-    has_ids: bool = True  # records that are no samples say when they were
+    has_ids: bool = True  # records other than samples have a time stamp
     ids: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Sample:
-    """One access, or what else was sampled. What was not recorded is 0."""
+    """A sampled access or other event. Fields that were not recorded are 0."""
 
     process: int
     time: int  # ns
@@ -62,7 +62,7 @@ class Sample:
 
 @dataclass
 class Mapping:
-    """A file, or what the kernel calls it, mapped at [low, high)."""
+    """A file, or a kernel name such as [heap], mapped at [low, high)."""
 
     process: int
     time: int
@@ -74,7 +74,7 @@ class Mapping:
 
 @dataclass
 class Begun:
-    """A process that another one became, or that began to run a program."""
+    """A fork or exec: a new process, or a process that starts another program."""
 
     process: int
     time: int
@@ -84,7 +84,7 @@ class Begun:
 
 @dataclass
 class Recorded:
-    """All of a file."""
+    """Contents of a file."""
 
     samples: list[Sample]
     mappings: list[Mapping]
@@ -95,7 +95,7 @@ class Recorded:
 
 
 def read(path: Path) -> Recorded:
-    """The file's contents. DamagedError, in one line, where it cannot be read."""
+    """Reads a file. Raises DamagedError with a one-line message."""
     if path.stat().st_size == 0:
         raise OtherKindError(f"{path}: empty")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
@@ -103,13 +103,13 @@ def read(path: Path) -> Recorded:
 
 
 def parse(data: bytes | mmap.mmap, file: str = "the file") -> Recorded:
-    """As read()."""
+    """Parses the bytes of a file, as read()."""
     try:
         return _Reader(data).read()
     except DamagedError as error:
         raise type(error)(f"{file}: {error}") from None
     except struct.error:
-        raise DamagedError(f"{file}: a record of perf's ends within itself") from None
+        raise DamagedError(f"{file}: a record is truncated") from None
 
 
 class _Reader:
@@ -134,7 +134,7 @@ class _Reader:
                     "<Q", self._within(at, high, 16 if kind == LOST else 8), -8
                 )[0]
             elif kind in _COMPRESSED:
-                raise DamagedError("compressed (perf record -z): `perf inject -i FILE -o PLAIN` undoes it")
+                raise DamagedError("compressed (perf record -z): decompress with `perf inject -i FILE -o PLAIN`")
         types = self.attributes
         self.result.has_weight = any(one.sample_type & (WEIGHT | WEIGHT_STRUCT) for one in types)
         self.result.has_source = any(one.sample_type & DATA_SRC for one in types)
@@ -142,36 +142,36 @@ class _Reader:
 
     def _within(self, at: int, end: int, size: int) -> bytes:
         if at + size > end:
-            raise DamagedError("a record of perf's ends within itself")
+            raise DamagedError("a record is truncated")
         return self.data[at : at + size]
 
     def _section(self, offset: int, size: int, what: str) -> tuple[int, int]:
         if offset + size > len(self.data):
-            raise DamagedError(f"its {what} lie beyond its end: it was cut short")
+            raise DamagedError(f"section '{what}' extends beyond the end of the file: it is truncated")
         return offset, offset + size
 
     def _header(self) -> tuple[int, int]:
         magic = self.data[:8]
         if magic == _MAGIC_ELSEWHERE:
-            raise DamagedError("written by a machine of the other byte order")
+            raise DamagedError("written on a machine of the other byte order")
         if magic != _MAGIC:
-            raise OtherKindError("no perf.data: it does not begin with PERFILE2")
+            raise OtherKindError("not a perf.data file: it does not begin with PERFILE2")
         size = struct.unpack_from("<Q", self._within(8, len(self.data), 8))[0]
         if size == _PIPE_HEADER_SIZE:
-            raise DamagedError("written to a pipe: record it with `perf mem record -o FILE`")
+            raise DamagedError("in pipe format: record it with `perf mem record -o FILE`")
         if size < _HEADER.size or len(self.data) < size:
-            raise DamagedError("its header is cut short")
+            raise DamagedError("the header is truncated")
         _, _, of_attribute, *sections = _HEADER.unpack_from(self.data, 0)
         begin, end = self._section(sections[0], sections[1], "attributes")
         if of_attribute < _MIN_ATTRIBUTE + 16 or (end - begin) % of_attribute != 0:
-            raise DamagedError("its attributes have no size that there is")
+            raise DamagedError("the attributes have an invalid size")
         count = (end - begin) // of_attribute
         if not 1 <= count <= MAX_EVENTS:
-            raise DamagedError(f"it claims to have {count} events")
+            raise DamagedError(f"the header claims {count} events")
         for at in range(begin, end, of_attribute):
             self._attribute(at, at + of_attribute)
         if sections[3] == 0:
-            raise DamagedError("it has no data: perf was killed before it finished the file")
+            raise DamagedError("no data: perf was killed before it finished the file")
         return self._section(sections[2], sections[3], "data")
 
     def _attribute(self, at: int, end: int) -> None:
@@ -187,19 +187,19 @@ class _Reader:
         self.attributes.append(one)
 
     def _records(self, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-        """What is in each: from, type, misc, to."""
+        """Yields begin, type, misc and end of each record."""
         at = begin
         while at < end:
             if end - at < _RECORD.size:
-                raise DamagedError(f"a record at byte {at} is cut short")
+                raise DamagedError(f"a record at byte {at} is truncated")
             kind, misc, size = _RECORD.unpack_from(self.data, at)
             if size < _RECORD.size or at + size > end:
-                raise DamagedError(f"a record at byte {at} claims {size} bytes, and there are {end - at}")
+                raise DamagedError(f"a record at byte {at} claims {size} bytes, but only {end - at} are left")
             yield at + _RECORD.size, kind, misc, at + size
             at += size
 
     def _attribute_of(self, at: int, end: int) -> Attribute:
-        """Of the sample there: by its number, where there are several."""
+        """Returns the attribute of the sample at `at`: by its identifier, if there are several."""
         first = self.attributes[0]
         if len(self.attributes) == 1:
             return first
@@ -210,9 +210,9 @@ class _Reader:
             skipped = 8 * sum(1 for bit in before if first.sample_type & bit)
             number = struct.unpack_from("<Q", self._within(at + skipped, end, 8))[0]
         else:
-            raise DamagedError("it has several events, and samples do not say of which they are")
+            raise DamagedError("the file has several events, but samples do not identify theirs")
         if number not in self.by_id:
-            raise DamagedError(f"a sample is of event {number}, which it does not have")
+            raise DamagedError(f"a sample refers to the unknown event {number}")
         return self.by_id[number]
 
     def _sample(self, at: int, end: int) -> None:
@@ -237,7 +237,7 @@ class _Reader:
         )
 
     def _leading(self, kind: int) -> tuple[list[int], struct.Struct]:
-        """The fields of 8 bytes that samples of that type begin with."""
+        """Returns the 8-byte fields with which samples of that type begin."""
         known = self.leading.get(kind)
         if known is None:
             fields = [bit for bit in (IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD) if kind & bit]
@@ -270,7 +270,7 @@ class _Reader:
         return at
 
     def _time_of(self, end: int) -> int:
-        """Of a record that is no sample: it stands behind its own fields, at the end."""
+        """Returns the time of a record that is not a sample: it follows the record's own fields, at the end."""
         one = self.attributes[0]
         if not one.has_ids or not one.sample_type & TIME:
             return 0
@@ -290,7 +290,7 @@ class _Reader:
         own = 32 + (32 if kind == MMAP2 else 0)
         self._within(at, end, own + self._trailer())
         if length == 0 or low + length >= 1 << 63:
-            return  # the kernel's own
+            return  # a mapping of the kernel
         name = self._text(at + own, end)
         self.result.mappings.append(Mapping(process, self._time_of(end), low, low + length, offset, name))
 

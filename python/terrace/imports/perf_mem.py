@@ -1,5 +1,6 @@
-"""Samples of memory accesses (`perf mem record`, or any event with `perf record -d`) as a profile: mappings and
-variables are the objects, equal intervals of time the phases.
+"""Converts sampled memory accesses (`perf mem record`, or any event with `perf record -d`) into a profile.
+
+Mappings and variables become objects, and equal time intervals become phases.
 """
 
 from collections import Counter
@@ -18,7 +19,7 @@ MAX_PHASES = 1000
 _KERNEL = 1 << 63
 _FOR_EVER = 1 << 64
 
-# perf_mem_data_src, as the kernel's perf_event.h has it.
+# perf_mem_data_src, as in the kernel's perf_event.h.
 _STORE = 4
 _LEVEL_NA, _LEVEL_HIT, _LEVEL_MISS, _LEVEL_L3 = 1 << 5, 2 << 5, 4 << 5, 0x40 << 5
 _LEVEL_RAM = (0x80 | 0x100 | 0x200) << 5
@@ -27,14 +28,14 @@ _NUMBERS_OF_MEMORY = (0x9, 0xD, 0xE)  # CXL, RAM, PMEM
 
 
 def level_is_known(source: int) -> bool:
-    """Whether the sample says which level of memory served it."""
+    """Returns whether the sample states the memory level that served it."""
     number = source >> _NUMBER_SHIFT & 0xF
     levels = source & (_LEVEL_HIT | _LEVEL_MISS)
     return number not in (0, _NUMBER_NA) or (levels != 0 and not source & _LEVEL_NA)
 
 
 def is_of_memory(source: int) -> bool:
-    """Whether memory served it, and no cache."""
+    """Returns whether memory, rather than a cache, served it."""
     if source >> _NUMBER_SHIFT & 0xF in _NUMBERS_OF_MEMORY:
         return True
     if source & _LEVEL_MISS and source & _LEVEL_L3:
@@ -44,7 +45,7 @@ def is_of_memory(source: int) -> bool:
 
 @dataclass
 class Memory:
-    """Of the machine that the profile is made for."""
+    """Parameters of the machine that the profile is made for."""
 
     line: int
     latency: float
@@ -52,14 +53,14 @@ class Memory:
 
 
 class _Process:
-    """The objects of a process, and which an address belongs to as time goes on."""
+    """The objects of a process, and the mapping from addresses to objects over time."""
 
     def __init__(self, read_elf: Callable[[str], ElfData]) -> None:
         self.read_elf = read_elf
         self.objects: list[Object] = []
         self.lows: list[int] = []
         self.ranges = Ranges()
-        self.static = Ranges()  # what a file's own headers say, whatever is mapped there
+        self.static = Ranges()  # sections of loaded files, whatever is mapped there otherwise
         self.by_key: dict[tuple[str, int, int], int] = {}
         self.files: set[tuple[str, int]] = set()
 
@@ -86,7 +87,7 @@ class _Process:
         elif name.startswith("[stack"):
             number = self._object("(stack)", "stack", mapping.low, mapping.high)
         elif name.startswith("["):
-            return  # the kernel's: vdso and the like
+            return  # a kernel mapping such as vdso
         elif name.startswith("/") and not name.startswith(
             ("//", "/dev/zero", "/memfd:", "/SYSV", "/anon_hugepage")
         ):
@@ -95,7 +96,7 @@ class _Process:
         else:
             inside = self.ranges.find(mapping.low)
             if inside is not None and self._covers(inside, mapping):
-                return  # a part of one got another protection
+                return  # a part of a mapping changed its protection
             number = self._object("mapping", "mapping", mapping.low, mapping.high)
         self.ranges.add(mapping.low, mapping.high, number)
 
@@ -144,18 +145,18 @@ def measured(
     interval: float | None = None,
     read_elf: Callable[[str], ElfData] = lambda name: elf_data(Path(name), PAGE),
 ) -> Measured:
-    """One process: that which was sampled most, unless one is named.
+    """Returns the profile of one process: `process`, or by default the process with the most samples.
 
-    `interval`: seconds of a phase; by default a twentieth of the time between the first sample and the last.
+    `interval`: seconds of a phase; by default a twentieth of the time between the first and the last sample.
     """
     samples = [one for one in recorded.samples if 0 < one.address < _KERNEL]
     counts = Counter(one.process for one in samples)
     if not counts:
-        raise WrongCallError("no sample has an address: record with `perf mem record`, or with `perf record -d`")
+        raise WrongCallError("no sample has an address: record with `perf mem record` or `perf record -d`")
     chosen = counts.most_common(1)[0][0] if process is None else process
     if chosen not in counts:
         others = ", ".join(str(number) for number, _ in counts.most_common(10))
-        raise WrongCallError(f"no sample is of process {chosen}; there are some of {others}")
+        raise WrongCallError(f"no sample belongs to process {chosen}; sampled processes: {others}")
     samples = sorted((one for one in samples if one.process == chosen), key=lambda one: one.time)
     first, last = samples[0].time, samples[-1].time
     length = max(last - first, 1) * 1e-9
@@ -163,7 +164,7 @@ def measured(
     count = max(1, int(length / step + 0.999999)) if step > 0 else 0
     if not 1 <= count <= MAX_PHASES:
         raise WrongCallError(
-            f"intervals of {step:g} s would be {count} phases of {length:g} s; {MAX_PHASES} at most"
+            f"intervals of {step:g} s make {count} phases of {length:g} s; at most {MAX_PHASES} are allowed"
         )
     phases = [Phase(f"interval {n}", n * step, (n + 1) * step, 0) for n in range(count)]
     objects, name = _attribute(recorded, samples, phases, chosen, first, step, memory, read_elf)
@@ -193,7 +194,7 @@ def _attribute(
     all_known = any(level_is_known(one.source) for one in samples)
     name = ""
     until = _lineage(recorded, chosen)
-    # At one time: a program begins, then it maps, then it accesses.
+    # Order of events with equal time stamps: exec, mapping, access.
     events: list[tuple[int, int, Begun | Mapping | Sample]] = [
         *((one.time, 0, one) for one in recorded.begun if one.time <= until.get(one.process, -1)),
         *((one.time, 1, one) for one in recorded.mappings if one.time <= until.get(one.process, -1)),
@@ -230,7 +231,7 @@ def _attribute(
 
 
 def _lineage(recorded: Recorded, process: int) -> dict[int, int]:
-    """The process and those that it was forked from, and until when what they did was its own past, too."""
+    """Returns the process and its ancestors, each with the time up to which it shares their history."""
     forks = {one.process: one for one in recorded.begun if one.parent not in (None, one.process)}
     until = {process: _FOR_EVER}
     while (fork := forks.get(process)) is not None and fork.parent is not None and fork.parent not in until:
@@ -251,7 +252,7 @@ def _count(cell: Cell, sample: Sample, memory: Memory) -> None:
 
 
 def _limit(phase: Phase, memory: Memory) -> None:
-    """Latencies overlap: together they take no more than the phase did."""
+    """Limits exposed latencies to the duration of the phase, because overlapping latencies add up to more."""
     most = 0.95 * (phase.ended - phase.begun)
     exposed = sum(cell.exposure for cell in phase.cells.values()) * memory.latency
     if exposed > most:

@@ -1,1 +1,1 @@
-"""What the verbs of `terrace lab` share: studies, traces, experiments."""
+"""Libraries of the `terrace lab` subcommands: studies, traces, experiments."""

@@ -1,5 +1,6 @@
-"""Fits core time to programs: each runs natively with one thread, as often as it takes to know its time, and twice
-in virtual time (core_times.py); calibration.py says whether the outcome can be believed."""
+"""Runs programs to calibrate their core time: natively with one thread until the time is known, and twice in
+virtual time. core_times.py fits the core time; calibration.py decides whether the result is plausible.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from terrace.store.values import Counters, PhaseInstance
 # "Time   0.25 s", "Time in seconds =   0.25"
 TIME = r"^\s*[Tt]ime(?: in seconds)?\s*[=:]?\s*([0-9][0-9.eE+-]*)"
 MIN_RUNS, MAX_RUNS = 9, 45
-PROBE = 1e-9  # seconds of core time for an instruction, in the second of the runs that a fit needs
+PROBE = 1e-9  # core time per instruction, seconds, of the second virtual run that a fit needs
 
 Words = Sequence[str | os.PathLike[str]]
 Fits = TypeVar("Fits", PhaseFits, FunctionFits)
@@ -34,7 +35,7 @@ Fits = TypeVar("Fits", PhaseFits, FunctionFits)
 
 @dataclass(frozen=True)
 class Program:
-    """What is calibrated: both forms of a program at the size for it, and how it prints its time, if it does."""
+    """Both builds of a program at the calibration size, and the pattern of its printed time, if it prints one."""
 
     name: str
     native: Words
@@ -51,37 +52,37 @@ class Calibrated(Generic[Fits]):
     fits: Fits | None
 
     def options(self) -> list[str]:
-        """As `terrace simulate` takes them."""
+        """Returns the options of `terrace simulate`."""
         return [] if self.fits is None else self.fits.options()
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What of the machine at hand says what a constant may be."""
+    """Properties of this machine that limit plausible core times."""
 
-    instruction_time: float  # seconds; stated or measured, for no program in particular
+    instruction_time: float  # seconds; stated or measured, not specific to a program
     frequency: float | None
 
 
 @dataclass(frozen=True)
 class Took:
-    """What a run under `terrace` took: the process, the time that it printed, and each of its phases. Seconds."""
+    """Times of a run under `terrace`: the process, its printed time, and each phase. Seconds."""
 
     process: float
     printed: str | None
     phases: list[PhaseInstance]
     counters: Counters | None
-    unhooked: float | None  # share of the time that code without hooks took; None where it was not measured
+    unhooked: float | None  # share of the time in uninstrumented code; None if not measured
 
     @property
     def time(self) -> Virtual:
-        """As calibration takes it."""
+        """Returns the times as calibration needs them."""
         return Virtual(self.process, None if self.printed is None else calibration.number(self.printed))
 
 
 @dataclass
 class _Ongoing:
-    """A program while its runs are made."""
+    """A program and the runs made so far."""
 
     program: Program
     at_least: Took
@@ -94,9 +95,11 @@ class _Ongoing:
 def calibrate(
     programs: Sequence[Program], machine: str, least_runs: int = MIN_RUNS
 ) -> list[Calibrated[PhaseFits]]:
-    """For each what it gets. `machine` is a file of the machine at hand, as measured, or "" for what it says of
-    itself. The native runs are interleaved: what else the machine does meets all programs. Raises TerraceError
-    when a run fails."""
+    """Returns the calibration of each program.
+
+    `machine` is a file of this machine, as measured, or "" for its built-in description. Native runs are
+    interleaved, so that background load affects all programs alike. Raises TerraceError if a run fails.
+    """
     if not programs:
         return []
     about, start = describe(machine), native.start_up()
@@ -124,30 +127,30 @@ def calibrate(
 
 
 def describe(machine: str) -> Machine:
-    """Of a machine file, or of the machine at hand."""
+    """Returns the properties of a machine file, or of this machine for ""."""
     (first, *_) = document(machine)["initiators"]
     return Machine(first["instruction_time"], first["frequency"] or None)
 
 
 def document(machine: str) -> dict[str, Any]:
-    """Of a machine file, or of the machine at hand, as `terrace machine --json` prints it."""
+    """Returns the JSON of `terrace machine --json` for a machine file, or for this machine."""
     found: dict[str, Any] = json.loads(study.run_terrace(["machine", *([machine] if machine else []), "--json"]))
     return found
 
 
 def one_thread(threads: int = 1) -> Mapping[str, str]:
-    """The environment of runs with so many threads, for programs that take their number from there."""
+    """Returns the environment of runs with that many threads, for programs that take the number from OpenMP."""
     return {"OMP_NUM_THREADS": str(threads)}
 
 
 def printed(said: str, pattern: str | None) -> str | None:
-    """The time that a program printed."""
+    """Returns the time that a program printed, or None."""
     found = re.search(pattern, said, re.MULTILINE) if pattern is not None else None
     return found[1] if found is not None else None
 
 
 def simulated(program: Program, machine: str, options: Sequence[str]) -> Took:
-    """A virtual run of a program on the machine of a file, or on the machine at hand, with one thread."""
+    """Runs a program in virtual time with one thread, on a machine file or on this machine."""
     return under_terrace("simulate", program.hooked, program.time, machine, options, around=program.around)
 
 
@@ -160,26 +163,29 @@ def under_terrace(
     threads: int = 1,
     around: Surroundings = AS_HERE,
 ) -> Took:
-    """Runs it under `terrace run` or `terrace simulate`."""
+    """Runs a program under `terrace run` or `terrace simulate`."""
     with tempfile.TemporaryDirectory(prefix="terrace-calibrate-") as folder:
         path = Path(folder) / "store.terrace"
         whole: list[str | os.PathLike[str]] = [verb, "--quiet", "--planner", "slow-only"]
-        if machine:  # a run may have a folder of its own
+        if machine:  # absolute path, because a run may have a folder of its own
             whole += ["--machine", Path(machine).resolve() if Path(machine).is_file() else machine]
         whole += ["--output", path, *options, "--", *words]
         said = study.run_terrace(whole, one_thread(threads), around)
         store = Store(path)
         run = store.run()
         if run.ended is None:
-            raise TerraceError(f"{' '.join(map(str, words))}: its end was not recorded")
+            raise TerraceError(f"{' '.join(map(str, words))}: the profile does not contain the end of the run")
         covered = store.coverage(run)
         unhooked = covered.time_share if covered is not None and not covered.not_sampled else None
         return Took(run.ended, printed(said, time), store.phase_instances(run), store.counters(run), unhooked)
 
 
 def _run_natively(one: _Ongoing, *, phases: bool) -> None:
-    """Once for its time; and once for that of its phases, which need markers and no hooks, unless it has none. On
-    the machine at hand, whichever is simulated."""
+    """Runs the program natively on this machine for its total time, and once more for its phase times if it has
+    any.
+
+    Phase times need markers and the uninstrumented build.
+    """
     one.samples.append(timed(one.program))
     if phases and _has_phases(one):
         around = one.program.around
@@ -187,7 +193,7 @@ def _run_natively(one: _Ongoing, *, phases: bool) -> None:
 
 
 def timed(program: Program) -> Sample:
-    """A native run of a program, with one thread."""
+    """Runs a program natively with one thread."""
     said, sample = native.run(program.native, one_thread(), program.around)
     return calibration.with_printed(sample, printed(said, program.time))
 
@@ -197,7 +203,7 @@ def _has_phases(one: _Ongoing) -> bool:
 
 
 def _outcome(one: _Ongoing) -> Calibrated[PhaseFits]:
-    assert one.constant is not None  # there were runs
+    assert one.constant is not None  # set, because there were runs
     if one.constant.core_time is None:
         return Calibrated(one.constant, None)
     native = core_times.medians(one.phases)
@@ -205,7 +211,7 @@ def _outcome(one: _Ongoing) -> Calibrated[PhaseFits]:
 
 
 def fit(core_time: float, native: core_times.Times, at_least: Took, at_probe: Took) -> PhaseFits:
-    """The program's core time, and those of its phases if some were timed natively."""
+    """Returns the core time of the program, and of its phases if they were timed natively."""
     if not native:
         return PhaseFits(core_time)
     without, with_probe = (core_times.medians([took.phases]) for took in (at_least, at_probe))

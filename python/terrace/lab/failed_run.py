@@ -1,4 +1,4 @@
-"""Runs of a comparison that did not end well, and what is said of them."""
+"""Failed runs of a comparison, and the messages for them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 from terrace.errors import TerraceError, said_by_launcher
 from terrace.lab import native
 
-_HELP = "see terrace run --help"  # what the launcher advises where it is called wrongly
+_HELP = "see terrace run --help"  # the launcher's advice after a wrong call
 
 
 class FailedRunError(TerraceError):
-    """A run that did not end well: what its last line says."""
+    """A run that failed; the message quotes its last line of standard error."""
 
     def __init__(self, done: native.Run, account: dict[str, Any] | None, is_terrace: bool) -> None:
-        """Of a run under Terrace, or without."""
+        """Creates the error of a run with or without Terrace."""
         lines = [line for line in done.complained.splitlines() if not line.startswith(native.DOCUMENT)]
-        last = lines[-1] if lines else "it said nothing on standard error"
+        last = lines[-1] if lines else "nothing on standard error"
         how = f"by signal {-done.status}" if done.status < 0 else f"with {done.status}"
-        # Terrace itself failed: the program was not run, or nobody knows what became of it.
+        # Terrace itself failed: the program did not run, or its result is unknown.
         own = is_terrace and account is None and last.startswith("terrace: ")
         of_launcher = last.removeprefix("terrace: ").replace(_HELP, f"{_HELP} and terrace compare --help")
         super().__init__(of_launcher if own else f"the program ended {how}: {last}")
@@ -30,9 +30,9 @@ class FailedRunError(TerraceError):
 
 
 class AlikeError(TerraceError):
-    """The first run of the program did not end well, and neither does it without Terrace."""
+    """The first run of the program failed, and it fails without Terrace as well."""
 
     def __init__(self, text: str, status: int | None) -> None:
-        """`status`: the exit status of both, where it is the same and no signal."""
+        """`status`: the exit status of both runs if it is the same and not a signal."""
         super().__init__(text)
         self.of_both = status

@@ -1,8 +1,8 @@
-"""Samples where a native process spends its time, by function: the kernel writes down the address at which the
-process is after each period of its own time on a processor (perf_event_open, the task's clock, user code alone).
+"""Samples the program counter of a native process to attribute its time to functions.
 
-The process is stopped before it becomes the program, so that its first instruction counts. Only its first thread
-is sampled. Where the kernel does not let a program be sampled there is nothing, and the reason.
+The kernel records the user-mode program counter after each period of processor time (perf_event_open, task clock).
+The process is stopped before it executes the program, so sampling covers the first instruction. Only the first
+thread is sampled. If the kernel forbids sampling, the result is empty and states the reason.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ _NO_KERNEL, _NO_HYPERVISOR = 1 << 5, 1 << 6
 _MMAP = 1 << 8
 _CLOSE_ON_EXEC = 8
 _RECORD_MMAP, _RECORD_SAMPLE, _RECORD_LOST = 1, 9, 2
-_HEAD, _DATA = 1024, 1040  # where the first page says how far the ring is filled, where it begins, how large it is
-_PAGES = (512, 128, 64, 16)  # of the ring; a user may lock so much memory
+_HEAD, _DATA = 1024, 1040  # offsets in the control page: data_head, and data_offset with data_size
+_PAGES = (512, 128, 64, 16)  # ring sizes to try; RLIMIT_MEMLOCK may allow less
 SHORTEST = 250e-6  # seconds between two samples
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """Code of a file in the process."""
+    """An executable mapping of a file in the process."""
 
     low: int
     high: int
-    offset: int  # in the file, of what is at `low`
+    offset: int  # in the file, of address `low`
     path: str
 
 
 @dataclass
 class Samples:
-    """Of one run: time by function. Seconds."""
+    """Samples of one run: seconds by function."""
 
     time: Counter[str] = field(default_factory=Counter)  # of the program's own functions, by name
-    elsewhere: float = 0.0  # in code of other files, and where no function is known
-    lost: int = 0  # samples that the ring had no room for
+    elsewhere: float = 0.0  # seconds in other files, and where the function is unknown
+    lost: int = 0  # samples dropped because the ring was full
 
 
 class Sampler:
-    """One process, from when it is opened until it is over."""
+    """Samples one process from construction until it ends."""
 
     def __init__(self, process: int, period: float) -> None:
-        """Raises OSError where the kernel refuses."""
+        """Starts sampling. Raises OSError if the kernel refuses."""
         self._period = period
         number = _OPEN.get(platform.machine())
         if number is None:
@@ -75,7 +75,7 @@ class Sampler:
             os.close(file)
 
     def read(self, program: str) -> Samples:
-        """What was sampled, of the functions of the program's file. Once, at the end."""
+        """Returns the samples by function of the program's file. Must be called once, at the end."""
         with self._ring:
             (head,) = struct.unpack_from("=Q", self._ring, _HEAD)
             begin, size = struct.unpack_from("=QQ", self._ring, _DATA)
@@ -92,7 +92,7 @@ class Sampler:
                 addresses[struct.unpack_from("=Q", body)[0]] += 1
             elif kind == _RECORD_LOST:
                 found.lost += struct.unpack_from("=QQ", body)[1]
-        # What was mapped last at an address is there.
+        # Of overlapping mappings, the last one is valid.
         for address, count in addresses.items():
             at = next((one for one in reversed(mappings) if one.low <= address < one.high), None)
             name = names.find(address - at.low + at.offset) if at is not None and at.path == program else None
@@ -104,14 +104,14 @@ class Sampler:
 
 
 class _Names:
-    """The functions of a file."""
+    """Symbol table of a file."""
 
     def __init__(self, program: str) -> None:
         self._ranges = sorted(_core.function_ranges(program), key=lambda one: one.begin)
         self._begins = [one.begin for one in self._ranges]
 
     def find(self, offset: int) -> str | None:
-        """What runs at an offset."""
+        """Returns the function at a file offset, or None."""
         at = bisect.bisect_right(self._begins, offset) - 1
         return self._ranges[at].name if at >= 0 and offset < self._ranges[at].end else None
 
@@ -127,7 +127,7 @@ def _mapped(file: int) -> mmap.mmap:
 
 
 def records(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Kind and body of each whole record."""
+    """Yields the type and the body of each complete record."""
     at = 0
     while at + 8 <= len(content):
         kind, _, size = struct.unpack_from("=IHH", content, at)
@@ -138,6 +138,6 @@ def records(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def mapping(body: bytes) -> Mapping:
-    """A record of mapped code."""
+    """Parses an mmap record."""
     _, _, low, length, offset = struct.unpack_from("=IIQQQ", body)
     return Mapping(low, low + length, offset, os.fsdecode(body[32:].split(b"\0", 1)[0]))

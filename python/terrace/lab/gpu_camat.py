@@ -1,4 +1,4 @@
-"""C-AMAT of simulated GPUs: sums of its integer counters, over kernels of one name and over stretches of time."""
+"""Aggregates C-AMAT counters of simulated GPUs by kernel name and by time interval."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ Levels = dict[str, Counters]
 
 @dataclass(frozen=True)
 class Part:
-    """Of a run: its cycles, and the counters of each level."""
+    """A part of a run: its cycles, and the counters of each level."""
 
-    kernel: str  # "" behind the last kernel, and of a stretch of time
+    kernel: str  # "" after the last kernel, and for a time interval
     launches: int
-    begin: int  # the first launch's
-    end: int  # the last launch's
+    begin: int  # of the first launch
+    end: int  # of the last launch
     cycles: int
     levels: Levels
 
 
 def counters_of(level: Mapping[str, Any]) -> Counters:
-    """The integers alone, of a level of a run or of one of its caches."""
+    """Returns the integer counters of a level of a run, or of one of its caches."""
     return {name: level[name] for name in COUNTERS}
 
 
 def value(counters: Counters) -> float | None:
-    """Active cycles over accesses. None where nothing was accessed: what began before may have been under way."""
+    """Returns active cycles per access, or None without accesses: earlier ones may still be in flight."""
     return counters["active_cycles"] / counters["accesses"] if counters["accesses"] else None
 
 
 def ratios(counters: Counters) -> dict[str, Any]:
-    """The five parameters and the value beside the counters."""
+    """Returns the five parameters and the value next to the counters."""
     return _core.camat_of_counters(counters)
 
 
 def by_kernel(parts: Sequence[Mapping[str, Any]]) -> list[Part]:
-    """A run's parts, those of kernels of one name added up, in the order of their first launch."""
+    """Merges a run's parts by kernel name, in the order of first launches."""
     named: dict[str, list[Part]] = {}
     for part in parts:
         named.setdefault(part["kernel"], []).append(_part(part))
@@ -53,7 +53,7 @@ def by_kernel(parts: Sequence[Mapping[str, Any]]) -> list[Part]:
 
 
 def over_time(parts: Sequence[Mapping[str, Any]], most: int) -> list[Part]:
-    """A run's stretches, neighbours added up so that there are at most so many."""
+    """Merges neighbouring time intervals until at most `most` are left."""
     together = -(-len(parts) // most) or 1
     return [_sum([_part(part) for part in parts[i : i + together]]) for i in range(0, len(parts), together)]
 

@@ -1,4 +1,4 @@
-"""A trace followed through a machine's caches."""
+"""Replays a memory trace through the caches of a machine."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ CODES = ("program", "memory functions", "libraries")
 
 @dataclass(frozen=True)
 class Line:
-    """Lines that an object's misses fetched from memory at one place in the code."""
+    """Cache lines that an object's misses fetched from memory at one place in the code."""
 
     object: str
     code: str
@@ -24,9 +24,9 @@ class Line:
 def read(
     trace: Path, machine: _core.Machine, initiator: int, caches: list[str], whole_run: bool
 ) -> _core.TraceMisses:
-    """Follows a trace through a machine's caches; says so when it is not whole."""
+    """Replays a trace through a machine's caches; warns if the trace is truncated."""
     if not trace.is_file():
-        raise WrongCallError(f"{trace}: no such trace")
+        raise WrongCallError(f"{trace}: trace file not found")
     with trace.open("rb") as file:
         is_other_kind = not is_trace(file.read(16))
     try:
@@ -37,5 +37,5 @@ def read(
     if not found.whole:
         warn(f"{trace}: {found.reason}")
     elif found.limited:
-        warn(f"{trace}: the tracer stopped at its limit, before the program ended")
+        warn(f"{trace}: truncated: the tracer reached its size limit before the program ended")
     return found

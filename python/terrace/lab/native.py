@@ -1,5 +1,6 @@
-"""Runs programs natively, and reads the system's clocks of them: the process's time in its own code and in the
-system's, and how long it was ready while others had the processor."""
+"""Runs programs natively and measures them with the system's clocks: user time, system time, and the time for
+which they were runnable but other programs had the processor.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +22,25 @@ from terrace.lab.function_samples import Sampler, Samples
 from terrace.lab.surroundings import AS_HERE, Surroundings
 from terrace.solve.calibration import Sample, Start, median_interval
 
-_RUNS = 9  # of the program that does nothing
-_PATIENCE = 10.0  # seconds that a program has to end when it is told to
+_RUNS = 9  # of the empty program
+_PATIENCE = 10.0  # seconds between SIGTERM and SIGKILL
 _GATE = ("/bin/sh", "-c", 'kill -STOP $$; exec "$@"', "sh")
 
 
 class NotSampledError(TerraceError):
-    """The kernel does not let a program be sampled."""
+    """The kernel does not permit sampling of a program."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a program wrote, and its times."""
+    """Output and times of a run."""
 
-    said: str  # to standard output
-    digest: str  # of the bytes that it wrote there
-    complained: str  # to standard error
-    status: int  # of exit; below 0: the signal that ended it
+    said: str  # standard output
+    digest: str  # of standard output
+    complained: str  # standard error
+    status: int  # exit status; negative: the signal that ended it
     sample: Sample
-    where: Samples | None = None  # samples of its program counter, by function; None: the run was not sampled
+    where: Samples | None = None  # program counter samples by function; None: not sampled
 
 
 def run(
@@ -47,14 +48,14 @@ def run(
     environment: Mapping[str, str] | None = None,
     around: Surroundings = AS_HERE,
 ) -> tuple[str, Sample]:
-    """What it wrote to standard output, and its times. Raises TerraceError when it cannot be started or fails."""
+    """Returns standard output and times. Raises TerraceError if the program cannot be started or fails."""
     done = run_whole(words, environment, around)
     check(done, words, around)
     return done.said, done.sample
 
 
 def check(done: Run, words: Sequence[str | os.PathLike[str]], around: Surroundings) -> None:
-    """Raises TerraceError where a run failed."""
+    """Raises TerraceError if a run failed."""
     if done.status != around.status:
         tail = " | ".join((done.said + done.complained).strip().splitlines()[-3:])
         wanted = f" instead of {around.status} (--calibrate-status)" if around.status else ""
@@ -68,8 +69,11 @@ def run_whole(
     most: int = -1,
     period: float | None = None,
 ) -> Run:
-    """Runs a program that may fail. Keeps the last `most` bytes of its output, all of them if `most` is negative.
-    Samples the program counter if there is a `period`. Raises TerraceError if it cannot be started or sampled."""
+    """Runs a program that may fail. Raises TerraceError if it cannot be started or sampled.
+
+    Keeps the last `most` bytes of its output, or all of them if `most` is negative. Samples the program counter if
+    `period` is given.
+    """
     begins = words if period is None else [*_GATE, *words]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, around.entered() as (stdin, folder):
         variables = {**os.environ, **(environment or {})}
@@ -85,7 +89,7 @@ def run_whole(
             _end(child)
             raise
         wall = time.perf_counter() - begun
-        delayed = _delayed(child.pid)  # the system still knows a process that nobody waited for
+        delayed = _delayed(child.pid)  # must precede wait(): the zombie still has its statistics
         _, ended, used = os.wait4(child.pid, 0)
         status = child.returncode = os.waitstatus_to_exitcode(ended)
         said, complained = _content(out, most), _content(errors, most)
@@ -98,7 +102,7 @@ def run_whole(
 
 
 def _sampled_from_now_on(child: subprocess.Popen[bytes], period: float) -> Sampler:
-    """Of a shell that has stopped before it becomes the program."""
+    """Starts sampling a shell that has stopped itself before it executes the program."""
     try:
         os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         sampler = Sampler(child.pid, period)
@@ -113,7 +117,7 @@ def _sampled_from_now_on(child: subprocess.Popen[bytes], period: float) -> Sampl
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """A launcher that is killed cannot take the program with it: it is told first."""
+    """Ends a child with SIGTERM first, so that a launcher can end its program, which SIGKILL would orphan."""
     child.terminate()
     try:
         child.wait(_PATIENCE)
@@ -123,17 +127,17 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def start_up() -> Start:
-    """What a program takes that does nothing: the system's `true`."""
+    """Measures the start-up time of an empty program, the system's `true`."""
     nothing = shutil.which("true")
     if nothing is None:
-        raise TerraceError("there is no program 'true' here, which tells what starting a program takes")
+        raise TerraceError("the program 'true' is missing; it is needed to measure the start-up time of a program")
     samples = [run([nothing])[1] for _ in range(_RUNS)]
     wall = median_interval([one.wall for one in samples]).middle
     return Start(wall, median_interval([one.processor for one in samples]).middle)
 
 
 def _delayed(process: int) -> float:
-    """Seconds that its first thread was ready and did not run; 0 where the system does not say."""
+    """Returns the seconds for which the first thread was runnable but not running; 0 if unknown."""
     try:
         return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) * 1e-9
     except (OSError, IndexError, ValueError):
@@ -146,13 +150,13 @@ def _content(file: IO[bytes], most: int) -> str:
     return file.read().decode(errors="replace")
 
 
-# --- what Terrace says at the end ----------------------------------------------------------------------------
+# --- Terrace's report at the end of a run ---------------------------------------------------------------------
 
-DOCUMENT = '{"schema":'  # how Terrace's last line begins
+DOCUMENT = '{"schema":'  # beginning of Terrace's last line
 
 
 def account_of(complained: str) -> dict[str, Any] | None:
-    """Terrace's document at the end of standard error, where the program may have left a line open."""
+    """Returns Terrace's JSON at the end of standard error, even if the program left a line without newline."""
     line = complained.rstrip("\n").rpartition("\n")[2]
     try:
         document = json.loads(line[line.index(DOCUMENT) :])
@@ -162,7 +166,7 @@ def account_of(complained: str) -> dict[str, Any] | None:
 
 
 def predicted_gain(account: dict[str, Any], seconds: float) -> float | None:
-    """What a run of so many seconds says of its own gain: by what it waited for a file, or by its plan."""
+    """Returns the gain that a run of that many seconds predicts: from its paging waits, or from its plan."""
     longer = (account.get("over_file") or {}).get("longer_s")
     if longer is not None:
         return -longer / (seconds - longer) if longer < seconds else None

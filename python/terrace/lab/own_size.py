@@ -1,6 +1,8 @@
-"""Fits core time to a program at its own size, by function: its native form runs a few times and is sampled where
-its time goes (function_samples.py), its hooked form runs once in virtual time and counts what each function does
-(function_times.py). No time that the program prints is needed, and no other size.
+"""Fits core times by function at a program's own problem size.
+
+The native build runs a few times and is sampled by function (function_samples.py). The instrumented build runs
+once in virtual time and counts events by function (function_times.py). Neither a printed time nor another problem
+size is needed.
 """
 
 from __future__ import annotations
@@ -24,38 +26,41 @@ from terrace.solve.calibration import Constant, Interval, Sample, Start
 from terrace.solve.function_times import FunctionFits, Use
 
 MIN_RUNS, MAX_RUNS = 5, 45
-ENOUGH_SECONDS = 60.0  # of native runs, where there are MIN_RUNS of them
-# In all runs: a function of a hundredth of the time has 40, which tell its time to a sixth.
+ENOUGH_SECONDS = 60.0  # total of native runs, once there are MIN_RUNS
+# In all runs. A function with 1 % of the time has 40 samples, a relative standard error of one sixth.
 ENOUGH_SAMPLES = 4000
 FEWEST_SAMPLES = 400
 SAMPLES_OF_A_RUN = 4000
 LONGEST_PERIOD = 1e-3  # seconds
-SHORTEST_TIME = 1e-3  # seconds of the program's own code in a run: in less, caches and pages fill
+SHORTEST_TIME = 1e-3  # seconds of own code per run; in shorter runs cold caches and page faults dominate
 
 
 @dataclass
 class Natively:
-    """All native runs, in seconds. On a virtual machine a sample costs tens of microseconds, which slow the
-    program down: sampled runs tell how its time is shared out, the others how much it is."""
+    """All native runs, in seconds.
+
+    On a virtual machine a sample costs tens of microseconds. So sampled runs give the distribution of time over
+    functions, and unsampled runs give its amount.
+    """
 
     plain: list[Sample] = field(default_factory=list)
     sampled: list[Sample] = field(default_factory=list)
-    time: Counter[str] = field(default_factory=Counter)  # by function, in all sampled runs
+    time: Counter[str] = field(default_factory=Counter)  # by function, total of the sampled runs
     elsewhere: float = 0.0
-    count: float = 0.0  # of samples
-    lines: int = 0  # that each wrote
+    count: float = 0.0  # number of samples
+    lines: int = 0  # of output per run
     why_not_sampled: str = ""
 
     @property
     def runs(self) -> list[Sample]:
-        """All of them."""
+        """Returns all runs."""
         return [*self.plain, *self.sampled]
 
     def own(self, start: Start) -> Interval:
-        """Of the program's own code, in a run."""
+        """Returns the time of the program's own code per run."""
         processor = calibration.median_interval([one.processor for one in self.plain])
         if self.sampled:
-            # Of the time of sampled runs, in which a shell starts first.
+            # Sampled runs also contain the start of a shell.
             whole = sum(max(one.processor - start.processor, 0.0) for one in self.sampled)
             share = min(sum(self.time.values()) / max(whole, 1e-12), 1.0)
             return processor.scaled(lambda took: share * took)
@@ -63,7 +68,7 @@ class Natively:
         return processor.scaled(lambda took: user * max(took - start.processor, 0.0))
 
     def by_function(self, start: Start) -> dict[str, float]:
-        """Of the program's own code in the median run."""
+        """Returns the time of own code by function in the median run."""
         scale = self.own(start).middle / max(sum(self.time.values()), 1e-12)
         return {name: took * scale for name, took in self.time.items()}
 
@@ -77,8 +82,10 @@ class Hooked:
 
 
 def calibrate(program: Program, machine: str) -> Calibrated[FunctionFits]:
-    """`machine` is a file of the machine at hand, as measured, or "" for what it says of itself. Raises
-    TerraceError when a run fails."""
+    """Calibrates a program. `machine` is a file of this machine, as measured, or "" for its built-in description.
+
+    Raises TerraceError if a run fails.
+    """
     start = native.start_up()
     with progress("native runs to calibrate") as steps:
         natively = run_natively(program, steps.done)
@@ -89,7 +96,7 @@ def calibrate(program: Program, machine: str) -> Calibrated[FunctionFits]:
 
 
 def run_natively(program: Program, done: Callable[[], None] = lambda: None) -> Natively:
-    """As often as its time wants to be known, sampled every other time: the first tells how often to sample."""
+    """Runs until the time is known, with sampling in every second run. The first run sets the sampling period."""
     found = Natively()
     period: float | None = None
     while not _is_enough(found):
@@ -127,7 +134,7 @@ def _is_enough(found: Natively) -> bool:
 
 
 def simulate(program: Program, machine: str) -> Hooked:
-    """On the machine of a file, or on the machine at hand, with one thread."""
+    """Runs in virtual time with one thread, on a machine file or on this machine."""
     with tempfile.TemporaryDirectory(prefix="terrace-calibrate-") as folder:
         counts = Path(folder) / "functions"
         counts.mkdir()
@@ -144,7 +151,7 @@ def simulate(program: Program, machine: str) -> Hooked:
 def judge(
     natively: Natively, hooked: Hooked, document: Mapping[str, Any], start: Start
 ) -> Calibrated[FunctionFits]:
-    """What the runs say, or why they say nothing. `document` is the machine's."""
+    """Returns the result of the runs, or the reason why they give none. `document` is the machine's JSON."""
     runs, interval = len(natively.plain), natively.own(start)
     if refused := _refused(natively, hooked, interval.middle):
         return Calibrated(Constant(None, refused, "process", runs), None)
@@ -152,39 +159,42 @@ def judge(
     whole = function_times.total(hooked.uses)
     constant = interval.scaled(lambda took: function_times.core_time(whole, took, prices))
     if interval.spread > calibration.MAX_SPREAD:
-        why = f"too noisy: {runs} runs tell it to {interval.spread:.0%} only, not {calibration.MAX_SPREAD:.0%}; "
+        why = f"too noisy: {runs} runs give it to {interval.spread:.0%} only, not {calibration.MAX_SPREAD:.0%}; "
         why += "calibrate on an idle machine"
         return Calibrated(Constant(None, why, "process", runs, constant, interval), None)
     if refused := calibration.beyond(constant.middle, document["initiators"][0]["frequency"] or None):
         return Calibrated(Constant(None, refused, "process", runs, constant, interval), None)
     fits = function_times.fit(hooked.uses, natively.by_function(start), natively.count, prices, constant.middle)
     if natively.why_not_sampled:
-        how = f"functions were not told apart ({natively.why_not_sampled})"
+        how = f"without a division by function ({natively.why_not_sampled})"
     else:
-        how = f"{len(fits.functions)} functions apart"
+        how = f"{len(fits.functions)} functions fitted separately"
     stalls = prices.stalls(whole)
     if stalls > calibration.MIN_CORE * 2 * interval.middle:
-        how += f"; memory takes {units.seconds(stalls)} of it by virtual time, so that little is said of the core"
-    why = f"{runs} runs of {units.seconds(interval.middle)} of its own code, {how}"
+        how += f"; virtual time attributes {units.seconds(stalls)} of it to memory, so the core time is uncertain"
+    why = f"{runs} runs of {units.seconds(interval.middle)} of own code, {how}"
     return Calibrated(Constant(constant.middle, why, "process", runs, constant, interval), fits)
 
 
 def _refused(natively: Natively, hooked: Hooked, took: float) -> str:
-    """Returns why the two forms cannot be compared, or "". Tests the run's length first: short runs are noise."""
+    """Returns why the two builds cannot be compared, or "".
+
+    Tests the duration first, because short runs are noisy.
+    """
     if took < SHORTEST_TIME:
         return (
-            f"too short: its own code takes {units.seconds(took)} a run, and less than "
-            f"{units.seconds(SHORTEST_TIME)} says little; give the arguments of a larger size with --calibrate"
+            f"too short: its own code takes {units.seconds(took)} per run, and at least "
+            f"{units.seconds(SHORTEST_TIME)} is needed; give the arguments of a larger size with --calibrate"
         )
     if refused := calibration.of_threads(natively.runs, Start(0.0, 0.0), waits_count=False):
         return refused
     if natively.lines != hooked.lines:
         return (
-            f"the native program prints {natively.lines} lines and the hooked one {hooked.lines}: they do not do "
-            "the same; build both from the same source with the same options"
+            f"the native program prints {natively.lines} lines and the instrumented one {hooked.lines}: they do "
+            "different work; build both from the same source with the same options"
         )
     if function_times.total(hooked.uses).instructions <= 0:
-        return "no instruction of it is seen; is it built with hooks?"
+        return "no instruction of it was observed; is it built with the wrappers?"
     if not natively.why_not_sampled and natively.count < FEWEST_SAMPLES:
-        return f"too few samples of its time: {natively.count:.0f}, and {FEWEST_SAMPLES} say something"
+        return f"too few samples of its time: {natively.count:.0f}; at least {FEWEST_SAMPLES} are needed"
     return ""

@@ -1,10 +1,10 @@
-"""Runs workloads in virtual time in every column that a result has, and gathers the numbers.
+"""Runs workloads in virtual time in every column of a result, and collects the figures.
 
-One execution of a program prices any number of configurations (machine, budget, planner) at once: what caches let
-through does not depend on where data is. The columns are those of docs/virtual-time.md: slow-only, live (the
-first iteration learned on the spot, moves paid for), steady (the later half of that run's iterations, against
-the same iterations of fast-only), planned (obeying a plan made from an earlier profile, as it is, from the first
-instruction to the last), fast-only, and the bound that no placement can beat.
+One execution of a program evaluates any number of configurations (machine, budget, planner) at once, because data
+placement does not change the cache misses. The columns are those of docs/virtual-time.md: slow-only; live (learned
+in the first iteration, moves included); steady (the later half of that run's iterations, against the same
+iterations of fast-only); planned (an unmodified plan from an earlier profile, for the whole run); fast-only; and
+the lower bound that no placement can beat.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ from terrace.solve import figures
 from terrace.store.reader import Store
 from terrace.store.values import Moved, Run
 
-# Unimem's study (systems.md, section 1): 256 MB of fast memory beside class C on 4 ranks, and a last-level cache
-# of 20 MB.
+# Unimem's study (systems.md, section 1): class C on 4 ranks with 256 MB of fast memory and a last-level cache of
+# 20 MB.
 STUDY_FAST = 256e6
 STUDY_CACHE = 20e6
 
 
 MACHINES = ("unimem-bw2", "unimem-lat4")
-STATIC = ("first-touch", "interleave", "weighted-interleave")  # decide when memory is made, and learn nothing
-_GIVEN = "given by --plan"  # why a plan is in force, as the journal has it
+STATIC = ("first-touch", "interleave", "weighted-interleave")  # place at allocation and do not learn
+_GIVEN = "given by --plan"  # the journal's reason of a plan that the user gave
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """One configuration of a run, as `terrace simulate --config` takes it. A plan is obeyed as it is.
-    Free moves take neither time nor bandwidth: what moves cost is the difference."""
+    """One configuration of a run, as `terrace simulate --config` takes it. A plan is applied unmodified.
+
+    Free moves take neither time nor bandwidth: the difference to a normal run is the cost of moves.
+    """
 
     label: str
     machine: str
@@ -48,7 +50,7 @@ class Configuration:
     free_moves: bool = False
 
     def text(self) -> str:
-        """What follows --config."""
+        """Returns the value of --config."""
         words = [f"label={self.label}", f"machine={self.machine}"]
         words.append(f"planner={self.planner}" if self.plan is None else f"plan={self.plan}")
         if self.fast is not None:
@@ -60,38 +62,38 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one configuration of a run came to. Times are virtual seconds of the main loop."""
+    """Result of one configuration of a run. Times are virtual seconds of the main loop."""
 
     store: Path
     loop: float
     iterations: list[float]
     waited: float
-    copying: float  # what the moves take of the mover, at its price
+    copying: float  # seconds of copying, at the mover's bandwidth
     moved: list[Moved]
 
     @property
     def moves(self) -> int:
-        """How many transfers were not refused."""
+        """Returns the number of completed transfers."""
         return sum(pair.moves for pair in self.moved)
 
     @property
     def moved_chunks(self) -> int:
-        """In all of them."""
+        """Returns the number of chunks of all transfers."""
         return sum(pair.chunks for pair in self.moved)
 
     @property
     def moved_bytes(self) -> int:
-        """In all of them."""
+        """Returns the number of bytes of all transfers."""
         return sum(pair.size for pair in self.moved)
 
     @property
     def steady(self) -> float:
-        """Of the later half of the iterations."""
+        """Returns the time of the later half of the iterations."""
         return figures.steady(self.iterations)
 
 
 def terrace_program() -> str:
-    """The launcher of this installation."""
+    """Returns the launcher of this installation."""
     import sys
 
     beside = Path(sys.executable).with_name("terrace")
@@ -99,7 +101,7 @@ def terrace_program() -> str:
 
 
 def machine_here() -> dict[str, Any]:
-    """The machine at hand, as `terrace machine --json` describes it."""
+    """Returns the description of this machine from `terrace machine --json`."""
     found: dict[str, Any] = json.loads(run_terrace(["machine", "--json"]))
     return found
 
@@ -109,7 +111,7 @@ def run_terrace(
     environment: Mapping[str, str] | None = None,
     around: Surroundings = AS_HERE,
 ) -> str:
-    """Runs the launcher; what the program wrote to standard output. Raises TerraceError with its last lines."""
+    """Runs the launcher and returns the program's standard output. Raises TerraceError with the last lines."""
     command = [terrace_program(), *(os.fspath(word) for word in words)]
     variables = {**os.environ, **(environment or {})}
     with around.entered() as (stdin, folder):
@@ -123,11 +125,13 @@ def run_terrace(
 
 
 def build(source: Path, name: str, folder: Path) -> Path:
-    """A workload of Terrace's source tree, built into the folder with nothing but CXX changed. Raises TerraceError
-    with the compiler's last line."""
+    """Builds a workload of Terrace's source tree into the folder, changing nothing but CXX.
+
+    Raises TerraceError with the compiler's last line.
+    """
     script = source / "workloads" / "build.sh"
     if not script.is_file():
-        raise TerraceError(f"{script} is not there: run this in Terrace's source tree, or give --source")
+        raise TerraceError(f"{script} not found: run this in Terrace's source tree, or give --source")
     compiler = Path(terrace_program()).with_name("terrace-c++")
     command = ["sh", str(script.resolve()), str(folder.resolve()), name]
     done = subprocess.run(command, env={**os.environ, "CXX": str(compiler)}, capture_output=True, text=True)
@@ -137,12 +141,12 @@ def build(source: Path, name: str, folder: Path) -> Path:
 
 
 def outcome(path: Path) -> Outcome:
-    """Reads what a configuration's journal said of its last main loop."""
+    """Reads the result of the last main loop from a configuration's profile."""
     store = Store(path)
     run = store.run()
     loop = store.loop(run)
     if loop is None or loop.ended is None:
-        raise TerraceError(f"{path}: no main loop ended in it")
+        raise TerraceError(f"{path}: it contains no completed main loop")
     per_iteration: dict[int, float] = {}
     waited = 0.0
     for phase in store.phase_instances(run):
@@ -155,33 +159,38 @@ def outcome(path: Path) -> Outcome:
 
 
 def obeyed(path: Path) -> None:
-    """Raises TerraceError unless the run obeyed the plan that it was given from the first instruction to the last:
-    its journal then has that plan's record and no other."""
+    """Raises TerraceError unless the run applied the given plan from the first instruction to the last.
+
+    Its journal then has that plan's record and no other.
+    """
     store = Store(path)
     run = store.run()
     reasons = store.plan_reasons(run)
     if not run.obeys_a_plan or len(reasons) != 1:
         raise TerraceError(
-            f"{path}: a run that obeys a given plan has one plan record and no planner; this one has the planner "
+            f"{path}: a run with a given plan has one plan record and no planner; this one has the planner "
             f"'{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'})"
         )
 
 
 def decided(path: Path, planner: str) -> None:
-    """Raises TerraceError unless the run was left to that planner: its journal then names it and holds no plan
-    that was given; where it makes plans, it made one at least, and else there is none."""
+    """Raises TerraceError unless the planner controlled the run.
+
+    The journal then names it and holds no given plan. It has at least one plan if the planner makes plans, else
+    none.
+    """
     store = Store(path)
     run = store.run()
     reasons = store.plan_reasons(run)
     if run.planner != planner or _GIVEN in reasons or bool(reasons) != _plans(planner):
         raise TerraceError(
-            f"{path}: a run that is left to '{planner}' has its name and only plans of its own; this one has the "
+            f"{path}: a run controlled by '{planner}' has its name and only plans of its own; this one has the "
             f"planner '{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'})"
         )
 
 
 def _plans(planner: str) -> bool:
-    """Whether it makes plans while the program runs: static placements and policies decide without."""
+    """Returns whether the planner makes plans during the run; static placements and policies do not."""
     return planner not in ("slow-only", "fast-only", *STATIC, *_core.policies())
 
 
@@ -192,7 +201,9 @@ def record(
     name: str,
     options: Sequence[str] = (),
 ) -> None:
-    """One execution, profiled on each machine with exact counters beside the samples: NAME.MACHINE.terrace."""
+    """Runs the program once and profiles it on each machine, with samples and exact counters
+    (NAME.MACHINE.terrace).
+    """
     folder.mkdir(parents=True, exist_ok=True)
     words: list[str | os.PathLike[str]] = [
         "record",
@@ -214,8 +225,10 @@ def simulate(
     name: str,
     options: Sequence[str] = (),
 ) -> tuple[dict[str, Outcome], str]:
-    """One execution, priced in every configuration, and what the program printed. Raises TerraceError when it
-    fails, and where a configuration's journal does not hold the plans that its label promises."""
+    """Runs the program once, evaluates every configuration, and returns the outcomes and the printed output.
+
+    Raises TerraceError if the run fails, or if a configuration's journal does not match its label.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     output = folder / f"{name}.terrace"
     for old in folder.glob(f"{name}*.terrace"):
@@ -236,7 +249,7 @@ def simulate(
 
 
 def data_objects(store: Store, run: Run) -> dict[str, int]:
-    """The program's data objects that lived when its main loop began, with their sizes in bytes."""
+    """Returns the data objects that were live when the main loop began, with their sizes in bytes."""
     loop = store.loop(run)
     begun = loop.begun if loop else 0.0
     kinds = {"heap", "mapping", "fixed", "common", "named"}
@@ -251,7 +264,7 @@ def data_objects(store: Store, run: Run) -> dict[str, int]:
 
 
 def footprint(program: Sequence[str | os.PathLike[str]], folder: Path, name: str) -> int:
-    """Bytes of the data objects that live in the main loop, from a native run."""
+    """Returns the bytes of the data objects live in the main loop, from a native run."""
     folder.mkdir(parents=True, exist_ok=True)
     output = folder / f"{name}.footprint.terrace"
     output.unlink(missing_ok=True)

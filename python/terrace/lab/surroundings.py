@@ -1,4 +1,4 @@
-"""What a run finds beside its arguments: standard input, files in its folder; and its status if it ends well."""
+"""Environment of a run: standard input, input files in its folder, and the expected exit status."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from terrace.errors import TerraceError
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Of the runs of one program at one size."""
+    """Environment of the runs of one program at one size."""
 
-    stdin: Path | None = None  # None: it reads nothing
-    # Each run gets a folder of its own with copies of these files, so that no run finds what another has written.
-    # None: the current folder, as it is.
+    stdin: Path | None = None  # None: empty standard input
+    # Each run gets a new folder with copies of these files, so that runs do not affect each other.
+    # None: run in the current folder.
     folder: Path | None = None
     status: int = 0
 
     @contextmanager
     def entered(self) -> Iterator[tuple[IO[bytes], Path | None]]:
-        """For one run: its standard input, and its folder. Raises TerraceError where one cannot be read."""
+        """Prepares one run: its standard input and its folder. Raises TerraceError if one cannot be read."""
         given = self.stdin if self.stdin is not None else Path("/dev/null")
         with tempfile.TemporaryDirectory(prefix="terrace-run-") as own:
             try:
@@ -34,7 +34,7 @@ class Surroundings:
                 with given.open("rb") as stdin:
                     yield stdin, Path(own) if self.folder is not None else None
             except shutil.Error as error:
-                raise TerraceError(f"{self.folder}: its files cannot be copied: {error}") from error
+                raise TerraceError(f"{self.folder}: cannot copy its files: {error}") from error
             except OSError as error:
                 raise TerraceError(str(error)) from error
 

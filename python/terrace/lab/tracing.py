@@ -1,8 +1,8 @@
-"""Runs a program under QEMU's user mode with Terrace's tracer in it (tools/tracer), and names what came out.
+"""Traces a program's memory accesses under QEMU's user mode with Terrace's plug-in (tools/tracer).
 
-Any executable will do, also one that cannot be rebuilt, of any instruction set that the QEMU here runs. Dynamic
-programs of this machine's own instruction set also get a small library by LD_PRELOAD, which tells the tracer of
-their blocks and markers.
+Works with any executable of any instruction set that the installed QEMU supports, without rebuilding it.
+Dynamically linked programs of the host's instruction set also load a small library by LD_PRELOAD, which reports
+allocations and markers to the plug-in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from terrace.errors import NotStartedError, TerraceError, WrongCallError
 from terrace.lab.study import terrace_program
 
-# ELF's machine numbers (elf.h) by what QEMU calls them: little-endian, big-endian; of 64 bits, of 32.
+# QEMU's names of ELF machine numbers (elf.h): little-endian and big-endian, 64 and 32 bits.
 _QEMU = {
     (3, 32): ("i386", None),
     (8, 64): ("mips64el", "mips64"),
@@ -40,7 +40,7 @@ _DYNAMIC = 3  # PT_INTERP
 
 @dataclass(frozen=True)
 class Executable:
-    """What an ELF file says of itself."""
+    """Properties of an ELF file."""
 
     path: Path
     isa: str
@@ -48,7 +48,10 @@ class Executable:
 
 
 def examine(program: str) -> Executable:
-    """The executable that a command's first word means; raises WrongCallError when it is none, NotStartedError."""
+    """Resolves a command's first word.
+
+    Raises WrongCallError if it is not an ELF file, NotStartedError if missing.
+    """
     found = shutil.which(program)
     if found is None:
         number = errno.EACCES if "/" in program and Path(program).exists() else errno.ENOENT
@@ -57,13 +60,13 @@ def examine(program: str) -> Executable:
     with path.open("rb") as file:
         head = file.read(64)
         if len(head) < 52 or head[:4] != b"\x7fELF" or head[4] not in (1, 2) or head[5] not in (1, 2):
-            raise WrongCallError(f"{path} is no ELF executable: the tracer takes programs, not scripts")
+            raise WrongCallError(f"{path} is not an ELF executable: the tracer runs programs, not scripts")
         wide, order = head[4] == 2, "<" if head[5] == 1 else ">"
         (number,) = struct.unpack_from(order + "H", head, 18)
         names = _QEMU.get((number, 64 if wide else 32), (None, None))
         isa = names[head[5] - 1]
         if isa is None:
-            raise WrongCallError(f"{path}: QEMU's user mode is not known to run ELF machine {number}")
+            raise WrongCallError(f"{path}: QEMU's user mode does not support ELF machine {number}")
         if wide:
             (at,) = struct.unpack_from(order + "Q", head, 32)
             entry, count = struct.unpack_from(order + "HH", head, 54)
@@ -83,11 +86,11 @@ def _part(name: str) -> Path:
         for candidate in (here / ".." / "lib" / "terrace" / name, here / ".." / "access" / "qemu" / name):
             if candidate.exists():
                 return candidate.resolve()
-    raise TerraceError(f"{name} is not beside {program or 'terrace'}; install again")
+    raise TerraceError(f"{name} not found next to {program or 'terrace'}; reinstall Terrace")
 
 
 def qemu_for(isa: str) -> str:
-    """QEMU's program for an instruction set; raises TerraceError with what to install."""
+    """Returns QEMU's executable for an instruction set. Raises TerraceError with the package to install."""
     for name in (f"qemu-{isa}", f"qemu-{isa}-static"):
         found = shutil.which(name)
         if found:
@@ -98,9 +101,9 @@ def qemu_for(isa: str) -> str:
 def command(
     words: Sequence[str], output: Path, limit: int | None, loop_only: bool, sysroot: Path | None
 ) -> list[str]:
-    """The command that runs `words` and writes their trace."""
+    """Returns the command that runs `words` and writes their trace."""
     program = examine(words[0])
-    # QEMU separates a plug-in's arguments by commas, and takes two for one that is meant.
+    # QEMU separates a plug-in's arguments by commas; two commas stand for one in a value.
     options = f"{_part('libterrace_qemu.so')},out={str(output.absolute()).replace(',', ',,')}"
     if limit is not None:
         options += f",limit={limit}"
@@ -125,7 +128,7 @@ def record(
     sysroot: Path | None = None,
     quiet: bool = False,
 ) -> int:
-    """Runs the program to its end; its exit status, 128 and the signal's number if one ended it."""
+    """Runs the program to its end and returns its exit status, 128 plus the signal number if a signal ended it."""
     line = command(words, output, limit, loop_only, sysroot)
     done = subprocess.run(line, stdout=subprocess.DEVNULL if quiet else None)
     return done.returncode if done.returncode >= 0 else 128 - done.returncode

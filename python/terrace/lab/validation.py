@@ -1,4 +1,4 @@
-"""What `terrace lab validate` compares, and its page: programs, the constants that they took, and errors."""
+"""Data and page of `terrace lab validate`: programs, the core times that they used, and errors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from terrace.solve import calibration
 from terrace.solve.calibration import Sample, Start, Virtual
 from terrace.solve.core_times import PhaseFit, PhaseFits
 
-_NO_SIZE = "no size to calibrate with is stated"
+_NO_SIZE = "no size for calibration is stated"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A program, what it is called with, and how it says its time."""
+    """A program, its arguments, and the pattern of its printed time."""
 
     name: str
     measure: list[str]
@@ -30,46 +30,46 @@ class Case:
 
 @dataclass(frozen=True)
 class Row:
-    """Seconds of what the clock times, native (median and spread of the repetitions) and virtual."""
+    """Seconds of the timed part: native (median and spread of the repetitions) and virtual."""
 
     workload: str
     threads: int
     clock: str  # "printed": the timed section; "process"
     native: float
-    spread: float  # largest less least
+    spread: float  # maximum minus minimum
     virtual: float
     error: float  # (virtual - native) / native
-    core_time: float | None  # seconds an instruction, fitted; None where it is the machine's
+    core_time: float | None  # seconds per instruction, fitted; None: the machine's
 
 
 @dataclass(frozen=True)
 class Constants:
-    """Of a program: the machine's constant, and what calibration found; None where it has no size for it."""
+    """Core times of a program: the machine's, and the calibrated one; None without a calibration size."""
 
     default: float
     found: Calibrated[PhaseFits] | None
 
     @property
     def core_time(self) -> float | None:
-        """The program's own, in seconds an instruction; None where it takes the machine's."""
+        """Returns the program's own core time, in seconds per instruction, or None if the machine's is used."""
         return self.found.constant.core_time if self.found is not None else None
 
     @property
     def phases(self) -> list[PhaseFit]:
-        """Those with a time of their own, and those without one."""
+        """Returns the fits of all phases, with and without a core time of their own."""
         return self.found.fits.phases if self.found is not None and self.found.fits is not None else []
 
     @property
     def why(self) -> str:
-        """What the constant rests on, or why it is the machine's."""
+        """Returns what the constant is based on, or why it is the machine's."""
         return self.found.constant.why if self.found is not None else _NO_SIZE
 
     def options(self) -> list[str]:
-        """As `terrace simulate` takes them."""
+        """Returns the options of `terrace simulate`."""
         return self.found.options() if self.found is not None else []
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """Returns the JSON document."""
         constant = self.found.constant if self.found is not None else None
         interval = constant.interval if constant is not None else None
         return {
@@ -86,9 +86,11 @@ class Constants:
 def row(
     name: str, threads: int, samples: Sequence[Sample], virtual: Virtual, core_time: float | None, start: Start
 ) -> Row:
-    """By the clock that is fine enough: the printed one, else that of the whole process. A process of several
-    threads is timed by the wall's clock, since its processors' times are no time that passes; one of one thread is
-    timed as a whole, too, where other programs had the processor in most of its runs."""
+    """Compares times by the finest usable clock: the printed time if precise enough, else the whole process.
+
+    A process with several threads is timed by wall clock, because its processor time is not elapsed time. One with
+    a single thread is timed as a whole, too, if other programs had the processor in most of its runs.
+    """
     quiet = calibration.undisturbed(samples)
     clock = calibration.clock(samples)
     if threads == 1 and not calibration.are_enough(quiet, samples):
@@ -97,7 +99,7 @@ def row(
     took = virtual.printed if printed else virtual.process
     if took is None:
         raise TerraceError(f"{name} printed no time under terrace simulate")
-    waited_least = quiet or samples  # of others, walls' clocks say little
+    waited_least = quiet or samples  # wall clocks of disturbed runs are unreliable
     if printed:
         times = [calibration.number(one.printed) for one in waited_least if one.printed is not None]
         middle = statistics.median(times)
@@ -112,7 +114,7 @@ def row(
 
 
 def constants_table(constants: Mapping[str, Constants]) -> tuple[list[str], list[list[str]]]:
-    """Headings and lines: which constant each program took, with its spread, and why."""
+    """Returns headings and rows: the constant of each program, its spread, and the reason."""
     lines = []
     for name, one in constants.items():
         document = one.document()
@@ -123,8 +125,10 @@ def constants_table(constants: Mapping[str, Constants]) -> tuple[list[str], list
 
 
 def page(rows: Sequence[Row], constants: Mapping[str, Constants]) -> str:
-    """The error of each program, a line for each, a mark for each number of threads; whiskers are what the native
-    runs' spread makes of it. Below it the constants that they took."""
+    """Returns the page: errors by program with a mark per number of threads, and the table of constants.
+
+    Whiskers show the error's range due to the spread of the native runs.
+    """
     names = list(dict.fromkeys(row.workload for row in rows))
     counts = sorted({row.threads for row in rows})
     figure = charts.figure(120 + 44 * len(names), showlegend=len(counts) > 1)
@@ -156,10 +160,10 @@ def page(rows: Sequence[Row], constants: Mapping[str, Constants]) -> str:
         tickvals=list(range(len(names))), ticktext=names, autorange="reversed", automargin=True, ticks=""
     )
     mean = units.percent(statistics.fmean(abs(row.error) for row in rows))
-    words = "Each program's error; whiskers are what the native runs' spread makes of it."
+    words = "Error of each program; whiskers show the effect of the native runs' spread."
     title = f"Virtual time against the clock: mean absolute error {mean}"
     headings, lines = constants_table(constants)
-    about = "Core time of an instruction: which constant each program took, and why"
+    about = "Core time per instruction: the constant of each program, and its basis"
     below = parts.details(about, headings, lines, (0, 1, 4))
     figure_text = charts.embed("errors", words, figure)
     return parts.document(

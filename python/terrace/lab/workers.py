@@ -1,4 +1,4 @@
-"""Processes that work beside one another, and end with the one that they work for, however that ends."""
+"""Pools of worker processes that end with their parent, even if it is killed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from concurrent.futures import ProcessPoolExecutor
 
 
 def workers(count: int | None = None) -> ProcessPoolExecutor:
-    """A pool of so many, else of one for each core. They are new processes rather than copies of one that may have
-    threads."""
+    """Returns a pool of `count` processes, by default one per core. Spawns instead of forking: the parent may have
+    threads.
+    """
     return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _end_with_parent)
 
 
 def _end_with_parent() -> None:
-    """Each holds both ends of the pipe that brings its work, so that it would wait there for ever."""
+    """Watches the parent. A worker holds both ends of its work pipe, so it would never see end-of-file."""
     threading.Thread(target=_wait_and_end, daemon=True).start()
 
 

@@ -1,1 +1,1 @@
-"""What the model says of a profile: prices, bounds, optima, confidence."""
+"""Evaluates the performance model on a profile: costs, bounds, optima, confidence."""

@@ -1,4 +1,4 @@
-"""What `terrace bounds` found: times of an iteration by how data are placed, and the bound."""
+"""Results of `terrace bounds`: seconds per iteration under several placements, and the lower bound."""
 
 import math
 from dataclasses import dataclass
@@ -7,52 +7,52 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Size:
-    """The bound under a budget of the fastest kind; seconds of an iteration."""
+    """The bound under a budget of the fastest kind. Seconds per iteration."""
 
     size: int
     share: float  # of the footprint
     placed: float
-    lower_bound: float  # of the mean iteration of the loop
-    usual_lower_bound: float  # of the usual iteration, which plans are made for; comparable with `placed`
+    lower_bound: float  # of the loop's mean iteration
+    usual_lower_bound: float  # of the usual iteration, for which plans are made; comparable with `placed`
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Seconds of an iteration, in all and by phase; None where it is not known."""
+    """Seconds per iteration, in total and by phase. None where unknown."""
 
     slow_only: list[float]
     cache_mode: list[float] | None  # fast memory as a direct-mapped cache of lines; None from a profile
-    guided: list[float] | None  # as the user's plan has it; None without one
+    guided: list[float] | None  # under the user's plan; None without one
     fast_only: list[float]
     managed: list[float]
-    lower_bound: list[float]  # by phase: what no placement made for this phase alone could beat
+    lower_bound: list[float]  # by phase: the bound over placements made for this phase alone
     lower_bound_all: float  # of the mean iteration
-    usual_lower_bound: float  # of the usual iteration, as the other times are
-    sentence: str  # what that bound says, and how far it is proven
-    confidence: float | None  # with which lower_bound_all holds; None where it is proven from exact counters
-    sizes: list[Size]  # other budgets, where none was asked for
+    usual_lower_bound: float  # of the usual iteration, like the other times
+    sentence: str  # what the bound means, and whether it is proven
+    confidence: float | None  # of lower_bound_all; None: proven from exact counters
+    sizes: list[Size]  # further budgets, if the user gave none
     phases: list[str]
     source: str
     machine: str
     budget: str
     iterations: int
-    observed: str | None  # of all iterations, where not each one was
+    observed: str | None  # how many iterations were observed, if not all
     solver: str
-    warnings: list[str]  # of what was not seen
-    core_time: dict[str, Any] | None  # seen.core_time
-    uncalibrated: str | None  # seen.uncalibrated
+    warnings: list[str]  # about unobserved accesses
+    core_time: dict[str, Any] | None  # report.seen.core_time
+    uncalibrated: str | None  # report.seen.uncalibrated
 
     @property
     def slow(self) -> float:
-        """An iteration with nothing in fast memory."""
+        """Returns the time of an iteration with no data in fast memory."""
         return math.fsum(self.slow_only)
 
     @property
     def fast(self) -> float:
-        """An iteration with everything in fast memory."""
+        """Returns the time of an iteration with all data in fast memory."""
         return math.fsum(self.fast_only)
 
     @property
     def placed(self) -> float:
-        """An iteration as the planner places it."""
+        """Returns the time of an iteration under the planner's placement."""
         return math.fsum(self.managed)

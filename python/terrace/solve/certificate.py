@@ -1,13 +1,12 @@
-"""A bound that no placement of a recorded program can beat.
+"""Computes a lower bound on the time of a recorded program that no software placement can beat.
 
-The linear program (docs/planning.md) has dual values: prices. Any prices prove a bound of any iteration, exactly
-(`Problem.bound_at`), so they may be found in whichever way is quick: from the mean iteration with its segments
-merged into whole phases and into a few parts of phases, where HiGHS takes seconds; bettered by subgradients on all
-its segments; and again for each iteration that is not like the mean.
+The dual values of the linear program (docs/planning.md) are prices. Any prices prove a bound for any iteration
+(`Problem.bound_at`, exact), so they may come from a fast approximation: HiGHS solves the mean iteration with its
+segments merged into whole phases and into a few parts of phases, in seconds. Subgradient steps on all segments
+improve the prices, and again for each iteration that differs from the mean.
 
-What they prove is counted on the recorded iterations' own counters, one after the other: data is where an
-iteration left it when the next one begins, and anywhere when the first one begins. Nothing is merged or averaged
-there.
+The proof evaluates them on the recorded iterations' own counters, in sequence: each iteration starts with the data
+where the previous one left it, and the first one with any placement. The proof merges and averages nothing.
 """
 
 import json
@@ -24,20 +23,21 @@ from terrace.solve.figures import later_half
 from terrace.solve.linear import WORK, Prices, in_sequence, prices
 
 Dump = dict[str, Any]
-_ALL = 2**31 - 1  # items: a bound of merged chunks would not hold for plans that tell them apart
-_SIZES = (0, 30_000)  # items x parts, where phases are not more already
+_ALL = 2**31 - 1  # items; a bound with merged chunks would not cover plans that separate them
+_SIZES = (0, 30_000)  # items x parts, unless whole phases are more already
 _PASSES = 500
-_PASSES_AGAIN = 100  # for an iteration
-_TOGETHER = 8  # iterations of those that are repeated
-_GAP = 0.01  # between bound and known placement, as a share: less, and no linear program is solved
+_PASSES_AGAIN = 100  # per iteration
+_TOGETHER = 8  # repeated iterations in a group
+_GAP = 0.01  # between bound and known placement, relative; below, no linear program is solved
 _QUICK_CELLS = 2e7  # items x phases x passes of a second or so
-_ALIKE = 1e-3  # of the mean's bound: its prices need not be bettered
+_ALIKE = 1e-3  # relative to the mean's bound; prices of such iterations need no improvement
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What no placement by software can beat, seconds: the recorded loop, the later half of its iterations by
-    themselves, and its shortest iteration by itself."""
+    """Bounds in seconds: of the recorded loop, of the later half of its iterations, and of its shortest
+    iteration.
+    """
 
     loop: float
     iterations: int
@@ -46,8 +46,11 @@ class Certificate:
 
 
 def certificate(store: Path, fast: int, copier: str = "", iterations: int = 0, work: float = WORK) -> Certificate:
-    """The recorded loop under `fast` bytes of fast memory, from its exact counters; at the price of a copier, and
-    with the last iteration repeated until there are `iterations`. `work` limits the solver (linear.prices)."""
+    """Returns the bound of the recorded loop under `fast` bytes of fast memory, from its exact counters.
+
+    `copier` sets the cost of moves. The last iteration is repeated until there are `iterations`. `work` limits the
+    solver (linear.prices).
+    """
     kept = _core.Store(str(store))
     run = kept.runs()[0].id
     return certificate_of(kept, run, kept.machine(run).fast_budget(fast), copier, iterations, work)
@@ -63,10 +66,11 @@ def certificate_of(
     thorough: bool = True,
     machine: _core.Machine | None = None,
 ) -> Certificate:
-    """The recorded loop of a run under a budget by place (empty: all), from its exact counters.
+    """Returns the bound of a run's recorded loop under a budget by place (empty: all), from its exact counters.
 
-    Unless `thorough`, the linear program is solved only where subgradients leave a gap, and iterations are
-    bettered as far as seconds allow: the bound holds as well, and may be lower."""
+    Unless `thorough`, the linear program is solved only if subgradients leave a gap, and prices are improved for
+    only a few seconds. The bound is then still valid, but may be lower.
+    """
     machine, profile = machine or kept.machine(run), kept.profile(run, True)
     if copier:
         machine = machine.with_copier(copier)
@@ -89,7 +93,7 @@ def certificate_of(
         return proof.better(iteration, target * share, passes)
 
     each = [problem(profile.only(i), False) for i in range(profile.iterations)]
-    # By iteration, what each start says of its phases: an iteration may have others than the mean one.
+    # Bounds by iteration and initial placement: an iteration may have other phases than the mean one.
     fitted = [[start.fitted(mean, iteration) for start in starts] for iteration in each]
     cells = sum(iteration.items * len(iteration.phases) for iteration in each)
     passes = _PASSES_AGAIN if thorough else min(_PASSES_AGAIN, int(_QUICK_CELLS / max(cells, 1)))
@@ -106,8 +110,10 @@ def certificate_of(
     several = together([numbers[-1]] * _TOGETHER) if count > len(each) else 0.0
 
     def again(times: int) -> float:
-        """The last iteration so often, one behind the other: in groups, each with data where it likes to be when
-        it begins, which takes no longer than what can be."""
+        """Returns the bound of `times` repetitions of the last iteration, in groups.
+
+        Each group may start with any placement, which can only lower the bound.
+        """
         groups, rest = divmod(times, _TOGETHER)
         return groups * several + rest * alone
 
@@ -129,9 +135,9 @@ def _quick_proofs(problem: _core.Problem, target: float, work: float) -> list[Pr
 def proofs_of(
     problem: _core.Problem, target: float, work: float = WORK, sizes: Sequence[int] = _SIZES
 ) -> list[Prices]:
-    """Prices that prove much of the problem: those of whole phases and of parts, bettered on its segments.
+    """Returns prices that prove a large bound: those of whole phases and of parts, improved on the segments.
 
-    `target` is the best time that is known, seconds; `work` limits the solver (linear.prices).
+    `target` is the best known time in seconds; `work` limits the solver (linear.prices).
     """
     dump = json.loads(problem.to_json())
     several: list[list[int]] = []
@@ -142,24 +148,26 @@ def proofs_of(
 
 
 def _prices(dump: Dump, begins: Sequence[int], work: float) -> Prices:
-    """Of the problem's segments: in each part as the linear program of the parts has them."""
+    """Returns prices of the problem's segments, from the linear program of its parts."""
     phases = dump["phases"]
     of_parts = prices({**dump, "phases": merged(phases, begins)}, work)
     lengths = np.diff([*begins, len(phases)])
     capacity = np.zeros((len(phases), len(dump["places"])))
-    capacity[begins] = of_parts.capacity  # within a part data may come and go
+    capacity[begins] = of_parts.capacity  # inside a part data may move freely
     return Prices(np.repeat(of_parts.row, lengths, axis=0), capacity)
 
 
 def _offset(name: str) -> int:
-    """Where in its phase a segment begins ("resid.7@1048576"): 0 for the phase itself."""
+    """Returns the offset at which a segment begins in its phase ("resid.7@1048576"); 0 for the phase itself."""
     _, at, offset = name.rpartition("@")
     return int(offset) if at and offset.isdigit() else 0
 
 
 def parts(dump: Dump, largest: int) -> list[int]:
-    """The segments with which parts of phases begin: parts of about equal time, so many that items x parts stay
-    below `largest`, where phases are not more already."""
+    """Returns the first segments of parts of about equal duration.
+
+    Items x parts stay below `largest`, unless whole phases exceed it already.
+    """
     phases = dump["phases"]
     most = largest // max(1, len(dump["items"]))
     every = _of_length(phases, 0.0)
@@ -177,7 +185,7 @@ def parts(dump: Dump, largest: int) -> list[int]:
 
 
 def _of_length(phases: Sequence[Dump], length: float) -> list[int]:
-    """A part ends with the segment in which it gets as long as that, in seconds, or with its phase."""
+    """Returns parts that end with the segment in which they reach `length` seconds, or with their phase."""
     begins, passed = [], 0.0
     for k, phase in enumerate(phases):
         if k == 0 or not _offset(phase["name"]) or passed >= length:
@@ -188,12 +196,12 @@ def _of_length(phases: Sequence[Dump], length: float) -> list[int]:
 
 
 def whole_phases(dump: Dump) -> Dump:
-    """The problem with the segments of each phase added to the phase."""
+    """Returns the problem with the segments of each phase merged."""
     return {**dump, "phases": merged(dump["phases"], _of_length(dump["phases"], math.inf))}
 
 
 def merged(phases: Sequence[Dump], begins: Sequence[int]) -> list[Dump]:
-    """Each segment that begins no part added to what comes before it."""
+    """Merges each segment that begins no part into the preceding one."""
     return [_sum(phases[begin:end]) for begin, end in zip(begins, [*begins[1:], len(phases)], strict=True)]
 
 

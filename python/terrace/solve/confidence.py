@@ -1,4 +1,7 @@
-"""How sure ranks and plans are: sampling error carried through the model (src/tiering/strategy/confidence)."""
+"""Estimates the certainty of ranks and plans by propagating sampling error through the model.
+
+The numerical part is src/tiering/strategy/confidence.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,35 +15,38 @@ from terrace.solve.model import Model
 from terrace.store.reader import Store
 from terrace.store.values import Floats, Run
 
-DRAWS = 20  # of a plan: each takes about as long as the plan itself
-BENEFIT_DRAWS = 400  # of benefits, which need no plan; of large problems fewer
-_UNSURE = 0.05  # more probable than that, two objects may swap
-_MOVED = 0.1  # of an object's bytes and time: so much more or less of it in fast memory is another placement
-_MIN_TIME = 1e-12  # s: a benefit below that is none
+DRAWS = 20  # resampled plans; each takes about as long as the plan itself
+BENEFIT_DRAWS = 400  # of benefits, which need no plan; fewer for large problems
+_UNSURE = 0.05  # minimum probability for which a swap of two objects is reported
+_MOVED = 0.1  # change of an object's bytes and time in fast memory that makes another placement
+_MIN_TIME = 1e-12  # s; smaller benefits count as none
 _PAIRS = 3
-# Standard error of a predicted time where samples are many, as a share: a default that is not fitted. Plans of NPB
-# CG and FT, class S, took 0.0 to 4.2 % longer than predicted.
+# Standard error of a predicted time with many samples, relative: a default that is not fitted. Plans of NPB CG and
+# FT, class S, took 0.0 to 4.2 % longer than predicted.
 _LAW_ERROR = 0.02
 
 
 @dataclass(frozen=True)
 class Benefit:
-    """Benefit of an object: seconds that an iteration gains with it alone in fast memory, 90 % interval and rank.
+    """Seconds per iteration that an object gains alone in fast memory, with 90 % interval and rank.
 
-    The truth is the same difference by the time law on exact counters: all else is in slow memory, at any budget.
+    The true value is the same difference from exact counters: everything else in slow memory, under any budget.
     """
 
     name: str
     seconds: float
     low: float
     high: float
-    rank: int | None  # from 1; None where nothing is gained
-    rival: str | None  # with which it most probably swaps ranks; None where the rank is certain
-    swap: float  # how probably the order of the two is the other one
+    rank: int | None  # from 1; None without gain
+    rival: str | None  # the object most likely to swap ranks; None if the rank is certain
+    swap: float  # probability that the two are in the other order
 
     @property
     def certainty(self) -> str:
-        """The rank in words. A plan has its own confidence: it also depends on sizes and the budget."""
+        """Returns the rank in words.
+
+        The plan has its own confidence, which depends on sizes and budget as well.
+        """
         if self.rank is None:
             return ""
         if self.rival is None:
@@ -50,31 +56,30 @@ class Benefit:
 
 @dataclass(frozen=True)
 class Regret:
-    """Regret of a plan by sampling error, predicted seconds an iteration: mean and 90 % interval over the draws.
+    """Cost of a plan's sampling error, predicted seconds per iteration: mean and 90 % interval over the draws.
 
-    No draw's regret exceeds what the bound leaves of the plan's time in that draw.
-
-    The truth is the time of a run under the plan less that under the plan of exact counters, and no less than 0.
+    In each draw the regret is at most the distance from the plan's time to the bound. The true value is the time
+    of a run under the plan minus that under the plan of exact counters, and at least 0.
     """
 
     seconds: float
     low: float
     high: float
-    predicted: float  # an iteration with the plan
+    predicted: float  # seconds per iteration with the plan
     draws: int
 
     @property
     def sentence(self) -> str:
-        """For people."""
+        """Returns the sentence for the user."""
         if self.predicted <= 0:
-            return "Sampling error says nothing: nothing is predicted."
+            return "The effect of sampling error is unknown: there is no prediction."
         share = [units.percent(value / self.predicted) for value in (self.seconds, self.low, self.high)]
         return f"Sampling error costs {share[0]} (90 %: {share[1]} to {share[2]})."
 
 
 @dataclass(frozen=True)
 class PlanTime:
-    """Seconds of an iteration with a plan: predicted, and a 90 % interval of a run's mean iteration under it."""
+    """Predicted seconds of an iteration with a plan, and the 90 % interval of a run's mean iteration."""
 
     seconds: float
     low: float
@@ -82,22 +87,22 @@ class PlanTime:
 
     @property
     def sentence(self) -> str:
-        """For people."""
+        """Returns the sentence for the user."""
         ends = f"{units.seconds(self.low)} to {units.seconds(self.high)}"
         return f"An iteration with this plan takes {units.seconds(self.seconds)} (90 %: {ends})."
 
 
 def plan_time(sure: _core.SurePlan) -> PlanTime | None:
-    """The time of a plan; None from fewer than two draws.
+    """Returns the time of a plan, or None from fewer than two draws.
 
-    Two errors, which do not depend on each other: that of sampling, by the times that the plan would take if draws
-    were true, and that of the time law. A plan is chosen for what the estimate promises, so draws are slower on
-    average: the interval reaches from the estimate to their mean, and beyond both.
+    Combines two independent errors: sampling error, as the spread of the plan's time over the draws, and the error
+    of the time law. A plan is optimised for the estimate, so draws are slower on average: the interval reaches
+    from the estimate to their mean, and beyond both.
     """
     times, predicted = np.asarray(sure.times), sure.plan.predicted
     if len(times) < 2 or predicted <= 0:
         return None
-    from scipy.special import ndtri, stdtrit  # late, as their import takes long
+    from scipy.special import ndtri, stdtrit  # late import: slow
 
     sampled = float(times.std(ddof=1)) * float(np.sqrt(1 + 1 / len(times))) * float(stdtrit(len(times) - 1, 0.95))
     law = _LAW_ERROR * predicted * float(ndtri(0.95))
@@ -107,7 +112,7 @@ def plan_time(sure: _core.SurePlan) -> PlanTime | None:
 
 @dataclass(frozen=True)
 class Swap:
-    """Of two objects, one that the draws' plans hold less of in fast memory than the plan, the other more."""
+    """Two objects of which the draws' plans hold less and more, respectively, in fast memory than the plan."""
 
     less: str
     more: str
@@ -115,11 +120,10 @@ class Swap:
 
 
 def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> list[Benefit]:
-    """By name: what objects gain, and how sure their order is; 0 for unknown names.
+    """Returns by name what objects gain and how certain their order is; 0 for unknown names.
 
-    Errors, which do not depend on each other: those of samples and of the spread of prefetched lines within the
-    iterations that were observed, drawn, and that of the iterations that were not, which the differences of those
-    that were tell (Student's t).
+    Combines independent errors: the draws cover the samples and the spread of prefetched lines within observed
+    iterations; unobserved iterations are covered by the differences between observed ones (Student's t).
     """
     problem = model.problem()
     position = {name: o for o, name in enumerate(problem.objects)}
@@ -148,10 +152,12 @@ def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> 
 
 
 def _widened(estimate: float, interval: tuple[float, float], error: float, freedom: int) -> tuple[float, float]:
-    """By the standard error of something else, which does not depend on it, of so many degrees of freedom."""
+    """Widens the interval by an independent standard error with `freedom` degrees of freedom."""
     if error <= 0:
         return interval
-    from scipy.special import stdtrit  # its import takes half of the time of a subcommand that never comes here
+    from scipy.special import (
+        stdtrit,
+    )  # late import: half of the start-up time
 
     more = error * float(stdtrit(freedom, 0.95))
     low, high = (float(np.hypot(end - estimate, more)) for end in interval)
@@ -161,11 +167,11 @@ def _widened(estimate: float, interval: tuple[float, float], error: float, freed
 def _ranked(
     known: list[str], estimates: Floats, draws: Floats, intervals: list[tuple[float, float]]
 ) -> dict[str, Benefit]:
-    """`known` is in the order of the estimates; a column of the draws for each."""
+    """Ranks `known`, which is in the order of the estimates and of the draws' columns."""
     result = {}
     for r, name in enumerate(known):
         own = draws[:, r : r + 1]
-        # As many draws in the other order; equal ones count half.
+        # Share of draws in the opposite order; ties count half.
         other_way = np.where(np.arange(len(known)) > r, draws > own, draws < own).mean(axis=0)
         other_way += 0.5 * (draws == own).mean(axis=0)
         other_way[r] = 0.0
@@ -177,15 +183,17 @@ def _ranked(
 
 
 def _interval(estimate: float, sampled: Floats, draws: Floats) -> tuple[float, float]:
-    """90 % of what is true, given an estimate, draws of sampling's error about it, and draws of all errors.
+    """Returns the 90 % interval of the true value from the estimate, draws of sampling error, and draws of all
+    errors.
 
-    The draws are to the estimate what estimates are to the truth (the bootstrap principle: Efron and Tibshirani,
-    An Introduction to the Bootstrap, chapter 10). A benefit is no linear function of the counts: estimates above
-    the time of a phase are scaled down to it and those below are not, and a phase takes the larger of two terms.
-    So noise biases it, by as much in the draws against the estimate as in the estimate against the truth: the
-    quantiles of the draws are moved back by twice that, those below the estimate by as much of it as they are of
-    the estimate: where an object may gain nothing, no shift says otherwise. Where the bias exceeds the width of
-    the interval, the interval reaches to the estimate: the estimate is not corrected, since plans are made of it.
+    The draws relate to the estimate as estimates to the true value (bootstrap principle: Efron and Tibshirani, An
+    Introduction to the Bootstrap, chapter 10). A benefit is not linear in the counts: estimates above the time of
+    a phase are scaled down to it and those below are not, and a phase takes the larger of two terms. So noise
+    biases it, by the same amount in the draws against the estimate as in the estimate against the truth. The
+    quantiles of the draws are shifted back by twice that bias. Below the estimate the shift is proportional to the
+    draw, so that an object that may gain nothing keeps this possibility. If the bias exceeds the width of the
+    interval, the interval is extended to the estimate: the estimate itself is not corrected, because plans are
+    made from it.
     """
     bias = float(sampled.mean()) - estimate
     low, high = (
@@ -195,10 +203,10 @@ def _interval(estimate: float, sampled: Floats, draws: Floats) -> tuple[float, f
 
 
 class Certainty:
-    """What the draws of one plan say of it."""
+    """Summary of the draws of one plan."""
 
     def __init__(self, sure: _core.SurePlan, names: Sequence[str]) -> None:
-        """`names` are the problem's objects."""
+        """Compares the draws with the plan; `names` are the problem's objects."""
         self.draws = len(sure.regrets)
         self._names = list(names)
         planned = np.asarray([share for share, _ in sure.shares])
@@ -209,13 +217,13 @@ class Certainty:
 
     @property
     def certain(self) -> list[str]:
-        """Objects of which the plan has a share in fast memory, and nearly all draws about as much."""
+        """Returns the objects that the plan and nearly all draws hold in fast memory to about the same share."""
         unsure = (self._less | self._more).mean(axis=1) > _UNSURE
         return [name for o, name in enumerate(self._names) if self._placed[o] and not unsure[o]]
 
     @property
     def swaps(self) -> list[Swap]:
-        """Pairs of which draws hold less of one and more of the other, the most probable first."""
+        """Returns pairs of which draws hold less of one and more of the other, the most probable first."""
         pairs = [
             Swap(self._names[int(a)], self._names[int(b)], float((self._less[a] & self._more[b]).mean()))
             for a in np.flatnonzero(self._less.mean(axis=1) > _UNSURE)
@@ -225,7 +233,7 @@ class Certainty:
 
     @property
     def sentence(self) -> str:
-        """For people: "Certain: a, p. May swap between fast and slow memory: q and z (p = 0.31)."."""
+        """Returns the sentence: "Certain: a, p. May swap between fast and slow memory: q and z (p = 0.31)."."""
         words = []
         if certain := self.certain:
             words.append(f"Certain: {', '.join(certain)}.")
@@ -238,7 +246,7 @@ class Certainty:
         return " ".join(words)
 
     def document(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """Returns the JSON document."""
         return {
             "certain": self.certain,
             "may_swap": [{"less": s.less, "more": s.more, "probability": s.probability} for s in self.swaps],
@@ -246,7 +254,7 @@ class Certainty:
 
 
 def regret_of(plan: _core.Plan) -> Regret | None:
-    """What a plan says of its sampling error; None where nobody asked."""
+    """Returns the regret of a plan by sampling error, or None if it was not computed."""
     if plan.draws == 0:
         return None
     return Regret(*plan.regret, predicted=plan.predicted, draws=plan.draws)
@@ -261,11 +269,13 @@ def sampling_regret(
     planner: str = "auto",
     draws: int = DRAWS,
 ) -> Regret:
-    """The estimated cost of sampling error of the plan that a store's samples give under a budget ("64MiB" of the
-    fastest kind, or "hbm=1GiB,..."). Raises WrongCallError for less than one draw."""
+    """Returns the estimated cost of sampling error of the plan that a store's samples give under a budget.
+
+    `limit` is a budget such as "64MiB" of the fastest kind or "hbm=1GiB,...". Raises WrongCallError for no draws.
+    """
     if draws < 1:
-        raise WrongCallError(f"{draws} draws say nothing of sampling error: give 1 or more")
-    from terrace.solve.lower_bounds import bound_of_profile  # imported late, because it takes long
+        raise WrongCallError(f"{draws} draws cannot estimate the sampling error: give 1 or more")
+    from terrace.solve.lower_bounds import bound_of_profile  # late import: slow
 
     run = run or store.run()
     model = Model(store, run, machine)

@@ -1,12 +1,12 @@
-"""What an instruction takes in a program and in each of its phases, fitted at a size that the caches hold.
+"""Fits the core time per instruction of a program and of its phases, at a size that fits into the caches.
 
-Virtual time is a line in the core time of an instruction, as long as no place is saturated: two runs at two core
-times give it, for the program's timed section and for each phase. Where it meets the native time is the fit.
+Virtual time is a linear function of the core time as long as no place is saturated. Two runs at two core times
+determine it, for the program's timed section and for each phase. The fit is where it equals the native time.
 
-A phase has the median of all its runs (iterations, repetitions), natively and in virtual time. What the clock
-cannot tell in so short a time, and what comes out far from the whole program's, is noise: such phases take the
-program's. Names that differ by numbers only are one family, whose largest phase decides: a program's grids, say,
-have other numbers at another size.
+A phase is represented by the median of all its instances (iterations, repetitions), natively and in virtual time.
+Phases too short for the clock, and those with a result far from the whole program's, use the program's core time.
+Names that differ only in numbers form a family, and its largest phase decides: at another size, for example, a
+program's grids have other numbers.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 
 from terrace.store.values import PhaseInstance
 
-# Seconds of core time for an instruction, where the fit leaves none. Who waits for the clock has to see it go on.
+# Minimum core time in seconds. It is not 0, so that programs that poll the clock make progress.
 MIN = 1e-13
-SHORTEST = 20e-6  # seconds; a phase that is shorter natively is not fitted
-FARTHEST = 4.0  # times the program's; beyond, a phase's fit is not believed
+SHORTEST = 20e-6  # seconds; natively shorter phases are not fitted
+FARTHEST = 4.0  # maximum ratio of a phase's core time to the program's
 
 _NUMBER = "[0-9]*"  # as a shell's pattern
 
@@ -30,37 +30,40 @@ Times = Mapping[str, float]  # seconds, by phase
 
 @dataclass(frozen=True)
 class PhaseFit:
-    """The core time of an instruction in the phases that a pattern matches, and why."""
+    """Core time per instruction of the phases that match a pattern, and its basis."""
 
     pattern: str
-    native: float | None  # seconds of the family's largest phase; None where it did not run natively
+    native: float | None  # seconds of the family's largest phase; None if it did not run natively
     core_time: float
-    rests_on: str  # "phase", or why it is the program's
+    rests_on: str  # "phase", or why the program's core time is used
 
 
 @dataclass(frozen=True)
 class PhaseFits:
-    """The core time of a program, and of its phases that have their own."""
+    """Core time of a program, and of its phases with one of their own."""
 
     core_time: float
     phases: list[PhaseFit] = field(default_factory=list)
 
     def options(self) -> list[str]:
-        """As `terrace simulate` takes them."""
+        """Returns the options of `terrace simulate`."""
         of_phases = [f"{phase.pattern}={_picoseconds(phase.core_time)}" for phase in self.phases]
         return [f"--core-time={given}" for given in (_picoseconds(self.core_time), *of_phases)]
 
 
 def of_program(native: float, at_least: float, at_probe: float, probe: float) -> float:
-    """Core time with which virtual time is `native`; it is `at_least` at MIN, `at_probe` at `probe`."""
+    """Returns the core time at which virtual time is `native`; it is `at_least` at MIN and `at_probe` at
+    `probe`.
+    """
     return max(MIN + (native - at_least) / (at_probe - at_least) * (probe - MIN), MIN)
 
 
 def of_phases(program: float, native: Times, at_least: Times, at_probe: Times, probe: float) -> list[PhaseFit]:
-    """For each family of phases of the virtual runs, the most particular pattern first: the first that matches is
-    the one that counts."""
+    """Returns the fit of each family of phases of the virtual runs, the most specific pattern first: the first
+    match applies.
+    """
     families: dict[str, list[str]] = {}
-    for name in filter(None, at_probe):  # what has no name has no pattern either
+    for name in filter(None, at_probe):  # phases without a name cannot be matched
         families.setdefault(pattern(name), []).append(name)
     fits = []
     for family, names in families.items():
@@ -81,13 +84,13 @@ def of_phases(program: float, native: Times, at_least: Times, at_probe: Times, p
 
 
 def pattern(name: str) -> str:
-    """What matches a phase of this name at another size: numbers may differ."""
+    """Returns the pattern for phases of this name at another size: numbers may differ."""
     literal = re.sub(r"([\[\]*?\\])", r"\\\1", name)
     return re.sub(r"[0-9]+", _NUMBER, literal)
 
 
 def medians(runs: Sequence[Sequence[PhaseInstance]]) -> dict[str, float]:
-    """Seconds of each phase, of all its instances in all runs."""
+    """Returns the seconds of each phase, as the median of its instances in all runs."""
     took: dict[str, list[float]] = {}
     for instances in runs:
         for phase in instances:

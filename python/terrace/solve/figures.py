@@ -1,4 +1,4 @@
-"""Figures that several tables print, each with its one formula, and what no figure may do: beat the bound."""
+"""Figures used by several tables, one formula each, and the check that no figure beats its proven bound."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from terrace.errors import TerraceError
 from terrace.store.values import Moved, Run
 
 T = TypeVar("T")
-_ROUNDING = 1e-9  # of a time: sums of the same numbers in other orders
+_ROUNDING = 1e-9  # relative: sums of the same numbers in another order
 
 
 def later_half(iterations: Sequence[T]) -> Sequence[T]:
-    """The iterations that *steady* is about: those of the second half, of an odd number the middle one, too."""
+    """Returns the iterations that *steady* refers to: the second half, including the middle one of an
+    odd number.
+    """
     return iterations[len(iterations) // 2 :]
 
 
 def steady(iterations: Sequence[float]) -> float:
-    """Seconds of the later half, from the seconds of all. To be compared with the same iterations of another run
-    (or of the bound): one iteration may have more to do than another."""
+    """Returns the time of the later half, from the seconds of all iterations.
+
+    Comparable only with the same iterations of another run or bound, because iterations may differ in work.
+    """
     return math.fsum(later_half(iterations))
 
 
 def copying(machine: _core.Machine, run: Run, moves: Iterable[Moved]) -> float:
-    """Seconds that the moves take of the mover, at the price of the machine's copier."""
+    """Returns the seconds of copying for the moves, at the bandwidth of the machine's copier."""
     return math.fsum(
         moved.chunks
         * machine.move_time(run.initiator, run.cores, moved.source, moved.target, moved.size // moved.chunks)
@@ -36,17 +40,17 @@ def copying(machine: _core.Machine, run: Run, moves: Iterable[Moved]) -> float:
 
 
 def overlap(loop: float, free_loop: float, copies: float) -> float | None:
-    """The share of the copies' own time that the program did not lose; None where nothing was copied.
+    """Returns the share of the copying time that is hidden from the program; None if nothing was copied.
 
-    `free_loop` is the loop of the same run with moves that take neither time nor bandwidth (`--free-moves`), and
-    `copies` what `copying` says of its moves. Below 0 where moves held the program up for longer than their own
-    copies took.
+    `free_loop` is the loop of the same run with moves that take neither time nor bandwidth (`--free-moves`);
+    `copies` is the result of `copying` for its moves. The share is negative if moves delayed the program for
+    longer than their copying time.
     """
     return 1 - (loop - free_loop) / copies if copies > 0 else None
 
 
 def hold_bound(cell: str, bound: float, seconds: float) -> float:
-    """The seconds, which no table may show below the bound that was proven for them. Raises TerraceError."""
+    """Returns the seconds. Raises TerraceError if they are below the proven bound."""
     if not seconds >= bound * (1 - _ROUNDING):
         raise TerraceError(f"{cell}: {seconds!r} s beats the proven bound of {bound!r} s; one of the two is wrong")
     return seconds

@@ -1,9 +1,9 @@
 """Fits a core time per instruction to each function of a program, from a sampled native run.
 
-A run in virtual time counts for each function its instructions, its hits of the caches beyond the first and its
-misses. The machine file prices hits and misses, as virtual time does; a function's core time is what its native
-time leaves, over its instructions. Functions with too few samples, and those whose fitted time is impossible (the
-compiler inlined another function there in only one of the two builds), are fitted together as the rest.
+A run in virtual time counts, for each function, instructions, cache hits beyond the first level, and misses. The
+machine file prices hits and misses, as virtual time does. A function's core time is the remaining native time
+divided by its instructions. Functions with too few samples, and those with an impossible result (because the
+compiler inlined another function in only one of the builds), are fitted together as the rest.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 from terrace.solve import calibration
 
-MIN_SHARE = 0.01  # of the program's time; a function of less is of the rest
-MIN_SAMPLES = 40  # which tell a function's time to a sixth
-MIN_CORE = 1 / 16  # of a function's native time: virtual time says too much of its memory where less is left
+MIN_SHARE = 0.01  # of the program's time; smaller functions belong to the rest
+MIN_SAMPLES = 40  # a relative standard error of one sixth
+MIN_CORE = 1 / 16  # of a function's native time; below, the error of virtual time's stalls dominates
 
-# The counts of a line that a calibrating run writes (observe/pipeline/function_counters.hpp), behind the name.
+# Columns of a calibrating run's output (observe/pipeline/function_counters.hpp), after the name.
 _COUNTS = ("work", "walks", "prefetched", "independent", "dependent", "weight", "written", "calls")
-_PARTS = 256  # of an instruction
-_WEIGHTS = 255  # of a latency
+_PARTS = 256  # units per instruction
+_WEIGHTS = 255  # units per latency
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Use:
     dependent: int
     weight: int
     written: int
-    hits: tuple[int, ...]  # by cache, from the first on
+    hits: tuple[int, ...]  # by cache, from the first level on
 
     def __add__(self, other: Use) -> Use:
         return Use(
@@ -55,21 +55,21 @@ NOTHING = Use(0.0, 0, 0, 0, 0, 0, 0, (0, 0, 0, 0))
 
 @dataclass(frozen=True)
 class Prices:
-    """Of what a function does beside instructions, on the machine of the native runs. Seconds, bytes a second."""
+    """Costs of a function's hits and misses on the machine of the native runs. Seconds, bytes per second."""
 
     hits: tuple[float, ...]
     walk: float
     latency: float
-    prefetched: float  # of a latency
+    prefetched: float  # relative to the latency
     independent: float
     read: float
     write: float
-    least: float  # that an instruction can take, and the most
+    least: float  # minimum and maximum core time per instruction
     most: float
     line: int = 64
 
     def stalls(self, use: Use) -> float:
-        """Hits and exposed latencies."""
+        """Returns the time of hits and of exposed latencies."""
         hits = sum(count * price for count, price in zip(use.hits, self.hits, strict=False))
         exposed = (
             use.prefetched * self.prefetched + use.independent * self.independent + use.weight / _WEIGHTS
@@ -77,14 +77,14 @@ class Prices:
         return hits + use.walks * self.walk + exposed
 
     def transfers(self, use: Use) -> float:
-        """What its place takes to deliver."""
+        """Returns the time that the place needs to deliver the data."""
         read = use.prefetched + use.independent + use.dependent
         return read * self.line / self.read + use.written * self.line / self.write
 
 
 @dataclass(frozen=True)
 class FunctionFit:
-    """A function with a core time of its own. Seconds."""
+    """A function with its own core time. Seconds."""
 
     name: str
     core_time: float
@@ -94,18 +94,18 @@ class FunctionFit:
 
 @dataclass(frozen=True)
 class FunctionFits:
-    """The core time of the rest, and of the functions that have their own."""
+    """Core time of the rest, and of functions with one of their own."""
 
     rest: float
     functions: list[FunctionFit] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """As `--core-time` takes them, the rest first."""
+        """Returns the lines of a --core-time file, the rest first."""
         of_functions = [f"{one.name}()={_picoseconds(one.core_time)}" for one in self.functions]
         return [_picoseconds(self.rest), *of_functions]
 
     def options(self) -> list[str]:
-        """As `terrace simulate` takes them."""
+        """Returns the options of `terrace simulate`."""
         return [f"--core-time={line}" for line in self.lines()]
 
 
@@ -116,7 +116,7 @@ def read_uses(text: str) -> dict[str, Use]:
         name, *words = line.split("\t")
         counts = [int(word) for word in words]
         if len(counts) < len(_COUNTS) or min(counts) < 0:
-            raise ValueError(f"no counts of a function: {line!r}")
+            raise ValueError(f"not an event count of a function: {line!r}")
         of = dict(zip(_COUNTS, counts, strict=False))
         del of["calls"]
         work = of.pop("work")
@@ -153,22 +153,23 @@ def total(uses: Mapping[str, Use]) -> Use:
 
 
 def core_time(use: Use, native: float, of: Prices) -> float:
-    """What an instruction takes where `use` takes `native` seconds: what its hits and misses leave."""
+    """Returns the core time per instruction if `use` takes `native` seconds, after hits and misses."""
     return max(native - of.stalls(use), MIN_CORE * native) / use.instructions
 
 
 def fit(
     uses: Mapping[str, Use], native: Mapping[str, float], samples: float, of: Prices, program: float
 ) -> FunctionFits:
-    """`native`: seconds of each function; `samples`: how many told it, in all; `program`: the core time of the
-    program as a whole."""
+    """Fits all functions. `native`: seconds of each function; `samples`: their total number; `program`: the core
+    time of the whole program.
+    """
     whole = sum(native.values())
     taken = {
         name: FunctionFit(name, core_time(use, native[name], of), native[name], of.stalls(use))
         for name, use in uses.items()
         if _is_told_apart(native.get(name, 0.0), whole, samples) and use.instructions > 0
     }
-    # An impossible core time includes another function, which only the plain compiler inlined there: drop it.
+    # An impossible core time includes a function that only the plain compiler inlined. Drop it.
     taken = {name: one for name, one in taken.items() if of.least <= one.core_time <= of.most}
     rest = _rest(uses, native, taken, of, program)
     return FunctionFits(rest, sorted(taken.values(), key=lambda one: (-one.native, one.name)))

@@ -1,9 +1,9 @@
-"""The linear program of the design (docs/planning.md), as sparse matrices that HiGHS solves: what no placement by
-software can beat.
+"""Builds the linear program of docs/planning.md as sparse matrices for HiGHS: a lower bound over software
+placements.
 
-`linear_bound` is its optimum. `prices` are its dual values, found to one part in ten thousand by a first-order
-method, which takes seconds where the simplex method takes hours; `Problem.bound_at` says what they prove, exactly,
-however good they are.
+`linear_bound` is its optimum. `prices` are its dual values to a relative accuracy of 1e-4, from a first-order
+method that takes seconds where the simplex method takes hours. `Problem.bound_at` evaluates exactly what they
+prove, however accurate they are.
 """
 
 import math
@@ -22,29 +22,34 @@ from terrace.errors import TerraceError
 Dump = dict[str, Any]
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-Moves = dict[tuple[int, int], Indices]  # by source and target among a domain's places
-Amounts = dict[str, Floats]  # by what of a place serves it: bytes, or latencies
+Moves = dict[tuple[int, int], Indices]  # by source and target of a domain's places
+Amounts = dict[str, Floats]  # by resource of a place that serves it: bytes, or latencies
 
-_GAP = 1e-4  # between the first-order method's two objectives, as a share
+_GAP = 1e-4  # relative, between primal and dual objective of the first-order method
 WORK = 8e9  # nonzeros x iterations: about a minute
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Of a phase's rows (core, each place's bandwidth, copies) and of a byte of each place when it begins, s."""
+    """Prices of a phase's rows (core, each place's bandwidth, copies) and of a byte of each place's
+    capacity, s.
+    """
 
     row: Floats  # [phase, places + 2]
     capacity: Floats  # [phase, places]
 
     @classmethod
     def of(cls, problem: _core.Problem, row: Sequence[float], capacity: Sequence[float]) -> "Prices":
-        """Those of a problem, as lists."""
+        """Converts lists of a problem."""
         phases = len(problem.phases)
         return cls(np.array(row).reshape(phases, -1), np.array(capacity).reshape(phases, -1))
 
     def fitted(self, mean: _core.Problem, problem: _core.Problem) -> "Prices":
-        """For a problem that may have other phases than `mean`, whose prices they are: phases of a name, the first
-        to the first and so on, have its prices; others those of data at home. Any prices prove a bound."""
+        """Transfers prices from `mean` to a problem that may have other phases.
+
+        Phases of equal name are paired in order; unpaired ones get the prices of data in the default place. Any
+        prices prove a bound.
+        """
         if problem.phases == mean.phases:
             return self
         known = {name: k for k, name in enumerate(_numbered(mean.phases))}
@@ -55,11 +60,13 @@ class Prices:
         return result
 
     def proven(self, problem: _core.Problem) -> float:
-        """What they prove of a problem that has these phases, seconds."""
+        """Returns the seconds that the prices prove for a problem with these phases."""
         return problem.bound_at(self.row.ravel().tolist(), self.capacity.ravel().tolist())
 
     def better(self, problem: _core.Problem, target: float, passes: int) -> "Prices":
-        """Prices that prove at least as much of the problem: so many passes towards `target` seconds."""
+        """Returns prices that prove at least as much, after `passes` subgradient steps towards `target`
+        seconds.
+        """
         row, capacity = problem.better_prices(
             self.row.ravel().tolist(), self.capacity.ravel().tolist(), target, passes
         )
@@ -67,7 +74,7 @@ class Prices:
 
 
 def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
-    """Each with how many of its name came before."""
+    """Pairs each name with the number of its previous occurrences."""
     met = Counter[str]()
     result = []
     for name in names:
@@ -77,16 +84,16 @@ def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def in_sequence(iterations: Sequence[Prices]) -> Prices:
-    """Of iterations one after the other."""
+    """Concatenates the prices of consecutive iterations."""
     return Prices(
         np.concatenate([each.row for each in iterations]), np.concatenate([each.capacity for each in iterations])
     )
 
 
 def linear_bound(dump: Dump, time_limit: float = 60) -> float:
-    """Seconds that no software placement can beat in one iteration.
+    """Returns the seconds of an iteration that no software placement can beat.
 
-    Raises TerraceError when the solver is not done within `time_limit` seconds.
+    Raises TerraceError if the solver does not finish within `time_limit` seconds.
     """
     program = _Program(dump)
     solver = program.solve({"time_limit": time_limit})
@@ -96,18 +103,18 @@ def linear_bound(dump: Dump, time_limit: float = 60) -> float:
 
 
 def constant(dump: Dump) -> float:
-    """What no placement changes: times that the law does not explain, where they are estimates."""
+    """Returns the time that no placement changes: what the time law does not explain of estimated times."""
     return 0.0 if dump["exact"] else float(sum(phase["unexplained"] for phase in dump["phases"]))
 
 
 def fastest_first(dump: Dump, domain: int) -> list[int]:
-    """The domain's places in the machine's order of speed, which the problem carries."""
+    """Returns the domain's places in the machine's order of speed, which the problem contains."""
     places: list[int] = dump["fastest_first"][domain]
     return places
 
 
 def prices(dump: Dump, work: float = WORK) -> Prices:
-    """Dual values of the linear program, the same ones every time; after at most `work` nonzeros x iterations."""
+    """Returns dual values of the linear program, deterministically, after at most `work` nonzeros x iterations."""
     program = _Program(dump)
     iterations = max(500, int(work / len(program.matrix.values)))
     tolerances = dict.fromkeys(("pdlp_optimality_tolerance", "kkt_tolerance"), _GAP)
@@ -126,7 +133,7 @@ class Matrix:
 
     @classmethod
     def of(cls, rows: Indices, columns: Indices, values: Floats, num_columns: int) -> "Matrix":
-        """Builds it from COO triplets in any order; duplicates are summed."""
+        """Builds the matrix from COO triplets in any order; duplicates are summed."""
         order = np.lexsort((rows, columns))
         rows, columns, values = rows[order], columns[order], values[order]
         first = np.ones(len(rows), dtype=bool)
@@ -140,11 +147,12 @@ class Matrix:
 class _Program:
     """Variables, rows and costs, in units in which coefficients are near 1.
 
-    A phase has its time, which counts, and rows that bound it; an item its shares in every place of its domain but
-    the slowest, which has the rest, when each phase begins; what moves in a phase from place to place; and of what
-    it is read there, written, and the latency that this exposes, the shares that each place but the slowest
-    serves: at most what is there or comes. The three need not come at the same time in the phase, so an item
-    that moves meanwhile may be in different places for them. What a prefetched line takes and what it exposes do.
+    Each phase has a time, which is minimised, and rows that bound it. Each item has, at the begin of each phase,
+    its shares in every place of its domain but the slowest, which holds the rest. Each phase also has the shares
+    that move between places, and for each of reads, writes and exposed latency the shares that each place but the
+    slowest serves: at most what is present or arrives. The three are independent of each other within the phase,
+    so an item that moves may be in different places for them. For a prefetched line, traffic and exposed latency
+    are coupled.
     """
 
     def __init__(self, dump: Dump) -> None:
@@ -164,12 +172,12 @@ class _Program:
 
         time = self._variables((phases,), np.inf)
         core = np.array([phase["core"] for phase in self._phases]) / self.second
-        # [phase, core, places, copies]: the least that each row leaves the phase's time.
+        # [phase, core, places, copies]: lower limits of the phase's time by row.
         self._least = np.zeros((phases, places + 2))
         self._least[:, 0] = core
         self._time_rows = self._new_rows((phases, places + 2), 0.0, np.inf)
         self._enter(self._time_rows, time[:, None], 1.0)
-        self._most = np.full(places, np.inf)  # what a place may hold, less what it does where nothing is elsewhere
+        self._most = np.full(places, np.inf)  # capacity for items, minus the capacity used if nothing is elsewhere
         self._capacity_rows = self._new_rows((self._starts, places), -np.inf, np.inf)
         for domain in sorted({item["domain"] for item in self._items}):
             self._add_domain(domain, fastest_first(dump, domain))
@@ -180,11 +188,11 @@ class _Program:
 
     @property
     def num_rows(self) -> int:
-        """How many rows the matrix has."""
+        """Returns the number of rows of the matrix."""
         return self._rows
 
     def solve(self, options: dict[str, Any]) -> highspy.Highs:
-        """The solver after its run."""
+        """Runs the solver and returns it."""
         program = highspy.HighsLp()
         program.num_col_, program.num_row_ = self._columns, self._rows
         cost = np.zeros(self._columns)
@@ -204,12 +212,12 @@ class _Program:
         return solver
 
     def prices(self, duals: Floats) -> Prices:
-        """Of the rows' dual values."""
+        """Returns the prices from the rows' dual values."""
         capacity = -duals[self._capacity_rows[: len(self._phases)]] * self.second / self._byte
         return Prices(np.maximum(duals[self._time_rows], 0), np.maximum(capacity, 0))
 
     def _variables(self, shape: tuple[int, ...], upper: float) -> Indices:
-        """New variables of [0, upper]."""
+        """Adds variables in [0, upper]."""
         count = int(np.prod(shape))
         self._lower.append(np.zeros(count))
         self._upper.append(np.full(count, upper))
@@ -217,7 +225,7 @@ class _Program:
         return np.arange(self._columns - count, self._columns).reshape(shape)
 
     def _new_rows(self, shape: tuple[int, ...], lower: float, upper: float) -> Indices:
-        """New rows, lower <= sum of factor x variable <= upper."""
+        """Adds rows, lower <= sum of factor x variable <= upper."""
         count = int(np.prod(shape))
         self._row_lower.append(np.full(count, lower))
         self._row_upper.append(np.full(count, upper))
@@ -253,7 +261,7 @@ class _Program:
         self._serve(places, items, now, moves)
 
     def _pin(self, items: Indices, places: list[int]) -> None:
-        """Pinned items are where they are pinned and never move: bounds of the shares and moves made last."""
+        """Fixes pinned items to their place, as bounds of the shares and moves added last."""
         others = len(places) - 1
         shares = [bounds[-2].reshape(self._starts, len(items), others) for bounds in (self._lower, self._upper)]
         moves = self._upper[-1].reshape(len(self._phases), len(items), others * len(places))
@@ -266,7 +274,7 @@ class _Program:
                     bounds[:, n, a] = float(place == self._items[i]["pinned"])
 
     def _hold(self, places: list[int], share: Indices, sizes: Floats) -> None:
-        """What the places hold, those that have not room for everything: the slowest what the others do not."""
+        """Adds capacity rows of the places that cannot hold everything; the slowest place holds the remainder."""
         for a, place in enumerate(places):
             budget = self._places[place]["budget"] / self._byte
             if budget >= sizes.sum():
@@ -279,7 +287,7 @@ class _Program:
                 self._most[place] = budget - sizes.sum()
 
     def _copy_beside(self, places: list[int], items: Indices, moves: Moves) -> None:
-        """What moves take of the mover, of the bandwidth of both places, and of the program."""
+        """Adds the cost of moves to the mover, to the bandwidth of both places, and to the program."""
         sizes, remapping, stalls = (
             np.array([self._items[i][what] for i in items], dtype=np.float64)
             for what in ("size", "remapping", "stall")
@@ -295,7 +303,7 @@ class _Program:
                 self._enter(self._time_rows[:, row, None], move, -seconds / self.second)
 
     def _serve(self, places: list[int], items: Indices, now: Indices, moves: Moves) -> None:
-        """Traffic, in the parts that one place serves."""
+        """Adds the traffic, split into parts that one place serves."""
         position = {i: n for n, i in enumerate(items.tolist())}
         cells = np.array(
             [
@@ -307,7 +315,7 @@ class _Program:
             dtype=np.float64,
         ).reshape(-1, 7)
         read, written, exposed, streamed, streamed_exposed = cells[:, 2:].T
-        # What prefetched lines take and what they expose is one part: each of them exposes as much.
+        # Traffic and exposed latency of prefetched lines are one part: each line exposes the same amount.
         for part in (
             {"read_bandwidth": streamed, "latency": streamed_exposed},
             {"read_bandwidth": read - streamed},
@@ -320,13 +328,13 @@ class _Program:
             self._serve_part(places, now[k, i], {pair: move[k, i] for pair, move in moves.items()}, k, amounts)
 
     def _serve_part(self, places: list[int], here: Indices, moves: Moves, k: Indices, amounts: Amounts) -> None:
-        """The shares of a part of each cell's traffic that the places serve; `k` are the cells' phases."""
+        """Adds the shares of a part of each cell's traffic by place; `k` are the cells' phases."""
         slowest, count = places[-1], len(places) - 1
         served = self._variables(here.shape, 1)
-        rows = self._new_rows(here.shape, -np.inf, 0)  # at most what is there or comes
+        rows = self._new_rows(here.shape, -np.inf, 0)  # at most the share that is present or arrives
         self._enter(rows, served, 1)
         self._enter(rows, here, -1)
-        rest = self._new_rows((len(k),), 0, np.inf)  # and the slowest: it serves what the others do not
+        rest = self._new_rows((len(k),), 0, np.inf)  # the slowest place serves the remainder
         self._enter(rest[:, None], served, 1)
         self._enter(rest[:, None], here, -1)
         for (_, b), move in moves.items():
@@ -344,11 +352,11 @@ class _Program:
             np.add.at(self._least[:, _row(slowest, name)], k, otherwise)
 
     def _rate(self, place: int, name: str) -> float:
-        """Seconds of a byte, or of a latency."""
+        """Returns seconds per byte, or per latency."""
         rate = float(self._places[place][name])
         return rate if name == "latency" else 1 / rate
 
 
 def _row(place: int, name: str) -> int:
-    """The row of a phase's time on which traffic counts: latencies on the core's."""
+    """Returns the row of a phase's time for the traffic: latencies count on the core's row."""
     return 0 if name == "latency" else 1 + place

@@ -1,13 +1,13 @@
-"""What no placement beats: lower bounds of phases and of a whole loop, exact or with a stated confidence.
+"""Lower bounds on the time of phases and of a loop over all placements, exact or with a stated confidence.
 
-`bound_of_profile` gives the bound of a recorded loop and its wording to every subcommand: of the mean iteration,
-since iterations differ and the last one of a detected loop often ends early.
+`bound_of_profile` gives the bound of a recorded loop and its wording to every subcommand. It is a bound of the
+mean iteration, because iterations differ and the last one of a detected loop often ends early.
 
-A bound from exact counters is proven. A bound from samples is an estimate, lowered by its sampling error: as far
-as that error goes, a run beats it with a probability of at most 1 %. Subgradients find the prices that prove a
-bound; where they leave a gap to the placement that is known, the linear program is tried as well.
+A bound from exact counters is proven. A bound from samples is an estimate, lowered by its sampling error so that a
+run beats it with a probability of at most 1 % as far as that error is concerned. Subgradients find the prices that
+prove a bound; if they leave a gap to the best known placement, the linear program is solved as well.
 
-SciPy takes a second to load: what takes it is imported where it is used.
+SciPy takes a second to load, so functions that need it import it locally.
 """
 
 import itertools
@@ -27,11 +27,11 @@ from terrace.store.values import PhaseInstance, Run
 
 CONFIDENCE = 0.99  # k_bound_confidence of model/uncertainty/loop_bound.hpp
 _PASSES = 300
-_MAX_DIFFERENCE = 0.1  # of iterations, by the data they use: beyond, none of them is like their mean
-_GAP = 0.01  # between bound and known placement, as a share: less, and no solver is tried
+_MAX_DIFFERENCE = 0.1  # between iterations, by the data they use; beyond, none represents their mean
+_GAP = 0.01  # between bound and known placement, relative; below, no solver is run
 _SOLVER_SECONDS = 2.0
 _SOLVER_SIZE = 2_000  # items x phases; beyond, the simplex method takes more than a second
-_SAME = 0.01  # of the times of two iterations, as a share
+_SAME = 0.01  # relative difference of two iterations' times that counts as equal
 _UNPROVEN = "From samples this is an estimate; a profile recorded with --exact has a proven bound."
 _SOLVER_WORK = 1e8  # nonzeros x iterations of the first-order method: about a second
 
@@ -40,40 +40,42 @@ _Prices = tuple[list[float], list[float], str]  # dual prices of rows and of cap
 
 @dataclass(frozen=True)
 class Bound:
-    """Seconds that no placement by software beats, of a loop's mean iteration."""
+    """Lower bound in seconds of a loop's mean iteration over all software placements."""
 
     seconds: float
     means: str
-    confidence: float | None  # with which it holds; None where it is proven from exact counters
-    by_phase: list[float]  # by name of phase: what no placement for this phase alone beats
+    confidence: float | None  # level; None: proven from exact counters
+    by_phase: list[float]  # by phase name: bound over placements made for this phase alone
     iterations: int  # of the loop
-    share: float  # time of the mean iteration over that of the usual one, which plans are made for
+    share: float  # time of the mean iteration over that of the usual one, for which plans are made
 
     @property
     def of_usual(self) -> float:
-        """Seconds of the usual iteration, which plans are made for; 0 where no bound is known.
+        """Returns the bound of the usual iteration, for which plans are made; 0 if no bound is known.
 
-        An estimate where the usual iteration is not like the mean one (`is_usual`): a bound does not scale."""
+        It is an estimate if the usual iteration differs from the mean one (`is_usual`), because bounds do not
+        scale.
+        """
         return self.seconds / self.share if self.share > 0 else 0.0
 
     @property
     def is_usual(self) -> bool:
-        """Whether the mean iteration takes as long as the usual one."""
+        """Returns whether the mean iteration takes as long as the usual one."""
         return abs(self.share - 1) <= _SAME
 
     @property
     def of_regrets(self) -> float:
-        """Seconds that limit regrets: of_usual where it is a bound, else 0, which limits nothing."""
+        """Returns the limit of regrets in seconds: of_usual if it is a bound, else 0, which limits nothing."""
         return self.of_usual if self.is_usual else 0.0
 
     @property
     def title(self) -> str:
-        """Heading of of_usual in a table beside times of the usual iteration."""
+        """Returns the heading of of_usual in tables of the usual iteration."""
         return "lower bound" if self.is_usual else "lower bound, scaled"
 
     @property
     def sentence(self) -> str:
-        """What the bound says, and whether it is proven or an estimate."""
+        """Returns the sentence for the user: the bound, and whether it is proven or an estimate."""
         seconds = units.seconds(self.seconds)
         scaled = "" if self.is_usual else " Tables scale it to the usual iteration, for which it is an estimate."
         if self.confidence is None:
@@ -87,11 +89,13 @@ class Bound:
         )
 
     def gap(self, predicted: float) -> float | None:
-        """By what share of the bound a plan is above it, which takes `predicted` seconds in a usual iteration."""
+        """Returns how far a plan with `predicted` seconds per usual iteration is above the bound,
+        relative to it.
+        """
         return predicted * self.share / self.seconds - 1 if self.seconds > 0 else None
 
     def gain_sentence(self, predicted: float) -> str:
-        """How much better than such a plan others can be; "" where it is not known."""
+        """Returns the sentence on how much better other plans can be; "" if unknown."""
         gap = self.gap(predicted)
         if gap is None:
             return ""
@@ -110,10 +114,11 @@ def bound_of_profile(
     machine: str | None = None,
     quick: bool = False,
 ) -> Bound:
-    """The bound of a run's recorded loop under a budget by place, from exact counters if it has them.
+    """Returns the bound of a run's recorded loop under a budget by place, from exact counters if there are any.
 
-    `problem` is of the same counters; `target` is the best time of its iteration that is known, seconds; `machine`
-    the one to price on, None for the run's own. A `quick` bound may be lower."""
+    `problem` has the same counters; `target` is the best known time of its iteration in seconds; `machine` prices
+    accesses, None for the run's own. A `quick` bound may be lower.
+    """
     if not store.has_profile(run, exact=True):
         return sampled_bound(problem, target, store, run, budget, machine)
     seconds, iterations = bound_of_loop(store, run, budget, machine, quick)
@@ -128,8 +133,10 @@ def bound_of_profile(
 def bound_of_loop(
     store: Store, run: Run, budget: list[int], machine: str | None = None, quick: bool = False
 ) -> tuple[float, int]:
-    """Seconds of an iteration in the mean, from each iteration's own exact counters, and how many there are."""
-    from terrace.solve.certificate import certificate_of  # takes SciPy
+    """Returns the mean bound per iteration from each iteration's own exact counters, and the number of
+    iterations.
+    """
+    from terrace.solve.certificate import certificate_of  # loads SciPy
 
     work = 0.0 if quick else _SOLVER_WORK
     kept = _core.Store(str(store.path))
@@ -139,20 +146,20 @@ def bound_of_loop(
 
 
 def lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float], float, str]:
-    """Of the problem's iteration, by name of phase and in all, and by which means.
+    """Returns bounds of the problem's iteration by phase name and in total, and the method.
 
-    A phase's own bound lets data be anywhere when it begins and anywhere when it ends.
+    The bound of a phase allows any placement at its begin and at its end.
     """
     row, capacity, means = _prices(problem, target)
     overall = problem.bound_at(row, capacity)
     if target > (1 + _GAP) * overall and problem.items * len(problem.phases) <= _SOLVER_SIZE:
-        from terrace.solve import linear  # takes SciPy
+        from terrace.solve import linear  # loads SciPy
 
         try:
             overall = max(overall, linear.linear_bound(json.loads(problem.to_json()), _SOLVER_SECONDS))
             means = "linear program"
         except TerraceError as error:
-            warn(f"{error}; the bound is what its prices prove")
+            warn(f"{error}; using the bound that its prices prove")
     return _by_name(problem), overall, means
 
 
@@ -164,10 +171,11 @@ def sampled_bound(
     budget: list[int],
     machine: str | None = None,
 ) -> Bound:
-    """The bound of the recorded loop from samples, lowered by their error (model/uncertainty/loop_bound.hpp).
+    """Returns the bound of the recorded loop from samples, lowered by their error
+    (model/uncertainty/loop_bound.hpp).
 
-    `target` is the best time of an iteration that is known, seconds. Where iterations use different data, each one
-    that was observed is bounded by itself, with data anywhere when it begins.
+    `target` is the best known time of an iteration in seconds. If iterations use different data, each observed one
+    is bounded separately, with any placement at its begin.
     """
     instances = store.phase_instances(run)
     seen = _observed(store, run, machine)
@@ -184,7 +192,7 @@ def sampled_bound(
     else:
         warmer = _with_warm_caches(problem, shares, seen.warm, iterations)
         # Prices with equal bounds for the cyclic iteration may differ for the loop, whose first and last placement
-        # are free: keep the best.
+        # are free. Keep the best.
         (_, seconds), means = max(
             (
                 (problem.loop_bound(shares, warmer, iterations, row, capacity), means)
@@ -200,14 +208,14 @@ def sampled_bound(
 
 @dataclass(frozen=True)
 class _Observed:
-    """The iterations of a sampled profile, apart from any budget."""
+    """The iterations of a sampled profile, independent of any budget."""
 
     profile: _core.Profile
     machine: _core.Machine
-    weights: list[float]  # by observed iteration: for how many of the loop it stands
+    weights: list[float]  # by observed iteration: the number of iterations that it represents
     difference: float  # Problem.iteration_difference
-    # Times of phases of the iterations that were observed directly behind another. One behind a pause finds caches
-    # cold, and misses what they would hold.
+    # Times of phases in iterations that were observed directly after another one. After an unobserved iteration
+    # caches appear cold, and misses are counted that they would avoid.
     warm: list[dict[tuple[str, int], float]]
 
 
@@ -246,7 +254,7 @@ def _candidates(problem: _core.Problem, target: float) -> list[_Prices]:
     row, capacity = problem.prices(target, _PASSES)
     found: list[_Prices] = [(row, capacity, "subgradients")]
     if target > (1 + _GAP) * problem.bound_at(row, capacity):
-        from terrace.solve import certificate  # loads HiGHS: imported late
+        from terrace.solve import certificate  # late import: loads HiGHS
 
         for proof in certificate.proofs_of(problem, target, _SOLVER_WORK, sizes=(0,)):
             row, capacity = proof.row.ravel().tolist(), proof.capacity.ravel().tolist()
@@ -255,8 +263,10 @@ def _candidates(problem: _core.Problem, target: float) -> list[_Prices]:
 
 
 def _shares_of_mean(problem: _core.Problem, instances: Sequence[PhaseInstance]) -> tuple[list[float], int]:
-    """By phase of the problem, how much of it the mean iteration of the run has, by time and at most all; and how
-    many iterations there are. The last turn of a detected loop may end early, and others may have other phases.
+    """Returns by phase the fraction of it that the run's mean iteration contains, at most 1, and the iteration
+    count.
+
+    The last iteration of a detected loop may end early, and others may have other phases.
     """
     usual = _times_of_phases(problem)
     run_of = [0.0] * len(usual)
@@ -279,8 +289,10 @@ def _with_warm_caches(
     warm: Sequence[dict[tuple[str, int], float]],
     iterations: int,
 ) -> list[float]:
-    """Shares of the mean iteration if those observed behind a pause are as long as the `warm` ones, which were
-    observed directly behind another. An iteration behind a pause misses what caches would still hold.
+    """Returns the shares of the mean iteration if every observed iteration had warm caches.
+
+    `warm` are times of iterations that were observed directly after another one. After a pause in observation, an
+    iteration misses what caches would still hold.
     """
     if not warm:
         return list(shares)
@@ -294,18 +306,18 @@ def _with_warm_caches(
 
 
 def _begins(problem: _core.Problem) -> list[int]:
-    """The positions at which the problem's phases begin; the others are segments of theirs."""
+    """Returns the positions at which phases begin; the other positions are segments of phases."""
     return [p for p, name in enumerate(problem.phases) if p == 0 or "@" not in name]
 
 
 def _by_segment(problem: _core.Problem, values: Sequence[float]) -> list[float]:
-    """Values of phases, for each of their segments."""
+    """Expands values of phases to their segments."""
     spans = itertools.pairwise([*_begins(problem), len(problem.phases)])
     return [value for value, (begin, end) in zip(values, spans, strict=True) for _ in range(begin, end)]
 
 
 def _times_of_phases(problem: _core.Problem) -> dict[tuple[str, int], float]:
-    """Seconds of the phases, with their segments, by name and by how many of that name came before."""
+    """Returns the seconds of phases, including segments, by name and number of previous occurrences."""
     names, measured = problem.phases, problem.measured
     met = Counter[str]()
     times: dict[tuple[str, int], float] = {}

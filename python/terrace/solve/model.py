@@ -1,4 +1,7 @@
-"""What the model says of a stored profile: prices, bounds, plans, sensitivity. The numerics are in C++."""
+"""Evaluates the performance model on a stored profile: costs, bounds, plans, sensitivity.
+
+C++ does the numerics.
+"""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -14,18 +17,18 @@ from terrace.store.reader import Store
 from terrace.store.summary import groups
 from terrace.store.values import BetweenIterations, Profile, Run
 
-# Placements to compare with: no search.
+# Planners without a search, for comparison.
 _NO_PLANNERS = ("slow-only", "fast-only", "first-touch", "interleave", "weighted-interleave")
 _MIN_SHARE = 1 / 128
 _REFINEMENTS = 3
-_CURVE_PASSES = 200  # any number gives a valid bound; more come closer
+_CURVE_PASSES = 200  # subgradient passes; any number gives a valid bound, more give a tighter one
 _PAGE = 4096
 ENOUGH = 0.9  # of the gain
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """An iteration with `size` bytes of fast memory in each domain; seconds."""
+    """Predicted seconds of an iteration with `size` bytes of fast memory in each domain."""
 
     size: int
     predicted: float
@@ -36,19 +39,19 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Pricing:
-    """What placements would cost; seconds an iteration."""
+    """Predicted costs of placements. Seconds per iteration."""
 
     slow_only: float
     fast_only: float
-    benefits: list[float]  # by object of the profile: gained with it alone in fast memory
+    benefits: list[float]  # by object of the profile: gain if it alone is in fast memory
     curve: list[CurvePoint]
     planner: str
-    bound: float | None  # what no placement under the run's own budget beats in the mean iteration
-    bound_confidence: float | None  # with which; None where it is proven from exact counters
+    bound: float | None  # lower bound of the mean iteration under the run's own budget
+    bound_confidence: float | None  # level; None: proven from exact counters
 
 
 class Model:
-    """A stored profile, on the machine that it was taken on or on another."""
+    """A stored profile on its own or another machine."""
 
     def __init__(
         self,
@@ -59,9 +62,12 @@ class Model:
         hints: Path | None = None,
         progress: str | None = None,
     ) -> None:
-        """`machine`: a file or the name of a shipped one; None for the run's own. `hints`: a file whose directives
-        go before what the profile has seen of uses. `progress`: what plans' segments begin by; None for what the
-        profile says."""
+        """Reads the profile.
+
+        `machine` is a file or the name of a shipped machine; None for the run's own. `hints` is a file whose
+        directives override what the profile observed. `progress` sets how plans detect the begin of segments;
+        None: as profiled.
+        """
         store.require_profile(run, exact)
         self._store, self._run = store, run
         self.asked_machine = machine
@@ -77,51 +83,51 @@ class Model:
 
     @cached_property
     def between_iterations(self) -> BetweenIterations:
-        """How far objects differ between the iterations that were observed, where others were not."""
+        """Returns the variation of objects between observed iterations, if not all were observed."""
         return self._store.between_iterations(self._run, self.profile.exact)
 
     @property
     def most_fast(self) -> int:
-        """The size of the fastest place of a domain, the smallest where they differ."""
+        """Returns the capacity of the fastest place of a domain, the minimum over domains."""
         capacities = self.machine.capacities
         return min(capacities[self.machine.fastest_first(domain)[0]] for domain in self._domains())
 
     @property
     def has_choice(self) -> bool:
-        """Whether any domain has a second place: a chunk stays in its domain."""
+        """Returns whether any domain has a second place; chunks never leave their domain."""
         return any(len(self.machine.fastest_first(domain)) > 1 for domain in self._domains())
 
     def budget(self, limit: str | None) -> list[int]:
-        """Bytes by place of what --budget ("hbm=16GiB") or --fast ("16GiB") says; empty (all) for None."""
+        """Parses --budget ("hbm=16GiB") or --fast ("16GiB") into bytes by place; empty (all) for None."""
         with core_errors():
             return self.machine.budget(limit) if limit else []
 
     def problem(self, budget: list[int] | None = None) -> _core.Problem:
-        """The placement problem under a budget by place."""
+        """Returns the placement problem under a budget by place."""
         with core_errors():
             return _core.Problem(self.profile, self.machine, budget or [], hints=self.hints)
 
     def unused_hints(self) -> list[str]:
-        """A sentence for each name in the hints that the profile does not have."""
+        """Returns a sentence for each name in the hints that is not in the profile."""
         return self.hints.unused(self.profile) if self.hints else []
 
     def decide(self, problem: _core.Problem, planner: str) -> _core.Decision:
-        """What a planner would do."""
+        """Returns the decision of a planner."""
         with core_errors():
             return _core.decide(problem, planner, self.calibration)
 
     def plan(self, problem: _core.Problem, planner: str) -> _core.Plan:
-        """The same as a plan in names, with its lower bound."""
+        """Returns the plan in names, with its lower bound."""
         with core_errors():
             return _core.plan(problem, planner, self.calibration)
 
     def sure_plan(self, problem: _core.Problem, planner: str, draws: int) -> _core.SurePlan:
-        """The same plan, and how sure it is by so many draws."""
+        """Returns the plan with its certainty from `draws` resampled profiles."""
         with core_errors():
             return _core.sure_plan(problem, planner, self.calibration, draws)
 
     def seconds(self, planner: str) -> float:
-        """An iteration under a planner that needs no budget."""
+        """Returns the time of an iteration under a planner that needs no budget."""
         return self.decide(self.problem(), planner).prediction.total
 
     def curve(
@@ -132,8 +138,11 @@ class Model:
         budgets: Mapping[int, list[int]] | None = None,
         bounder: "Model | None" = None,
     ) -> list[CurvePoint]:
-        """The planner's predicted time, with its lower bound, for each size; of the fastest kind, where no budgets
-        by size are given. The bound is from `bounder`'s profile, if there is one."""
+        """Returns the planner's predicted time and lower bound for each size.
+
+        Sizes are of the fastest kind, unless `budgets` gives the budget of each size. The bound is from
+        `bounder`'s profile, if given.
+        """
         points = []
         for size in sizes:
             budget = budgets[size] if budgets else self.budget(str(size))
@@ -146,7 +155,9 @@ class Model:
         return _monotone(points)
 
     def benefits(self, names: list[str]) -> list[float]:
-        """By object: what an iteration gains with it alone in its domain's fastest place; 0 for unknown names."""
+        """Returns by object the gain per iteration if it alone is in its domain's fastest place; 0 for unknown
+        names.
+        """
         problem = self.problem()
         with core_errors():
             gains = dict(zip(problem.objects, problem.benefits(), strict=True))
@@ -164,7 +175,9 @@ class Model:
 
 
 def _monotone(points: list[CurvePoint]) -> list[CurvePoint]:
-    """With more fast memory no optimum gets slower: what bounds a larger size also bounds a smaller one."""
+    """Makes bounds monotone: more fast memory is never slower, so a bound of a larger size holds for
+    smaller ones.
+    """
     result: list[CurvePoint] = []
     best = 0.0
     for point in sorted(points, key=lambda p: -p.size):
@@ -174,8 +187,10 @@ def _monotone(points: list[CurvePoint]) -> list[CurvePoint]:
 
 
 def sensitivities(store: Store, run: Run, profile: Profile) -> list[list[str]]:
-    """By object and name of phase (as `by_name` orders them): "bandwidth", "latency" or "either" by Unimem's
-    thresholds, "" where the object is not used. Of several phases of a name the one with most traffic speaks."""
+    """Returns "bandwidth", "latency", "either" (Unimem's thresholds) or "" (unused), by object and phase name.
+
+    Names are ordered as `by_name` does. Of several phases of one name, the one with the most traffic decides.
+    """
     model = Model(store, run, exact=profile.exact)
     position = {item.name: o for o, item in enumerate(profile.objects)}
     problem = model.problem()
@@ -195,7 +210,7 @@ def sensitivities(store: Store, run: Run, profile: Profile) -> list[list[str]]:
 
 
 def price(store: Store, run: Run, profile: Profile, steps: Steps | None = None) -> Pricing:
-    """What a report tells of placements: the two ends, each object's benefit, the curve over sizes."""
+    """Returns the costs of a report: the two extremes, each object's benefit, and the curve over sizes."""
     model = Model(store, run, exact=profile.exact)
     exact = store.has_profile(run, exact=True)
     bounder = Model(store, run, exact=True) if exact else model
@@ -204,7 +219,7 @@ def price(store: Store, run: Run, profile: Profile, steps: Steps | None = None) 
     slow, fast = model.seconds("slow-only"), model.seconds("fast-only")
     curve = model.curve(curve_sizes(model.profile.footprint, model.most_fast), planner, steps, None, bounder)
     for _ in range(_REFINEMENTS):
-        # Closer to where the curve passes what is enough: that size is the page's headline.
+        # Refine the curve around the sufficient size, which is the page's headline.
         size = _between(curve, slow - ENOUGH * (slow - fast))
         if size is not None:
             curve = _monotone([*curve, *model.curve([size], planner, None, None, bounder)])
@@ -223,7 +238,7 @@ def price(store: Store, run: Run, profile: Profile, steps: Steps | None = None) 
 
 
 def _between(curve: list[CurvePoint], target: float) -> int | None:
-    """The size half-way between the last point above the target and the first at or below; None without both."""
+    """Returns the middle between the last size above the target and the first at or below; None without both."""
     for below, above in itertools.pairwise(curve):
         if below.predicted > target >= above.predicted:
             size = (below.size + above.size) // 2 // _PAGE * _PAGE
@@ -232,12 +247,12 @@ def _between(curve: list[CurvePoint], target: float) -> int | None:
 
 
 def curve_sizes(footprint: int, most: int) -> list[int]:
-    """Sizes to draw a curve through: from a small share of the footprint to all of it, or to all there is."""
+    """Returns sizes for a curve, from a small share of the footprint to all of it or to the largest size."""
     end = min(footprint, most)
     sizes = []
     octave = _PAGE
     while octave < end:
-        # Round numbers: powers of two, and half-way between.
+        # Round numbers: powers of two, and half-way points.
         sizes += [size for size in (octave, octave * 3 // 2) if footprint * _MIN_SHARE <= size < end]
         octave *= 2
     return [*sizes, end]

@@ -1,7 +1,7 @@
-"""The placement problem solved exactly, by HiGHS: what the planners are held against.
+"""Solves the placement problem exactly with HiGHS, as the reference for planners.
 
-`executable_optimum` is the mixed-integer program whose solutions can be carried out: every item is in one place
-in each phase, moves take their time before the phase that changes. linear.py has the bound below it.
+`executable_optimum` is a mixed-integer program whose solutions can be executed: every item is in one place in each
+phase, and moves take their time before the phase that needs them. linear.py has the lower bound.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Dump = dict[str, Any]
 
 @dataclass(frozen=True)
 class Optimum:
-    """A solver's answer: seconds of one iteration, a bound on them, and place[phase][item]."""
+    """Result of a solver: seconds of one iteration, their lower bound, and place[phase][item]."""
 
     seconds: float
     bound: float
@@ -28,7 +28,7 @@ class Optimum:
 
 
 class _Program:
-    """A linear program in the making: variables, rows, and how to solve it."""
+    """A mixed-integer program under construction: variables, rows, solver call."""
 
     def __init__(self) -> None:
         self._lower: list[float] = []
@@ -40,7 +40,7 @@ class _Program:
         self._row_upper: list[float] = []
 
     def variable(self, upper: float = np.inf, cost: float = 0, integer: bool = False) -> int:
-        """A variable of [0, upper]; returns its number."""
+        """Adds a variable in [0, upper] and returns its index."""
         self._lower.append(0)
         self._upper.append(upper)
         self._cost.append(cost)
@@ -48,14 +48,17 @@ class _Program:
         return len(self._cost) - 1
 
     def row(self, terms: list[tuple[int, float]], lower: float = -np.inf, upper: float = np.inf) -> None:
-        """lower <= sum of factor x variable <= upper."""
+        """Adds a row, lower <= sum of factor x variable <= upper."""
         number = len(self._row_lower)
         self._entries.extend((number, variable, factor) for variable, factor in terms)
         self._row_lower.append(lower)
         self._row_upper.append(upper)
 
     def solve(self, time_limit: float) -> tuple[float, float, npt.NDArray[np.float64]]:
-        """(objective, proven bound, values). Raises TerraceError when the solver finds no answer in time."""
+        """Returns objective, proven bound and values.
+
+        Raises TerraceError if the solver finds no solution in time.
+        """
         rows, columns, factors = zip(*self._entries, strict=True)
         matrix = coo_array((factors, (rows, columns)), shape=(len(self._row_lower), len(self._cost)))
         result = milp(
@@ -72,7 +75,7 @@ class _Program:
 
 
 class _Common:
-    """What both programs share: units in which coefficients are near 1, and the places of each item."""
+    """Common data: units in which coefficients are near 1, and the allowed places of each item."""
 
     def __init__(self, dump: Dump) -> None:
         self.places = dump["places"]
@@ -81,30 +84,31 @@ class _Common:
         self.copy = dump["copy"]
         self.cyclic = dump["cyclic"]
         orders = [fastest_first(dump, domain) for domain in range(len(dump["homes"]))]
-        self.rank = {p: n for order in orders for n, p in enumerate(order)}  # 0 is the fastest of its domain
+        self.rank = {p: n for order in orders for n, p in enumerate(order)}  # 0: fastest of its domain
         self.second = max(sum(phase["measured"] for phase in self.phases), 1e-12) / max(len(self.phases), 1)
         self.byte = max([1, *(item["size"] for item in self.items)])
 
     def allowed(self, item: Dump) -> list[int]:
-        """Places in which the item may be."""
+        """Returns the allowed places of the item."""
         if "pinned" in item:
             return [item["pinned"]]
         return [p for p, place in enumerate(self.places) if place["domain"] == item["domain"]]
 
     def busy(self, cell: list[float], place: int) -> float:
-        """Time of the place's bandwidth that a cell's traffic takes."""
+        """Returns the time of the place's bandwidth for a cell's traffic."""
         of = self.places[place]
         seconds: float = cell[1] / of["read_bandwidth"] + cell[2] / of["write_bandwidth"]
         return float(seconds / self.second)
 
     def exposed(self, cell: list[float], place: int) -> float:
-        """Latency that it exposes there."""
+        """Returns the exposed latency of a cell's traffic in the place."""
         seconds: float = cell[3] * self.places[place]["latency"]
         return float(seconds / self.second)
 
     def copying(self, item: Dump, source: int, target: int) -> tuple[float, float, float, float]:
-        """Time of a move: of the mover, of the source's bandwidth, of the target's, and of the program that it
-        runs beside."""
+        """Returns the time of a move on the mover, on the source's and the target's bandwidth, and on the program
+        that runs concurrently.
+        """
         size = item["size"] / self.second
         return (
             size / self.copy[source][target] + item["remapping"] / self.second,
@@ -115,7 +119,7 @@ class _Common:
 
 
 class _Phase:
-    """The rows of one phase: T >= C + D, T >= B of each place, T >= X, each after what it waits to begin."""
+    """The rows of one phase: T >= C + D, T >= B of each place, T >= X, plus the waiting time before it."""
 
     def __init__(self, common: _Common) -> None:
         self.stalls: list[tuple[int, float]] = []
@@ -124,13 +128,13 @@ class _Phase:
         self.busy: list[list[tuple[int, float]]] = [[] for _ in common.places]
 
     def serve(self, common: _Common, cell: list[float], served: dict[int, int]) -> None:
-        """The cell's traffic, by the variable that says how much of it each place serves."""
+        """Adds the cell's traffic by the variables that state the share of each place."""
         for p, v in served.items():
             self.stalls.append((v, common.exposed(cell, p)))
             self.busy[p].append((v, common.busy(cell, p)))
 
     def copy(self, move: int, cost: tuple[float, float, float, float], source: int, target: int) -> None:
-        """What is copied beside the phase."""
+        """Adds a copy that runs concurrently with the phase."""
         engine, reading, writing, stall = cost
         self.stalls.append((move, stall))
         self.copies.append((move, engine))
@@ -138,18 +142,18 @@ class _Phase:
         self.busy[target].append((move, writing))
 
     def wait(self, move: int, cost: tuple[float, float, float, float]) -> None:
-        """What is copied before it begins, while nothing else happens."""
+        """Adds a copy that precedes the phase, during which nothing else runs."""
         self.waits.append((move, cost[0]))
 
     def add(self, program: _Program, core: float) -> None:
-        """Adds the phase's time, which counts, and its rows."""
+        """Adds the phase's time, which is minimised, and its rows."""
         time = program.variable(cost=1)
         for terms, least in [(self.stalls, core), *((busy, 0.0) for busy in self.busy), (self.copies, 0.0)]:
             program.row([(time, 1.0), *((v, -f) for v, f in [*terms, *self.waits])], lower=least)
 
 
 def _hold(program: _Program, common: _Common, held: list[dict[int, list[tuple[int, float]]]]) -> None:
-    """No place holds more than its budget; `held` says by item and place how much of the item counts there."""
+    """Adds the capacity rows; `held` has by item and place the terms of the item's bytes there."""
     for p, place in enumerate(common.places):
         terms = [
             (v, share * item["size"] / common.byte)
@@ -161,7 +165,7 @@ def _hold(program: _Program, common: _Common, held: list[dict[int, list[tuple[in
 
 
 def _lie(program: _Program, common: _Common, integer: bool) -> list[dict[int, int]]:
-    """For each item the variables that say where it is: all of it somewhere."""
+    """Adds for each item the variables of its place, which sum to 1."""
     now = [{p: program.variable(1, integer=integer) for p in common.allowed(item)} for item in common.items]
     for here in now:
         program.row([(v, 1.0) for v in here.values()], 1, 1)
@@ -170,10 +174,12 @@ def _lie(program: _Program, common: _Common, integer: bool) -> list[dict[int, in
 
 @dataclass(frozen=True)
 class _Change:
-    """An item comes to another place before phase `before`; part of its copy runs beside phases around that.
+    """A move of an item to another place before phase `before`; part of its copy overlaps with neighbouring
+    phases.
 
-    A copy to a faster place runs beside the phases before it, nearest first, while the item is still served where
-    it was; one to a slower place beside those after it. `active` are 0 or 1, by phase: a copy runs there.
+    A copy to a faster place overlaps with preceding phases, nearest first, while the old place still serves the
+    item; a copy to a slower place overlaps with following phases. `active` are 0/1 variables by phase: a copy runs
+    there.
     """
 
     before: int
@@ -184,7 +190,7 @@ class _Change:
 
 
 class _Executable:
-    """The mixed-integer program of what can be carried out: every item in one place in each phase."""
+    """The mixed-integer program of executable placements: every item in one place in each phase."""
 
     def __init__(self, common: _Common) -> None:
         self.common = common
@@ -207,7 +213,7 @@ class _Executable:
             self.rows[k].add(self.program, phase["core"] / common.second)
 
     def _connect(self, k: int, i: int) -> None:
-        """Where item i is in phase k follows from where it was in the one before: a flow from place to place."""
+        """Links item i's place in phase k to the previous one by flow variables."""
         before, after = self.place[k - 1][i], self.place[k][i]
         flow = {(p, q): self.program.variable(1) for p in before for q in after}
         for p, v in before.items():
@@ -219,7 +225,7 @@ class _Executable:
                 self._change(k, i, p, q, comes)
 
     def _change(self, k: int, i: int, source: int, target: int, comes: int) -> None:
-        """The item's copy: what runs beside phases, and what phase k waits for."""
+        """Adds the item's copy: the part that overlaps with phases, and the part that phase k waits for."""
         ahead = self.common.rank[target] < self.common.rank[source]
         phases = [k - 1 - n if ahead else k + n for n in range(self.count - 1)]
         if not self.common.cyclic:
@@ -243,8 +249,9 @@ class _Executable:
         self.changes[i].append(_Change(k, source, target, ahead, active))
 
     def _hold_at(self, k: int) -> None:
-        """Before phase k, and after what it waits for: what is in a place, what is on its way there, what has
-        not left it. Between two boundaries what leaves does so before others come."""
+        """Adds the capacity rows before phase k and after its waits: present items, arriving items, and items that
+        have not left yet. Between two boundaries, departures precede arrivals.
+        """
         last = (k - 1) % self.count
         ends, begins = [], []
         for i in range(len(self.common.items)):
@@ -265,18 +272,22 @@ class _Executable:
         _hold(self.program, self.common, begins)
 
     def _hold_in_first(self) -> None:
-        """Where an iteration need not end as it began, nothing but the first phase's own data counts there."""
+        """Adds the capacity rows of the first phase if an iteration may end with another placement than it began
+        with.
+        """
         _hold(self.program, self.common, [{p: [(v, 1.0)] for p, v in here.items()} for here in self.place[0]])
 
     def places(self, values: npt.NDArray[np.float64]) -> list[list[int]]:
-        """place[phase][item] of a solution."""
+        """Returns place[phase][item] of a solution."""
         return [[max((values[v], p) for p, v in here.items())[1] for here in now] for now in self.place]
 
 
 def executable_optimum(dump: Dump, time_limit: float = 60) -> Optimum:
-    """The least time of an iteration that can be carried out with whole items: one place serves an item
-    throughout a phase, copies run beside phases or are waited for, budgets hold at every instant. Small problems
-    only: it is solved by branch and bound."""
+    """Returns the minimum time of an executable iteration with whole items.
+
+    One place serves an item throughout a phase, copies overlap with phases or are waited for, and budgets hold at
+    every instant. For small problems only, because it uses branch and bound.
+    """
     common = _Common(dump)
     executable = _Executable(common)
     seconds, bound, values = executable.program.solve(time_limit)

@@ -1,1 +1,1 @@
-"""The profile store as values."""
+"""Reads profile stores into dataclasses."""

@@ -1,4 +1,4 @@
-"""A JSON document whose parts are checked as they are taken: what is wrong is said with where it is."""
+"""Validates a JSON document during access: errors state the invalid element by its path."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ MAX = 1 << 62
 
 
 class Checked:
-    """A value of the document, and its place in it, as `chains[2].runs`."""
+    """A value of the document with its path, such as `chains[2].runs`."""
 
     def __init__(self, value: Any, where: str, file: str) -> None:  # noqa: ANN401  (JSON's)
-        """Of a file whose name is part of each message."""
+        """Wraps a value; messages contain the name of the file."""
         self._value, self._where, self._file = value, where, file
 
     def fail(self, needed: str) -> NoReturn:
-        """Raises TerraceError: this is not what is needed."""
+        """Raises TerraceError: the value is not what is required."""
         raise TerraceError(f"{self._file} is damaged: {self._where or 'the document'} is not {needed}")
 
     def __getitem__(self, key: str) -> Checked:
@@ -29,11 +29,11 @@ class Checked:
         return Checked(self._value[key], f"{self._where}.{key}" if self._where else key, self._file)
 
     def has(self, key: str) -> bool:
-        """Whether the object has it."""
+        """Returns whether the object has the key."""
         return isinstance(self._value, dict) and key in self._value
 
     def items(self, count: int | None = None) -> list[Checked]:
-        """The elements of a list, of so many if that is said."""
+        """Returns the elements of a list, of length `count` if given."""
         if not isinstance(self._value, list):
             self.fail("a list")
         if count is not None and len(self._value) != count:
@@ -41,7 +41,7 @@ class Checked:
         return [Checked(value, f"{self._where}[{i}]", self._file) for i, value in enumerate(self._value)]
 
     def text(self, among: Sequence[str] = ()) -> str:
-        """A string, one of some if they are said."""
+        """Returns a string, which must be among the given ones if there are any."""
         if not isinstance(self._value, str):
             self.fail("a string")
         if among and self._value not in among:
@@ -49,7 +49,7 @@ class Checked:
         return self._value
 
     def whole(self, low: int = 0, high: int = MAX) -> int:
-        """An integer from `low` to `high`, with both."""
+        """Returns an integer in [low, high]."""
         if not isinstance(self._value, int) or isinstance(self._value, bool):
             self.fail("an integer")
         if not low <= self._value <= high:
@@ -57,7 +57,7 @@ class Checked:
         return self._value
 
     def number(self) -> float:
-        """A number from 0 on."""
+        """Returns a non-negative number."""
         if not isinstance(self._value, (int, float)) or isinstance(self._value, bool):
             self.fail("a number")
         if not 0 <= self._value <= MAX:
@@ -65,13 +65,13 @@ class Checked:
         return float(self._value)
 
     def truth(self) -> bool:
-        """True or false."""
+        """Returns a boolean."""
         if not isinstance(self._value, bool):
             self.fail("true or false")
         return self._value
 
     def three(self, low: int, high: int) -> tuple[int, int, int]:
-        """Integers in x, y and z."""
+        """Returns a triple of integers for x, y and z."""
         x, y, z = (item.whole(low, high) for item in self.items(3))
         return x, y, z
 

@@ -1,13 +1,13 @@
-"""Finds damage in a profile store that its queries would not notice: pages, text, types, ranges and references."""
+"""Detects damage in a profile store that queries would not notice: pages, text, types, ranges and references."""
 
 import math
 import sqlite3
 from collections.abc import Iterator
 
-# No column means anything beyond these: bytes of an address space, and what a process counts in a lifetime.
+# Limits of plausible values: bytes of an address space, and event counts of a process's lifetime.
 _MAX_INTEGER, _MAX_REAL, _MAX_CHUNKS = 1 << 62, 1e20, 1 << 31
 
-# Columns whose values are counts, sizes, indices or amounts: none is negative.
+# Columns of counts, sizes, indices or amounts, none of which is negative.
 _NOT_NEGATIVE = frozenset(
     (
         "size", "chunk_size", "first_chunk", "chunks", "first", "capacity", "granule", "line", "cores", "latency",
@@ -18,7 +18,7 @@ _NOT_NEGATIVE = frozenset(
     )
 )  # fmt: skip
 
-# Each finds rows that contradict others.
+# Queries that find rows contradicting other tables.
 _REFERENCES = (
     (
         "cell.phase",
@@ -52,12 +52,12 @@ _REFERENCES = (
        "WHERE plan_object.name IS NULL LIMIT 1") for table in ("plan_part", "plan_move")),
 )  # fmt: skip
 
-# Columns that hold a JSON list.
+# Columns that contain a JSON list.
 _LISTS = (("run", "arguments"), ("plan", "budget"), ("plan", "phases"))
 
 
 def find_damage(connection: sqlite3.Connection) -> str | None:
-    """Returns what is damaged and where, or None. Raises sqlite3.DatabaseError where SQLite itself finds it."""
+    """Returns what is damaged and where, or None. Raises sqlite3.DatabaseError if SQLite itself detects damage."""
     (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if said != "ok":
         return str(said)
@@ -68,12 +68,12 @@ def find_damage(connection: sqlite3.Connection) -> str | None:
     for table, column in _LISTS:
         wrong = f"SELECT 1 FROM {table} WHERE NOT json_valid({column}) OR json_type({column}) <> 'array' LIMIT 1"
         if table in tables and connection.execute(wrong).fetchone():
-            return f"{table}.{column} is no list"
+            return f"{table}.{column} is not a list"
     if "run" in tables and connection.execute("SELECT count(*) FROM run").fetchone() == (0,):
-        return "run holds no process"
+        return "run contains no process"
     for table, _, referenced, _ in connection.execute("PRAGMA foreign_key_check"):
         if referenced == "run":
-            return f"{table} refers to processes that run does not have"
+            return f"{table} refers to processes that are missing in run"
     for column, query in _REFERENCES:
         if column.split(".")[0] in tables and connection.execute(query).fetchone():
             return f"{column} contradicts other tables"
@@ -84,7 +84,7 @@ def _damaged_columns(connection: sqlite3.Connection, table: str) -> Iterator[str
     columns = connection.execute(f'PRAGMA table_info("{table}")').fetchall()
     numbers = [(name, kind) for _, name, kind, *_ in columns if kind in ("INTEGER", "REAL")]
     if numbers:
-        # SQLite orders numbers before text before blobs: the extremes tell of a wrong type as of a wrong value.
+        # SQLite orders numbers before text before blobs: the extremes reveal wrong types as well as wrong values.
         extremes = ", ".join(f'min("{name}"), max("{name}")' for name, _ in numbers)
         row = connection.execute(f'SELECT {extremes} FROM "{table}"').fetchone()
         for i, (name, kind) in enumerate(numbers):
@@ -98,23 +98,23 @@ def _damaged_columns(connection: sqlite3.Connection, table: str) -> Iterator[str
 
 def _wrong_number(name: str, kind: str, value: object) -> str | None:
     if not isinstance(value, int | float) or (kind == "INTEGER" and not isinstance(value, int)):
-        return f"no {'integer' if kind == 'INTEGER' else 'number'}"
+        return f"not {'an integer' if kind == 'INTEGER' else 'a number'}"
     if not math.isfinite(value) or abs(value) > (_MAX_INTEGER if kind == "INTEGER" else _MAX_REAL):
         return f"{value:g}"
     if value < 0 and name in _NOT_NEGATIVE:
         return f"negative: {value:g}"
     if name in ("first_chunk", "chunks", "first") and value > _MAX_CHUNKS:
-        return f"{value}, more chunks than a process has"
+        return f"{value}, more chunks than a process can have"
     return None
 
 
 def _damaged_text(connection: sqlite3.Connection, table: str, column: str) -> Iterator[str]:
     wrong_type = f"SELECT 1 FROM \"{table}\" WHERE typeof(\"{column}\") NOT IN ('text', 'null') LIMIT 1"
     if connection.execute(wrong_type).fetchone():
-        yield f"{table}.{column} is no text"
+        yield f"{table}.{column} is not text"
     for (raw,) in connection.execute(f'SELECT DISTINCT CAST("{column}" AS BLOB) FROM "{table}"'):
         try:
             (raw or b"").decode()
         except UnicodeDecodeError:
             shown = raw[:40].decode(errors="replace")
-            yield f"{table}.{column} holds text that is not UTF-8: '{shown}'"
+            yield f"{table}.{column} contains text that is not UTF-8: '{shown}'"

@@ -1,4 +1,4 @@
-"""Opens a profile store for reading: says in one line what else a file is, or that it is damaged."""
+"""Opens a profile store for reading. Reports in one line if the file is something else, or damaged."""
 
 import sqlite3
 import stat
@@ -11,12 +11,14 @@ from terrace.store.damage import find_damage
 
 APPLICATION = 0x54455252
 VERSION = 16
-_SQLITE = b"SQLite format 3\0"  # how the file begins: https://www.sqlite.org/fileformat.html, section 1.3
+_SQLITE = b"SQLite format 3\0"  # magic number: https://www.sqlite.org/fileformat.html, section 1.3
 
 
 def opened(path: Path) -> sqlite3.Connection:
-    """The file's connection. Raises WrongCallError when it is not there or is no store that we read, TerraceError
-    when it is damaged."""
+    """Opens a profile store.
+
+    Raises WrongCallError if the file is missing or is not a readable store, TerraceError if it is damaged.
+    """
     check_is_file(path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     try:
@@ -40,8 +42,10 @@ def opened(path: Path) -> sqlite3.Connection:
 
 
 def check_is_file(path: Path) -> None:
-    """Raises WrongCallError unless the path names a regular file that this process may read. Never waits: opening
-    a FIFO would."""
+    """Raises WrongCallError unless the path names a readable regular file.
+
+    Never blocks, as opening a FIFO would.
+    """
     if path.is_dir():
         raise WrongCallError(f"{path} is a folder; name a file that `terrace record` writes")
     try:
@@ -68,12 +72,12 @@ def _kind(mode: int) -> str:
 
 @contextmanager
 def damage_named(path: Path) -> Iterator[None]:
-    """Our queries are right: what SQLite finds wrong is the file."""
+    """Reports SQLite's errors as damage of the file, because the queries themselves are correct."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         raise TerraceError(f"{path} is damaged: {error}") from error
-    except UnicodeDecodeError as error:  # SQLite's own text, which quotes the file's names
+    except UnicodeDecodeError as error:  # an SQLite message that quotes names from the file
         text = error.object.decode(errors="replace")
         raise TerraceError(f"{path} is damaged: {text}") from error
 

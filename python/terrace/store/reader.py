@@ -1,4 +1,4 @@
-"""Reads a profile store (docs/store.md) into values. Nothing here computes; that is in solve/."""
+"""Reads a profile store (docs/store.md) into dataclasses. All computation is in solve/."""
 
 import json
 from bisect import bisect_right
@@ -64,15 +64,15 @@ _CELL_MEANS = (
 
 
 class Store:
-    """A `.terrace` file, opened for reading."""
+    """A `.terrace` file opened for reading."""
 
     def __init__(self, path: Path) -> None:
-        """Opens it, as opened() does."""
+        """Opens the file, with the errors of opened()."""
         self.path = path
         self._connection = opened(path)
 
     def runs(self) -> list[Run]:
-        """All processes, in the order of their numbers in the file."""
+        """Returns all processes, in the order of their numbers in the file."""
         rows = self._all(
             "SELECT id, process, host, program, backend, mode, planner, budget, initiator, cores, "
             "core_time_fitted, machine, ended, how, arguments, whole, core_time_from FROM run ORDER BY id"
@@ -89,8 +89,11 @@ class Store:
         return [run(row) for row in rows]
 
     def run(self, process: int | None = None) -> Run:
-        """The process with that number; without one, that which spent the longest time in its main loop,
-        among those that ended by themselves if there is any."""
+        """Returns the process with that number.
+
+        Without a number, returns the one with the longest main loop, preferably among those that terminated
+        normally.
+        """
         runs = self.runs()
         if process is not None:
             for run in runs:
@@ -102,7 +105,7 @@ class Store:
         return max(runs, key=lambda run: (run.whole, spent.get(run.id, 0.0), -run.id))
 
     def machine(self, run: Run) -> Machine:
-        """The machine it ran on; raises TerraceError when the journal had none."""
+        """Returns the machine of the run. Raises TerraceError if the journal has none."""
         row = self._first("SELECT id, name, description, line, blob FROM machine WHERE id = ?", run.machine)
         if row is None:
             raise TerraceError(f"{self.path}: process {run.process} has no machine in its journal")
@@ -129,35 +132,37 @@ class Store:
         )
 
     def calibration(self, run: Run) -> bytes:
-        """The model's constants as the planner's blob; empty when there were none."""
+        """Returns the model's constants as the planner's blob; empty if there are none."""
         row = self._first("SELECT calibration FROM run WHERE id = ?", run.id)
         return row[0] if row and row[0] else b""
 
     def objects(self, run: Run) -> list[Object]:
-        """Its objects, in the order of their chunks."""
+        """Returns the run's objects, in the order of their chunks."""
         return self._each(Object, "FROM object WHERE run = ? ORDER BY first_chunk, id", run.id)
 
     def loop(self, run: Run) -> Loop | None:
-        """Its last main loop, which is the one that profile and plan are of. Where nobody said which it is: the
-        one that did most of the work, the first of several that did about as much."""
+        """Returns the last main loop, to which profile and plan refer.
+
+        If it was detected rather than stated: the one with the most work, the first of several with about as much.
+        """
         loops = self._each(Loop, "FROM main_loop WHERE run = ? ORDER BY number DESC LIMIT 1", run.id)
         return loops[0] if loops else None
 
     def loop_candidates(self, run: Run) -> list[LoopCandidate]:
-        """Loops that could have been its main loop, the largest first; none in a file that is older."""
+        """Returns the candidates for the main loop, the largest first; empty in older files."""
         if self._first("SELECT 1 FROM sqlite_master WHERE name = 'loop_candidate'") is None:
             return []
         return self._each(LoopCandidate, "FROM loop_candidate WHERE run = ? ORDER BY share DESC, name", run.id)
 
     def small_loops(self, run: Run) -> list[str]:
-        """Names of loops that were taken for the main loop and are none: they hold too little of the run."""
+        """Returns the names of loops that were taken for the main loop but contain too little of the run."""
         if self.loop(run) is not None:
             return []
         rows = self._all("SELECT name FROM loop_time WHERE run = ? ORDER BY time DESC", run.id)
         return [name for (name,) in rows]
 
     def phase_instances(self, run: Run) -> list[PhaseInstance]:
-        """The phases of the last loop, as they ran."""
+        """Returns the phases of the last loop, as executed."""
         return self._each(
             PhaseInstance,
             "FROM phase_instance WHERE run = ?1 AND loop = (SELECT max(number) FROM main_loop WHERE run = ?1) "
@@ -166,29 +171,31 @@ class Store:
         )
 
     def has_profile(self, run: Run, exact: bool) -> bool:
-        """Whether such a profile was written."""
+        """Returns whether the run has such a profile."""
         return self._first("SELECT 1 FROM iteration WHERE run = ? AND exact = ?", run.id, exact) is not None
 
     def profile(self, run: Run, exact: bool = False) -> Profile:
-        """Objects x phases of the last main loop that was profiled, as the program was when a plan was last made
-        of it; raises TerraceError when there is none."""
+        """Returns objects x phases of the last profiled main loop, from its iterations since the last replanning.
+
+        Raises TerraceError if there is none.
+        """
         self.require_profile(run, exact)
         return self._profile(run, exact, self._profiled(run, exact))
 
     def require_profile(self, run: Run, exact: bool = False) -> None:
-        """Raises TerraceError with the reason where there is no such profile."""
+        """Raises TerraceError with the reason if there is no such profile."""
         if not self._profiled(run, exact):
             raise TerraceError(f"{self.path}: {self.what_is_missing(run, exact)}")
 
     def nothing_seen(self, run: Run, exact: bool = False) -> str | None:
-        """A sentence where no data were seen to be used: that they cost nothing does not follow."""
+        """Returns a sentence if no use of data was observed, which does not imply that data cost nothing."""
         rows = [row[0] for row in self._profiled(run, exact)]
         marks = ",".join("?" * len(rows))
         found = self._all(f"SELECT 1 FROM cell WHERE iteration IN ({marks}) LIMIT 1", *rows)
         return None if found else NOTHING_SEEN
 
     def profile_or_objects(self, run: Run) -> Profile:
-        """As `profile`; where there is none, its objects and no phase."""
+        """Returns the profile; if there is none, the objects without phases."""
         return self._profile(run, False, self._profiled(run, False))
 
     def _profiled(self, run: Run, exact: bool) -> list[tuple[int, int, int]]:
@@ -234,7 +241,7 @@ class Store:
         )
 
     def between_iterations(self, run: Run, exact: bool = False) -> BetweenIterations:
-        """How far objects differ between the iterations that were observed, where others were not."""
+        """Returns the variation of objects between observed iterations, if not all were observed."""
         rows, loop = self._profiled(run, exact), self.loop(run)
         if len(rows) < 2 or loop is None or (loop.observed or 0) >= (loop.iterations or 0):
             return BetweenIterations(0, {})
@@ -247,8 +254,10 @@ class Store:
         return variation.between_iterations(shares, cells, [o for o in self.objects(run) if o.chunks > 0])
 
     def _shares(self, run: Run, profiled: Sequence[tuple[int, int, int]]) -> list[tuple[int, float]]:
-        """Of a mean over the iterations (id, number, loop), by id. What was not observed counts as the last one
-        before it."""
+        """Returns the weights of a mean over the iterations (id, number, loop), by id.
+
+        An unobserved iteration counts as the last observed one before it.
+        """
         left_out = self._all(
             "SELECT iteration FROM phase_instance WHERE run = ? AND loop = ? GROUP BY iteration "
             "HAVING NOT min(observed)",
@@ -263,15 +272,15 @@ class Store:
         return [(row[0], many / total) for row, many in zip(profiled, stands_for, strict=True)]
 
     def why_no_loop(self, run: Run) -> str | None:
-        """Why no main loop was seen; None where one was."""
+        """Returns why no main loop was detected, or None if one was."""
         return why_no_loop(run, self.loop(run), self.small_loops(run), self.counters(run))
 
     def what_is_missing(self, run: Run, exact: bool = False) -> str:
-        """A sentence on a process without such a profile."""
+        """Returns why the process has no such profile."""
         return no_profile(run, self.why_no_loop(run), exact)
 
     def fetched_lines(self, run: Run) -> dict[int, int]:
-        """Lines that each object's misses fetched in all main loops, by its number, from the exact counters."""
+        """Returns the lines that misses fetched in all main loops by object number, from the exact counters."""
         rows = self._all(
             "SELECT object.id, sum(cell.read_lines) FROM iteration JOIN cell ON cell.iteration = iteration.id "
             "JOIN object ON object.run = iteration.run AND cell.chunk BETWEEN object.first_chunk "
@@ -282,11 +291,11 @@ class Store:
         return {number: round(lines) for number, lines in rows}
 
     def moves(self, run: Run) -> list[Move]:
-        """Its transfers, in the order in which they were asked for."""
+        """Returns the transfers, in the order of requests."""
         return self._each(Move, "FROM move WHERE run = ? ORDER BY asked, id", run.id)
 
     def moved(self, run: Run) -> list[Moved]:
-        """Its transfers in all, for each pair of places."""
+        """Returns the totals of transfers for each pair of places."""
         rows = self._all(
             "SELECT source, target, count(*), sum(chunks), sum(size) FROM move WHERE run = ? AND NOT refused "
             "GROUP BY source, target",
@@ -295,7 +304,7 @@ class Store:
         return [Moved(*row) for row in rows]
 
     def plans(self, run: Run) -> list[Plan]:
-        """Its plans, in the order in which they were made."""
+        """Returns the plans, in the order of creation."""
         rows = self._all(
             "SELECT id, at, why, planner, machine, loop, budget, phases, predicted, predicted_slow, lower_bound, "
             "gap, blob FROM plan WHERE run = ? ORDER BY id",
@@ -304,7 +313,7 @@ class Store:
         return [self._plan(row) for row in rows]
 
     def plan_reasons(self, run: Run) -> list[str]:
-        """Why each of its plans was made, in their order."""
+        """Returns the reason of each plan, in order of creation."""
         return [row[0] for row in self._all("SELECT why FROM plan WHERE run = ? ORDER BY id", run.id)]
 
     def _plan(self, row: tuple[Any, ...]) -> Plan:
@@ -328,18 +337,18 @@ class Store:
         )
 
     def counters(self, run: Run) -> Counters | None:
-        """What it did in all; None when it was killed before it could say."""
+        """Returns the totals of the process; None if it was killed before it wrote them."""
         found = self._each(Counters, "FROM counters WHERE run = ?", run.id)
         return found[0] if found else None
 
     def levels(self, run: Run) -> list[Level]:
-        """C-AMAT's counters from the core outwards; none where time is real, or in a file that is older."""
+        """Returns C-AMAT's counters from the core outwards; empty for real time and in older files."""
         if self._first("SELECT 1 FROM sqlite_master WHERE name = 'level'") is None:
             return []
         return self._each(Level, "FROM level WHERE run = ? ORDER BY position", run.id)
 
     def coverage(self, run: Run) -> Coverage | None:
-        """How much of it the hooks reached; None where that was not measured."""
+        """Returns how much of the run was instrumented; None if not measured."""
         row = self._first(
             "SELECT sample_period, not_sampled, samples, time_share, time_at_least, heap, heap_uncovered "
             "FROM coverage WHERE run = ?",
@@ -358,17 +367,17 @@ class Store:
         return Coverage(*[*row, self.loop(run) is not None, code, [(name, size) for name, size in objects]])
 
     def notes(self, run: Run) -> list[Note]:
-        """What was noted about it and about the job as a whole."""
+        """Returns the notes about the process and about the job."""
         return self._each(Note, "FROM note WHERE run = ? OR run IS NULL ORDER BY rowid", run.id)
 
     def table(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """A whole table: its columns and its rows. `name` is one of docs/store.md's."""
+        """Returns columns and rows of a table; `name` is one of docs/store.md."""
         with damage_named(self.path):
             cursor = self._connection.execute(f'SELECT * FROM "{name}"')
             return [column[0] for column in cursor.description], cursor.fetchall()
 
     def _each(self, kind: type[T], rest: str, *values: object) -> list[T]:
-        """A value of a dataclass for each row; its fields have the columns' names."""
+        """Returns a dataclass instance for each row; its fields are the columns' names."""
         columns = fields(kind)
         return [
             kind(

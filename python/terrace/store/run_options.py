@@ -10,7 +10,8 @@ from terrace.store.values import Machine, Run
 def machine_options(run: Run, machine: Machine, name: str) -> list[str]:
     """Returns --cache, --core-time, --cores and --domain of the run.
 
-    `machine` is the run's own; caches are those in which it differs from the machine file `name`."""
+    `machine` is the run's own; only caches that differ from the machine file `name` are listed.
+    """
     recorded = _initiator(_core.Machine.from_bytes(machine.blob), run, machine)
     file = _initiator(_core.Machine.read(name), run, machine)
     sizes = {cache["name"]: cache["size"] for cache in file.get("cache", [])}

@@ -1,4 +1,4 @@
-"""Data of a process in a file (docs/store.md, spill): what was read, written and waited for."""
+"""Out-of-core data of a process (docs/store.md, table spill): bytes read and written, and waiting time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from terrace.store.values import Run
 
 @dataclass(frozen=True)
 class Spilled:
-    """Of one loop, whole; bytes, and seconds."""
+    """Totals of one loop. Bytes and seconds."""
 
     bytes_read: int
     bytes_written: int
@@ -21,7 +21,7 @@ class Spilled:
 
 
 def of_last_loop(store: Store, run: Run) -> Spilled | None:
-    """What the process's last main loop added; None where no data was in a file, or there was no loop."""
+    """Returns the totals of the last main loop; None without out-of-core data or without a loop."""
     columns, everything = store.table("spill")
     rows = [
         row for row in (dict(zip(columns, values, strict=True)) for values in everything) if row["run"] == run.id

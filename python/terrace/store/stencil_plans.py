@@ -1,4 +1,4 @@
-"""Plans of stencil chains, as programs write them by `TERRACE_STENCIL=plans=FILE` (docs/stencils.md)."""
+"""Reads the plans of stencil chains that programs write with `TERRACE_STENCIL=plans=FILE` (docs/stencils.md)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from terrace.store.checked import Checked
 
 KIND, SCHEMA = "terrace stencil plans", 1
 _HEAD_BYTES = 4096
-_FAR = 1 << 40  # no point is further away
+_FAR = 1 << 40  # limit of coordinates
 _MAX_TILES = 1 << 20
-_MAX_PARTS = 1 << 24  # of all loops in a dimension: pictures and tables take memory for each
+_MAX_PARTS = 1 << 24  # loops x tiles in a dimension; pictures and tables need memory for each
 _MAX_CHUNKS, _MAX_BYTES = 1 << 31, 1 << 30
 _ACCESSES = ("read", "write", "read_write", "increment")
 
@@ -22,24 +22,24 @@ Three = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Range:
-    """Points from `begin` up to, and not with, `end`, in x, y and z."""
+    """Points in [begin, end) in x, y and z."""
 
     begin: Three
     end: Three
 
     def length(self, d: int) -> int:
-        """In a dimension."""
+        """Returns the length in a dimension."""
         return max(self.end[d] - self.begin[d], 0)
 
     @property
     def points(self) -> int:
-        """How many."""
+        """Returns the number of points."""
         return self.length(0) * self.length(1) * self.length(2)
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """`element` is in bytes."""
+    """A dataset; `element` is in bytes."""
 
     name: str
     block: int
@@ -50,7 +50,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Argument:
-    """What a loop does to a dataset; `low` and `high` are of the offsets at which it reads."""
+    """A loop's access to a dataset; `low` and `high` are the extreme offsets of its reads."""
 
     dataset: int
     access: str
@@ -60,18 +60,18 @@ class Argument:
 
     @property
     def reads(self) -> bool:
-        """Whether numbers of before are used."""
+        """Returns whether previous values are read."""
         return self.access != "write"
 
     @property
     def writes(self) -> bool:
-        """Whether numbers are changed."""
+        """Returns whether values are written."""
         return self.access != "read"
 
 
 @dataclass(frozen=True)
 class Loop:
-    """One of a chain."""
+    """A loop of a chain."""
 
     name: str
     range: Range
@@ -81,14 +81,15 @@ class Loop:
 
 @dataclass(frozen=True)
 class Step:
-    """Tiles of a streamed chain, and chunks by what the plan says.
+    """Tiles of a streamed chain, with chunk counts according to the plan.
 
-    Those used for the first time are `needed`, with their numbers, or `new`; those used for the last time are
-    `written`, here or before, or `dropped`; `held` are all from their first use to their last.
+    Chunks used for the first time are `needed` (values are read from the file) or `new`. Chunks used for the last
+    time are `written` (in this or an earlier step) or `dropped`. `held` counts all chunks between first and last
+    use.
     """
 
     first_tile: int
-    last_tile: int  # one behind
+    last_tile: int  # exclusive
     needed: int
     new: int
     written: int
@@ -98,7 +99,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Moves:
-    """Chunks that were moved while a step ran, in all runs."""
+    """Chunks moved while a step ran, total of all runs."""
 
     fetched: int
     cleared: int
@@ -108,7 +109,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class Stream:
-    """How data go through memory. `moves` has one element more than `steps`: what came after them."""
+    """Streaming schedule of a chain. `moves` has one element more than `steps`, for moves after the last step."""
 
     dimension: int
     chunk: int  # bytes
@@ -120,8 +121,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Plan:
-    """Tiles of a chain. `edges` has by dimension and loop runs of (tiles, points ahead); none where there is no
-    cut."""
+    """Tiles of a chain. `edges` has by dimension and loop runs of (tiles, points ahead); empty without cuts."""
 
     runs: int
     seconds: float
@@ -134,8 +134,10 @@ class Plan:
     stream: Stream | None
 
     def cuts(self, loop: Loop, number: int, d: int) -> list[int]:
-        """Where the parts of a loop begin, by tile, and where the last one ends; descending where tiles go
-        backwards."""
+        """Returns where the parts of a loop begin, by tile, and where the last one ends.
+
+        The sequence is descending if tiles run backwards.
+        """
         low, high, first = loop.range.begin[d], loop.range.end[d], self.range.begin[d]
         if self.reversed[d]:
             low, high, first = -high, -low, -self.range.end[d]
@@ -149,7 +151,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Chain:
-    """Loops that ran together, and how they were cut."""
+    """Loops that ran as one chain, and their tilings."""
 
     block: int
     runs: int
@@ -160,7 +162,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Plans:
-    """A file. `left_out` counts the runs of chains that are not in it."""
+    """Contents of a plans file. `left_out` counts runs of chains that the file omits."""
 
     executor: str
     memory: int
@@ -171,15 +173,17 @@ class Plans:
 
 
 def is_plans(path: Path) -> bool:
-    """Whether the file has plans, also if another program has laid it out anew. Raises WrongCallError for a file
-    without content, which may be meant for plans."""
+    """Returns whether the file contains plans, even if another program has reformatted it.
+
+    Raises WrongCallError for an empty file, which may have been intended for plans.
+    """
     if not path.is_file():
         return False
     try:
         if path.stat().st_size == 0:
             raise WrongCallError(
                 f"{path} is empty: neither `terrace record` nor a stencil program (TERRACE_STENCIL=plans=FILE) "
-                "has written it; let the program end in order"
+                "has written it; let the program terminate normally"
             )
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
@@ -189,11 +193,11 @@ def is_plans(path: Path) -> bool:
 
 
 def read(path: Path) -> Plans:
-    """The file's content. Raises WrongCallError for another schema, TerraceError where it is damaged."""
+    """Reads a file. Raises WrongCallError for another schema, TerraceError if it is damaged."""
     try:
         document = Checked(json.loads(path.read_bytes()), "", str(path))
     except (ValueError, RecursionError) as error:
-        raise TerraceError(f"{path} is damaged: {error or 'it is no JSON'}") from error
+        raise TerraceError(f"{path} is damaged: {error or 'it is not JSON'}") from error
     schema = document["schema"].whole()
     if schema != SCHEMA:
         raise WrongCallError(f"{path} has stencil plans of schema {schema}, this program reads schema {SCHEMA}")

@@ -1,7 +1,8 @@
-"""Phases as a person thinks of them: all those of one name together.
+"""Groups phases by name.
 
-An iteration may run a phase of the same name many times, and the runtime cuts long phases into parts ("matvec",
-"matvec@65536", ...), between which it can place anew. Profile and plan keep each; tables and pictures show names.
+An iteration may run several phases of one name, and the runtime splits long phases into segments ("matvec",
+"matvec@65536", ...) between which it can change the placement. Profile and plan keep them apart; tables and
+pictures show names.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,12 +15,12 @@ from terrace.store.values import Floats, Profile, ProfiledPhase, Run
 
 
 def base_name(name: str) -> str:
-    """A phase's name without the mark of its part."""
+    """Returns a phase's name without its segment suffix."""
     return name.split("@", 1)[0]
 
 
 def groups(names: Iterable[str]) -> dict[str, list[int]]:
-    """Positions by name, names in the order in which they come first."""
+    """Returns positions by name, with names in the order of first occurrence."""
     result: dict[str, list[int]] = {}
     for position, name in enumerate(names):
         result.setdefault(base_name(name), []).append(position)
@@ -27,7 +28,7 @@ def groups(names: Iterable[str]) -> dict[str, list[int]]:
 
 
 def by_name(profile: Profile) -> Profile:
-    """The profile with all phases of a name as one: times and counts add up."""
+    """Merges the phases of each name: times and counts are summed."""
     together = groups(phase.name for phase in profile.phases)
 
     def merged(matrix: Floats) -> Floats:
@@ -59,21 +60,21 @@ def _sum(name: str, phases: Sequence[ProfiledPhase]) -> ProfiledPhase:
 
 @dataclass
 class PhaseSummary:
-    """All phases of one name, by iteration; seconds."""
+    """All phases of one name, by iteration. Seconds."""
 
     name: str
     times: list[float] = field(default_factory=list)  # by iteration
-    waited: float = 0.0  # in the whole loop
+    waited: float = 0.0  # total of the loop
     runs: int = 0
 
     @property
     def mean(self) -> float:
-        """Mean over the iterations."""
+        """Returns the mean over the iterations."""
         return mean(self.times)
 
 
 def summarise_phases(store: Store, run: Run) -> list[PhaseSummary]:
-    """The phases of the run's last loop, in the order in which an iteration meets them."""
+    """Returns the phases of the run's last loop, in order of execution within an iteration."""
     instances = store.phase_instances(run)
     iterations = {number: i for i, number in enumerate(sorted({i.iteration for i in instances}))}
     phases: dict[str, PhaseSummary] = {}
@@ -87,7 +88,7 @@ def summarise_phases(store: Store, run: Run) -> list[PhaseSummary]:
 
 
 def iteration_times(store: Store, run: Run) -> list[float]:
-    """Each iteration's time: the sum of its phases."""
+    """Returns each iteration's time, the sum of its phases."""
     times: dict[int, float] = {}
     for instance in store.phase_instances(run):
         times[instance.iteration] = times.get(instance.iteration, 0.0) + instance.ended - instance.begun
@@ -95,6 +96,6 @@ def iteration_times(store: Store, run: Run) -> list[float]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """The mean, 0 of nothing."""
+    """Returns the mean, or 0 without values."""
     known = list(values)
     return sum(known) / len(known) if known else 0.0

@@ -1,4 +1,4 @@
-"""What a profile store holds, as values: docs/store.md says what each field means. Fields are named as columns."""
+"""Dataclasses of a profile store's contents. Fields are named as columns and documented in docs/store.md."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Run:
-    """One process of the job."""
+    """A process of the job."""
 
     id: int
     process: int
@@ -23,34 +23,34 @@ class Run:
     budget: str
     initiator: int
     cores: float
-    core_time_fitted: bool | None  # for this program, or the machine's; None where time is real
+    core_time_fitted: bool | None  # whether fitted for this program; None: real time
     machine: int | None
     ended: float | None
     how: str | None
     arguments: list[str]
     whole: bool
-    core_times: dict[str, float] = field(default_factory=dict)  # of an instruction, where phases have their own
-    core_time_from: str | None = None  # what it rests on, or why it is the machine's; None where nobody said
+    core_times: dict[str, float] = field(default_factory=dict)  # per instruction, of phases with their own
+    core_time_from: str | None = None  # its basis, or why it is the machine's; None: not recorded
 
     @property
     def name(self) -> str:
-        """The program's name without its folder."""
+        """Returns the program's name without its folder."""
         return Path(self.program).name or f"process {self.process}"
 
     @property
     def virtual(self) -> bool:
-        """Whether its times are virtual."""
+        """Returns whether its times are virtual."""
         return self.backend == "virtual"
 
     @property
     def obeys_a_plan(self) -> bool:
-        """Whether it was given a plan, and nobody to better it."""
+        """Returns whether it followed a given plan without refining it."""
         return self.planner == "plan"
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the machine's tree; `place` is None where it only groups."""
+    """A node of the machine's tree; `place` is None for inner nodes."""
 
     id: int
     parent: int | None
@@ -60,7 +60,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Place:
-    """One memory; sizes in bytes."""
+    """A memory; sizes in bytes."""
 
     id: int
     name: str
@@ -71,18 +71,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Initiator:
-    """What issues accesses."""
+    """A source of accesses, such as a processor."""
 
     id: int
     name: str
     cores: int
-    instruction_time: float  # seconds of core time
+    instruction_time: float  # core time per instruction, seconds
     domain: int
 
 
 @dataclass(frozen=True)
 class Domain:
-    """An initiator with the places nearest to it; `home` is where data is when nobody asks for another place."""
+    """An initiator with its nearest places; `home` is the default place of its data."""
 
     id: int
     name: str
@@ -92,7 +92,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class MachinePath:
-    """How an initiator sees a place: bytes/s and seconds."""
+    """Bandwidth and latency from an initiator to a place: bytes/s and seconds."""
 
     initiator: int
     place: int
@@ -103,7 +103,7 @@ class MachinePath:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine that a process ran on."""
+    """The machine of a process."""
 
     name: str
     description: str
@@ -117,11 +117,11 @@ class Machine:
     blob: bytes
 
     def instruction_time(self, initiator: int) -> float:
-        """Seconds of core time that an access takes an initiator."""
+        """Returns the core time per instruction of an initiator, in seconds."""
         return next(i.instruction_time for i in self.initiators if i.id == initiator)
 
     def path(self, initiator: int, place: int) -> MachinePath | None:
-        """The path from an initiator to a place, if there is one."""
+        """Returns the path from an initiator to a place, or None."""
         return next((p for p in self.paths if p.initiator == initiator and p.place == place), None)
 
 
@@ -142,8 +142,8 @@ class Object:
 
 @dataclass(frozen=True)
 class Loop:
-    """A main loop; `ended`, `iterations` and `observed` are None when the process died inside. `why` says why it
-    was taken for one, where nobody said so: it had made `turns_before` turns by then, which `iterations` lacks."""
+    """A main loop; `ended`, `iterations` and `observed` are None if the process died inside. `why` states why it
+    was detected; empty if it was stated. `iterations` excludes the `turns_before` iterations before detection."""
 
     number: int
     name: str
@@ -152,33 +152,33 @@ class Loop:
     turns_before: int
     ended: float | None
     iterations: int | None
-    observed: int | None  # of the iterations, whole; the others count as the last one observed
+    observed: int | None  # completely observed iterations; the others count as the last observed one
 
 
 @dataclass(frozen=True)
 class LoopCandidate:
-    """A loop that could have been the main loop. Shares are of the work of the program's first thread."""
+    """A candidate for the main loop. Shares refer to the work of the program's first thread."""
 
     name: str
-    taken: bool  # for the main loop, if only for a while
-    begins_at: float  # share of the work that was done when it was first entered
+    taken: bool  # whether it was the main loop, possibly for a while
+    begins_at: float  # share of the work done before it was first entered
     share: float
     visits: int
     iterations: int  # of all visits
-    verdict: str  # why the profile is not of it; empty where it is
+    verdict: str  # why it is not the profiled loop; empty if it is
 
 
 @dataclass(frozen=True)
 class BetweenIterations:
-    """How far objects differ between the iterations that were observed, where others were not."""
+    """Variation of objects between observed iterations, if not all were observed."""
 
-    freedom: int  # iterations less one; 0 where nothing was left out, or nothing is known
-    errors: dict[str, float]  # by object: standard error of its mean exposure, over that mean; 0 where missing
+    freedom: int  # iterations minus one; 0 if all were observed or nothing is known
+    errors: dict[str, float]  # by object: relative standard error of its mean exposure; 0 if missing
 
 
 @dataclass(frozen=True)
 class PhaseInstance:
-    """One phase of one iteration, as it ran, or as long as the last one of its like that was observed."""
+    """A phase of an iteration as executed, or with the duration of its last observed instance."""
 
     iteration: int
     phase: int
@@ -190,7 +190,7 @@ class PhaseInstance:
 
 @dataclass(frozen=True)
 class ProfiledPhase:
-    """A phase of the profile: means over the profiled iterations, in seconds."""
+    """A phase of the profile. Means over the profiled iterations, in seconds."""
 
     name: str
     time: float
@@ -202,7 +202,7 @@ class ProfiledPhase:
 
 @dataclass(frozen=True)
 class Profile:
-    """Objects x phases, means over the profiled iterations; every matrix is [object, phase]."""
+    """Objects x phases. Means over the profiled iterations; every matrix is [object, phase]."""
 
     exact: bool
     iterations: int
@@ -216,7 +216,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Move:
-    """A transfer that the runtime asked for."""
+    """A transfer that the runtime requested."""
 
     object: int
     first: int
@@ -238,7 +238,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Moved:
-    """All transfers from one place to another, without those that were refused."""
+    """Totals of all completed transfers from one place to another."""
 
     source: int
     target: int
@@ -249,7 +249,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class PlanPart:
-    """Chunks [first, first + chunks) of an object (in the plan's own units) are on `place` at first."""
+    """Initial place of chunks [first, first + chunks) of an object, in the plan's own units."""
 
     object: int
     first: int
@@ -274,7 +274,7 @@ class PlanMove:
 
 @dataclass(frozen=True)
 class PlanObject:
-    """An object as the plan names it, cut into `chunks` equal parts."""
+    """An object as the plan names it, divided into `chunks` equal parts."""
 
     name: str
     size: int
@@ -284,7 +284,7 @@ class PlanObject:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan that the runtime made or was given; times are seconds an iteration."""
+    """A plan that the runtime made or was given. Times are seconds per iteration."""
 
     at: float
     why: str
@@ -305,7 +305,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Counters:
-    """What a process did in all; times in seconds."""
+    """Totals of a process. Times in seconds."""
 
     accesses: int
     misses: int
@@ -319,14 +319,14 @@ class Counters:
 
     @property
     def unseen_share(self) -> float:
-        """The share of all accesses that hooks reported and nobody could follow."""
+        """Returns the share of instrumented accesses that could not be processed."""
         return self.unseen / max(1, self.accesses + self.unseen)
 
 
 @dataclass(frozen=True)
 class Level:
-    """A cache beyond the first, or a place, in virtual time: accesses that reached it, seconds in which it served
-    hits and in which misses waited alone."""
+    """A cache beyond the first, or a place, in virtual time: the accesses that reached it, the seconds in which it
+    served hits, and those in which only misses were outstanding."""
 
     name: str
     accesses: float
@@ -335,13 +335,13 @@ class Level:
 
     @property
     def camat(self) -> float | None:
-        """Seconds of active time an access; None where none reached it."""
+        """Returns active seconds per access; None without accesses."""
         return (self.hit_time + self.pure_miss_time) / self.accesses if self.accesses else None
 
 
 @dataclass(frozen=True)
 class CoveredCode:
-    """Seconds of the program's time in a loaded file's code; `path` is in brackets where it is no file."""
+    """Seconds of the program's time in a loaded file's code; `path` is in brackets if it is not a file."""
 
     path: str
     hooks: bool
@@ -350,13 +350,13 @@ class CoveredCode:
 
     @property
     def name(self) -> str:
-        """The file's name without its folder."""
+        """Returns the file's name without its folder."""
         return Path(self.path).name
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of a process the hooks reached, measured in the run itself; shares are of 1, sizes bytes."""
+    """How much of a process was instrumented, measured during the run; shares are of 1, sizes in bytes."""
 
     sample_period: float
     not_sampled: str
@@ -365,21 +365,21 @@ class Coverage:
     time_at_least: float
     heap: float
     heap_uncovered: float
-    in_loop: bool  # shares are of the time in main loops
-    code: list[CoveredCode]  # most time first
-    objects: list[tuple[str, int]]  # name, and bytes that only code without hooks used
+    in_loop: bool  # whether shares refer to the time in main loops
+    code: list[CoveredCode]  # longest time first
+    objects: list[tuple[str, int]]  # name, and bytes used only by uninstrumented code
 
     @property
     def heap_share(self) -> float:
-        """The share of the heap that only code without hooks used."""
+        """Returns the share of the heap used only by uninstrumented code."""
         return self.heap_uncovered / self.heap if self.heap > 0 else 0.0
 
     def label(self, code: CoveredCode) -> str:
-        """Its name; where only some of the file's code has no hooks, that."""
+        """Returns the name of the code, marked as a part if only some of the file's code is uninstrumented."""
         return f"parts of {code.name}" if any(c.hooks and c.path == code.path for c in self.code) else code.name
 
     def uncovered(self) -> list[tuple[CoveredCode, float]]:
-        """Code without hooks, with its part of `time_share`, most first."""
+        """Returns uninstrumented code with its part of `time_share`, longest first."""
         code = [
             (item, item.in_loop + (0 if self.in_loop else item.elsewhere)) for item in self.code if not item.hooks
         ]
@@ -389,7 +389,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Note:
-    """A line that the program's side or the merger wrote down."""
+    """A message recorded by the run or by the merger of its journals."""
 
     severity: str
     text: str

@@ -1,4 +1,4 @@
-"""How far objects differ between the iterations of a profile."""
+"""Computes the variation of objects between the iterations of a profile."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,10 @@ from terrace.store.values import BetweenIterations, Floats, Object
 def between_iterations(
     shares: Sequence[tuple[int, float]], cells: Sequence[tuple[Any, ...]], objects: Sequence[Object]
 ) -> BetweenIterations:
-    """`shares`: what each iteration counts for in the mean; `cells`: iteration, chunk, exposure, samples."""
+    """Returns the variation.
+
+    `shares`: weights of iterations in the mean; `cells`: iteration, chunk, exposure, samples.
+    """
     column = {iteration: i for i, (iteration, _) in enumerate(shares)}
     rows = np.array(cells, dtype=np.float64).reshape(-1, 4)
     owner = owners(objects, rows[:, 1])
@@ -28,7 +31,7 @@ def between_iterations(
 
 
 def relative_errors(exposure: Floats, samples: Floats, weights: Floats) -> list[float]:
-    """Of the weighted means over columns, the standard error that is more than that of so many samples."""
+    """Returns the relative standard errors of weighted column means, in excess of the samples' own error."""
     mean = exposure @ weights
     many = exposure.shape[1]
     variance = (exposure - mean[:, None]) ** 2 @ weights * many / (many - 1)
@@ -38,7 +41,7 @@ def relative_errors(exposure: Floats, samples: Floats, weights: Floats) -> list[
 
 
 def owners(objects: Sequence[Object], chunks: Floats) -> npt.NDArray[np.int64]:
-    """The index of the object that each chunk belongs to, -1 for none; objects in the order of their chunks."""
+    """Returns the object index of each chunk, -1 for none; objects are in the order of their chunks."""
     if not objects:
         return np.full(len(chunks), -1)
     firsts = np.array([o.first_chunk for o in objects])

@@ -181,7 +181,7 @@ def test_what_was_never_seen_to_be_used_is_not_planned_for(terrace, store_path, 
         store.execute("DELETE FROM iteration WHERE exact")
     for verb in ("plan", "bounds"):
         said = " ".join(terrace(verb, blind).stdout.split())
-        assert "no use of its data was seen in the main loop, so what they cost is not known" in said
+        assert "no use of its data was seen in the main loop, so its cost is unknown" in said
         assert "No placement can gain" not in said
         assert "Sampling error" not in said
 

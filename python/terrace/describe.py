@@ -5,11 +5,20 @@ are generated from these descriptions.
 """
 
 import json
+from collections.abc import Mapping
 from textwrap import dedent
 from typing import Any
 
 ASKED = "--describe"
 _SCHEMA = 1
+
+
+def former_options(names: Mapping[str, str]) -> dict[str, Any]:
+    """Returns context settings under which a command accepts former option names, which its help omits.
+
+    `names` maps former to current names, without dashes.
+    """
+    return {"token_normalize_func": lambda name: names.get(name, name)}
 
 
 def describe(name: str, command: Any, context: Any) -> str:  # noqa: ANN401  (Click's classes have no public names)

@@ -90,7 +90,7 @@ def test_a_new_verb_is_one_new_file(tmp_path):
     hollow = run("hollow")
     assert (hollow.returncode, hollow.stdout) == (1, "")
     assert hollow.stderr == (
-        f"terrace: {package / 'verbs' / 'hollow.py'} is no verb: it has no function register(app)\n"
+        f"terrace: {package / 'verbs' / 'hollow.py'} is not a subcommand: it has no function register(app)\n"
     )
     unknown = run("dance")
     assert (unknown.returncode, unknown.stderr) == (

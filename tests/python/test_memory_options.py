@@ -119,7 +119,7 @@ def test_an_empty_value_is_none(verb, option):
 
 def test_a_program_may_be_calibrated_without_arguments(tmp_path):
     said = run("--calibrate", "", "--machine", "ddr5-nvme", "--", tmp_path / "none", verb="simulate").stderr
-    assert "is no file; name the program itself" in said
+    assert "is not a file; give the path of the program itself" in said
 
 
 def test_a_configuration_says_whose_size_is_none():

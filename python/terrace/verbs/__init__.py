@@ -1,6 +1,6 @@
-"""The verbs, a module each, found by listing this folder: a new verb is one new file here.
+"""The subcommands, one module each. They are found by listing this folder: to add one, add a file here.
 
-The file's name is the verb's, with `_` for `-`. Its first line says after the verb's name and a colon what it is
-for: the launcher and the help print that. Its `register` adds the verb to a Typer application. A folder is a verb
-that has verbs of its own; the first line of its `__init__.py` says what it is for.
+The file's name is the subcommand's, with `_` for `-`. Its first line gives the summary after the subcommand's name
+and a colon: the launcher and the help print it. Its `register` adds the subcommand to a Typer application. A
+folder is a group of subcommands; the first line of its `__init__.py` gives its summary.
 """

@@ -1,8 +1,8 @@
-"""`terrace bounds`: what any placement could win, at best; overall and by phase.
+"""`terrace bounds`: compute what any placement could gain at best, in total and by phase.
 
-From a program: up to five configurations in one simulated run (everything in slow memory, fast memory as a cache
-of lines, placed by hand, placed by the planner, everything in fast memory), and the bound from exact counters.
-From a file: the same but for the cache and the hand, predicted by the model from the profile.
+From a program: up to five configurations in one simulated run (all in slow memory, fast memory as a hardware
+cache, a plan of the user's, the planner's placement, all in fast memory), and the bound from exact counters.
+From a file: the same without cache and user's plan, predicted by the model from the profile.
 """
 
 import math
@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from terrace import _core, units
+from terrace.describe import former_options
 from terrace.errors import TerraceError, WrongCallError, core_errors, said_by_launcher
 from terrace.lab import study
 from terrace.output import console, print_json, progress, table
@@ -32,60 +33,64 @@ from terrace.store.values import Run
 _EPILOG = """\b
 Examples:
   terrace bounds --machine unimem-lat4 --fast 64MiB -- ./cg --class W
-  terrace bounds --machine knl-7210-flat --fast 64MiB --guided mine.toml -- ./hydro
+  terrace bounds --machine knl-7210-flat --fast 64MiB --plan mine.toml -- ./hydro
   terrace bounds cg.4711.terrace --fast 64MiB
 """
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb."""
-    settings = {"allow_interspersed_args": True, "ignore_unknown_options": False}
+    """Adds the subcommand."""
+    settings = {
+        "allow_interspersed_args": True,
+        "ignore_unknown_options": False,
+        **former_options({"guided": "plan"}),
+    }
     app.command("bounds", epilog=_EPILOG, context_settings=settings)(bounds)
 
 
 def bounds(
     words: Annotated[
-        list[str], typer.Argument(metavar="FILE.terrace | -- PROGRAM...", help="A profile, or a program to run.")
+        list[str], typer.Argument(metavar="FILE.terrace | -- PROGRAM...", help="Profile, or program to run.")
     ],
     machine: Annotated[
-        str | None, typer.Option("--machine", "-m", help="Machine file or shipped machine.")
+        str | None, typer.Option("--machine", "-m", help="Machine file or name of a shipped machine.")
     ] = None,
-    budget: Annotated[str | None, typer.Option("--budget", "-b", help="Bytes of each kind: hbm=16GiB.")] = None,
-    fast: Annotated[str | None, typer.Option("--fast", "-f", help="Bytes of the fastest kind: 64MiB.")] = None,
-    planner: Annotated[str, typer.Option("--planner", "-p", help="Who chooses the places.")] = "auto",
+    budget: Annotated[str | None, typer.Option("--budget", "-b", help="Budget by memory kind: hbm=16GiB.")] = None,
+    fast: Annotated[str | None, typer.Option("--fast", "-f", help="Budget of the fastest kind: 64MiB.")] = None,
+    planner: Annotated[str, typer.Option("--planner", "-p", help="Planner or placement policy.")] = "auto",
     guided: Annotated[
-        Path | None, typer.Option(help="A plan of your own, for a program: the column of placement by hand.")
+        Path | None, typer.Option("--plan", help="PROGRAM: evaluate this plan, too, in a column of its own.")
     ] = None,
-    cache: Annotated[list[str] | None, typer.Option(help="Another size for a cache: l3=640KiB.")] = None,
+    cache: Annotated[list[str] | None, typer.Option(help="Change the size of a cache: l3=640KiB.")] = None,
     core_time: Annotated[
         list[str] | None,
-        typer.Option(help="Core time of an instruction: 0.05ns; of phases: 'psinv.*=0.08ns'. May be repeated."),
+        typer.Option(help="Core time per instruction: 0.05ns; by phase: 'psinv.*=0.08ns'. Repeatable."),
     ] = None,
     phases: Annotated[
         str | None,
-        typer.Option(help="PROGRAM: what begins phases, as terrace simulate takes it."),
+        typer.Option(help="PROGRAM: phases of the main loop, as in terrace simulate."),
     ] = None,
-    loop: Annotated[str | None, typer.Option(help="PROGRAM: the main loop, as terrace simulate takes it.")] = None,
+    loop: Annotated[str | None, typer.Option(help="PROGRAM: main loop, as in terrace simulate.")] = None,
     process: Annotated[
         int | None, typer.Option(help="FILE: process of a parallel job; default: the slowest.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what any placement could win, at best."""
+    """Compute what any placement could gain at best."""
     if budget and fast:
-        raise WrongCallError("--fast is shorthand for --budget: give one of the two")
+        raise WrongCallError("--fast is shorthand for --budget: give one of them")
     limit = budget or fast
     if len(words) > 1 and words[0].endswith(".terrace") and Path(words[0]).is_file():
-        raise WrongCallError(f"name a profile ({words[0]}), or a program after --, not both")
+        raise WrongCallError(f"give a profile ({words[0]}) or a program after --, not both")
     if len(words) == 1 and (words[0].endswith(".terrace") or "--" not in sys.argv):
         if cache:
-            raise WrongCallError("--cache is for programs: the profile's caches were those of its run")
+            raise WrongCallError("--cache requires a program: a profile has the caches of its run")
         if core_time:
-            raise WrongCallError("--core-time is for programs: the profile's core time is that of its run")
+            raise WrongCallError("--core-time requires a program: a profile has the core time of its run")
         if guided:
-            raise WrongCallError("--guided is for programs: give `-- PROGRAM` instead of a profile")
+            raise WrongCallError("--plan requires a program: give `-- PROGRAM` instead of a profile")
         if phases or loop:
-            raise WrongCallError("--phases and --loop are for programs: the profile's are those of its run")
+            raise WrongCallError("--phases and --loop require a program: a profile has those of its run")
         result = from_profile(Path(words[0]), machine, limit, planner, process)
     else:
         where = [*(["--phases", phases] if phases else []), *(["--loop", loop] if loop else [])]
@@ -97,7 +102,7 @@ def bounds(
 
 
 def from_profile(file: Path, machine: str | None, limit: str | None, planner: str, process: int | None) -> Bounds:
-    """The model's answer from a stored profile: priced with exact counters where it has them.
+    """Returns the model's result for a stored profile, priced with exact counters if it has them.
 
     The planner decides from what a real collector could deliver, whatever prices its decision.
     """
@@ -144,14 +149,14 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
 
 
 def _smaller_sizes(model: Model, store: Store, run: Run, planner: str) -> list[Size]:
-    """The bounds of shares of the footprint that are less than the machine's fast memory."""
+    """Returns the bounds for shares of the footprint that are smaller than the machine's fast memory."""
     sizes, footprint = [], model.problem().footprint
     for share in _SHARES:
         size = int(share * footprint)
         try:
             budget = model.budget(str(size))
         except WrongCallError:
-            continue  # more than the fast memory
+            continue  # larger than the fast memory
         problem = model.problem(budget)
         placed = model.decide(problem, planner).prediction.total
         bound = bound_of_profile(problem, placed, store, run, budget, model.asked_machine, quick=True)
@@ -169,9 +174,9 @@ def from_program(
     guided: Path | None = None,
     where: Sequence[str] = (),
 ) -> Bounds:
-    """One simulated run of the program, priced in every configuration; the bound from its exact counters.
+    """Simulates the program once, prices every configuration, and computes the bound from its exact counters.
 
-    `where`: the launcher's options that say which the main loop and its phases are.
+    `where`: the launcher's options that define the main loop and its phases.
     """
     options = ["--exact", "--quiet", *where]
     options += ["--machine", machine] if machine else []
@@ -197,7 +202,7 @@ def from_program(
 
 
 def _has_one_memory(machine: str | None) -> bool:
-    """Whether the machine, or the one at hand, has a single place, which can be no cache of another."""
+    """Returns whether the machine, or this machine, has a single place, which cannot be a cache of another."""
     if machine is None:
         return len(study.machine_here()["places"]) == 1
     with core_errors():
@@ -205,7 +210,7 @@ def _has_one_memory(machine: str | None) -> bool:
 
 
 def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
-    """Runs the launcher; what the program prints is not ours to pass on. Says in one line how it failed."""
+    """Runs the launcher and discards the program's output. Raises TerraceError with one line if it fails."""
     done = subprocess.run(
         [study.terrace_program(), "simulate", *options, "--", *command],
         capture_output=True,
@@ -222,7 +227,7 @@ def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
     raise TerraceError(f"{command[0]} ended with {how}" + (f": {last[0]}" if last else ""))
 
 
-_SHARES = (0.25, 0.5, 0.75)  # of the footprint: budgets to bound where none was asked for
+_SHARES = (0.25, 0.5, 0.75)  # of the footprint: budgets if the user gave none
 _CONFIGURATIONS = {"slow": "planner=slow-only", "cache": "planner=cache-mode", "fast": "planner=fast-only"}
 
 
@@ -243,8 +248,8 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         by_phase, overall, solver = lower_bounds(problem, mean(times))
         software = [label for label in ("placed", "guided") if label in stores]
         placed = {label: mean(iteration_times(stores[label], stores[label].run())) for label in software}
-        # The mean iteration's bound is of a loop of equal iterations that ends as it began; others may be quicker
-        # in the mean, and are held against their own bound. All runs here are simulated, with exact counters.
+        # The bound of the mean iteration assumes equal iterations that end with their initial placement; real ones
+        # may be faster on average and have their own bound. These are simulated runs with exact counters.
         if min(placed.values()) < overall:
             (overall, _), solver = bound_of_loop(slow, run, model.budget(limit)), "prices of each iteration"
         for label, seconds in placed.items():
@@ -280,7 +285,7 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
 
 
 def _by_name(problem: _core.Problem, prediction: _core.Prediction) -> list[float]:
-    """Predicted seconds of the phases of each name."""
+    """Returns the predicted seconds of the phases by name."""
     return [
         math.fsum(prediction.phases[p].total for p in positions) for positions in groups(problem.phases).values()
     ]
@@ -356,10 +361,10 @@ def _print(out: Console, result: Bounds) -> None:
         result.usual_lower_bound, result.fast)  # fmt: skip
     out.print(rows)
     estimates = "" if result.confidence is None else " Bounds of phases are estimates."
-    alone = "A phase's own bound lets it place everything for itself alone."
+    alone = "The bound of a phase assumes the best placement for this phase alone."
     out.print(f"\n{result.sentence} {alone}{estimates}", markup=False)
     if result.sizes:
-        out.print("\nWithout --fast or --budget the bound is of the machine's whole fast memory. Of less:\n")
+        out.print("\nWithout --fast or --budget the bound is for the machine's whole fast memory. For less:\n")
         smaller = table("fast memory", "of the footprint", "placed", "lower bound")
         for one in result.sizes:
             smaller.add_row(
@@ -369,8 +374,8 @@ def _print(out: Console, result: Bounds) -> None:
         out.print(smaller)
     if result.cache_mode is not None:
         out.print(
-            "Cache mode is fast memory as a hardware cache of lines: another machine, whose times no bound of "
-            "placements holds for.",
+            "Cache mode is fast memory as a hardware cache of lines: another machine, to which no bound of "
+            "placements applies.",
             markup=False,
         )
     if result.observed:

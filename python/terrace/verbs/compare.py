@@ -1,4 +1,4 @@
-"""`terrace compare`: measure a program with and without Terrace, by turns."""
+"""`terrace compare`: measure a program with and without Terrace in interleaved runs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from terrace.describe import former_options
 from terrace.errors import TerraceError, WrongCallError
 from terrace.lab import native
 from terrace.lab.failed_run import AlikeError, FailedRunError
@@ -30,27 +31,27 @@ Examples:
   terrace compare --memory 4GiB --spill /scratch -- ./app
   terrace compare --plan app.toml --pairs 6 --json -- mpirun -n 4 ./app
 """
-# Of `terrace run`, with their short names: what they are for, compare has itself or has no use for.
+# Options of `terrace run` that compare defines itself or cannot use.
 _REFUSED = ("--output", "--quiet", "--json", "--keep-journals", "--help")
 _REFUSED_LETTERS = "oqh"
-_PROFILES = "TERRACE_PROFILES"  # the folder for profiles without a name
-_KEPT = 1 << 16  # bytes of what a run writes that are looked at; all are compared
+_PROFILES = "TERRACE_PROFILES"  # folder for profiles without a name
+_KEPT = 1 << 16  # bytes of each run's output that are kept; the digest covers all
 
 
 @dataclass
 class _Way:
-    """What became of the runs of one way."""
+    """The runs of one variant, with or without Terrace."""
 
     command: list[str]
     environment: dict[str, str]
     is_terrace: bool
-    times: list[float] = field(default_factory=list)  # seconds, from start to end
-    processor: list[float] = field(default_factory=list)  # seconds of all processes
+    times: list[float] = field(default_factory=list)  # elapsed seconds
+    processor: list[float] = field(default_factory=list)  # processor seconds of all processes
     outputs: list[str] = field(default_factory=list)  # digests
-    accounts: list[dict[str, Any]] = field(default_factory=list)  # what Terrace says at the end
+    accounts: list[dict[str, Any]] = field(default_factory=list)  # Terrace's final reports
 
     def run(self, around: Surroundings) -> None:
-        """Once more. Raises TerraceError where it does not end well."""
+        """Runs the variant once more. Raises TerraceError if the run fails."""
         done = native.run_whole(self.command, self.environment, around, most=_KEPT)
         account = native.account_of(done.complained) if self.is_terrace else None
         if done.status != around.status or (self.is_terrace and account is None):
@@ -62,24 +63,24 @@ class _Way:
             self.accounts.append(account)
 
     def keep(self, count: int) -> None:
-        """Only the first runs."""
+        """Discards all but the first `count` runs."""
         for of_runs in (self.times, self.processor, self.outputs, self.accounts):
             del of_runs[count:]
 
     @property
     def seconds(self) -> float:
-        """The median of its runs."""
+        """Returns the median time of the runs."""
         return statistics.median(self.times)
 
 
 @dataclass(frozen=True)
 class _Compared:
-    """Both ways, and what is known by now."""
+    """Both variants, and the current estimate of the gain."""
 
     without: _Way
     with_it: _Way
     gain: paired.Gain
-    is_known: bool | None  # None: nobody asked, as the number of pairs was given
+    is_known: bool | None  # whether the precision is reached; None: the number of pairs was given
 
     @property
     def pairs(self) -> int:
@@ -87,25 +88,25 @@ class _Compared:
 
     @property
     def is_output_the_same(self) -> bool | None:
-        """None where the program's output differs from run to run without Terrace, too, or nobody knows whether it
-        does."""
+        """Returns whether the outputs agree; None if the program's own output varies between runs, or is not known
+        to be constant."""
         plain = set(self.without.outputs)
         return None if len(plain) > 1 or self.pairs < 2 else set(self.with_it.outputs) == plain
 
     @property
     def others(self) -> int:
-        """Runs with Terrace that wrote something else than those without."""
+        """Returns the number of runs with Terrace whose output differs from those without."""
         return sum(output not in self.without.outputs for output in self.with_it.outputs)
 
     @property
     def has_nothing(self) -> bool:
-        """Whether Terrace saw nothing to place in any run."""
+        """Returns whether Terrace found nothing to place in any run."""
         keys = ("file", "over_file", "by_intent")
         return not any(account.get(key) for account in self.with_it.accounts for key in keys)
 
     @property
     def predicted(self) -> float | None:
-        """The gain that the runs with Terrace themselves tell of; None where they do not."""
+        """Returns the gain that the runs with Terrace predict themselves; None if they do not."""
         shares = [
             share
             for account, seconds in zip(self.with_it.accounts, self.with_it.times, strict=True)
@@ -115,42 +116,46 @@ class _Compared:
 
     @property
     def notes(self) -> list[str]:
-        """What Terrace said of its runs, each once."""
+        """Returns Terrace's notes about its runs, without duplicates."""
         return list(dict.fromkeys(note for account in self.with_it.accounts for note in account.get("notes", ())))
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb."""
-    # Options that are not this verb's are those of `terrace run`.
-    settings = {"allow_interspersed_args": True, "ignore_unknown_options": True}
+    """Adds the subcommand."""
+    # Unknown options are passed to `terrace run`.
+    settings = {
+        "allow_interspersed_args": True,
+        "ignore_unknown_options": True,
+        **former_options({"in": "input-dir"}),
+    }
     app.command("compare", epilog=_EPILOG, context_settings=settings)(compare)
 
 
 def compare(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[OPTIONS of terrace run] -- PROGRAM...", help="What is run, and how."),
+        typer.Argument(metavar="[OPTIONS of terrace run] -- PROGRAM...", help="Program to run, and options."),
     ] = None,
     pairs: Annotated[
         int | None,
-        typer.Option(min=1, max=paired.MAX, help="Runs of each way; default: until the gain is known, 7 to 40."),
+        typer.Option(min=1, max=paired.MAX, help="Pairs of runs; default: until the gain is precise, 7 to 40."),
     ] = None,
     precision: Annotated[
         float,
-        typer.Option(min=0.01, help="Per cent: the gain is known when it is certain to so much, or to a quarter."),
+        typer.Option(min=0.01, help="Stop at this confidence interval, +- per cent, or at a quarter of the gain."),
     ] = 1.0,
-    minutes: Annotated[float | None, typer.Option(min=0, help="Begin no pair after so many.")] = None,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Start no new pair after this time.")] = None,
     stdin: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help="What each run reads as its input; default: nothing."),
+        typer.Option(exists=True, dir_okay=False, help="Standard input of each run; default: empty."),
     ] = None,
     inside: Annotated[
         Path | None,
         typer.Option(
-            "--in",
+            "--input-dir",
             exists=True,
             file_okay=False,
-            help="Each run gets a folder with a copy of these files; default: the current one.",
+            help="Run each time in a new folder with a copy of these files; default: the current folder.",
         ),
     ] = None,
     status: Annotated[
@@ -158,21 +163,21 @@ def compare(
         typer.Option(
             min=-64,
             max=255,
-            help="The exit status with which runs are to end; below 0: a signal. Default: 0, or what the program "
-            "ends with both with and without Terrace.",
+            help="Expected exit status; negative: a signal. Default: 0, or the status of the program both with "
+            "and without Terrace.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure a program with and without Terrace, by turns: medians, the gain and how certain it is.
+    """Measure a program with and without Terrace in interleaved runs: medians, the gain, its confidence interval.
 
-    The runs' standard output is compared and not shown. The time is that of the whole run, start and end included.
+    Standard output of the runs is compared and not shown. Times include start and end of the process.
     """
     options, program = _divided(words or [], sys.argv)
     for name in ("TERRACE", "TERRACE_SESSION"):
         if os.environ.get(name):
             raise WrongCallError(
-                f"compare: {name} is set: there would be no difference; unset it, or run this outside"
+                f"compare: {name} is set: both variants would use Terrace; unset it, or run this outside"
             )
     around = Surroundings(stdin, inside, status or 0)
     with tempfile.TemporaryDirectory(prefix="terrace-compare-") as folder, _terminated():
@@ -185,7 +190,7 @@ def compare(
         ended = measured(around)
         if status is None and isinstance(ended.failure, AlikeError) and ended.failure.of_both is not None:
             usual = ended.failure.of_both
-            warn(f"the program ends with {usual}, with Terrace and without: taken for its usual exit status")
+            warn(f"the program ends with {usual} with and without Terrace: using it as the expected exit status")
             ended = measured(Surroundings(stdin, inside, usual))
     if ended.found is not None and json:
         print_json(_document(ended.found))
@@ -198,30 +203,32 @@ def compare(
 
 
 def _divided(words: Sequence[str], given: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The options of `terrace run`, and the program with its arguments: what stands behind the first "--" of the
-    call, which the parser drops. Raises WrongCallError."""
+    """Returns the options of `terrace run`, and the program with its arguments.
+
+    The program follows the first "--" of the call, which the parser removes. Raises WrongCallError.
+    """
     if "--" not in given:
         raise WrongCallError("compare: put -- before the program: terrace compare -- ./app")
     count = len(given) - 1 - given.index("--")
     if count == 0:
-        raise WrongCallError("compare: there is no program behind --")
+        raise WrongCallError("compare: the program after -- is missing")
     options, program = list(words[:-count]), list(words[-count:])
     if options and not options[0].startswith("-"):
-        raise WrongCallError(f"compare: '{options[0]}' stands before --, where options of terrace run do")
+        raise WrongCallError(f"compare: '{options[0]}' precedes --, where only options of terrace run are allowed")
     for word in options:
         short = word[1:2] if not word.startswith("--") else ""
         if word.split("=")[0] in _REFUSED or (word.startswith("-") and short and short in _REFUSED_LETTERS):
-            raise WrongCallError(f"compare: {word} is for terrace run alone: no run here leaves a profile")
+            raise WrongCallError(f"compare: {word} is valid for terrace run only: compare writes no profile")
     return options, program
 
 
 class _Terminated(KeyboardInterrupt):
-    """Asked to end by a signal that is no interrupt from the keyboard."""
+    """Termination by a signal other than SIGINT."""
 
 
 @contextmanager
 def _terminated() -> Iterator[None]:
-    """What batch systems send ends the runs as an interrupt does."""
+    """Turns SIGTERM and SIGHUP, which batch systems send, into an interrupt."""
 
     def end(number: int, _: object) -> NoReturn:
         raise _Terminated(number)
@@ -236,10 +243,10 @@ def _terminated() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Ended:
-    """How the measurement ended."""
+    """Result of the measurement, and why it ended."""
 
-    found: _Compared | None  # None: before the first pair
-    signal: int | None = None  # that interrupted it
+    found: _Compared | None  # None: no complete pair
+    signal: int | None = None  # signal that interrupted it
     failure: TerraceError | None = None
 
 
@@ -251,14 +258,14 @@ def _measured(
     precision: float,
     minutes: float | None,
 ) -> _Ended:
-    """Runs pairs until it knows, or may no longer."""
+    """Runs pairs until the gain is known or a limit is reached."""
     begun = time.monotonic()
     most = paired.LOOKS[-1] if pairs is None else pairs
     done, by, failure = 0, None, None
     try:
         with progress("pairs of runs", most) as steps:
             while done < most and (done == 0 or minutes is None or time.monotonic() - begun < 60 * minutes):
-                # Who runs first changes: what one leaves behind for the other is both's.
+                # Alternate the order, so that effects of one run on the next affect both variants alike.
                 for way in (with_it, without) if done % 2 == 0 else (without, with_it):
                     way.run(around)
                 done += 1
@@ -277,7 +284,7 @@ def _measured(
 
 
 def _whose(error: FailedRunError, without: _Way, around: Surroundings, done: int) -> TerraceError:
-    """The failure, with the run that it was and whether it happens without Terrace, too."""
+    """Returns the failure, with the number of the run, and whether it also happens without Terrace."""
     if error.is_own:
         return error
     number = f"run {done + 1}"
@@ -295,9 +302,9 @@ def _whose(error: FailedRunError, without: _Way, around: Surroundings, done: int
 
 
 def _looked(without: _Way, with_it: _Way, done: int, precision: float | None) -> _Compared:
-    """What so many pairs say. `precision`: a share, where one look of several asks whether that is enough."""
+    """Evaluates the first `done` pairs. `precision`: a share, if this is one of several looks; else None."""
     for way in (without, with_it):
-        way.keep(done)  # the last pair may have been interrupted
+        way.keep(done)  # the last pair may be incomplete
     pairs = [paired.Pair(*times) for times in zip(without.times, with_it.times, strict=True)]
     if precision is None:
         return _Compared(without, with_it, paired.gain(pairs), None)
@@ -306,13 +313,13 @@ def _looked(without: _Way, with_it: _Way, done: int, precision: float | None) ->
     return _Compared(without, with_it, gain, gain.is_known(precision))
 
 
-# --- what is said -----------------------------------------------------------------------------------------------
+# --- output -----------------------------------------------------------------------------------------------------
 
 
 def _print(found: _Compared, precision: float) -> None:
     if found.has_nothing:
-        # A factor would be read as what placing gains.
-        warn("Terrace saw nothing to place in this program: what differs is what its own start takes")
+        # A factor would be mistaken for the gain of placement.
+        warn("Terrace found nothing to place in this program: the difference is its start-up time")
     rows = table("", "seconds", "least", "most", "processor", title=None)
     for name, way in (("without", found.without), ("with", found.with_it)):
         rows.add_row(
@@ -335,29 +342,26 @@ def _print(found: _Compared, precision: float) -> None:
 def _print_gain(found: _Compared, precision: float) -> None:
     console().print(_sentence(found))
     if found.predicted is not None:
-        console().print(f"by what its runs say themselves it {_gained(found.predicted)}")
+        console().print(f"Terrace's own accounting predicts: {_gained(found.predicted)}")
     if found.is_known is False and found.gain.low is not None:
         console().print(
-            f"that is less certain than was asked for (--precision {precision:g}, or a quarter of the gain)"
+            f"the precision is below the requested one (--precision {precision:g}, or a quarter of the gain)"
         )
 
 
 def _sentence(found: _Compared) -> str:
-    """The gain in words."""
+    """Returns the gain in words."""
     gain, many = found.gain, "1 pair" if found.pairs == 1 else f"{found.pairs} pairs"
     amount = _gained(gain.share)
     if gain.low is None or gain.high is None:
         wrong = 1 - paired.CONFIDENCE if found.is_known is None else paired.chance_at(0)
-        return (
-            f"{amount} in {many} of runs: too few to say how certain that is, which takes {paired.fewest(wrong)}"
-        )
+        return f"{amount} in {many} of runs: too few for a confidence interval, which takes {paired.fewest(wrong)}"
     if not gain.is_beyond_noise:
         between = f"between {_signed(gain.low)} and {_signed(gain.high)}"
-        return f"no gain or loss beyond noise: {between} with 95 % certainty, {many} of runs"
+        return f"no gain or loss beyond noise: {between} with 95 % confidence, {many} of runs"
     ends = (gain.low, gain.high) if gain.share >= 0 else (gain.high, gain.low)
-    return (
-        f"{amount} ({' to '.join(_unsigned(end, gain.share) for end in ends)} with 95 % certainty, {many} of runs)"
-    )
+    interval = " to ".join(_unsigned(end, gain.share) for end in ends)
+    return f"{amount} ({interval} with 95 % confidence, {many} of runs)"
 
 
 def _gained(share: float) -> str:
@@ -367,7 +371,7 @@ def _gained(share: float) -> str:
 
 
 def _unsigned(share: float, of: float) -> str:
-    """A share as that of the whole gain, `of`, is said: times where it is a loss of more than everything."""
+    """Formats a share in the unit of the whole gain `of`: as a factor if that is a loss of more than 100 %."""
     return f"{1 - share:.1f} times" if of < -1 else f"{100 * abs(share):.1f} %"
 
 

@@ -1,4 +1,4 @@
-"""`terrace export`: write Perfetto, CSV, JSON."""
+"""`terrace export`: convert a profile to Perfetto, CSV or JSON."""
 
 import csv
 import json
@@ -27,14 +27,14 @@ Examples:
 
 
 class Format(StrEnum):
-    """What can be written."""
+    """Output formats."""
 
     PERFETTO = "perfetto"
     CSV = "csv"
     JSON = "json"
 
 
-# Tables of the store that csv and json write; blobs are left out.
+# Tables that CSV and JSON contain, without columns of blobs.
 TABLES = (
     "run", "object", "object_place", "loop", "loop_candidate", "phase_instance", "proof", "core_time",
     "iteration", "phase", "cell", "chunk_place", "move", "plan", "plan_object", "plan_part", "plan_move",
@@ -44,31 +44,29 @@ TABLES = (
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb."""
+    """Adds the subcommand."""
     app.command("export", epilog=_EPILOG)(export)
 
 
 def export(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.terrace", help="What `terrace record` or `simulate` wrote.")
-    ],
-    format: Annotated[Format, typer.Option("--format", "-F", help="What to write.")] = Format.PERFETTO,
+    file: Annotated[Path, typer.Argument(metavar="FILE.terrace", help="Profile to convert.")],
+    format: Annotated[Format, typer.Option("--format", "-F", help="Output format.")] = Format.PERFETTO,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")
+        Path | None, typer.Option("--output", "-o", help="Output file; default: standard output.")
     ] = None,
     table: Annotated[
         str | None,
         typer.Option(
-            help="csv: a table of docs/store.md, or benefit: objects' gains and ranks; default: objects x phases."
+            help="csv: table of docs/store.md, or benefit (objects' gains and ranks); default: objects x phases."
         ),
     ] = None,
-    process: Annotated[int | None, typer.Option(help="perfetto: one process; default: all.")] = None,
+    process: Annotated[int | None, typer.Option(help="perfetto: process to export; default: all.")] = None,
 ) -> None:
-    """Write Perfetto (phases, moves and waits over time), CSV, JSON."""
+    """Convert a profile to Perfetto (phases, moves and waits over time), CSV or JSON."""
     if table is not None and format is not Format.CSV:
-        raise WrongCallError("--table is for --format csv")
+        raise WrongCallError("--table requires --format csv")
     if table is not None and table not in (*TABLES, _BENEFIT):
-        raise WrongCallError(f"there is no table '{table}'; there are {', '.join((*TABLES, _BENEFIT))}")
+        raise WrongCallError(f"unknown table '{table}'; known: {', '.join((*TABLES, _BENEFIT))}")
     store = Store(file)
     if output is not None:
         check_output(output, "export", lambda head: _is_export(head, store))
@@ -128,7 +126,7 @@ _OBJECT_COLUMNS = (
 )  # fmt: skip
 
 
-_BENEFIT = "benefit"  # derived, in no store
+_BENEFIT = "benefit"  # computed, not stored
 _BENEFIT_COLUMNS = (
     "process", "exact", "object", "size_bytes", "benefit_s", "benefit_low_s", "benefit_high_s", "rank",
     "may_swap_with", "swap_probability",
@@ -136,7 +134,7 @@ _BENEFIT_COLUMNS = (
 
 
 def _benefit_rows(store: Store) -> Iterable[list[Any]]:
-    """A row for each process, profile and object that gains, as `terrace show` has them."""
+    """Yields a row for each process, profile and object with a gain, as `terrace show` prints them."""
     for run in store.runs():
         for exact in (False, True):
             if not store.has_profile(run, exact):
@@ -152,7 +150,7 @@ def _benefit_rows(store: Store) -> Iterable[list[Any]]:
 
 
 def _object_rows(store: Store) -> Iterable[list[Any]]:
-    """A row for each process, profile, object and phase that met."""
+    """Yields a row for each process and profile, and each object with accesses in a phase."""
     for run in store.runs():
         for exact in (False, True):
             if not store.has_profile(run, exact):

@@ -1,6 +1,6 @@
-"""`terrace import`: make a profile of what perf mem or valgrind's DHAT measured."""
+"""`terrace import`: convert measurements of perf mem or valgrind's DHAT into a profile."""
 
-# ruff: noqa: N999  (the verb's name is Python's word, and nobody imports this by its name)
+# ruff: noqa: N999  (the subcommand's name is a Python keyword; nothing imports this module by name)
 
 from pathlib import Path
 from typing import Annotated
@@ -21,19 +21,19 @@ Examples:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb."""
+    """Adds the subcommand."""
     app.command("import", epilog=_EPILOG)(import_file)
 
 
 def import_file(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Of `perf mem record`, or of DHAT.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of `perf mem record` or of DHAT.")],
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
             metavar="FILE.terrace",
-            help="Profile; one that is there is replaced. Default: a new FILE.terrace.",
+            help="Profile to write; overwrites an existing one. Default: a new FILE.terrace.",
         ),
     ] = None,
     machine: Annotated[
@@ -41,20 +41,20 @@ def import_file(
         typer.Option(
             "--machine",
             "-m",
-            help="Machine file or shipped machine that the program ran on; default: this machine.",
+            help="Machine on which the program ran: file or name of a shipped one; default: this machine.",
         ),
     ] = None,
     process: Annotated[
-        int | None, typer.Option(help="perf: which process; default: that with the most samples.")
+        int | None, typer.Option(help="perf: process to import; default: the one with the most samples.")
     ] = None,
     interval: Annotated[
         float | None,
-        typer.Option(min=1e-6, help="perf: seconds of a phase; default: a twentieth of the sampled time."),
+        typer.Option(min=1e-6, help="perf: duration of a phase in seconds; default: 1/20 of the sampled time."),
     ] = None,
 ) -> None:
-    """Make a profile of what perf mem or valgrind's DHAT measured."""
+    """Convert measurements of perf mem or valgrind's DHAT into a profile."""
     if not file.is_file():
-        raise WrongCallError(f"{file}: there is no such file")
+        raise WrongCallError(f"{file}: file not found")
     name = (
         _core.ProfileName.given(str(output))
         if output
@@ -66,15 +66,17 @@ def import_file(
         is_json = opened.read(64).lstrip()[:1] == b"{"
     if is_json:
         if process is not None or interval is not None:
-            raise WrongCallError("--process and --interval are for perf's files: DHAT has one process and no time")
+            raise WrongCallError(
+                "--process and --interval apply to perf's files: DHAT has one process and no time"
+            )
         found = dhat.measured(dhat.read(file), line, bandwidth)
     else:
         memory = perf_mem.Memory(line, latency, frequency)
         found = perf_mem.measured(perf_data.read(file), memory, process, interval)
     if not found.objects:
         raise TerraceError(
-            f"{file}: no sample is of memory that perf saw being mapped: record with `perf mem record` or "
-            "`perf record -d`, from the program's start"
+            f"{file}: no sample belongs to a mapping that perf recorded: record from the program's start with "
+            "`perf mem record` or `perf record -d`"
         )
     path = measured.write(found, on, name)
     typer.echo(f"terrace: {len(found.objects)} objects, {len(found.phases)} phases; profile in {path}", err=True)

@@ -22,8 +22,8 @@ from terrace.store.reader import Store
 from terrace.store.run_options import machine_options
 from terrace.store.values import Coverage, Loop, Machine, Run
 
-_HERE = "this-machine"  # the name of the machine that was discovered: a run takes it without being told
-# Lines of moves; more are added up.
+_HERE = "this-machine"  # name of the detected machine, which is the default of a run
+# Maximum number of printed moves; more are aggregated.
 _MANY = 20
 
 _EPILOG = """\b
@@ -35,50 +35,50 @@ Examples:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb."""
+    """Adds the subcommand."""
     app.command("plan", epilog=_EPILOG)(plan)
 
 
 def plan(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE.terrace", help="What `terrace record` or `simulate` wrote.")
+        Path, typer.Argument(metavar="FILE.terrace", help="Profile of `terrace record` or `simulate`.")
     ],
     machine: Annotated[
         str | None,
-        typer.Option("--machine", "-m", help="Machine file or shipped machine; default: the profile's."),
+        typer.Option("--machine", "-m", help="Machine file or name of a shipped machine; default: the profile's."),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option("--budget", "-b", help="Bytes of each kind: hbm=16GiB,cxl=1TiB.")
+        str | None, typer.Option("--budget", "-b", help="Budget by memory kind: hbm=16GiB,cxl=1TiB.")
     ] = None,
-    fast: Annotated[str | None, typer.Option("--fast", "-f", help="Bytes of the fastest kind: 64MiB.")] = None,
-    planner: Annotated[str, typer.Option("--planner", "-p", help="Who chooses the places.")] = "auto",
+    fast: Annotated[str | None, typer.Option("--fast", "-f", help="Budget of the fastest kind: 64MiB.")] = None,
+    planner: Annotated[str, typer.Option("--planner", "-p", help="Planner.")] = "auto",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Plan file to write.")] = None,
     hints: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Hints file: its directives of uses go before the profile."),
+        typer.Option(metavar="FILE", help="Hints file; its directives on uses override the profile."),
     ] = None,
     sweep: Annotated[
-        str | None, typer.Option(help="Time over size: fast=64MiB:4GiB, or a kind's name instead of fast.")
+        str | None, typer.Option(help="Print time by budget: fast=64MiB:4GiB, or a kind's name instead of fast.")
     ] = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Plan from the simulator's own counters: an oracle, to compare with.")
+        bool, typer.Option("--exact", help="Plan from the simulator's exact counters, as an oracle.")
     ] = False,
     progress_by: Annotated[
         str | None,
-        typer.Option("--progress", metavar="TEXT", help="What segments begin by; default: what the profile says."),
+        typer.Option("--progress", metavar="TEXT", help="How segments begin; default: as profiled."),
     ] = None,
     confidence: Annotated[
         int,
         typer.Option(
-            metavar="DRAWS", min=0, max=10_000, help="Plans of drawn profiles that say how sure it is; 0: none."
+            metavar="DRAWS", min=0, max=10_000, help="Resampled plans to estimate the certainty; 0: none."
         ),
     ] = DRAWS,
     process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Choose placements for a machine and a budget; predict the gain."""
     if budget and fast:
-        raise WrongCallError("--fast is shorthand for --budget: give one of the two")
+        raise WrongCallError("--fast is shorthand for --budget: give one of them")
     if output:
         check_output(output, "plan", is_plan)
     store = Store(file)
@@ -90,7 +90,7 @@ def plan(
     if sweep:
         if budget or fast or output:
             raise WrongCallError(
-                "--sweep goes over budgets and writes no plan: leave out --budget, --fast and --output"
+                "--sweep varies the budget and writes no plan: omit --budget, --fast and --output"
             )
         _sweep(model, sweep, planner, json)
         if not json:
@@ -123,11 +123,11 @@ def plan(
         )
         _warn(run, coverage, own_machine, loop, model)
         if output:
-            print(f"\nwritten to {output}; this obeys it:\n    {_obeying(output, run, machine, own_machine)}")
+            print(f"\nwritten to {output}; run with this plan:\n    {_obeying(output, run, machine, own_machine)}")
 
 
 def _obeying(plan: Path, run: Run, machine: str | None, own_machine: Machine) -> str:
-    """The command that runs the profile's program under the plan: in virtual time, unless the profile is real."""
+    """Returns the command that runs the program under the plan, in virtual time unless the profile is real."""
     name = machine or own_machine.name
     known = machine or name in _core.shipped_machines()
     where = [] if name == _HERE else ["--machine", name if known else f"{name}.toml"]
@@ -152,7 +152,7 @@ def _warn(run: Run, coverage: Coverage | None, machine: Machine, loop: Loop | No
 def _bound_of(
     store: Store, run: Run, model: Model, problem: _core.Problem, chosen: _core.Plan, limit: list[int]
 ) -> Bound:
-    """From exact counters where the profile has them, whatever the plan is made of."""
+    """Returns the bound from exact counters if the profile has them, whatever the plan is made from."""
     if not model.profile.exact and store.has_profile(run, exact=True):
         problem = Model(store, run, model.asked_machine, exact=True).problem(limit)
     return bound_of_profile(problem, chosen.predicted, store, run, limit, model.asked_machine, quick=True)
@@ -244,25 +244,25 @@ def _print_places(out: Console, chosen: _core.Plan) -> None:
             rows.add_row(item["name"], units.size(item["size"]), units.percent(count / item["chunks"], 0), note)
     if rows.row_count:
         out.print(rows)
-    out.print(f"{home} objects stay where they would be without a plan.", markup=False)
+    out.print(f"{home} objects stay in their default place.", markup=False)
 
 
 def print_moves(out: Console, chosen: _core.Plan) -> None:
-    """Prints the moves, one a line; more than a screenful by object and direction."""
+    """Prints the moves, one per row; many are aggregated by object and direction."""
     if not chosen.moves:
-        out.print("Nothing moves while the loop runs.", markup=False)
+        out.print("Nothing moves in the loop.", markup=False)
         return
     moved = sum(move["bytes"] for move in chosen.moves)
     head = f"\n{len(chosen.moves)} moves of {units.size(moved)} in every iteration"
     if len(chosen.moves) > _MANY:
         out.print(f"{head}, by object and direction:", markup=False)
         out.print(_moves_by_object(chosen.moves))
-        out.print("Every single move is in the plan file (-o FILE) and in --json.", markup=False)
+        out.print("All moves are in the plan file (-o FILE) and in --json.", markup=False)
         return
     out.print(f"{head}:", markup=False)
-    rows = table("object", "size", "to", "asked for at", "needed by", "benefit", "cost", left=(0, 2, 3, 4))
+    rows = table("object", "size", "to", "requested at", "needed by", "benefit", "cost", left=(0, 2, 3, 4))
     for move in chosen.moves:
-        need = _phase(chosen, move["need"]) if move["awaited"] else "nobody waits"
+        need = _phase(chosen, move["need"]) if move["awaited"] else "not awaited"
         rows.add_row(
             move["object"],
             units.size(move["bytes"]),
@@ -307,13 +307,15 @@ def _phase(chosen: _core.Plan, position: int) -> str:
 
 
 def parse_sweep(text: str) -> tuple[str, list[int]]:
-    """Reads "fast=64MiB:4GiB" into the kind and sizes: the ends, and powers of two and half-way points between."""
+    """Parses "fast=64MiB:4GiB" into the kind and sizes: the ends, and powers of two and half-way points
+    between.
+    """
     found = re.fullmatch(r"([A-Za-z_][\w-]*)=([^:]+):([^:]+)", text)
     if not found:
         raise WrongCallError(f"--sweep '{text}' is not KIND=LOW:HIGH, as in fast=64MiB:4GiB")
     low, high = units.parse_size(found[2]), units.parse_size(found[3])
     if not 0 < low <= high:
-        raise WrongCallError(f"--sweep '{text}' goes from {found[2]} to {found[3]}; the first must be the smaller")
+        raise WrongCallError(f"--sweep '{text}' ranges from {found[2]} to {found[3]}; the first must be smaller")
     sizes = {low, high}
     power = 4096
     while power < high:

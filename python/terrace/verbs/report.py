@@ -1,4 +1,4 @@
-"""`terrace report`: write one HTML page with the pictures."""
+"""`terrace report`: write a profile as one HTML page with charts."""
 
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +23,7 @@ _MANY_CHAINS = 4
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb."""
+    """Adds the subcommand."""
     app.command("report", epilog=_EPILOG)(report)
 
 
@@ -32,22 +32,22 @@ def report(
         Path,
         typer.Argument(
             metavar="FILE.terrace",
-            help="What `terrace record` or `simulate` wrote, or the plans of a stencil program.",
+            help="Profile of `terrace record` or `simulate`, or the plans of a stencil program.",
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Page to write; default FILE.html.")
+        Path | None, typer.Option("--output", "-o", help="Page to write; default: FILE.html.")
     ] = None,
     process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
     chain: Annotated[
-        int | None, typer.Option(help=f"Of stencil plans, from 1; default: the {_MANY_CHAINS} that took longest.")
+        int | None, typer.Option(help=f"Chain of stencil plans, from 1; default: the {_MANY_CHAINS} longest.")
     ] = None,
 ) -> None:
-    """Write one HTML page with the pictures."""
+    """Write a profile as one HTML page with charts."""
     target = output or file.with_suffix(".html")
     if stencil_plans.is_plans(file):
         if process is not None:
-            raise WrongCallError(f"--process: {file} has the plans of one process")
+            raise WrongCallError(f"--process: {file} contains the plans of one process")
         check_output(target, "page of tile plans", is_tiles)
         plans = stencil_plans.read(file)
         numbers = stencil_facts.chosen(plans, chain, _MANY_CHAINS)
@@ -55,7 +55,7 @@ def report(
         print(target)
         return
     if chain is not None:
-        raise WrongCallError(f"--chain: {file} has no stencil plans")
+        raise WrongCallError(f"--chain: {file} contains no stencil plans")
     check_output(target, "report", is_report)
     page = render(gather(file, process))
     write_whole(target, page)

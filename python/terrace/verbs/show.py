@@ -1,4 +1,4 @@
-"""`terrace show`: objects, phases, what each costs, and what was not seen."""
+"""`terrace show`: print objects, phases, their costs, and what was not observed."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -40,7 +40,7 @@ _MANY_PHASES = 8
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb."""
+    """Adds the subcommand."""
     app.command("show", epilog=_EPILOG)(show)
 
 
@@ -49,33 +49,35 @@ def show(
         Path,
         typer.Argument(
             metavar="FILE.terrace",
-            help="What `terrace record` or `simulate` wrote, or the plans of a stencil program.",
+            help="Profile of `terrace record` or `simulate`, or the plans of a stencil program.",
         ),
     ],
     process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="The simulator's own counters instead of samples.")
+        bool, typer.Option("--exact", help="Show the simulator's exact counters instead of samples.")
     ] = False,
     all_objects: Annotated[
         bool,
         typer.Option(
             "--all",
-            help=f"Every object and phase, not the first {_MANY} and {_MANY_PHASES}; every chain and loop.",
+            help=f"Show all objects, phases, chains and loops, not the first {_MANY} and {_MANY_PHASES}.",
         ),
     ] = False,
     chain: Annotated[
-        int | None, typer.Option(help="Of stencil plans, from 1; default: the one that took longest.")
+        int | None, typer.Option(help="Chain of stencil plans, from 1; default: the longest.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print objects, phases and what each costs; or the plans of a stencil program."""
+    """Print objects, phases and their costs; or the plans of a stencil program."""
     if stencil_plans.is_plans(file):
         if process is not None or exact:
-            raise WrongCallError(f"--{'exact' if exact else 'process'}: {file} has stencil plans, and no profile")
+            raise WrongCallError(
+                f"--{'exact' if exact else 'process'}: {file} contains stencil plans, not a profile"
+            )
         _show_plans(file, chain, everything=all_objects, as_json=json)
         return
     if chain is not None:
-        raise WrongCallError(f"--chain: {file} has no stencil plans")
+        raise WrongCallError(f"--chain: {file} contains no stencil plans")
     store = Store(file)
     run = store.run(process)
     machine = store.machine(run)
@@ -119,7 +121,7 @@ def _benefits(store: Store, run: Run, profile: Profile) -> list[confidence.Benef
 
 
 class View:
-    """What is shown of one process."""
+    """Output for one process."""
 
     def __init__(
         self,
@@ -139,8 +141,8 @@ class View:
         others: int,
         missing: str,
     ) -> None:
-        """Takes what was read; `sensitivity` is by object and phase, `benefits` by object; `missing` says why
-        there is no profile, and is empty where there is one."""
+        """Takes the stored data; `sensitivity` is by object and phase, `benefits` by object; `missing` states why
+        there is no profile, and is empty otherwise."""
         self.run, self.machine, self.loop, self.profile = run, machine, loop, profile
         self.candidates = candidates
         known = {phase.name: phase for phase in phases}
@@ -148,18 +150,18 @@ class View:
         self.sensitivity, self.counters, self.coverage = sensitivity, counters, coverage
         self.levels, self.benefits = levels, benefits
         self.notes, self.others, self.missing = notes, others, missing
-        # The column of what was read: the kernel's marks on pages tell of use, and not of misses.
+        # Heading of the counts: page references of the kernel indicate use, not misses.
         self.uses = "used" if seen.watched_pages(notes) and not profile.exact else "misses"
         lines = profile.reads + profile.writes
         self.bytes: Floats = lines * machine.line
-        # Misses are what was fetched; lines written back follow from them.
+        # Misses are fetched lines; write-backs follow from them.
         self.misses: Floats = profile.reads
         self.order = sorted(
             range(len(profile.objects)), key=lambda o: (-self.bytes[o].sum(), -profile.objects[o].size)
         )
 
     def document(self) -> dict[str, Any]:
-        """The same as a JSON document."""
+        """Returns the JSON document."""
         total = max(self.misses.sum(), 1e-300)
         return {
             "program": self.run.program,
@@ -229,7 +231,7 @@ class View:
         }
 
     def print(self, out: Console, *, everything: bool) -> None:
-        """Prints tables: phases, objects x phases, what was not seen."""
+        """Prints tables: phases, objects x phases, what was not observed."""
         self._print_head(out)
         if not self.phases:
             self._print_sizes(out, None if everything else _MANY)
@@ -263,8 +265,8 @@ class View:
         time = "virtual time" if run.virtual else "real time"
         out.print(f"{run.name}, process {run.process} on {run.host}, {time} on {self.machine.name}", markup=False)
         if self.others > 0:
-            out.print(f"({self.others} more in this file; --process chooses)", markup=False)
-        source = "the simulator's own counters" if self.profile.exact else "estimates from samples"
+            out.print(f"({self.others} more in this file; select one with --process)", markup=False)
+        source = "exact counters of the simulator" if self.profile.exact else "estimates from samples"
         what = "Misses"
         if self.uses == "used":
             what, source = "Use", "estimates from the pages that were used"
@@ -282,7 +284,7 @@ class View:
             f"{what}, traffic and exposure are {source}, of {many} iteration{'s' * (many != 1)}.", markup=False
         )
         out.print(
-            "Times are of an iteration, all phases of a name together; waited is of the whole loop.\n",
+            "Times are per iteration, summed by phase name; waited is the total of the loop.\n",
             markup=False,
         )
 
@@ -291,7 +293,7 @@ class View:
         if not used:
             return
         out.print()
-        rows = table("level", "accesses", "C-AMAT", "of hits", "of pure misses")
+        rows = table("level", "accesses", "C-AMAT", "hits", "pure misses")
         for level in used:
             hits, misses = level.hit_time / level.accesses, level.pure_miss_time / level.accesses
             rows.add_row(
@@ -354,12 +356,14 @@ class View:
             )
         out.print(rows)
         out.print(
-            f"{self.uses}: share of all; phase columns: share of the phase's, and what the object is sensitive "
-            "to there (b bandwidth, l latency, e either); exposed: latencies not hidden",
+            f"{self.uses}: share of all; phase columns: share of the phase's, and the object's sensitivity "
+            "there (b bandwidth, l latency, e either); exposed: number of exposed latencies",
             markup=False,
         )
         if len(phases) < len(self.phases):
-            out.print(f"The {len(phases)} longest phases of {len(self.phases)}; --all shows all.", markup=False)
+            out.print(
+                f"Shows the {len(phases)} longest of {len(self.phases)} phases; --all shows all.", markup=False
+            )
 
     def _print_sizes(self, out: Console, limit: int | None) -> None:
         rows = table("object", "kind", "size", left=(0, 1))
@@ -374,7 +378,7 @@ class View:
     def _print_benefits(self, out: Console, limit: int | None) -> None:
         ranked = sorted((b for b in self.benefits if b.rank is not None), key=lambda b: b.rank or 0)
         if not ranked:
-            out.print("\nNo object gains by being in fast memory.\n", markup=False)
+            out.print("\nNo object gains from fast memory.\n", markup=False)
             return
         rows = table("object", "benefit", "90 % from", "to", "rank", left=(0, 4))
         for benefit in ranked[:limit]:
@@ -383,8 +387,8 @@ class View:
         out.print()
         out.print(rows)
         out.print(
-            "benefit: what an iteration gains with the object alone in fast memory; from, to: by sampling error; "
-            "rank: by benefit (a plan also weighs sizes and the budget, and `terrace plan` says how sure it is)\n",
+            "benefit: gain per iteration with the object alone in fast memory; from, to: 90 % interval; "
+            "rank: by benefit (plans also weigh sizes and the budget; `terrace plan` states their certainty)\n",
             markup=False,
         )
 

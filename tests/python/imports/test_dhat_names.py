@@ -151,7 +151,7 @@ def test_another_program_by_now(terrace, tmp_path):
     gone = dhat.read(tmp_path / "program.dhat")
     assert gone.blocks == changed.blocks
     terrace("import", tmp_path / "program.dhat", "-o", tmp_path / "x.terrace", "-m", MACHINE)
-    assert "objects are called what DHAT calls them" in terrace("show", tmp_path / "x.terrace").stdout
+    assert "object names are DHAT's" in terrace("show", tmp_path / "x.terrace").stdout
 
 
 def test_blocks_of_one_name_are_numbered_and_small_ones_together():

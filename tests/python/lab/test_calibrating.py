@@ -150,7 +150,7 @@ def test_input_files_and_status_as_typed(fakes: Path, asked: Surroundings, tmp_p
     around = ["--calibrate-stdin", asked.stdin, "--calibrate-in", asked.folder, "--calibrate-status", "20"]
     done = launched(*words, *around, "--", fakes, "works")
     assert done.returncode == 0 and "calibrated: " in done.stderr, done.stderr
-    assert f"'asks' of {fakes}.native, which read {asked.stdin}" in done.stderr
+    assert f"'asks' of {fakes}.native, with standard input {asked.stdin}" in done.stderr
     for left_out in range(0, 6, 2):
         less = launched(*words, *around[:left_out], *around[left_out + 2 :], "--", fakes, "works")
         assert less.returncode == 1 and "ended with" in less.stderr
@@ -196,12 +196,12 @@ def test_what_cannot_be_calibrated_is_said_before_the_run(fakes: Path, tmp_path:
     assert f"there is no native program {alone}.native" in beside and "--native FILE" in beside
     assert "is built with hooks" in said("--calibrate", "zero", "--native", fakes, "--", fakes)
     assert "has no hooks" in said("--calibrate", "zero", "--", f"{fakes}.native")
-    assert "is no file" in said("--calibrate", "zero", "--", "mpirun", fakes)
+    assert "is not a file" in said("--calibrate", "zero", "--", "mpirun", fakes)
     assert "No closing quotation" in said("--calibrate", "'zero", "--", fakes)
     assert "is built with hooks" in said("--native", fakes, "--", fakes)
     assert "--core-time" in said("--native", fakes, "--core-time", "1ns", "--", fakes)
-    assert "is no file" in said("--calibrate", "zero", "--calibrate-stdin", tmp_path / "none", "--", fakes)
-    assert "is no folder" in said("--calibrate", "zero", "--calibrate-in", tmp_path / "none", "--", fakes)
+    assert "is not a file" in said("--calibrate", "zero", "--calibrate-stdin", tmp_path / "none", "--", fakes)
+    assert "is not a folder" in said("--calibrate", "zero", "--calibrate-in", tmp_path / "none", "--", fakes)
     assert "--calibrate" in said("--calibrate-status", "20", "--", fakes)
     assert "--core-time" in said("--calibrate", "zero", "--core-time", "1ns", "--", fakes)
     for forgotten in ((), ("--native", f"{fakes}.native")):

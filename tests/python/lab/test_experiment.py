@@ -312,9 +312,9 @@ def test_baselines_side_by_side(small, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--only", "cg,nothing"], "there is no 'nothing' here"),
+        (["--only", "cg,nothing"], "unknown program 'nothing'"),
         (["--shard", "3/2"], "write for example 2/8"),
-        (["--source", "/nowhere"], "/nowhere/workloads: no folder in it has a workload.toml"),
+        (["--source", "/nowhere"], "/nowhere/workloads: no subfolder has a workload.toml"),
     ],
 )
 def test_wrong_calls_say_what_is_wrong(tmp_path, words, said):

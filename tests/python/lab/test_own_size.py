@@ -131,7 +131,7 @@ def test_simulate_fits_before_it_runs(two: Path, tmp_path: Path) -> None:
         names = {name for (name,) in database.execute("SELECT phase FROM core_time")}
         (why,) = database.execute("SELECT core_time_from FROM run").fetchone()
     assert f"'size' of {two}.native" in why
-    if "functions apart" in why and not done.stderr.startswith("terrace: not"):
+    if "functions fitted separately" in why and not done.stderr.startswith("terrace: not"):
         assert "divides()" in names
 
 
@@ -167,7 +167,7 @@ def test_each_function_has_what_its_samples_say() -> None:
     assert found.constant.core_time == pytest.approx(0.1 / 2e8)
     assert found.fits is not None
     assert {one.name: one.core_time for one in found.fits.functions} == pytest.approx({"f": 75e-11, "g": 25e-11})
-    assert "2 functions apart" in found.constant.why
+    assert "2 functions fitted separately" in found.constant.why
 
 
 def test_short_runs_ask_for_a_larger_size() -> None:
@@ -179,7 +179,7 @@ def test_short_runs_ask_for_a_larger_size() -> None:
 
 def test_another_program_is_told_by_what_it_prints() -> None:
     found = judged(natively([0.1] * 9, lines=3), lines=4)
-    assert found.fits is None and "prints 3 lines and the hooked one 4" in found.constant.why
+    assert found.fits is None and "prints 3 lines and the instrumented one 4" in found.constant.why
 
 
 def test_noise_is_refused() -> None:
@@ -194,7 +194,7 @@ def test_without_samples_the_program_has_one_core_time() -> None:
     found = judged(runs)
     assert found.fits is not None and not found.fits.functions
     assert found.constant.core_time == pytest.approx(0.099 / 2e8)
-    assert "functions were not told apart (perf_event_open: Permission denied)" in found.constant.why
+    assert "without a division by function (perf_event_open: Permission denied)" in found.constant.why
 
 
 def test_what_the_kernel_refuses_is_a_reason(monkeypatch: pytest.MonkeyPatch, two: Path) -> None:

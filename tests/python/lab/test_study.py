@@ -67,12 +67,12 @@ def test_a_run_that_is_left_to_a_planner_is_held_to_it(plan):
     for name in named:
         study.decided(outcomes[name].store, name)
     for path, planner in (("auto", "unimem"), ("unimem", "auto"), ("given", "auto"), ("given", "plan")):
-        with pytest.raises(TerraceError, match=f"a run that is left to '{planner}' has its name"):
+        with pytest.raises(TerraceError, match=f"a run controlled by '{planner}' has its name"):
             study.decided(outcomes[path].store, planner)
     live = outcomes["auto"].store
     with sqlite3.connect(live) as database:  # a policy makes no plans
         database.execute("UPDATE run SET planner = 'memtis'")
-    with pytest.raises(TerraceError, match="a run that is left to 'memtis' has its name"):
+    with pytest.raises(TerraceError, match="a run controlled by 'memtis' has its name"):
         study.decided(live, "memtis")
     with sqlite3.connect(live) as database:  # a planner makes one at least
         database.execute("UPDATE run SET planner = 'auto'")

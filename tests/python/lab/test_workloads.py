@@ -102,7 +102,7 @@ def test_sizes(tmp_path):
     for size in EVERYWHERE.keys() - {"golden"}:
         assert found.words(size) == ["--side", "4", "--steps", "2"], size
     assert found.has("S") and found.has("tiny") and not found.has("speed")
-    with pytest.raises(WrongCallError, match=r"sum/workload.toml: there is no size.speed$"):
+    with pytest.raises(WrongCallError, match=r"sum/workload.toml: size.speed is missing$"):
         found.words("speed")
 
 
@@ -116,36 +116,36 @@ def changed(before: str, after: str) -> str:
     [
         ("title = ", "Invalid value"),
         (changed('title = "A sum"', ""), "title: is missing"),
-        (changed('"A sum"', "3"), "title: 3 is no text"),
-        (changed("order = 2.5", "order = true"), "order: True is no number"),
-        (changed("order", "ordre"), "ordre: unknown key; there are title, after, order"),
-        (changed("golden = ", "gold = "), "size.gold: unknown key; there are small, tiny"),
+        (changed('"A sum"', "3"), "title: 3 is not a string"),
+        (changed("order = 2.5", "order = true"), "order: True is not a number"),
+        (changed("order", "ordre"), "ordre: unknown key; known: title, after, order"),
+        (changed("golden = ", "gold = "), "size.gold: unknown key; known: small, tiny"),
         (changed('small = "--side', 'tiny = "--side'), "size.small: is missing"),
-        (changed('"--side 8"', "8"), "size.golden: 8 is no text"),
-        (MIN.replace('[size]\nsmall = "--side 4"', "size = 4"), "size: is no table"),
-        (changed('"rounded"', '"maybe"'), "openmp: there is no 'maybe'; there are same, rounded, races"),
-        (changed('["golden"]', '["tiny"]'), "two_threads: there is no 'tiny'; there are golden, replay"),
+        (changed('"--side 8"', "8"), "size.golden: 8 is not a string"),
+        (MIN.replace('[size]\nsmall = "--side 4"', "size = 4"), "size: is not a table"),
+        (changed('"rounded"', '"maybe"'), "openmp: unknown value 'maybe'; known: same, rounded, races"),
+        (changed('["golden"]', '["tiny"]'), "two_threads: unknown value 'tiny'; known: golden, replay"),
         (changed('openmp = "rounded"', ""), "two_threads: the workload has no openmp"),
-        (changed('["parts"]', '"parts"'), "shared: parts is no list of words"),
-        (changed('["parts"]', '["nowhere"]'), "shared: there are no sources in 'nowhere'"),
+        (changed('["parts"]', '"parts"'), "shared: parts is not a list of strings"),
+        (changed('["parts"]', '["nowhere"]'), "shared: the folder 'nowhere' has no sources"),
         (changed('["parts"]', '[\n"parts"]'), "shared: write it on one line"),
         (
             changed("says = '^V", "says = '(^V"),
-            "verify.says: '(^Verification +SUCCESSFUL$' is no regular expression",
+            "verify.says: '(^Verification +SUCCESSFUL$' is not a regular expression",
         ),
         (
             changed("SUCCESSFUL$", "(SUCCESSFUL)$"),
-            "verify.says: '^Verification +(SUCCESSFUL)$' has 1 groups, not 0",
+            "verify.says: '^Verification +(SUCCESSFUL)$' has 1 groups instead of 0",
         ),
-        (changed("([0-9.]+)", "[0-9.]+"), "time.says: '^Time +[0-9.]+ s' has 0 groups, not 1"),
-        (changed("iterations = 3", "iterations = 1.5"), "loop.iterations: 1.5 is no whole number above 0"),
-        (changed("iterations = 3", "iterations = 0"), "loop.iterations: 0 is no whole number above 0"),
+        (changed("([0-9.]+)", "[0-9.]+"), "time.says: '^Time +[0-9.]+ s' has 0 groups instead of 1"),
+        (changed("iterations = 3", "iterations = 1.5"), "loop.iterations: 1.5 is not a positive integer"),
+        (changed("iterations = 3", "iterations = 0"), "loop.iterations: 0 is not a positive integer"),
         (changed('["init", [2,', '["init", ["two",'), "loop.phases: write for example"),
         (changed('["init", [2, "a", [2, "b"]], "end"]', "[]"), "loop.phases: write for example"),
-        (changed('in = ["unimem",', 'in = ["unimum",'), "study.in: there is no 'unimum'; there are demo, unimem"),
-        (changed('small = ["demo"]', 'small = ["baselines"]'), "study.small: there is no 'baselines'"),
+        (changed('in = ["unimem",', 'in = ["unimum",'), "study.in: unknown value 'unimum'; known: demo, unimem"),
+        (changed('small = ["demo"]', 'small = ["baselines"]'), "study.small: unknown value 'baselines'"),
         (changed('W = "--class W"', ""), "study.W: is missing"),
-        (changed("3e6", '"3 MB"'), "study.footprint: 3 MB is no number"),
+        (changed("3e6", '"3 MB"'), "study.footprint: 3 MB is not a number"),
     ],
 )
 def test_a_wrong_manifest_is_one_line(tmp_path, text, says):
@@ -159,7 +159,7 @@ def test_a_wrong_manifest_is_one_line(tmp_path, text, says):
 
 
 def test_a_folder_without_manifests(tmp_path):
-    with pytest.raises(WrongCallError, match=r"no folder in it has a workload.toml: run this in .* --source"):
+    with pytest.raises(WrongCallError, match=r"no subfolder has a workload.toml: run this in .* --source"):
         workloads.read_all(tmp_path)
 
 
@@ -174,7 +174,7 @@ def test_order_studies_and_choice(tmp_path):
     everyone = tuple(there.values())
     assert workloads.chosen(None, everyone) == everyone
     assert [one.name for one in workloads.chosen("b, z", everyone)] == ["z", "b"]
-    with pytest.raises(WrongCallError, match="--only b,c: there is no 'c' here; there are y, z, a, b"):
+    with pytest.raises(WrongCallError, match="--only b,c: unknown program 'c'; known: y, z, a, b"):
         workloads.chosen("b,c", everyone)
 
 

@@ -137,13 +137,13 @@ def test_nonsense_is_refused_with_what_is_wrong() -> None:
     assert "waits 20000 times" in refused([replace(one, voluntary=20000)] * 9)
     assert "too short: its timed section takes 200us" in refused([run_of(2e-4)] * 9)
     noisy = [run_of(0.1 * (1 + 0.1 * n)) for n in range(9)]
-    assert "too noisy: 9 runs tell it to" in refused(noisy)
-    assert "no instruction is seen" in refused([one] * 9, instructions=0)
+    assert "too noisy: 9 runs give it to" in refused(noisy)
+    assert "no instruction is observed" in refused([one] * 9, instructions=0)
     assert "memory takes most of the time: 80.1ms of 100ms" in refused([one] * 9, stalls=0.08)
     alone = "memory alone takes 120ms by virtual time, more than the whole takes natively, 100ms; give"
     assert alone in refused([one] * 9, stalls=0.12)
-    assert "no core is so quick: 1ps" in refused([one] * 9, instructions=9e10)
-    assert "no core without misses is so slow: 9ns" in refused([one] * 9, instructions=1e7)
+    assert "no core is that fast: 1ps" in refused([one] * 9, instructions=9e10)
+    assert "no core without misses is that slow: 9ns" in refused([one] * 9, instructions=1e7)
 
 
 def test_waits_are_no_reason_where_neither_time_has_them() -> None:

@@ -115,4 +115,4 @@ def test_a_profile_has_its_core_time(terrace, store_path):
     """Nobody can give it another one."""
     done = terrace("bounds", store_path, "--core-time", "1ns")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "terrace: --core-time is for programs: the profile's core time is that of its run\n"
+    assert done.stderr == "terrace: --core-time requires a program: a profile has the core time of its run\n"

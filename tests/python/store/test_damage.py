@@ -36,15 +36,15 @@ def test_subcommand_name_that_is_not_utf8_says_where(terrace, store_path, tmp_pa
     monkeypatch.chdir(tmp_path)
     done = terrace(subcommand, path, *SUBCOMMANDS[subcommand])
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"terrace: {path} is damaged: object.name holds text that is not UTF-8: 'a")
+    assert done.stderr.startswith(f"terrace: {path} is damaged: object.name contains text that is not UTF-8: 'a")
     assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
-        ("UPDATE cell SET samples = 'many'", "cell.samples is no number"),
-        ("UPDATE object SET chunks = 1.5 WHERE id = 0", "object.chunks is no integer"),
+        ("UPDATE cell SET samples = 'many'", "cell.samples is not a number"),
+        ("UPDATE object SET chunks = 1.5 WHERE id = 0", "object.chunks is not an integer"),
         ("UPDATE phase SET time = -1.0", "phase.time is negative: -1"),
         ("UPDATE path SET latency = 9e999", "path.latency is inf"),
         ("UPDATE object SET chunks = 1 << 30 WHERE id = 0", "object.chunks contradicts other tables"),
@@ -52,15 +52,15 @@ def test_subcommand_name_that_is_not_utf8_says_where(terrace, store_path, tmp_pa
         ("UPDATE cell SET phase = phase + 7", "cell.phase contradicts other tables"),
         ("UPDATE phase SET phase = phase + 100 WHERE phase = 3", "contradicts other tables"),
         ("UPDATE run SET initiator = 77", "run.initiator contradicts other tables"),
-        ("UPDATE note SET text = x'00ff'", "note.text is no text"),
+        ("UPDATE note SET text = x'00ff'", "note.text is not text"),
         ("UPDATE plan_move SET object = 1 << 40", "plan_move.object contradicts other tables"),
         ("UPDATE plan_part SET object = 99", "plan_part.object contradicts other tables"),
         ("DELETE FROM plan_object WHERE object = 0", "plan_object.object contradicts other tables"),
         ("UPDATE place SET id = id + 40 WHERE id = 0", "place.id contradicts other tables"),
         ("DELETE FROM domain", "place.domain contradicts other tables"),
         ("UPDATE path SET initiator = 9 WHERE initiator = 0", "path.initiator contradicts other tables"),
-        ("DELETE FROM run", "run holds no process"),
-        ("UPDATE object SET run = run + 50", "object refers to processes that run does not have"),
+        ("DELETE FROM run", "run contains no process"),
+        ("UPDATE object SET run = run + 50", "object refers to processes that are missing in run"),
     ],
 )
 def test_opened_impossible_value_names_its_column(store_path, tmp_path, statement, says):

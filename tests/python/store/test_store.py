@@ -49,7 +49,7 @@ def test_the_default_process_is_one_that_ended(store_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ("UPDATE run SET planner = 'plan'", "obeyed the plan that it was given"),
+        ("UPDATE run SET planner = 'plan'", "it followed a given plan"),
         ("UPDATE run SET planner = 'slow-only'", "the planner slow-only"),
         ("DELETE FROM loop", "no main loop was seen"),
     ],

@@ -47,9 +47,9 @@ def test_a_cache_that_holds_everything_is_nearly_fast_memory(terrace, folders):
 
 def test_a_profile_cannot_be_placed_by_hand(terrace, store_path, tmp_path):
     """One line says what to do."""
-    done = terrace("bounds", store_path, "--guided", tmp_path / "plan.toml")
+    done = terrace("bounds", store_path, "--plan", tmp_path / "plan.toml")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "terrace: --guided is for programs: give `-- PROGRAM` instead of a profile\n"
+    assert done.stderr == "terrace: --plan requires a program: give `-- PROGRAM` instead of a profile\n"
 
 
 def test_the_loop_and_the_phases_are_handed_to_the_run(terrace, folders, store_path):
@@ -62,7 +62,7 @@ def test_the_loop_and_the_phases_are_handed_to_the_run(terrace, folders, store_p
     for option in ("--loop", "--phases"):
         done = terrace("bounds", store_path, option, "main")
         assert done.returncode == 2
-        assert done.stderr == "terrace: --phases and --loop are for programs: the profile's are those of its run\n"
+        assert done.stderr == "terrace: --phases and --loop require a program: a profile has those of its run\n"
 
 
 ONE_KIND = len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) <= 1

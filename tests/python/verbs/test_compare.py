@@ -50,7 +50,7 @@ def test_what_is_said_agrees_with_the_document(terrace):
     assert float(rows["with"][0]) > float(rows["without"][0]) + 0.3
     assert any(line.startswith("took ") for line in done.stdout.splitlines())
     assert " times as long (" in done.stdout
-    assert "with 95 % certainty, 6 pairs of runs" in done.stdout
+    assert "with 95 % confidence, 6 pairs of runs" in done.stdout
 
 
 def test_as_many_pairs_as_are_asked_for(terrace, tmp_path):
@@ -61,7 +61,7 @@ def test_as_many_pairs_as_are_asked_for(terrace, tmp_path):
     assert found["low"] is found["high"] is found["known"] is None
     assert log.read_text().split() == ["with", "without", "without", "with", "with", "without"]
     done = terrace("compare", "--pairs", 1, *PLACES, "--", "true")
-    assert "in 1 pair of runs: too few to say" in done.stdout
+    assert "in 1 pair of runs: too few for a confidence interval" in done.stdout
 
 
 def test_the_time_that_is_given_is_kept(terrace):
@@ -126,11 +126,11 @@ def test_nothing_is_compared_where_both_ways_would_be_alike(terrace, monkeypatch
 
 def test_it_says_where_terrace_saw_nothing(terrace):
     done = terrace("compare", "--pairs", 6, "--", "sh", "-c", SLOWER_WITH)
-    assert done.stderr.startswith("terrace: Terrace saw nothing to place in this program: ")
+    assert done.stderr.startswith("terrace: Terrace found nothing to place in this program: ")
     assert "times" not in done.stdout and "certainty" not in done.stdout
     assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["without", "with"]
     memory = ("--pairs", 1, "--memory", "64MiB", "--", "true")
-    assert "Terrace saw nothing to place" not in terrace("compare", *memory).stderr
+    assert "Terrace found nothing to place" not in terrace("compare", *memory).stderr
 
 
 def test_each_run_finds_its_input_and_files_anew(terrace, tmp_path):
@@ -147,7 +147,7 @@ def test_each_run_finds_its_input_and_files_anew(terrace, tmp_path):
     ("words", "status", "says"),
     [
         (("true",), 2, "put -- before the program"),
-        (("--",), 2, "there is no program behind --"),
+        (("--",), 2, "the program after -- is missing"),
         (("sh", "--", "true"), 2, "'sh' stands before --"),
         (("--pairs", "0", "--", "true"), 2, "'--pairs'"),
         (("--pairs", "1024", "--", "true"), 2, "'--pairs'"),
@@ -155,7 +155,7 @@ def test_each_run_finds_its_input_and_files_anew(terrace, tmp_path):
         (("-ox", "--", "true"), 2, "-ox is for terrace run"),
         (("--memory", "--", "true"), 2, "--memory"),
         (("--intent", "nonsense", "--", "true"), 2, "nonsense"),
-        (("--in", "nowhere", "--", "true"), 2, "'--in'"),
+        (("--input-dir", "nowhere", "--", "true"), 2, "'--input-dir'"),
         (("-o", "x", "--", "true"), 2, "-o is for terrace run"),
         (("--output=x", "--", "true"), 2, "--output=x is for terrace run"),
         (
@@ -199,7 +199,7 @@ def test_a_status_that_is_the_same_both_ways_is_the_usual_one(terrace):
     assert done.returncode == 0
     assert json.loads(done.stdout)["pairs"] == 1
     assert done.stderr.splitlines()[0].endswith(
-        "the program ends with 3, with Terrace and without: taken for its usual exit status"
+        "the program ends with 3 with and without Terrace: using it as the expected exit status"
     )
 
 

@@ -167,7 +167,7 @@ def test_one_that_holds_less_is_none_and_what_is_known_is_shown(terrace, store_p
     assert document["coverage"] is not None
     assert {item["name"] for item in document["objects"]} >= {"u", "index"}
     said = " ".join(terrace("show", path).stdout.split())
-    why = "solve:7 took less than 40 % of the time since it began; --loop solve:7 takes it"
+    why = "solve:7 took less than 40 % of the time since it began; --loop solve:7 selects it"
     assert f"Process 4001 has no profile: {why}. Objects, the largest first:" in said
     assert "Code without hooks took" in said
 

@@ -1,1 +1,1 @@
-"""`terrace lab`: for researchers and developers."""
+"""`terrace lab`: tools for researchers and developers."""

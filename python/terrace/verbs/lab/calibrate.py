@@ -1,6 +1,6 @@
-"""`terrace lab calibrate`: what an instruction takes, by program and by function, fitted on this machine.
+"""`terrace lab calibrate`: fit the core time per instruction of a program and its functions.
 
-`terrace simulate --native FILE` and `terrace record --native FILE` call this and take its answer.
+`terrace simulate --native FILE` and `terrace record --native FILE` call this subcommand and use its result.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from terrace.solve.core_times import PhaseFits
 from terrace.solve.function_times import FunctionFits
 
 _EPILOG = """\b
-The native program is the same source built with the plain compiler and the same options. It is PROGRAM.native
-beside the program, or what --native names: a file, or a folder that has one of the program's name.
-Both run with the arguments that are given, and functions get core times of their own. With --calibrate both run
-with other ones, and the program gets one core time: for programs that would take too long.
-Both run with OMP_NUM_THREADS=1, in this folder or where --calibrate-in says.
+The native program is the same source built with the plain compiler and the same options: PROGRAM.native in the
+folder of the program, or the file or folder that --native names.
+By default both run with the given arguments, and functions get core times of their own. With --calibrate both run
+with other arguments, and the program gets a single core time: for programs that would take too long.
+Both run with OMP_NUM_THREADS=1, in this folder or in a copy of --calibrate-in.
 \b
 Examples:
   terrace lab calibrate --native native/cg -o cg.core-times -- ./cg --class A
@@ -34,7 +34,7 @@ Examples:
   terrace lab calibrate --calibrate '' --calibrate-stdin small.inp --native packmol.plain -- ./packmol
 """
 
-_HOOK = b"__tsan_"  # how the names begin that programs with hooks call
+_HOOK = b"__tsan_"  # prefix of the instrumentation calls
 
 
 def register(app: typer.Typer) -> None:
@@ -45,41 +45,41 @@ def register(app: typer.Typer) -> None:
 
 def calibrate(
     program: Annotated[
-        list[str], typer.Argument(metavar="PROGRAM", help="Built with the wrappers, and its arguments.")
+        list[str], typer.Argument(metavar="PROGRAM", help="Instrumented program, and its arguments.")
     ],
     size: Annotated[
         str | None,
         typer.Option(
-            "--calibrate", help="Other arguments, for a size that the caches hold; default: those given."
+            "--calibrate", help="Arguments of a size that fits into the caches; default: the given ones."
         ),
     ] = None,
     native: Annotated[
-        Path | None, typer.Option(help="The native program, or its folder; default: PROGRAM.native.")
+        Path | None, typer.Option(help="Uninstrumented program, or its folder; default: PROGRAM.native.")
     ] = None,
     here: Annotated[
         str,
-        typer.Option("--calibrate-on", help="File of this machine, as measured; default: what it says of itself."),
+        typer.Option("--calibrate-on", help="Measured file of this machine; default: its built-in description."),
     ] = "",
     stdin: Annotated[
-        Path | None, typer.Option("--calibrate-stdin", help="What its runs read; default: nothing.")
+        Path | None, typer.Option("--calibrate-stdin", help="Standard input of the runs; default: empty.")
     ] = None,
     folder: Annotated[
         Path | None,
         typer.Option(
             "--calibrate-in",
-            help="Each run gets a folder of its own with a copy of these files; default: the current folder.",
+            help="Run each time in a new folder with a copy of these files; default: the current folder.",
         ),
     ] = None,
-    status: Annotated[
-        int, typer.Option("--calibrate-status", min=0, max=255, help="Exit status of a run that ended well.")
-    ] = 0,
-    time: Annotated[str, typer.Option(help="How it prints its time; default: 'Time 0.25 s' and the like.")] = TIME,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    status: Annotated[int, typer.Option("--calibrate-status", min=0, max=255, help="Expected exit status.")] = 0,
+    time: Annotated[
+        str, typer.Option(help="Pattern of its printed time; default: 'Time 0.25 s' and similar.")
+    ] = TIME,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File for the core times, for --core-time @FILE.")
+        Path | None, typer.Option("--output", "-o", help="File of core times to write, for --core-time @FILE.")
     ] = None,
 ) -> None:
-    """Fit what an instruction takes in a program, or say why that cannot be believed."""
+    """Fit the core time per instruction of a program, or explain why this is impossible."""
     hooked = find_hooked(program[0])
     plain = find_native(hooked, native)
     words = program[1:] if size is None else split(size)
@@ -91,7 +91,7 @@ def calibrate(
     else:
         (found,) = calibrating.calibrate([subject], here)
     default = calibrating.describe(here).instruction_time
-    read = f", which read {stdin}" if stdin is not None else ""
+    read = f", with standard input {stdin}" if stdin is not None else ""
     said = f"{found.constant.said(default)}; {shlex.join(words)!r} of {plain}{read}"
     options = found.options()
     if output is not None and options:
@@ -118,36 +118,36 @@ def calibrate(
 
 
 def find_hooked(name: str) -> Path:
-    """The program, if it has hooks. Raises WrongCallError."""
+    """Returns the program, if it is instrumented. Raises WrongCallError."""
     path = Path(name)
     if not path.is_file():
-        raise WrongCallError(f"--calibrate: {name} is no file; name the program itself, with its folder")
+        raise WrongCallError(f"--calibrate: {name} is not a file; give the path of the program itself")
     if not has_hooks(path):
         raise WrongCallError(
-            f"--calibrate: {name} has no hooks, so there is nothing to fit; build it with terrace-cc, and name it "
-            "itself, not what launches it (terrace lab calibrate fits it alone, --core-time takes the outcome)"
+            f"--calibrate: {name} is not instrumented, so nothing can be fitted; build it with terrace-cc, name "
+            "it instead of its launcher (fit it with terrace lab calibrate and pass the result with --core-time)"
         )
     return path.resolve()
 
 
 def find_native(hooked: Path, given: Path | None) -> Path:
-    """The same program without hooks. Raises WrongCallError that says where it was looked for."""
+    """Returns the uninstrumented program. Raises WrongCallError that states where it was expected."""
     beside = hooked.with_name(f"{hooked.name}.native")
     path = beside if given is None else given / hooked.name if given.is_dir() else given
     if not path.is_file():
         if given is not None:
-            raise WrongCallError(f"--native {given}: there is no file {path}")
+            raise WrongCallError(f"--native {given}: file {path} not found")
         raise WrongCallError(
-            f"--calibrate: there is no native program {path}; build {hooked.name} with the plain compiler and the "
-            f"same options, and name it with --native FILE (or as {beside.name} in the same folder)"
+            f"--calibrate: native program {path} not found; build {hooked.name} with the plain compiler and the "
+            f"same options, and pass it with --native FILE (or as {beside.name} in the same folder)"
         )
     if has_hooks(path):
-        raise WrongCallError(f"--native {path}: it is built with hooks; build it with the plain compiler")
+        raise WrongCallError(f"--native {path}: it is instrumented; build it with the plain compiler")
     return path.resolve()
 
 
 def has_hooks(path: Path) -> bool:
-    """Whether a program calls Terrace's hooks."""
+    """Returns whether a program calls Terrace's instrumentation."""
     if path.stat().st_size == 0:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -155,16 +155,16 @@ def has_hooks(path: Path) -> bool:
 
 
 def surroundings(stdin: Path | None, folder: Path | None, status: int) -> Surroundings:
-    """What its runs find. Raises WrongCallError."""
+    """Returns the environment of the runs. Raises WrongCallError."""
     if stdin is not None and not stdin.is_file():
-        raise WrongCallError(f"--calibrate-stdin: {stdin} is no file")
+        raise WrongCallError(f"--calibrate-stdin: {stdin} is not a file")
     if folder is not None and not folder.is_dir():
-        raise WrongCallError(f"--calibrate-in: {folder} is no folder")
+        raise WrongCallError(f"--calibrate-in: {folder} is not a folder")
     return Surroundings(stdin, folder, status)
 
 
 def split(size: str) -> list[str]:
-    """Words, as a shell splits them. Raises WrongCallError."""
+    """Splits into words as a shell does. Raises WrongCallError."""
     try:
         return shlex.split(size)
     except ValueError as error:

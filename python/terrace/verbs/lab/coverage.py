@@ -1,9 +1,9 @@
-"""`terrace lab coverage`: how many of a program's last-level misses the hooks see.
+"""`terrace lab coverage`: measure which share of last-level misses the instrumentation observes.
 
-The same program twice on one machine's caches: built with the wrappers and recorded with exact counters, and as
-any compiler makes it, traced by QEMU, which knows nothing of the hooks. Compared are lines fetched from memory
-in the main loops, not accesses: the two builds do not execute the same instructions. User code is the program's
-own, and the C library's memory functions on its behalf; other libraries are listed apart.
+Runs the program twice on the caches of one machine: instrumented, recorded with exact counters; and
+uninstrumented, traced by QEMU independently of the instrumentation. Compares the lines fetched from memory in the
+main loops rather than accesses, because the two builds execute different instructions. User code is the program's
+own and the C library's memory functions called by it; other libraries are listed separately.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Example:
 """
 
 _PAGE = 4096
-_SMALL = 0.001  # of all misses: rows below go together
+_SMALL = 0.001  # share of all misses; smaller rows are merged
 _SHOWN = 12
 _PLACES = 3
-# Objects that are many things together, by kind; static variables of at least a page go by their names.
+# Groups of objects by kind. Static variables of at least a page keep their names.
 _TOGETHER = {
     "small": "(small blocks)",
     "stack": "(stacks)",
@@ -49,7 +49,7 @@ _TOGETHER = {
 
 @dataclass(frozen=True)
 class Row:
-    """One object: lines fetched from memory by user code as the tracer met them, and as the hooks saw them."""
+    """An object: lines that user code fetched from memory, according to the tracer and to the instrumentation."""
 
     name: str
     traced: int
@@ -57,13 +57,15 @@ class Row:
 
     @property
     def seen(self) -> int:
-        """Of the traced ones, those that the hooks saw too: what they have beyond makes up for nothing."""
+        """Returns the traced lines that the instrumentation observed; an excess does not compensate for others."""
         return min(self.traced, self.hooked)
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """Misses of user code on an object that the hooks do not have, and where in the code it misses, most first."""
+    """Misses of user code on an object that the instrumentation lacks, with their places in the code,
+    most first.
+    """
 
     object: str
     lines: int
@@ -72,45 +74,43 @@ class Unseen:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a comparison came to."""
+    """Result of a comparison."""
 
     rows: list[Row]  # most misses first
     rest: list[Unseen]
-    libraries: list[Line]  # what libraries fetched: no user code, not seen
+    libraries: list[Line]  # fetched by libraries: neither user code nor observed
 
     @property
     def traced(self) -> int:
-        """Misses of user code."""
+        """Returns the number of misses of user code."""
         return sum(row.traced for row in self.rows)
 
     @property
     def seen_share(self) -> float:
-        """The share of them that the hooks see."""
+        """Returns the share of them that the instrumentation observes."""
         return sum(row.seen for row in self.rows) / max(self.traced, 1)
 
     @property
     def beyond_share(self) -> float:
-        """Misses that only the hooks have, as a share of the traced ones."""
+        """Returns the misses that only the instrumentation has, relative to the traced ones."""
         return sum(row.hooked - row.seen for row in self.rows) / max(self.traced, 1)
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab`."""
+    """Adds the subcommand to `terrace lab`."""
     app.command("coverage", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})(coverage)
 
 
 def coverage(
-    program: Annotated[
-        list[str], typer.Argument(metavar="HOOKED [ARGUMENTS]", help="The program built with the wrappers.")
-    ],
-    native: Annotated[Path, typer.Option(help="The same program as the compiler alone makes it.")],
-    machine: Annotated[str, typer.Option("--machine", "-m", help="Machine file or name of a shipped one.")],
+    program: Annotated[list[str], typer.Argument(metavar="HOOKED [ARGUMENTS]", help="Instrumented program.")],
+    native: Annotated[Path, typer.Option(help="Same program without instrumentation.")],
+    machine: Annotated[str, typer.Option("--machine", "-m", help="Machine file or name of a shipped machine.")],
     cache: Annotated[
-        list[str] | None, typer.Option(help="Another size for a cache: l3=640KiB. May be repeated.")
+        list[str] | None, typer.Option(help="Change the size of a cache: l3=640KiB. Repeatable.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare what the hooks see of a program's misses with what an independent tracer sees."""
+    """Compare the last-level misses that the instrumentation observes with those of an independent tracer."""
     found = compare(program, str(native), machine, cache or [])
     if json:
         print_json(
@@ -130,7 +130,7 @@ def coverage(
 
 
 def compare(program: list[str], native: str, machine: str, caches: list[str]) -> Coverage:
-    """Runs both. Raises TerraceError when a run fails or the program marks no main loop."""
+    """Runs both builds. Raises TerraceError if a run fails or the program marks no main loop."""
     with tempfile.TemporaryDirectory(prefix="terrace-coverage-") as name:
         store_file, trace_file = Path(name) / "hooked.terrace", Path(name) / "native.trace"
         words = ["record", "--exact", "--quiet", "--machine", machine, "--output", str(store_file)]
@@ -177,12 +177,12 @@ def _compare(objects: list[Object], fetched: dict[int, int], traced: _core.Trace
 
 
 def _is_block(item: Object) -> bool:
-    """Whether the hooks' object is a block of its own, as the tracer's of the kind heap."""
+    """Returns whether the object is a single block, like the tracer's kind heap."""
     return item.kind in ("heap", "mapping") and not item.name.startswith("(")
 
 
 def _match(ours: list[int], theirs: list[int]) -> list[tuple[int, int]]:
-    """Blocks of one run and of the other: in the order of allocation, by their sizes in pages."""
+    """Pairs the blocks of both runs in allocation order, by their sizes in pages."""
 
     def pages(sizes: list[int]) -> list[int]:
         return [-(-size // _PAGE) for size in sizes]
@@ -192,7 +192,7 @@ def _match(ours: list[int], theirs: list[int]) -> list[tuple[int, int]]:
 
 
 def _plain(name: str) -> str:
-    """Without what tells apart objects of one name."""
+    """Returns the name without the number of equal names."""
     return re.sub(r"#\d+$", "", name)
 
 
@@ -203,18 +203,18 @@ def _together(kind: str, name: str) -> str:
 
 
 def _print(found: Coverage) -> None:
-    shown = table("object", "traced", "seen by hooks", "share", "of all", left=(0,))
+    shown = table("object", "traced", "instrumented", "share", "of all", left=(0,))
     total = max(found.traced, 1)
     small = [row for row in found.rows if max(row.traced, row.hooked) < _SMALL * total]
     rows = [row for row in found.rows if row not in small]
     if small:
         rows.append(Row(f"({len(small)} others)", sum(r.traced for r in small), sum(r.hooked for r in small)))
     for row in rows:
-        share = f"{row.hooked / row.traced:.2%}" if row.traced else "only hooks"
+        share = f"{row.hooked / row.traced:.2%}" if row.traced else "instrumented only"
         shown.add_row(row.name, str(row.traced), str(row.hooked), share, f"{row.traced / total:.1%}")
     console().print(shown)
     if found.rest:
-        print("What the hooks do not see, and where these objects miss most:")
+        print("Misses that the instrumentation does not observe, and their main places:")
         shown = table("unseen", "object", "where", left=(1, 2))
         for unseen in found.rest[:_SHOWN]:
             places = ", ".join(f"{line.site} ({line.lines})" for line in unseen.where[:_PLACES])
@@ -224,7 +224,7 @@ def _print(found: Coverage) -> None:
         if others:
             print(f"and {sum(unseen.lines for unseen in others)} lines of {len(others)} other objects")
     print(
-        f"{found.seen_share:.2%} of the {found.traced} last-level misses of user code are seen; "
-        f"only the hooks have {found.beyond_share:.2%} more; libraries have "
+        f"{found.seen_share:.2%} of the {found.traced} last-level misses of user code are observed; "
+        f"the instrumentation has {found.beyond_share:.2%} more; libraries have "
         f"{sum(line.lines for line in found.libraries)}"
     )

@@ -1,4 +1,4 @@
-"""`terrace lab demo`: the main job on CG and MG, from the profile to the report, in virtual time."""
+"""`terrace lab demo`: profile, plan, run and report CG and MG in virtual time."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from terrace.report.page import render
 from terrace.solve import figures
 from terrace.solve.certificate import certificate
 
-# Of the footprint, with labels: sizes of fast memory in the picture, on the last machine; a quarter is there too.
+# Shares of the footprint, with labels: sizes of fast memory in the chart of the last machine, besides a quarter.
 _PICTURE_SHARES = {1 / 16: "sixteenth", 1 / 8: "eighth", 1 / 2: "half"}
-_MARK = ".terrace-demo"  # in a folder that a demo made
+_MARK = ".terrace-demo"  # marker file of a folder that a demo created
 _EPILOG = """\b
 Example:
   terrace lab demo --output out/demo
@@ -36,7 +36,7 @@ Example:
 
 @dataclass(frozen=True)
 class Row:
-    """A workload on a machine at a size of fast memory; times are virtual seconds of the main loop."""
+    """A workload on a machine with a size of fast memory; times are virtual seconds of the main loop."""
 
     workload: str
     machine: str
@@ -46,22 +46,22 @@ class Row:
     slow_only_s: float
     managed_s: float
     live_s: float
-    steady_s: float  # the later half of the live run's iterations
-    steady_fast_only_s: float  # of fast-only's, the same iterations
+    steady_s: float  # later half of the live run's iterations
+    steady_fast_only_s: float  # same iterations of the fast-only run
     fast_only_s: float
     lower_bound_s: float
-    gap: float  # planned over fast-only
-    steady_gap: float  # steady over the same iterations of fast-only
+    gap: float  # planned relative to fast-only
+    steady_gap: float  # steady relative to the same iterations of fast-only
     moves: int
     moved_bytes: int
-    overlap: float | None  # None where nothing moved
+    overlap: float | None  # None without moves
     iterations: int
     verified: bool
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A workload's outcomes by their configurations' labels, and whether its results verified."""
+    """Outcomes of a workload by label of the configuration, and whether its results are correct."""
 
     by_label: Mapping[str, Outcome]
     verified: bool
@@ -69,7 +69,7 @@ class Ran:
 
 @dataclass(frozen=True)
 class Cell:
-    """A workload's profile on a machine and a size of fast memory: a plan is made of them, and a bound."""
+    """A workload's profile on a machine with a size of fast memory; input of a plan and of a bound."""
 
     workload: str
     machine: str
@@ -80,24 +80,24 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """Of the machine and the size: what its configurations are called by."""
+        """Returns the prefix of the configurations' labels, from machine and size."""
         return f"{self.machine}-{self.ratio}"
 
 
 @dataclass(frozen=True)
 class Program:
-    """A workload, built and profiled on each machine in a run of its official length."""
+    """A workload, built and profiled on each machine at its official length."""
 
     workload: Workload
     binary: Path
     folder: Path
     footprint: int
-    caches: tuple[str, ...]  # options: the last level scaled with the footprint
+    caches: tuple[str, ...]  # options: the last-level cache scaled with the footprint
     cells: tuple[Cell, ...]
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab`."""
+    """Adds the subcommand to `terrace lab`."""
     app.command("demo", epilog=_EPILOG)(demo)
 
 
@@ -105,17 +105,17 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results, profiles and report.")
     ] = Path("out/demo"),
-    problem_class: Annotated[str, typer.Option("--class", help="Size of CG and MG: S, W or A.")] = "S",
-    source: Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")] = Path(),
+    problem_class: Annotated[str, typer.Option("--class", help="Problem class of CG and MG: S, W or A.")] = "S",
+    source: Annotated[Path, typer.Option(help="Terrace's source tree, which contains the workloads.")] = Path(),
 ) -> None:
     """Profile, plan and run CG and MG on the machines of Unimem's study; write a table and a report."""
     begun = time.monotonic()
     if problem_class not in CLASSES:
-        raise WrongCallError(f"--class {problem_class}: there are {', '.join(CLASSES)}")
+        raise WrongCallError(f"--class {problem_class}: known classes: {', '.join(CLASSES)}")
     chosen = workloads.of_study(workloads.read_all(source / "workloads"), "demo")
     _empty(output)
     report = output / "report.html"
-    # On all cores: the programs, their plans, then the runs beside the bounds and the report of the last program.
+    # Uses all cores: programs, then plans, then runs concurrently with bounds and the last program's report.
     with workers() as pool:
         programs = list(pool.map(_prepare, chosen, repeat(source), repeat(output), repeat(problem_class)))
         cells = [cell for program in programs for cell in program.cells]
@@ -148,26 +148,26 @@ def demo(
     print()
     print(f"{seconds:.0f} s; {output / 'results.json'}; report: {report}")
     if not all(row.verified for row in rows):
-        raise TerraceError("a workload did not verify")
+        raise TerraceError("a workload produced wrong results")
 
 
 def _empty(folder: Path) -> None:
-    """A new folder, or that of an earlier demo, emptied."""
+    """Creates the folder, or empties that of an earlier demo."""
     try:
         if folder.exists() and not (folder / _MARK).exists() and any(folder.iterdir()):
             raise WrongCallError(
-                f"--output {folder}: files are there that no demo made; name a new or empty folder"
+                f"--output {folder}: it contains files that no demo wrote; name a new or empty folder"
             )
         if folder.exists():
             shutil.rmtree(folder)
         folder.mkdir(parents=True)
         (folder / _MARK).touch()
     except OSError as error:
-        raise WrongCallError(f"--output {folder}: {error.strerror}; name a folder that can be written") from error
+        raise WrongCallError(f"--output {folder}: {error.strerror}; name a writable folder") from error
 
 
 def _prepare(workload: Workload, source: Path, folder: Path, problem_class: str) -> Program:
-    """Builds the program and profiles a run of the official length on each machine."""
+    """Builds the program and profiles a run of its official length on each machine."""
     name = workload.name
     binary = study.build(source, name, folder / "bin")
     command: Sequence[str | Path] = [binary, *workload.words(problem_class)]
@@ -187,7 +187,7 @@ def _prepare(workload: Workload, source: Path, folder: Path, problem_class: str)
 
 
 def _plan(cell: Cell) -> bool:
-    """Writes the plan of the default planner from the profile; whether it moves anything."""
+    """Writes the default planner's plan for the profile; returns whether it moves anything."""
     kept = _core.Store(str(cell.profile))
     run = kept.runs()[0].id
     machine = kept.machine(run)
@@ -198,12 +198,12 @@ def _plan(cell: Cell) -> bool:
 
 
 def _bound(cell: Cell) -> float:
-    """Seconds of an iteration that no placement by software can beat."""
+    """Returns the seconds of an iteration that no placement by software can beat."""
     return certificate(cell.profile, cell.fast).shortest
 
 
 def _run(program: Program, moving: Sequence[Cell], problem_class: str) -> Ran:
-    """One execution with class C's number of iterations, in all configurations."""
+    """Runs the program once with class C's number of iterations, in all configurations."""
     configurations = []
     for machine in MACHINES:
         configurations += [
@@ -236,7 +236,7 @@ def _report(store: Path, page: Path) -> None:
 
 
 def _picture(program: Program, outcomes: Mapping[str, Outcome], problem_class: str) -> str:
-    """The main loop's time over the size of fast memory, as bars."""
+    """Returns a bar chart of the main loop's time by size of fast memory."""
     shares = sorted({**_PICTURE_SHARES, 1 / 4: f"{MACHINES[-1]}-quarter-live"}.items())
     return bars(
         f"{program.workload.name}.{problem_class} on {MACHINES[-1]}: the main loop's time over the share of the "

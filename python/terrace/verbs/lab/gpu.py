@@ -1,4 +1,4 @@
-"""`terrace lab gpu`: a program, or a trace of one, on a GPU in virtual time."""
+"""`terrace lab gpu`: simulate a GPU program or its trace in virtual time."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from terrace import _core
+from terrace.describe import former_options
 from terrace.errors import WrongCallError, core_errors
 from terrace.lab import gpu_camat
 from terrace.output import console, print_json, table
 from terrace.units import parse_size
 
 _EPILOG = """\b
-What runs: a program of Terrace's own (without one, their list), a trace that --keep wrote (*.warps), or the list
-of an Accel-Sim trace (kernelslist.g) with its allocations in a side file, a line NAME ADDRESS BYTES for each.
+Input: one of Terrace's own programs (without argument: list them), a trace that --save-trace wrote (*.warps), or
+the list of an Accel-Sim trace (kernelslist.g) with a side file of allocations, one line NAME ADDRESS BYTES each.
 \b
 {policies}
 \b
@@ -25,7 +26,7 @@ Examples:
   terrace lab gpu
   terrace lab gpu needle --size test
   terrace lab gpu hotspot --times 3
-  terrace lab gpu needle --keep needle.warps --threshold 1 --range 128 --balanced
+  terrace lab gpu needle --save-trace needle.warps --threshold 1 --range 128 --balanced
   terrace lab gpu needle.warps --share 0.7
   terrace lab gpu needle.warps --policy unified-memory --memory 8MiB
   terrace lab gpu needle.warps --share 1 --kernels --every 100000
@@ -33,81 +34,82 @@ Examples:
 """
 
 _ABOUT = {
-    "touch": "by --threshold and so on",
-    "migrate-on-fault": "by faults",
-    "unified-memory": "faults, and what NVIDIA's driver fetches with them",
-    "access-counters": "by the counters of NVIDIA's GPUs",
-    "even": "both memories busy all the time",
-    "even-moves": "the same, from all pages beyond the link",
+    "touch": "migrates by --threshold and related options",
+    "migrate-on-fault": "migrates on faults",
+    "unified-memory": "faults with the prefetching of NVIDIA's driver",
+    "access-counters": "access counters of NVIDIA's GPUs",
+    "even": "keeps both memories busy all the time",
+    "even-moves": "the same, starting with all pages behind the link",
 }
-_MAX = 2**32 - 1  # as the simulator counts accesses, pages and cycles of a shootdown
+_MAX = 2**32 - 1  # limit of the simulator's counts of accesses, pages and shootdown cycles
 _MAX_CYCLES = 2**63 - 1
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab`."""
-    app.command("gpu", epilog=_EPILOG.format(policies=_policies()))(gpu)
+    """Adds the subcommand to `terrace lab`."""
+    settings = former_options({"keep": "save-trace"})
+    app.command("gpu", epilog=_EPILOG.format(policies=_policies()), context_settings=settings)(gpu)
 
 
 def _policies() -> str:
-    """All that there are, in lines."""
+    """Returns the list of policies as text."""
     told = [f"{name} ({_ABOUT[name]})" if name in _ABOUT else name for name in _core.gpu_policies()]
-    text = f"Policies: {', '.join(told)}. Those without a word tier a processor's memory, too."
+    text = f"Policies: {', '.join(told)}. Those without explanation also tier a processor's memory."
     return textwrap.fill(text, 110, break_on_hyphens=False)
 
 
 def gpu(
     context: typer.Context,
-    program: Annotated[str | None, typer.Argument(metavar="PROGRAM|FILE", help="What runs; see below.")] = None,
+    program: Annotated[str | None, typer.Argument(metavar="PROGRAM|FILE", help="Input; see below.")] = None,
     machine: Annotated[
-        str, typer.Option("--machine", "-m", help="Machine file with a [[gpu]], or name of a shipped one.")
+        str, typer.Option("--machine", "-m", help="Machine file with a [[gpu]], or name of a shipped machine.")
     ] = "gtx480-ddr4",
-    size: Annotated[str | None, typer.Option(help="Size of a program: test or paper; default: paper.")] = None,
-    times: Annotated[
-        int, typer.Option(min=1, metavar="N", help="N times as many iterations as the size has.")
-    ] = 1,
-    keep: Annotated[Path | None, typer.Option(metavar="FILE.warps", help="Keep the program's trace.")] = None,
+    size: Annotated[str | None, typer.Option(help="Problem size: test or paper; default: paper.")] = None,
+    times: Annotated[int, typer.Option(min=1, metavar="N", help="Multiply the number of iterations by N.")] = 1,
+    keep: Annotated[
+        Path | None, typer.Option("--save-trace", metavar="FILE.warps", help="Write the program's trace.")
+    ] = None,
     allocations: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where an Accel-Sim trace's data are.")
+        Path | None, typer.Option(metavar="FILE", help="Allocations of an Accel-Sim trace.")
     ] = None,
     share: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Share of the pages in the GPU's own memory; they stay.")
+        float | None, typer.Option(min=0, max=1, help="Share of pages in the GPU's own memory, without moves.")
     ] = None,
-    policy: Annotated[str | None, typer.Option(metavar="NAME", help="Who moves pages; see below.")] = None,
+    policy: Annotated[str | None, typer.Option(metavar="NAME", help="Migration policy; see below.")] = None,
     threshold: Annotated[
         int | None,
         typer.Option(
-            min=1, max=_MAX, metavar="N", help="A page moves after N accesses; with --policy touch default: 1."
+            min=1, max=_MAX, metavar="N", help="Migrate a page after N accesses; default with --policy touch: 1."
         ),
     ] = None,
     range_: Annotated[
-        int | None, typer.Option("--range", min=0, max=_MAX, metavar="N", help="N neighbours go along.")
+        int | None, typer.Option("--range", min=0, max=_MAX, metavar="N", help="Migrate N neighbours as well.")
     ] = None,
     balanced: Annotated[
-        bool, typer.Option("--balanced", help="Moves stop at the balance of both memories' bandwidths.")
+        bool, typer.Option("--balanced", help="Stop migration when traffic matches both memories' bandwidths.")
     ] = False,
-    evict: Annotated[bool, typer.Option("--evict", help="Pages that find no room send others back.")] = False,
+    evict: Annotated[bool, typer.Option("--evict", help="Evict pages if the GPU's own memory is full.")] = False,
     reverse: Annotated[
-        bool, typer.Option("--reverse", help="Pages go back where too many are in the GPU's own memory.")
+        bool, typer.Option("--reverse", help="Migrate back if too many pages are in the GPU's own memory.")
     ] = False,
     shootdown: Annotated[
         int | None,
-        typer.Option(min=0, max=_MAX, metavar="CYCLES", help="Length of a shootdown; default: the machine's."),
+        typer.Option(
+            min=0, max=_MAX, metavar="CYCLES", help="Duration of a TLB shootdown; default: the machine's."
+        ),
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Size of the GPU's own memory; default: the machine's, all of it."),
+        typer.Option(metavar="SIZE", help="Size of the GPU's own memory; default: the machine's."),
     ] = None,
-    kernels: Annotated[bool, typer.Option("--kernels", help="C-AMAT by kernel, too.")] = False,
+    kernels: Annotated[bool, typer.Option("--kernels", help="Print C-AMAT by kernel.")] = False,
     every: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=_MAX_CYCLES, metavar="CYCLES", help="C-AMAT over time, too: every so many cycles."
-        ),
+        typer.Option(min=1, max=_MAX_CYCLES, metavar="CYCLES", help="Print C-AMAT over time, at this interval."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run a GPU program in virtual time: pages over the link, in a share, or moved by their accesses."""
+    """Simulate a GPU program in virtual time: pages behind the link, a share local, or migrated by accesses."""
     if program is None:
         _check_alone(context)
         _list_programs(json)
@@ -117,7 +119,7 @@ def gpu(
         policy = "touch"
     _check_rules(policy, threshold, range_ is not None or balanced or evict or reverse, share)
     if policy is None and shootdown is not None:
-        raise WrongCallError("--shootdown needs pages that move: give --threshold N or --policy NAME, too")
+        raise WrongCallError("--shootdown requires migration: give --threshold N or --policy NAME")
     room = None if memory is None else parse_size(memory)
     side = _side_file(program, allocations)
     with core_errors():
@@ -168,20 +170,20 @@ def _check_alone(context: typer.Context) -> None:
     ]
     if given:
         raise WrongCallError(
-            f"{', '.join(given)}: of what? Give a program or a trace, too; without one they are listed"
+            f"{', '.join(given)}: the program or trace is missing; without one, programs are listed"
         )
 
 
 def _check_trace(program: str, size: str | None, times: int, keep: Path | None) -> None:
     if keep is not None:
         if _is_trace(program):
-            raise WrongCallError(f"--keep: {program} is a trace already")
+            raise WrongCallError(f"--save-trace: {program} is a trace already")
         if keep.suffix != ".warps":
-            raise WrongCallError(f"--keep {keep}: the name of a trace of warps ends in .warps")
+            raise WrongCallError(f"--save-trace {keep}: the name of a trace of warps must end in .warps")
     if size is not None and _is_trace(program):
-        raise WrongCallError(f"--size {size}: {program} is a trace, whose size is what it is")
+        raise WrongCallError(f"--size {size}: {program} is a trace, which has a fixed size")
     if times != 1 and _is_trace(program):
-        raise WrongCallError(f"--times {times}: {program} is a trace, whose iterations are what they are")
+        raise WrongCallError(f"--times {times}: {program} is a trace, which has a fixed number of iterations")
 
 
 def _is_trace(program: str) -> bool:
@@ -190,14 +192,12 @@ def _is_trace(program: str) -> bool:
 
 def _check_rules(policy: str | None, threshold: int | None, ruled: bool, share: float | None) -> None:
     if policy is not None and share is not None:
-        raise WrongCallError("--share and --threshold or --policy are two placements: give one")
+        raise WrongCallError("--share excludes --threshold and --policy: give one placement")
     if policy is None and ruled:
-        raise WrongCallError(
-            "--range, --balanced, --evict and --reverse need pages that move: give --threshold N, too"
-        )
+        raise WrongCallError("--range, --balanced, --evict and --reverse require migration: give --threshold N")
     if policy not in (None, "touch") and (ruled or threshold is not None):
         raise WrongCallError(
-            f"--threshold, --range, --balanced, --evict and --reverse are of the policy touch, not of {policy}"
+            f"--threshold, --range, --balanced, --evict and --reverse are options of policy touch, not {policy}"
         )
 
 
@@ -224,13 +224,13 @@ def _side_file(program: str, allocations: Path | None) -> str:
         return ""
     if not program.endswith(".g"):
         raise WrongCallError(
-            f"--allocations is for the list of an Accel-Sim trace (kernelslist.g), not for {program}"
+            f"--allocations requires the list of an Accel-Sim trace (kernelslist.g), not {program}"
         )
     return str(allocations)
 
 
 def _trace(program: str, size: str, times: int, keep: Path | None, scratch: Path) -> tuple[str, str]:
-    """The trace's path, and what the program's results were checked against."""
+    """Returns the path of the trace, and how the program's results were verified."""
     if _is_trace(program):
         return program, ""
     path = str(keep or scratch / "program.warps")

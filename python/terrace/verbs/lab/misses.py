@@ -1,4 +1,4 @@
-"""`terrace lab misses`: what of a trace misses the caches of a machine, by object and by code."""
+"""`terrace lab misses`: count a trace's misses in the caches of a machine, by object and by code."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from terrace import _core
+from terrace.describe import former_options
 from terrace.errors import core_errors
 from terrace.lab.miss_trace import CODES, Line, read
 from terrace.output import console, print_json, table
@@ -20,21 +21,22 @@ _SHOWN = 30
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab`."""
-    app.command("misses", epilog=_EPILOG)(misses)
+    """Adds the subcommand to `terrace lab`."""
+    settings = former_options({"whole": "whole-run"})
+    app.command("misses", epilog=_EPILOG, context_settings=settings)(misses)
 
 
 def misses(
-    trace: Annotated[Path, typer.Argument(metavar="FILE.trace", help="What `terrace lab trace` wrote.")],
-    machine: Annotated[str, typer.Option("--machine", "-m", help="Machine file or name of a shipped one.")],
+    trace: Annotated[Path, typer.Argument(metavar="FILE.trace", help="Trace of `terrace lab trace`.")],
+    machine: Annotated[str, typer.Option("--machine", "-m", help="Machine file or name of a shipped machine.")],
     cache: Annotated[
-        list[str] | None, typer.Option(help="Another size for a cache: l3=640KiB. May be repeated.")
+        list[str] | None, typer.Option(help="Change the size of a cache: l3=640KiB. Repeatable.")
     ] = None,
-    domain: Annotated[int, typer.Option(help="Domain that the program runs in.")] = 0,
-    whole: Annotated[bool, typer.Option("--whole", help="The whole run, not the main loops alone.")] = False,
+    domain: Annotated[int, typer.Option(help="Domain in which the program runs.")] = 0,
+    whole: Annotated[bool, typer.Option("--whole-run", help="Count outside of main loops as well.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Count last-level misses of a trace by object, and where in the code they come from."""
+    """Count last-level misses of a trace by object and by place in the code."""
     with core_errors():
         about = _core.Machine.read(machine)
         initiator = about.initiator(domain)

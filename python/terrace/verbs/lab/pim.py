@@ -1,4 +1,4 @@
-"""`terrace lab pim`: replay what was asked of memory that computes; maps and occupancy."""
+"""`terrace lab pim`: replay allocations in processing-in-memory (PIM) devices; map occupancy."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ Examples:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab`."""
+    """Adds the subcommand to `terrace lab`."""
     app.command("pim", epilog=_EPILOG)(pim)
 
 
 def pim(
-    trace: Annotated[Path, typer.Argument(help="What a recorder of allocations wrote.")],
+    trace: Annotated[Path, typer.Argument(help="Trace of an allocation recorder.")],
     machine: Annotated[
-        str, typer.Option("--machine", "-m", help="Replay on its device instead of the trace's: file or name.")
+        str, typer.Option("--machine", "-m", help="Machine whose device replaces the trace's: file or name.")
     ] = "",
-    place: Annotated[str, typer.Option(help="The machine's place, where several compute.")] = "",
+    place: Annotated[str, typer.Option(help="PIM place of the machine, if it has several.")] = "",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder for the page; default: TRACE-replay."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Replay allocations in memory that computes: maps of the device, occupancy, fragmentation."""
+    """Replay allocations in processing-in-memory (PIM) devices: maps, occupancy, fragmentation."""
     if place and not machine:
-        raise WrongCallError(f"--place {place}: name the --machine that has it, too")
+        raise WrongCallError(f"--place {place}: give the --machine that has it as well")
     facts = replay(trace, machine, place)
     folder = output or Path(f"{trace.stem}-replay")
     page = _write(facts, folder)
@@ -50,7 +50,7 @@ def pim(
 
 
 def document(facts: Facts) -> dict[str, Any]:
-    """The numbers for programs. Sizes in bytes."""
+    """Returns the figures as JSON. Sizes in bytes."""
     whole, row = facts.whole, facts.whole.geometry.row_bytes
     return {
         "device": facts.device,
@@ -82,7 +82,7 @@ def _write(facts: Facts, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         page.write_text(pim_page.render(facts), encoding="utf-8")
     except OSError as error:
-        raise WrongCallError(f"--output {folder}: {error.strerror}; name a folder that can be written") from error
+        raise WrongCallError(f"--output {folder}: {error.strerror}; name a writable folder") from error
     return page
 
 
@@ -107,11 +107,11 @@ def _print(facts: Facts, page: Path) -> None:
     out.print(str(page))
     if whole.differ:
         line, block, recorded, replayed = whole.differences[0]
-        warn(f"line {line}: block {block} came to {replayed}; the trace says {recorded}")
+        warn(f"line {line}: block {block} was allocated at {replayed}; the trace says {recorded}")
 
 
 def sentence(facts: Facts) -> str:
-    """Requests without room, and how the replay stands to the recording."""
+    """Returns a sentence on failed requests and on differences between replay and recording."""
     whole = facts.whole
     room = "every request found room" if whole.failures == 0 else f"{whole.failures:,} found no room"
     text = f"{_counted(whole.allocations, 'request')}, {_counted(whole.releases, 'release')}: {room}"

@@ -1,7 +1,6 @@
-"""`terrace lab sweep`: one recording priced on many machines, with many budgets, by many planners.
+"""`terrace lab sweep`: replay one recording on many machines, with many budgets and planners.
 
-Every point is a `terrace replay` of its own, so that they run beside one another and each is what a single replay
-says, to the digit.
+Every point is a separate `terrace replay`, so points run in parallel and each equals a single replay exactly.
 """
 
 from __future__ import annotations
@@ -42,24 +41,24 @@ class Point:
     """A configuration of the sweep."""
 
     machine: str
-    budget: str  # as --budget takes it; "" for all of every place
+    budget: str  # value of --budget; "": all of every place
     planner: str
 
     def options(self) -> list[str]:
-        """What `terrace replay` calls it."""
+        """Returns the options of `terrace replay`."""
         words = ["--machine", self.machine, "--planner", self.planner]
         return [*words, "--budget", self.budget] if self.budget else words
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a point came to. Times are virtual seconds; `loop_s` is that of the last main loop."""
+    """Result of a point. Times are virtual seconds; `loop_s` is that of the last main loop."""
 
     machine: str
     budget: str
     planner: str
-    total_s: float | None  # None where the recording is truncated
-    loop_s: float | None  # None where no main loop ended
+    total_s: float | None  # None: the recording is truncated
+    loop_s: float | None  # None: no main loop ended
     iterations: int
     waited_s: float
     moves: int
@@ -67,28 +66,26 @@ class Row:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab`."""
+    """Adds the subcommand to `terrace lab`."""
     app.command("sweep", epilog=_EPILOG)(sweep)
 
 
 def sweep(
-    recording: Annotated[Path, typer.Argument(help="What record or simulate wrote with --misses.")],
-    machines: Annotated[str, typer.Option(help="Machine files or names, with commas between them.")],
+    recording: Annotated[Path, typer.Argument(help="Recording of record or simulate --misses.")],
+    machines: Annotated[str, typer.Option(help="Machine files or names, separated by commas.")],
     budgets: Annotated[
-        str, typer.Option(help="Budgets, with commas between them; + joins the kinds of one: hbm=1GiB+cxl=4GiB.")
+        str, typer.Option(help="Budgets, separated by commas; + joins kinds: hbm=1GiB+cxl=4GiB.")
     ] = "",
-    planners: Annotated[
-        str, typer.Option(help="Planners, with commas between them.")
-    ] = "slow-only,auto,fast-only",
-    cache: Annotated[list[str] | None, typer.Option(help="As replay's: another size for a cache.")] = None,
-    cores: Annotated[str, typer.Option(help="As replay's: cores that the program's thread stands for.")] = "1",
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Replays at a time.")] = os.cpu_count() or 1,
+    planners: Annotated[str, typer.Option(help="Planners, separated by commas.")] = "slow-only,auto,fast-only",
+    cache: Annotated[list[str] | None, typer.Option(help="Change the size of a cache, as in replay.")] = None,
+    cores: Annotated[str, typer.Option(help="Cores that the program's thread represents, as in replay.")] = "1",
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Parallel replays.")] = os.cpu_count() or 1,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also write the table there: .json or .csv.")
+        Path | None, typer.Option("--output", "-o", help="Also write the table to this file: .json or .csv.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Price one recording on many machines, with many budgets, by many planners, beside one another."""
+    """Replay one recording on many machines, with many budgets and planners, in parallel."""
     if output is not None and output.suffix not in (".json", ".csv"):
         raise WrongCallError(f"--output {output}: the name must end in .json or .csv")
     if output is not None:
@@ -117,9 +114,9 @@ def sweep(
 def replay_all(
     recording: Path, points: Sequence[Point], options: Sequence[str], jobs: int
 ) -> tuple[list[Row], list[str]]:
-    """A row for each point, in their order, and why the recording is not whole, if it is not.
+    """Returns a row for each point in order, and why the recording is incomplete, if it is.
 
-    Raises TerraceError with what the first replay that failed said.
+    Raises TerraceError with the message of the first replay that failed.
     """
     with (
         tempfile.TemporaryDirectory(prefix="terrace-sweep-") as folder,
@@ -138,7 +135,7 @@ def replay_all(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    why = list(dict.fromkeys(said for _, said in results if said))  # of every replay the same
+    why = list(dict.fromkeys(said for _, said in results if said))  # the same for every replay
     for said in why:
         warn(said.removeprefix("terrace: "))
     return [row for row, _ in results], why
@@ -147,7 +144,7 @@ def replay_all(
 def _words(text: str, option: str) -> list[str]:
     words = [word.strip() for word in text.split(",")]
     if not all(words):
-        raise WrongCallError(f"{option} {text!r}: there is nothing between two commas")
+        raise WrongCallError(f"{option} {text!r}: empty element between commas")
     return words
 
 
@@ -155,7 +152,7 @@ def _replay(recording: Path, point: Point, options: Sequence[str], store: Path) 
     words = [study.terrace_program(), "replay", str(recording), "--quiet", "--output", str(store)]
     done = subprocess.run([*words, *point.options(), *options], capture_output=True, text=True)
     said = done.stderr.strip()
-    is_partial = done.returncode == 1 and store.exists()  # of what is left of a recording
+    is_partial = done.returncode == 1 and store.exists()  # replay of a truncated recording
     if done.returncode != 0 and not is_partial:
         kind = WrongCallError if done.returncode == 2 else TerraceError
         raise kind(said.removeprefix("terrace: ") or f"{' '.join(words)} ended with {done.returncode}")
@@ -165,7 +162,7 @@ def _replay(recording: Path, point: Point, options: Sequence[str], store: Path) 
 
 
 def _row(point: Point, path: Path) -> Row:
-    """Of the process that spent the longest time in its main loop, or ran longest where none had one."""
+    """Returns the row of the process with the longest main loop, or with the longest run if none has one."""
     store = Store(path)
     rows = []
     for run in store.runs():

@@ -1,4 +1,4 @@
-"""`terrace lab trace`: write down what a program loads and stores."""
+"""`terrace lab trace`: write a trace of a program's loads and stores."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ Examples:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab`."""
+    """Adds the subcommand to `terrace lab`."""
     app.command(
         "trace",
         epilog=_EPILOG,
@@ -30,17 +30,17 @@ def register(app: typer.Typer) -> None:
 
 
 def trace(
-    program: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGUMENTS]", help="What to run.")],
+    program: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGUMENTS]", help="Program to run.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default: PROGRAM.PROCESS.trace.")
+        Path | None, typer.Option("--output", "-o", help="Trace to write; default: PROGRAM.PROCESS.trace.")
     ] = None,
-    limit: Annotated[str, typer.Option(help="Size at which the trace ends; the program goes on.")] = "4GiB",
-    loop: Annotated[bool, typer.Option("--loop", help="Only the main loop, as its markers tell it.")] = False,
+    limit: Annotated[str, typer.Option(help="Maximum size of the trace; the program continues without.")] = "4GiB",
+    loop: Annotated[bool, typer.Option("--loop", help="Trace only the main loop, as marked.")] = False,
     sysroot: Annotated[
-        Path | None, typer.Option(help="Where the libraries of another instruction set are.")
+        Path | None, typer.Option(help="Folder with the libraries of another instruction set.")
     ] = None,
 ) -> int:
-    """Run a program under QEMU and write its access stream as a trace. It ends as the program ends."""
+    """Run a program under QEMU and write a trace of its accesses. Exits with the program's status."""
     with core_errors():
         most = _core.parse_size(limit)
     file = output or Path(f"{Path(program[0]).name}.{os.getpid()}.trace")

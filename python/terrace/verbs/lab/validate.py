@@ -1,14 +1,14 @@
-"""`terrace lab validate`: virtual time against this machine's own clock.
+"""`terrace lab validate`: compare virtual time with this machine's clock.
 
-Programs are run natively, as the compiler alone makes them, and in virtual time on the machine file that
-`terrace machine measure` wrote of the machine at hand. What a program prints as its time is compared, so its timed
-section decides what is measured, and the same clock is read in both: under `simulate` it shows virtual time. Where
-it prints too few digits to say anything, the whole process is compared.
+Programs run natively, built by the plain compiler, and in virtual time on the machine file that
+`terrace machine measure` wrote for this machine. The compared time is the one that a program prints, so its timed
+section decides what is measured, and both runs read the same clock: under `simulate` it shows virtual time. If the
+printed time has too few digits, the time of the whole process is compared.
 
-The core time of an instruction is no property of a machine alone: it is fitted for each program and each of its
-phases at a size that the caches hold, by the same program's native times there with one thread, and then used at
-the sizes that are compared, with any number of threads (calibrating.py). A program without such a size, or whose
-runs there say too little, gets the machine's; the outcome states which constant each program took, and why.
+The core time per instruction depends on the program. It is fitted for each program and each of its phases at a
+size that fits into the caches, from native runs with one thread, and then used at the compared sizes with any
+number of threads (calibrating.py). A program without such a size, or with too little information in these runs,
+uses the machine's. The result states the constant of each program, and its basis.
 
 The programs are the workloads whose manifests state the size `measure`, or those of a file.
 """
@@ -39,12 +39,12 @@ SCHEMA = 3
 
 _EPILOG = """\b
 Without a file of cases: the workloads in workloads/ that state the size `measure`.
-A case of a file, where {threads} stands for the number of threads:
+A case of a file, where {threads} is replaced by the number of threads:
   [[program]]
   name = "cg"                                       # in both folders
   measure = ["--class", "A", "--threads", "{threads}"]
-  calibrate = ["--class", "S"]                      # a size that the caches hold; may be left out
-  time = "Time in seconds = +([0-9.]+)"                      # how it prints its time; may be left out
+  calibrate = ["--class", "S"]                      # a size that fits into the caches; optional
+  time = "Time in seconds = +([0-9.]+)"                      # pattern of its printed time; optional
 \b
 Example:
   terrace machine measure -o here.toml
@@ -53,25 +53,25 @@ Example:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab`."""
+    """Adds the subcommand to `terrace lab`."""
     app.command("validate", epilog=_EPILOG)(validate)
 
 
 def validate(
-    native: Annotated[Path, typer.Option(help="Folder of the programs as the compiler alone makes them.")],
-    hooked: Annotated[Path, typer.Option(help="Folder of the same programs built with the wrappers.")],
-    machine: Annotated[str, typer.Option("--machine", "-m", help="File of this machine, as measured.")],
+    native: Annotated[Path, typer.Option(help="Folder of the uninstrumented programs.")],
+    hooked: Annotated[Path, typer.Option(help="Folder of the same programs, instrumented.")],
+    machine: Annotated[str, typer.Option("--machine", "-m", help="Measured file of this machine.")],
     cases: Annotated[Path | None, typer.Argument(help="TOML file of programs; default: the workloads.")] = None,
-    threads: Annotated[str, typer.Option(help="Numbers of threads, with commas between them.")] = "1,2",
-    only: Annotated[list[str] | None, typer.Option(help="Only this program. May be repeated.")] = None,
+    threads: Annotated[str, typer.Option(help="Thread counts, separated by commas.")] = "1,2",
+    only: Annotated[list[str] | None, typer.Option(help="Restrict to this program. Repeatable.")] = None,
     repetitions: Annotated[
-        int, typer.Option(min=1, help="Native runs of each, interleaved; to calibrate, the least.")
+        int, typer.Option(min=1, help="Native runs of each program, interleaved; minimum for calibration.")
     ] = 9,
-    plot: Annotated[Path | None, typer.Option(help="Also draw the errors there: .html.")] = None,
-    output: Annotated[Path | None, typer.Option("--json", help="Also write the table there.")] = None,
-    source: Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")] = Path(),
+    plot: Annotated[Path | None, typer.Option(help="Also write a chart of the errors: .html.")] = None,
+    output: Annotated[Path | None, typer.Option("--json", help="Also write the table to this file.")] = None,
+    source: Annotated[Path, typer.Option(help="Terrace's source tree, which contains the workloads.")] = Path(),
 ) -> None:
-    """Compare virtual time with the clock, on this machine, for programs of any kind."""
+    """Compare virtual time with the clock on this machine, for any programs."""
     programs = of_workloads(source / "workloads") if cases is None else read_cases(cases)
     chosen = _named(programs, only or [], cases or source / "workloads")
     constants = calibrated(chosen, native, hooked, machine, repetitions)
@@ -85,7 +85,7 @@ def validate(
 
 
 def of_workloads(folder: Path) -> list[Case]:
-    """Those of the folder whose manifests state the size `measure`."""
+    """Returns the workloads of the folder whose manifests state the size `measure`."""
     return [
         Case(
             one.name,
@@ -99,7 +99,7 @@ def of_workloads(folder: Path) -> list[Case]:
 
 
 def read_cases(path: Path) -> list[Case]:
-    """The programs of a file. Raises WrongCallError naming what is wrong in it."""
+    """Reads the programs of a file. Raises WrongCallError that names the error."""
     try:
         with path.open("rb") as file:
             content = tomllib.load(file)
@@ -109,27 +109,27 @@ def read_cases(path: Path) -> list[Case]:
     for entry in content.get("program", []):
         unknown = set(entry) - {"name", "measure", "calibrate", "time"}
         if unknown or "name" not in entry or "measure" not in entry:
-            what = f"has no use for '{min(unknown)}'" if unknown else "needs a name and what to measure"
+            what = f"has the unknown key '{min(unknown)}'" if unknown else "requires the keys name and measure"
             raise WrongCallError(f"{path}: program {len(cases) + 1} {what}")
         cases.append(
             Case(entry["name"], entry["measure"], entry.get("calibrate"), entry.get("time", calibrating.TIME))
         )
     if not cases:
-        raise WrongCallError(f"{path}: there is no [[program]] in it")
+        raise WrongCallError(f"{path}: it contains no [[program]]")
     return cases
 
 
 def _named(cases: Sequence[Case], only: Sequence[str], where: Path) -> list[Case]:
-    """Those that --only names; all where it names none."""
+    """Returns the cases that --only names, or all."""
     if missing := set(only) - {case.name for case in cases}:
-        raise WrongCallError(f"{where}: there is no program '{min(missing)}' to validate")
+        raise WrongCallError(f"{where}: it has no program '{min(missing)}' to validate")
     return [case for case in cases if not only or case.name in only]
 
 
 def calibrated(
     cases: Sequence[Case], native: Path, hooked: Path, machine: str, repetitions: int
 ) -> dict[str, Constants]:
-    """What constant each program takes. Raises TerraceError when a run fails or prints no time."""
+    """Returns the constant of each program. Raises TerraceError if a run fails or prints no time."""
     with_size = [(case, case.calibrate) for case in cases if case.calibrate is not None]
     programs = []
     for case, size in with_size:
@@ -151,11 +151,14 @@ def compare(
     repetitions: int,
     constants: Mapping[str, Constants],
 ) -> list[Row]:
-    """A row for each program and number of threads. Raises TerraceError when a run fails or prints no time."""
+    """Returns a row for each program and number of threads.
+
+    Raises TerraceError if a run fails or prints no time.
+    """
     points = [(case, count) for case in cases for count in threads]
     samples: dict[tuple[str, int], list[Sample]] = {}
     with progress("native runs", repetitions * len(points)) as steps:
-        for _ in range(repetitions):  # interleaved: what else the machine does meets all of them
+        for _ in range(repetitions):  # interleaved, so that background load affects all alike
             for case, count in points:
                 plain: Words = [native / case.name, *_words(case.measure, count)]
                 said, sample = natively.run(plain, calibrating.one_thread(count))
@@ -178,7 +181,7 @@ def compare(
 def summary(
     rows: Sequence[Row], constants: Mapping[str, Constants], machine: str, repetitions: int
 ) -> dict[str, Any]:
-    """What the comparison came to, as a document."""
+    """Returns the result of the comparison as JSON."""
     largest = max(rows, key=lambda row: abs(row.error))
     return {
         "machine": machine,
@@ -204,7 +207,7 @@ def _words(words: Sequence[str], threads: int) -> list[str]:
 def _numbers(text: str) -> list[int]:
     numbers = [int(word) for word in text.split(",") if word.isdigit() and int(word) > 0]
     if len(numbers) != len(text.split(",")):
-        raise WrongCallError(f"--threads {text}: numbers above 0, with commas between them")
+        raise WrongCallError(f"--threads {text}: give positive numbers, separated by commas")
     return numbers
 
 

@@ -10,7 +10,7 @@ def test_files_that_no_demo_made_are_left_alone(tmp_path, terrace):
     thesis.write_text("years")
     done = terrace("lab", "demo", "-o", tmp_path)
     assert done.returncode == 2
-    assert "files are there that no demo made; name a new or empty folder" in " ".join(done.stderr.split())
+    assert "it contains files that no demo wrote; name a new or empty folder" in " ".join(done.stderr.split())
     assert thesis.read_text() == "years"
 
 

@@ -221,8 +221,8 @@ def test_another_device_and_other_outcomes(terrace, tmp_path):
         ),
         (["good.pim", "-m", "imi-ddr4", "--place", "ddr"],
          "machine 'imi-ddr4' has no place 'ddr' that computes; there is imi"),
-        (["good.pim", "--place", "imi"], "--place imi: name the --machine that has it, too"),
-        (["good.pim", "-o", "bad.pim"], "--output bad.pim: File exists; name a folder that can be written"),
+        (["good.pim", "--place", "imi"], "--place imi: give the --machine that has it as well"),
+        (["good.pim", "-o", "bad.pim"], "--output bad.pim: File exists; name a writable folder"),
     ],
 )  # fmt: skip
 def test_wrong_calls_get_one_line(terrace, tmp_path, monkeypatch, words, complaint):

@@ -96,9 +96,9 @@ def test_from_end_to_end(folders: tuple[Path, Path], terrace: Callable[..., obje
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "there is no [[program]] in it"),
-        ('[[program]]\nname = "a"\n', "program 1 needs a name and what to measure"),
-        ('[[program]]\nname = "a"\nmeasure = []\nwhat = 1\n', "program 1 has no use for 'what'"),
+        ("", "it contains no [[program]]"),
+        ('[[program]]\nname = "a"\n', "program 1 requires the keys name and measure"),
+        ('[[program]]\nname = "a"\nmeasure = []\nwhat = 1\n', "program 1 has the unknown key 'what'"),
         ("[[program]", "Expected ']]'"),
     ],
 )
@@ -129,7 +129,7 @@ def test_a_program_that_is_not_there(terrace: Callable[..., object], tmp_path: P
     for cases, where in (((), WORKLOADS), ((tmp_path / "cases.toml",), tmp_path / "cases.toml")):
         done = terrace(*words, *cases, "--only", "chase")
         assert getattr(done, "returncode") == 2  # noqa: B009
-        assert f"{where}: there is no program 'chase' to validate" in str(getattr(done, "stderr"))  # noqa: B009
+        assert f"{where}: it has no program 'chase' to validate" in str(getattr(done, "stderr"))  # noqa: B009
 
 
 def test_a_program_without_a_time(folders: tuple[Path, Path]) -> None:
@@ -156,7 +156,7 @@ def test_a_coarse_print_is_not_compared() -> None:
     assert validation.row("x", 2, samples, virtual, None, Start(0.0, 0.0)).native == pytest.approx(0.6)
     fine = [Sample(0.6, 0.5, 0.4, printed="0.2000")] * 3
     assert validation.row("x", 2, fine, virtual, None, Start(0.0, 0.0)).clock == "printed"
-    assert Constants(1e-10, None).document()["why"] == "no size to calibrate with is stated"
+    assert Constants(1e-10, None).document()["why"] == "no size for calibration is stated"
 
 
 def test_a_printed_time_that_others_made_longer_is_not_compared() -> None:

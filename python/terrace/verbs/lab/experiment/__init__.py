@@ -1,1 +1,1 @@
-"""`terrace lab experiment`: the published studies once more, ours beside theirs."""
+"""`terrace lab experiment`: reproduce published studies and compare with their results."""

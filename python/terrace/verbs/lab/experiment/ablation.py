@@ -1,4 +1,4 @@
-"""`terrace lab experiment ablation`: what each part of the planner brings."""
+"""`terrace lab experiment ablation`: measure what each part of the planner contributes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from terrace.lab.experiment.command import register_study
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab experiment`."""
+    """Adds the subcommand to `terrace lab experiment`."""
     register_study(
         app,
         "ablation",
-        "What each part of the planner brings: plans without it, obeyed in virtual time.",
+        "Measure what each part of the planner contributes: run plans made without it in virtual time.",
         ablation.cells,
         ablation.report,
         study="unimem",

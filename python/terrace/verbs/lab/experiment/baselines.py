@@ -1,4 +1,4 @@
-"""`terrace lab experiment baselines`: published planners and policies beside ours."""
+"""`terrace lab experiment baselines`: compare published planners and policies with Terrace's."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from terrace.lab.experiment.command import register_study
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab experiment`."""
+    """Adds the subcommand to `terrace lab experiment`."""
     register_study(
         app,
         "baselines",
-        "Every published planner and policy on CG and MG, with fast memory for a quarter and a half of the data.",
+        "Compare all published planners and policies on CG and MG, with 1/4 and 1/2 of the data in fast memory.",
         baselines.cells,
         baselines.report,
     )

@@ -1,4 +1,4 @@
-"""`terrace lab experiment camat`: memory performance of GPU programs through C-AMAT."""
+"""`terrace lab experiment camat`: measure the memory performance of GPU programs by C-AMAT."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from terrace.lab.experiment.questions import answer_and_report
 from terrace.lab.experiment.warp_study import FEW, chosen_programs
 
 _EPILOG = """\b
-Traces of the programs' warps stay in the folder, up to 200 MB each; the same command goes on where it stopped.
+Traces of warps stay in the folder, up to 200 MB each; the same command resumes an interrupted run.
 \b
 Examples:
   terrace lab experiment camat --output out/camat
@@ -23,18 +23,18 @@ Examples:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab experiment`."""
+    """Adds the subcommand to `terrace lab experiment`."""
     app.command("camat", epilog=_EPILOG)(camat_verb)
 
 
 def camat_verb(
     output: Output = None,
-    small: Annotated[bool, typer.Option("--small", help="The programs' smallest sizes.")] = False,
+    small: Annotated[bool, typer.Option("--small", help="Use the programs' smallest sizes.")] = False,
     only: Only = None,
     jobs: Jobs = CORES,
     stop_after: StopAfter = None,
 ) -> None:
-    """C-AMAT of GPU programs: L1 of every SM, L2, DRAM, by kernel and over time."""
+    """Measure C-AMAT of GPU programs: L1 of every SM, L2 and DRAM, by kernel and over time."""
     programs = chosen_programs(only)
     folder = output or Path("out/camat")
     size = FEW if small else "paper"

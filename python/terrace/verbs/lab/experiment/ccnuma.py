@@ -1,4 +1,4 @@
-"""`terrace lab experiment ccnuma`: page placement on a GPU over a coherent link."""
+"""`terrace lab experiment ccnuma`: evaluate page placement on a GPU over a coherent link."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from terrace.lab.experiment.questions import answer_and_report
 from terrace.lab.experiment.warp_study import FEW, chosen_programs
 
 _EPILOG = """\b
-Traces of the programs' warps stay in the folder, up to 200 MB each; the same command goes on where it stopped.
+Traces of warps stay in the folder, up to 200 MB each; the same command resumes an interrupted run.
 \b
 Examples:
   terrace lab experiment ccnuma --output out/ccnuma
@@ -23,18 +23,20 @@ Examples:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab experiment`."""
+    """Adds the subcommand to `terrace lab experiment`."""
     app.command("ccnuma", epilog=_EPILOG)(ccnuma_verb)
 
 
 def ccnuma_verb(
     output: Output = None,
-    small: Annotated[bool, typer.Option("--small", help="The programs' smallest sizes, and few rules.")] = False,
+    small: Annotated[
+        bool, typer.Option("--small", help="Use the programs' smallest sizes and few rules.")
+    ] = False,
     only: Only = None,
     jobs: Jobs = CORES,
     stop_after: StopAfter = None,
 ) -> None:
-    """Page placement on a GPU over a coherent link: thresholds, neighbours, balance of bandwidths."""
+    """Evaluate page placement on a GPU over a coherent link: thresholds, neighbours, bandwidth balancing."""
     programs = chosen_programs(only)
     folder = output or Path("out/ccnuma")
     size = FEW if small else "paper"

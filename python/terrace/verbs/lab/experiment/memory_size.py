@@ -1,4 +1,4 @@
-"""`terrace lab experiment memory-size`: what less memory costs, before one buys it."""
+"""`terrace lab experiment memory-size`: predict the slowdown with less memory."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _SMALL = ("stream", "sort")
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab experiment`."""
+    """Adds the subcommand to `terrace lab experiment`."""
     app.command("memory-size", epilog=_EPILOG)(memory_size_verb)
 
 
 def memory_size_verb(
     output: Output = None,
-    small: Annotated[bool, typer.Option("--small", help="Two programs, two sizes of memory, one core.")] = False,
+    small: Annotated[bool, typer.Option("--small", help="Use two programs, two memory sizes, one core.")] = False,
     only: Only = None,
     jobs: Jobs = CORES,
     shard: Shard = None,
     stop_after: StopAfter = None,
     source: Source = Path(),
 ) -> None:
-    """Loss against the size of memory, with the rest of the data on an NVMe disk or on NFS."""
+    """Predict the slowdown by memory size, with the rest of the data on an NVMe disk or on NFS."""
     there = workloads.read_all(source / "workloads").values()
     programs = tuple(one for one in there if workloads.SPILLED in one.sizes)
     few = tuple(one for one in programs if one.name in _SMALL) if small and only is None else programs

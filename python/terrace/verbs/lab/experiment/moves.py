@@ -1,4 +1,4 @@
-"""`terrace lab experiment moves`: Unimem's study at its own size, at three prices of moves."""
+"""`terrace lab experiment moves`: reproduce Unimem's study in class C, at three costs of moves."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Examples:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab experiment`."""
+    """Adds the subcommand to `terrace lab experiment`."""
     app.command("moves", epilog=_EPILOG)(moves_verb)
 
 
 def moves_verb(
     output: Output = None,
     cache: Annotated[
-        str, typer.Option(help="Size of the last cache: a socket's 20 MiB, or a rank's share of it.")
+        str, typer.Option(help="Size of the last-level cache: a socket's 20 MiB, or a rank's share of it.")
     ] = "20MiB",
     only: Only = None,
     jobs: Jobs = CORES,
@@ -38,7 +38,7 @@ def moves_verb(
     stop_after: StopAfter = None,
     source: Source = Path(),
 ) -> None:
-    """Unimem's study in class C, at three prices of moves: recordings of some iterations, made once."""
+    """Reproduce Unimem's study in class C, at three costs of moves, from recordings of some iterations."""
     with core_errors():
         _core.parse_size(cache)
     few = read_setting("moves", source, only, STUDIED, False)

@@ -1,4 +1,4 @@
-"""`terrace lab experiment out-of-core`: stencil programs on more data than the fast memory holds."""
+"""`terrace lab experiment out-of-core`: evaluate stencil programs on more data than fast memory holds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from terrace.lab.experiment.command import CORES, Jobs, Only, Output, StopAfter
 from terrace.lab.experiment.questions import answer_and_report, chosen
 
 _EPILOG = """\b
-No kernel runs, and no data is there; the same command goes on where it stopped.
+No kernel runs and no data is allocated; the same command resumes an interrupted run.
 \b
 Examples:
   terrace lab experiment out-of-core --output out/out-of-core
@@ -22,18 +22,18 @@ Examples:
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab experiment`."""
+    """Adds the subcommand to `terrace lab experiment`."""
     app.command("out-of-core", epilog=_EPILOG)(out_of_core_verb)
 
 
 def out_of_core_verb(
     output: Output = None,
-    small: Annotated[bool, typer.Option("--small", help="Two sizes: 6 and 48 GB.")] = False,
+    small: Annotated[bool, typer.Option("--small", help="Use two sizes: 6 and 48 GB.")] = False,
     only: Only = None,
     jobs: Jobs = CORES,
     stop_after: StopAfter = None,
 ) -> None:
-    """Stencil programs on more data than the fast memory holds: a cache, slots, streams, unified memory."""
+    """Evaluate stencil programs on more data than fast memory holds: cache, slots, streams, unified memory."""
     programs = chosen(only, list(out_of_core.PROGRAMS))
     study = out_of_core_page.open_study(output or Path("out/out-of-core"), programs, small)
     answer_and_report([study], study.folder, jobs, stop_after, lambda: out_of_core_page.report(study))

@@ -1,4 +1,4 @@
-"""`terrace lab experiment two-level`: the two-level-memory study: STREAM, hydrodynamics, metrics."""
+"""`terrace lab experiment two-level`: reproduce the two-level-memory study: STREAM, hydrodynamics, metrics."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from terrace.lab.experiment.command import register_study
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab experiment`."""
+    """Adds the subcommand to `terrace lab experiment`."""
     register_study(
         app,
         "two-level",
-        "The two-level-memory study: STREAM, a hydrodynamics code, and which metric picks the right data.",
+        "Reproduce the two-level-memory study: STREAM, a hydrodynamics code, and metrics that select data.",
         two_level.cells,
         two_level_page.report,
     )

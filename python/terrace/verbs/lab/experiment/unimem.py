@@ -1,4 +1,4 @@
-"""`terrace lab experiment unimem`: Unimem's evaluation: slowdowns, techniques, baselines, moves."""
+"""`terrace lab experiment unimem`: reproduce Unimem's evaluation: slowdowns, techniques, baselines, moves."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from terrace.lab.experiment.command import register_study
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to `terrace lab experiment`."""
+    """Adds the subcommand to `terrace lab experiment`."""
     register_study(
         app,
         "unimem",
-        "Unimem's evaluation: slowdowns, placement against the bound and the baselines, techniques, moves.",
+        "Reproduce Unimem's evaluation: slowdowns, placement against bound and baselines, techniques, moves.",
         unimem.cells,
         unimem_page.report,
     )

@@ -1,1 +1,1 @@
-"""Pages and pictures of what a run was."""
+"""Draws the report pages and charts of a run."""

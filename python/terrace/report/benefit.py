@@ -1,4 +1,4 @@
-"""Benefit against size: which objects are worth their room in fast memory."""
+"""Draws benefit against size: which objects deserve fast memory."""
 
 import math
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ _WORDS = {
 
 
 def draw(facts: Facts) -> str:
-    """A dot for each object: size against the time that an iteration gains with it alone in fast memory."""
+    """Draws a dot per object: size against the time that an iteration gains with it alone in fast memory."""
     objects, gains = facts.profile.objects, facts.pricing.benefits
     most = max(gains, default=0.0)
     worth = [o for o in range(len(objects)) if gains[o] > 0 and gains[o] >= most * 1e-5]
     if not worth:
-        return "<p>No object gains by being in fast memory.</p>"
+        return "<p>No object gains from fast memory.</p>"
     sizes = [max(item.size, 1) for item in objects]
     ranked = sorted(worth, key=lambda o: -gains[o])[:_LABELLED]
     names = {o: charts.shortened(objects[o].name, 30) for o in ranked}
@@ -42,7 +42,7 @@ def draw(facts: Facts) -> str:
             textfont={"size": 12},
             hovertext=[
                 f"{charts.shortened(objects[o].name, 80)}: {units.size(sizes[o])}, "
-                f"gains {units.seconds(gains[o])} an iteration"
+                f"gains {units.seconds(gains[o])} per iteration"
                 for o in group
             ],
             hoverinfo="text",
@@ -56,20 +56,20 @@ def draw(facts: Facts) -> str:
     least = min(gains[o] for o in worth) / 2
     seconds = charts.decade_ticks(least, most * 2)
     figure.update_yaxes(
-        type="log", title="gain an iteration", tickvals=seconds, ticktext=[units.seconds(t) for t in seconds],
+        type="log", title="gain per iteration", tickvals=seconds, ticktext=[units.seconds(t) for t in seconds],
         range=[math.log10(least), math.log10(most * 2)],
     )  # fmt: skip
     return charts.embed("benefit", "Benefit against size, one dot for each object.", figure)
 
 
 def _places(dots: Sequence[tuple[float, float, str]]) -> list[str | None]:
-    """Where each name goes so that it covers no other: right or left of its dot, above or below, or nowhere."""
-    wide, high = 860.0, 320.0  # about what the picture has, in points
+    """Returns label positions without overlap: right, left, above or below of the dot, or None."""
+    wide, high = 860.0, 320.0  # approximate size of the chart in points
     x = [math.log(size) for size, _, _ in dots]
     y = [math.log(gain) for _, gain, _ in dots]
     across = wide / (max(x) - min(x) + 2 * math.log(2))
     down = high / (max(y) - min(y) + 2 * math.log(2))
-    margin = math.log(2) * across  # the axis goes on beyond the outermost dots
+    margin = math.log(2) * across  # the axis extends beyond the outermost dots
     taken: list[tuple[float, float, float]] = []  # left, right, height
     places: list[str | None] = []
     for at_x, at_y, (_, _, name) in zip(x, y, dots, strict=True):

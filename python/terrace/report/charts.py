@@ -1,7 +1,7 @@
-"""What all charts share: Plotly's figures with our colours, and how a page carries them.
+"""Common parts of all charts: Plotly figures in Terrace's colours, and their embedding in a page.
 
-A page holds plotly.js once, compressed (2.0 MB instead of 4.8): it opens without a network. charts.js draws each
-figure from JSON, in light colours, in dark ones, or on paper.
+A page contains plotly.js once, compressed (2.0 MB instead of 4.8), so that it opens without a network. charts.js
+draws each figure from JSON, in light or dark colours, or for print.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SLOW, SLOW2, SLOW3 = (f"var(--{name})" for name in ("slow", "slow2", "slow3"))
 GOOD, BOUND, WAIT = (f"var(--{name})" for name in ("good", "bound", "wait"))
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 _WITHOUT = "This picture needs a browser of 2023 or later, with JavaScript."
-TIME = {"tickformat": "~s", "ticksuffix": "s"}  # of an axis of seconds: "20ms"
+TIME = {"tickformat": "~s", "ticksuffix": "s"}  # axis of seconds: "20ms"
 
 
 def figure(height: int, **layout: object) -> go.Figure:
-    """An empty figure of our looks."""
-    import plotly.graph_objects as go  # takes half a second to load: here, not for every verb
+    """Returns an empty figure in the common style."""
+    import plotly.graph_objects as go  # late import: takes half a second
 
     axis = {"gridcolor": RULE, "zeroline": False, "linecolor": SOFT, "ticks": "outside", "tickcolor": SOFT}
     drawn = go.Figure(layout={"template": "none"})
@@ -54,7 +54,7 @@ def figure(height: int, **layout: object) -> go.Figure:
 
 
 def embed(name: str, words: str, drawn: go.Figure) -> str:
-    """A figure in a page: where it is drawn, what it is drawn from. `words` are for those who do not see it."""
+    """Returns the HTML of a figure: its element and its JSON. `words` is the text for screen readers."""
     content = drawn.to_json().replace("<", "\\u003c")
     return (
         f'<div class="chart" id="{name}" role="img" aria-label="{escape(words)}" '
@@ -65,7 +65,7 @@ def embed(name: str, words: str, drawn: go.Figure) -> str:
 
 @cache
 def library() -> str:
-    """What draws the figures of a page; to stand behind the last of them."""
+    """Returns the script that draws the figures of a page; it must follow the last one."""
     from plotly.offline import get_plotlyjs
 
     packed = base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
@@ -74,7 +74,7 @@ def library() -> str:
 
 
 def decade_ticks(low: float, high: float, most: int = 9) -> list[float]:
-    """Round numbers for a logarithmic axis: 1, 2, 5 times powers of ten, or fewer where there are many."""
+    """Returns ticks for a logarithmic axis: 1, 2, 5 times powers of ten, or fewer if there are many."""
     powers = [10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
     for factors in ((1, 2, 5), (1, 3), (1,)):
         ticks = [power * factor for power in powers for factor in factors if low <= power * factor <= high]
@@ -84,7 +84,7 @@ def decade_ticks(low: float, high: float, most: int = 9) -> list[float]:
 
 
 def binary_ticks(low: float, high: float, most: int = 8) -> list[float]:
-    """Powers of two within [low, high], fewer where there are too many."""
+    """Returns the powers of two within [low, high], or fewer if there are too many."""
     powers = [2.0**k for k in range(math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9) + 1)]
     return powers[:: max(1, math.ceil(len(powers) / most))]
 

@@ -1,4 +1,4 @@
-"""Time against the size of the fast memory."""
+"""Draws time against the size of the fast memory."""
 
 import math
 
@@ -8,7 +8,7 @@ from terrace.report.facts import Facts
 
 
 def draw(facts: Facts) -> str:
-    """Predicted time of an iteration by size, between slow-only and fast-only, above the lower bound."""
+    """Draws the predicted time of an iteration by size, with slow-only, fast-only and the lower bound."""
     pricing = facts.pricing
     points = pricing.curve
     sizes = [point.size for point in points]
@@ -32,12 +32,12 @@ def draw(facts: Facts) -> str:
     figure.add_scatter(
         x=sizes, y=[point.predicted for point in points], mode="lines+markers", name="planned",
         line={"color": charts.FAST, "width": 2.5}, marker={"size": 7},
-        hovertext=[f"{units.size(p.size)}: {units.seconds(p.predicted)} an iteration" for p in points],
+        hovertext=[f"{units.size(p.size)}: {units.seconds(p.predicted)} per iteration" for p in points],
         hoverinfo="text",
     )  # fmt: skip
     if (enough := facts.enough) is not None:
         share = units.percent(facts.share_of_gain(enough), 0)
-        left = enough.size**2 <= sizes[0] * sizes[-1]  # of the middle of the axis: the label goes the other way
+        left = enough.size**2 <= sizes[0] * sizes[-1]  # in the left half of the axis, label right
         figure.add_annotation(
             x=math.log10(enough.size), y=enough.predicted,
             text=f"{units.size(enough.size)} gets {share} of the gain",
@@ -46,7 +46,7 @@ def draw(facts: Facts) -> str:
         )  # fmt: skip
     ticks = charts.binary_ticks(sizes[0], sizes[-1])
     figure.update_xaxes(type="log", title="fast memory", tickvals=ticks, ticktext=[units.size(t) for t in ticks])
-    figure.update_yaxes(title="an iteration", **charts.TIME)
+    figure.update_yaxes(title="time per iteration", **charts.TIME)
     words = (
         f"Time of an iteration against fast-memory size. It falls from {units.seconds(pricing.slow_only)} with "
         f"nothing in fast memory to {units.seconds(points[-1].predicted)} with {units.size(points[-1].size)}; all "

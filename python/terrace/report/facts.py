@@ -1,4 +1,4 @@
-"""Everything that a report tells, read once."""
+"""Collects all data of a report."""
 
 import functools
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from terrace.store.values import (
     Run,
 )
 
-_NOTHING = 0.01  # a gain below this share of the time is none
+_NOTHING = 0.01  # smaller gains, relative to the time, count as none
 
 
 @functools.cache
@@ -35,7 +35,7 @@ def _labels(names: tuple[str, ...]) -> list[str]:
 
 @dataclass
 class Facts:
-    """What is known of one process; lists by object are in the order of `profile.objects`."""
+    """Data of one process; lists by object are in the order of `profile.objects`."""
 
     file: Path
     run: Run
@@ -55,7 +55,7 @@ class Facts:
     certainty: list[Benefit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Derives what several pictures need."""
+        """Derives values that several charts need."""
         self.misses: Floats = self.profile.reads
         self.traffic: Floats = (self.profile.reads + self.profile.writes) * self.machine.line
         objects = self.profile.objects
@@ -69,28 +69,28 @@ class Facts:
 
     @property
     def learned(self) -> bool:
-        """Whether the run has a profile: one that obeys a plan learns nothing, and nothing of it is priced."""
+        """Returns whether the run has a profile; a run that follows a plan has none, so nothing can be priced."""
         return bool(self.profile.phases)
 
     @property
     def gain(self) -> float:
-        """What an iteration could gain if all data were in fast memory, seconds."""
+        """Returns the seconds that an iteration would gain with all data in fast memory."""
         return self.pricing.slow_only - self.pricing.fast_only
 
     def share_of_gain(self, point: CurvePoint) -> float:
-        """How much of that gain a plan for this size gets."""
+        """Returns the share of that gain that a plan for this size reaches."""
         return (self.pricing.slow_only - point.predicted) / self.gain if self.gain > 0 else 0.0
 
     @property
     def enough(self) -> CurvePoint | None:
-        """The smallest size of the curve that gets nine tenths of the gain; None where nothing is to gain."""
+        """Returns the smallest size of the curve with nine tenths of the gain; None without gain."""
         if self.gain <= _NOTHING * self.pricing.slow_only:
             return None
         return next((point for point in self.pricing.curve if self.share_of_gain(point) >= ENOUGH), None)
 
     @property
     def sentence(self) -> str:
-        """For a busy reader."""
+        """Returns the headline."""
         if not self.learned:
             moved = sum(move.size for move in self.moves if not move.refused)
             return f"This run followed a given plan and moved {units.size(moved)}.{self._gained}"
@@ -125,7 +125,7 @@ class Facts:
 
     @property
     def _gained(self) -> str:
-        """What a plan that was obeyed gained, against its own prediction of slow memory alone."""
+        """Describes the gain of a plan that was followed, relative to its own prediction of slow memory alone."""
         if self.plan is None or self.steady is None or self.plan.predicted_slow <= 0:
             return ""
         change = units.percent(self.steady / self.plan.predicted_slow - 1)
@@ -137,29 +137,29 @@ class Facts:
 
     @property
     def fast_names(self) -> set[str]:
-        """Names and kinds of the places that are not some domain's home."""
+        """Returns names and kinds of the places that are not a domain's default place."""
         homes = {domain.home for domain in self.machine.domains}
         return {
             word for place in self.machine.places if place.id not in homes for word in (place.name, place.kind)
         }
 
     def is_fast(self, place: int) -> bool:
-        """Whether a place is not some domain's home."""
+        """Returns whether a place is not a domain's default place."""
         return all(domain.home != place for domain in self.machine.domains)
 
     def colour(self, place: int) -> str:
-        """Of a place: its domain's fastest, its home, or one between."""
+        """Returns the colour of a place: its domain's fastest, its default, or one between."""
         if not self.is_fast(place):
             return charts.SLOW
         domain = next(p.domain for p in self.machine.places if p.id == place)
         return charts.FAST if self._fastest[domain] == place else charts.GOOD
 
     def place_name(self, place: int) -> str:
-        """A place's name."""
+        """Returns a place's name."""
         return next((p.name for p in self.machine.places if p.id == place), str(place))
 
     def phase_name(self, position: int) -> str:
-        """What tells a position of the iteration from the others, as the plan counts them."""
+        """Returns a unique name of a position in the iteration, as the plan counts them."""
         names = _labels(tuple(self.plan.phases)) if self.plan else []
         if not names:
             return str(position)
@@ -167,17 +167,17 @@ class Facts:
         return names[position % len(names)] + later
 
     def object_name(self, identity: int) -> str:
-        """An object's name, by its number in the process."""
+        """Returns an object's name by its number in the process."""
         return next((o.name for o in self.all_objects if o.id == identity), f"object {identity}")
 
     def planned(self, name: str) -> tuple[int, PlanObject] | None:
-        """The plan's entry for an object, with its position."""
+        """Returns the plan's entry for an object, with its position."""
         if self.plan is None:
             return None
         return next(((i, o) for i, o in enumerate(self.plan.objects) if o.name == name), None)
 
     def _fate(self, name: str) -> str:
-        """Where the plan has an object: "fast", "part", "moved" or "slow"."""
+        """Returns where the plan puts an object: "fast", "part", "moved" or "slow"."""
         entry = self.planned(name)
         if entry is None or self.plan is None:
             return "slow"

@@ -1,4 +1,4 @@
-"""Reads all that the page tells from profile, plan and journal; the model gives the curve over sizes."""
+"""Reads the data of a report from profile, plan and journal, and computes the curve over sizes with the model."""
 
 from pathlib import Path
 
@@ -12,7 +12,10 @@ _UNPRICED = model.Pricing(0.0, 0.0, [], [], "", None, None)
 
 
 def gather(file: Path, process: int | None = None) -> Facts:
-    """Reads all that the page tells; of a run that obeyed a plan, which learns nothing, how the plan ran."""
+    """Reads the data of a report.
+
+    A run that followed a plan has no profile; then only the plan's execution is read.
+    """
     store = Store(file)
     run = store.run(process)
     machine = store.machine(run)

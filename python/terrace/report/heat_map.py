@@ -1,4 +1,4 @@
-"""Objects x phases: who causes the misses of each phase."""
+"""Draws objects x phases: which objects cause the misses of each phase."""
 
 from html import escape
 
@@ -8,18 +8,18 @@ from terrace.report.facts import Facts
 
 _MANY = 24
 _MANY_PHASES = 16
-_UPRIGHT = 8  # with more phases their names are slanted
-_FULL = 0.5  # a share that is drawn in the full colour
+_UPRIGHT = 8  # labels of more phases are slanted
+_FULL = 0.5  # share with the full colour
 
 
 def draw(facts: Facts) -> str:
-    """The picture; rows are objects by traffic, cells their share of the phase's misses."""
+    """Draws the heat map: rows are objects by traffic, cells their share of the phase's misses."""
     order = facts.by_traffic[:_MANY]
     if not order:
-        return "<p>No miss was seen: everything fits into the caches, or the program was not built with hooks.</p>"
+        return "<p>No miss was observed: all data fit into the caches, or the program is not instrumented.</p>"
     phases, objects = facts.profile.phases, facts.profile.objects
     longest = sorted(range(len(phases)), key=lambda p: -phases[p].time)[:_MANY_PHASES]
-    columns = sorted(longest)  # in the order of the iteration
+    columns = sorted(longest)  # in execution order
     by_phase = facts.misses.sum(axis=0)
     shares = [
         [float(facts.misses[o, p] / by_phase[p]) if by_phase[p] > 0 else 0.0 for p in columns] for o in order

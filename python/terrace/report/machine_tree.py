@@ -1,4 +1,4 @@
-"""The machine: its tree of places, with what the program's cores see of each."""
+"""Draws the machine: its tree of places, and their bandwidth and latency from the program's cores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from terrace.store.values import Machine, Node
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_TREE = 0.52  # of the picture's width; the bars stand right of it
+_TREE = 0.52  # share of the chart's width; the bars are right of it
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class _Box:
 
 
 def draw(facts: Facts) -> str:
-    """The tree on the left, a leaf a row; bandwidths and latencies on the right."""
+    """Draws the tree on the left, one row per leaf, and bandwidths and latencies on the right."""
     nodes = list(_depth_first(facts.machine, None))
     leaves = [node for node in nodes if not any(other.parent == node.id for other in nodes)]
     figure = charts.figure(110 + 62 * len(leaves), bargap=0.25)
     boxes = [_box(facts, node) for node in nodes]
-    if sum(not box.parent for box in boxes) > 1:  # a tree has one root
+    if sum(not box.parent for box in boxes) > 1:  # a treemap needs one root
         boxes = [_Box("all", "", charts.shortened(facts.machine.name, 24), "", charts.BAND)] + [
             replace(box, parent=box.parent or "all") for box in boxes
         ]
@@ -45,7 +45,7 @@ def draw(facts: Facts) -> str:
         textposition="middle center", pathbar={"visible": False}, leaf={"opacity": 1},
     )  # fmt: skip
     _add_bars(figure, facts, leaves)
-    words = "A tree of memories with the bandwidth and latency that the program's cores see."
+    words = "A tree of memories with the bandwidth and latency from the program's cores."
     return charts.embed("machine", words, figure)
 
 
@@ -68,7 +68,7 @@ def _depth_first(machine: Machine, parent: int | None) -> Iterator[Node]:
 
 
 def _add_bars(figure: go.Figure, facts: Facts, leaves: Sequence[Node]) -> None:
-    """Read and write bandwidth as bars, latency as a number."""
+    """Adds read and write bandwidth as bars, latency as a number."""
     paths = {path.place: path for path in facts.machine.paths if path.initiator == facts.run.initiator}
     seen = {row: paths[leaf.place] for row, leaf in enumerate(leaves) if leaf.place in paths}
     for way, opacity in (("read", 1.0), ("write", 0.6)):
@@ -80,7 +80,7 @@ def _add_bars(figure: go.Figure, facts: Facts, leaves: Sequence[Node]) -> None:
             cliponaxis=False,
         )  # fmt: skip
     for row in range(len(leaves)):
-        text = units.seconds(seen[row].latency) if row in seen else "not reached from here"
+        text = units.seconds(seen[row].latency) if row in seen else "not reachable"
         figure.add_annotation(xref="paper", x=1, xanchor="right", y=row, text=text, showarrow=False)
     heading = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "xref": "paper"}
     figure.add_annotation(x=_TREE + 0.02, text="bandwidth", xanchor="left", font_color=charts.SOFT, **heading)

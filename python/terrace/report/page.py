@@ -1,4 +1,4 @@
-"""The page: sections in the order in which a reader asks."""
+"""Renders the report page, with sections in the order of a reader's questions."""
 
 from html import escape
 
@@ -15,7 +15,7 @@ _WHERE = {
 
 
 def render(facts: Facts) -> str:
-    """The whole file; it refers to nothing outside of itself."""
+    """Returns the HTML file; it contains no external references."""
     title = f"{facts.run.name}: placement report"
     sections = [
         *(_learned(facts) if facts.learned else []),
@@ -34,7 +34,7 @@ def render(facts: Facts) -> str:
 
 
 def _learned(facts: Facts) -> list[str]:
-    """The sections that rest on a profile."""
+    """Returns the sections that require a profile."""
     return [
         parts.section(
             "curve", "How much fast memory is enough", _curve_text(facts), curve.draw(facts), _curve_table(facts)
@@ -50,7 +50,7 @@ def _learned(facts: Facts) -> list[str]:
             "benefit",
             "What each object gains from fast memory",
             "Each dot is an object: its size, and how much shorter an iteration is with this object alone in fast "
-            "memory. Objects at the upper left gain most for the fast memory that they need.",
+            "memory. Objects at the upper left gain most per byte of fast memory.",
             benefit.draw(facts),
             _benefit_table(facts),
         ),
@@ -86,25 +86,25 @@ def _tiles(facts: Facts) -> str:
     pricing = facts.pricing
     tiles = []
     if facts.learned:
-        tiles.append(("slow", "Slow memory only", pricing.slow_only, "an iteration, predicted"))
+        tiles.append(("slow", "Slow memory only", pricing.slow_only, "per iteration, predicted"))
     elif facts.plan is not None and facts.plan.predicted_slow > 0:
-        tiles.append(("slow", "Slow memory only", facts.plan.predicted_slow, "an iteration, as the plan predicts"))
+        tiles.append(("slow", "Slow memory only", facts.plan.predicted_slow, "per iteration, by the plan"))
     steady = facts.steady
     if facts.plan is not None and steady is not None:
         about = "measured"
-        if facts.plan.predicted > 0:  # a plan that somebody wrote predicts nothing
+        if facts.plan.predicted > 0:  # a hand-written plan has no prediction
             about += f"; predicted {units.seconds(facts.plan.predicted)}"
         tiles.append(("plan", "With the plan", steady, about))
         if bound := pricing.bound:
-            about = "no placement beats it in the mean of the recorded iterations; from exact counters"
+            about = "no placement beats it on average over the recorded iterations; from exact counters"
             if pricing.bound_confidence is not None:
                 sure = units.percent(pricing.bound_confidence, 0)
-                about = f"of the mean iteration, at {sure} confidence; from samples, which prove no bound"
+                about = f"of the mean iteration, at {sure} confidence; from samples, which do not prove a bound"
             if steady >= bound:
                 about += f". The plan is {units.percent(steady / bound - 1)} above"
             tiles.append(("bound", "Lower bound", bound, about))
     if facts.learned:
-        tiles.append(("fast", "Fast memory only", pricing.fast_only, "an iteration, predicted"))
+        tiles.append(("fast", "Fast memory only", pricing.fast_only, "per iteration, predicted"))
     return parts.tiles([(style, name, units.seconds(value), about) for style, name, value, about in tiles])
 
 
@@ -112,9 +112,9 @@ def _curve_text(facts: Facts) -> str:
     return (
         f"The time of an iteration that the planner {escape(facts.pricing.planner)} predicts for each size of the "
         "fast memory, between slow-only and fast-only. The vertical axis does not begin at zero. The bound "
-        "is that of every software placement under that size in the usual iteration"
+        "holds for every software placement of that size in the usual iteration"
         f"{'' if facts.pricing.bound_confidence is None else ', estimated from the same samples'}; it can be "
-        "below fast-only, where both memories together carry more than one."
+        "below fast-only, because both memories together have more bandwidth than one."
     )
 
 
@@ -129,15 +129,15 @@ def _curve_table(facts: Facts) -> str:
         ]
         for point in facts.pricing.curve
     ]
-    headings = ["fast memory", "of the data", "an iteration", "of the gain", "lower bound"]
-    return parts.details("The numbers", headings, rows)
+    headings = ["fast memory", "of the data", "per iteration", "of the gain", "lower bound"]
+    return parts.details("Table", headings, rows)
 
 
 def _heat_text(facts: Facts) -> str:
     source = "exact counts" if facts.profile.exact else "estimates from samples"
     return (
-        f"The share of each phase's misses that an object causes ({source}). The stronger the colour, the "
-        "more. Under each phase's name stands its time while it was profiled."
+        f"The share of each phase's misses that an object causes ({source}). Darker cells mean "
+        "more. Below each phase's name is its profiled time."
     )
 
 
@@ -156,9 +156,9 @@ def _object_table(facts: Facts) -> str:
         exposed = units.count(facts.profile.exposure[o].sum())
         rows.append([item.name, item.kind, units.size(item.size), units.size(traffic), exposed, *shares])
     names = [phase.name for phase in facts.profile.phases]
-    headings = ["object", "kind", "size", "traffic", "latencies exposed", *names]
+    headings = ["object", "kind", "size", "traffic", "exposed latencies", *names]
     return parts.details(
-        "The numbers: share of the phase's misses, and what the object is sensitive to", headings, rows, (0, 1)
+        "Table: share of the phase's misses, and the object's sensitivity", headings, rows, (0, 1)
     )
 
 
@@ -186,17 +186,17 @@ def _benefit_table(facts: Facts) -> str:
     headings = [
         "object",
         "size",
-        "gain an iteration",
-        "90 % by sampling error",
+        "gain per iteration",
+        "90 % interval by sampling error",
         "rank",
-        "gain by MiB",
+        "gain per MiB",
         "in this plan",
     ]
-    return parts.details("The numbers", headings, rows, (0, 4, 6))
+    return parts.details("Table", headings, rows, (0, 4, 6))
 
 
 def _plan_title(facts: Facts) -> str:
-    return "The run, phase by phase" if facts.plan is None else "The plan, and how it ran"
+    return "The run by phase" if facts.plan is None else "The plan and its execution"
 
 
 def _without_plan(facts: Facts) -> str:
@@ -209,7 +209,7 @@ def _plan_text(facts: Facts) -> str:
     if facts.plan is None:
         return (
             f"{_without_plan(facts)} <code>terrace plan</code> makes a plan from this file, and "
-            "<code>terrace run --plan</code> obeys it."
+            "<code>terrace run --plan</code> runs with it."
         )
     moved = sum(move.size for move in facts.moves if not move.refused)
     waited = sum(i.waited for i in facts.instances)
@@ -218,9 +218,9 @@ def _plan_text(facts: Facts) -> str:
     share = units.percent(waited / spent if spent else 0.0)
     return (
         f"Planned by {escape(facts.plan.planner)} ({escape(facts.plan.why)}), under "
-        f"{escape(', '.join(facts.plan.budget)) or 'no limit'}. In the whole run {many} moves took "
-        f"{units.size(moved)} to other places; phases waited {units.seconds(waited)} for them ({share} of "
-        "the loop). A thin line is a move that waits for its turn."
+        f"{escape(', '.join(facts.plan.budget)) or 'no limit'}. In the whole run {many} moves transferred "
+        f"{units.size(moved)}; phases waited {units.seconds(waited)} for them ({share} of "
+        "the loop). A thin line is a queued move."
     )
 
 
@@ -240,7 +240,7 @@ def _plan_tables(facts: Facts) -> str:
             units.percent(move.chunks / max(facts.plan.objects[move.object].chunks, 1), 0),
             move.target,
             facts.phase_name(move.ask),
-            facts.phase_name(move.need) if move.awaited else "nobody waits",
+            facts.phase_name(move.need) if move.awaited else "not awaited",
             units.seconds(move.benefit),
             units.seconds(move.cost),
         ]
@@ -263,22 +263,22 @@ def _plan_tables(facts: Facts) -> str:
         for move in facts.moves
     ]
     return (
-        parts.details("Where things are at first", ["object", "size", "share", "place", ""], placed, (0, 3, 4))
+        parts.details("Initial placement", ["object", "size", "share", "place", ""], placed, (0, 3, 4))
         + parts.details(
             "Moves of every iteration",
-            ["object", "share", "to", "asked for at", "needed by", "benefit", "cost"],
+            ["object", "share", "to", "requested at", "needed by", "benefit", "cost"],
             repeated,
             (0, 2, 3, 4),
         )
         + parts.details(
-            "Moves that were made",
+            "Completed moves",
             [
                 "object",
                 "size",
                 "from",
                 "to",
                 "iteration",
-                "asked for at",
+                "requested at",
                 "asked",
                 "begun",
                 "done",
@@ -307,8 +307,8 @@ def _machine_table(facts: Facts) -> str:
                 units.seconds(path.latency),
             ]
         )
-    headings = ["place", "kind", "capacity", "seen by", "read", "write", "latency"]
-    return parts.details("The numbers", headings, rows, (0, 1, 3))
+    headings = ["place", "kind", "capacity", "initiator", "read", "write", "latency"]
+    return parts.details("Table", headings, rows, (0, 1, 3))
 
 
 def _notes(facts: Facts) -> str:
@@ -322,8 +322,7 @@ def _notes(facts: Facts) -> str:
     items += [f"{note.severity}: {note.text}" for note in facts.notes]
     inner = "".join(f"<li>{escape(item)}</li>" for item in items)
     return (
-        '<section aria-labelledby="notes-h"><h2 id="notes-h">What to keep in mind</h2>'
-        f"<ul class=notes>{inner}</ul></section>\n"
+        f'<section aria-labelledby="notes-h"><h2 id="notes-h">Notes</h2><ul class=notes>{inner}</ul></section>\n'
     )
 
 
@@ -334,7 +333,7 @@ def _footer(facts: Facts) -> str:
         ("Program", f"{command} (process {run.process} on {run.host})"),
         ("Run", f"terrace {run.mode}, planner {run.planner or 'none'}, budget {run.budget or 'none'}"),
         ("Profile", facts.file.name),
-        ("Again", f"terrace report {facts.file.name}"),
+        ("Repeat", f"terrace report {facts.file.name}"),
     ]
     inner = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows)
     return f"<footer><dl class=facts>{inner}</dl></footer>"

@@ -1,4 +1,4 @@
-"""What the pages are made of: a file of its own, sections, tables behind a summary."""
+"""Building blocks of the pages: the HTML file, sections, collapsible tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MANY_ROWS = 200
 
 
 def document(title: str, body: str, more_style: str = "") -> str:
-    """The whole file, with what draws its charts; it refers to nothing outside of itself."""
+    """Returns the HTML file with the script for its charts; it contains no external references."""
     style = resources.files("terrace.report").joinpath("style.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -23,7 +23,7 @@ def document(title: str, body: str, more_style: str = "") -> str:
 
 
 def tiles(each: Sequence[tuple[str, str, str, str]]) -> str:
-    """Figures that stand out: of each its colour's name, what it is, its value and what more is to be said."""
+    """Returns key figures; each has a colour's name, a title, a value and a remark."""
     inner = "".join(
         f'<div class="tile {style}"><dt>{escape(name)}</dt>'
         f"<dd>{escape(value)}<small>{escape(about)}</small></dd></div>"
@@ -33,7 +33,7 @@ def tiles(each: Sequence[tuple[str, str, str, str]]) -> str:
 
 
 def section(name: str, title: str, about: str, figure: str, table: str = "") -> str:
-    """A heading, a text, a picture and what stands below it; `about`, `figure` and `table` are HTML."""
+    """Returns a section: heading, text, figure and table. `about`, `figure` and `table` are HTML."""
     return (
         f'<section aria-labelledby="{name}-h">\n<h2 id="{name}-h">{escape(title)}</h2>\n<p>{about}</p>\n'
         f"<figure>\n{figure}\n</figure>\n{table}\n</section>\n"
@@ -43,7 +43,7 @@ def section(name: str, title: str, about: str, figure: str, table: str = "") -> 
 def details(
     summary: str, headings: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)
 ) -> str:
-    """A table behind its summary; columns of `left` are texts. Nothing where there are no rows."""
+    """Returns a collapsible table; columns in `left` are text. Empty without rows."""
     if not rows:
         return ""
 
@@ -54,7 +54,7 @@ def details(
     head = "".join(cell("th", c, text) for c, text in enumerate(headings))
     shown = rows[:_MANY_ROWS]
     body = "\n".join(f"<tr>{''.join(cell('td', c, text) for c, text in enumerate(row))}</tr>" for row in shown)
-    more = f"<p>{len(rows) - len(shown)} more rows: terrace export has them.</p>" if len(rows) > len(shown) else ""
+    more = f"<p>{len(rows) - len(shown)} more rows: see terrace export.</p>" if len(rows) > len(shown) else ""
     return (
         f"<details><summary>{escape(summary)}</summary><div class=scroll><table><thead><tr>{head}</tr></thead>"
         f"<tbody>\n{body}\n</tbody></table></div>{more}</details>"

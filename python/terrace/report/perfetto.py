@@ -1,7 +1,7 @@
-"""The run as a timeline in the trace-event format (JSON), which ui.perfetto.dev and chrome://tracing read.
+"""Exports the run as a timeline in trace-event JSON, for ui.perfetto.dev and chrome://tracing.
 
-Each process has a thread of iterations with their phases and waits inside, and threads of moves, as many as run at
-the same time. Times are microseconds since the first process began.
+Each process has a thread of iterations with their phases and waits, and as many threads of moves as run
+concurrently. Times are microseconds since the first process began.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ _MICRO = 1e6
 
 
 def trace(store: Store, runs: list[Run]) -> dict[str, Any]:
-    """The document."""
+    """Returns the JSON document."""
     events: list[dict[str, Any]] = []
     for run in runs:
         events += _names(run)
@@ -72,7 +72,7 @@ def _loop(run: Run, instances: list[PhaseInstance]) -> list[dict[str, Any]]:
                 )
             )
             if i.waited > 0:
-                # A phase waits where it begins: what it needs must be there first.
+                # A phase waits at its begin: its data must arrive first.
                 events.append(_slice(run, _PROGRAM, "waits for moves", "wait", i.begun, i.begun + i.waited))
     return events
 
@@ -84,7 +84,7 @@ def _moves(store: Store, run: Run) -> list[dict[str, Any]]:
     places = {place.id: place.name for place in store.machine(run).places}
     names = {item.id: item.name for item in store.objects(run)}
     events = []
-    lanes: list[float] = []  # when each is free again
+    lanes: list[float] = []  # end time of each lane's last move
     for move in sorted(moves, key=lambda m: (m.begun, m.done)):
         lane = next((n for n, free in enumerate(lanes) if free <= move.begun), len(lanes))
         if lane == len(lanes):

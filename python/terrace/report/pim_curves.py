@@ -1,4 +1,4 @@
-"""Occupancy and fragmentation of a device that computes, over the operations of a replay."""
+"""Draws occupancy and fragmentation of a PIM device over the operations of a replay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS = (("rectangles", charts.INK), ("horizontal runs", charts.FAST), ("vertic
 
 
 def occupancy(facts: Facts) -> str:
-    """What is in use, by direction, one on the other; where requests found no room."""
+    """Draws the occupancy by direction, stacked, and marks failed requests."""
     samples = facts.whole.samples
     figure = charts.figure(_HEIGHT)
     for number, (name, colour) in enumerate((("horizontal", charts.FAST), ("vertical", charts.SLOW))):
@@ -39,7 +39,7 @@ def occupancy(facts: Facts) -> str:
 
 
 def fragmentation(facts: Facts) -> str:
-    """Of rectangles, of horizontal and of vertical runs."""
+    """Draws the fragmentation of rectangles, and of horizontal and vertical runs."""
     samples = facts.whole.samples
     figure = charts.figure(_HEIGHT)
     for number, (name, colour) in enumerate(_KINDS):
@@ -55,7 +55,7 @@ def fragmentation(facts: Facts) -> str:
 
 
 def _finish(figure: go.Figure, facts: Facts) -> None:
-    """Axes, and a stroke along the top for each stretch in which requests found no room."""
+    """Adds axes, and a mark along the top for each interval with failed requests."""
     failed = [
         (end, after - before)
         for (_, _, before, _), (end, _, after, _) in pairwise(facts.whole.samples)
@@ -63,9 +63,9 @@ def _finish(figure: go.Figure, facts: Facts) -> None:
     ]
     if failed:
         figure.add_scatter(
-            x=[end for end, _ in failed], y=[1.03] * len(failed), mode="markers", name="requests found no room",
+            x=[end for end, _ in failed], y=[1.03] * len(failed), mode="markers", name="failed requests",
             marker={"symbol": "line-ns", "size": 9, "line": {"color": charts.WAIT, "width": 1.5}},
-            hovertext=[f"{many:,} found no room by operation {end:,}" for end, many in failed], hoverinfo="text",
+            hovertext=[f"{many:,} requests failed by operation {end:,}" for end, many in failed], hoverinfo="text",
         )  # fmt: skip
     figure.update_xaxes(title="operations", rangemode="tozero", tickformat=",d", showline=True)
     figure.update_yaxes(range=[0, 1.06], tickformat=".0%", tickvals=[0, 0.25, 0.5, 0.75, 1])

@@ -1,4 +1,4 @@
-"""A replay of what was asked of memory that computes."""
+"""Replays the allocations of a processing-in-memory (PIM) device."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,25 +6,25 @@ from pathlib import Path
 from terrace import _core
 from terrace.errors import TerraceError, WrongCallError, core_errors
 
-_SAMPLES = 600  # over the operations: about as many as a picture is wide
+_SAMPLES = 600  # over the operations; about the width of a chart
 
 
 @dataclass(frozen=True)
 class Facts:
-    """A trace, its replay, and the same up to the fullest moment."""
+    """A trace, its replay, and its replay up to the peak occupancy."""
 
     name: str
-    device: str  # in words
+    device: str  # description
     whole: _core.PimReplay
     fullest: _core.PimReplay
 
     @property
     def units(self) -> int:
-        """Rows of all subarrays."""
+        """Returns the number of rows of all subarrays."""
         return self.whole.geometry.units
 
     def share(self, units_in_use: int) -> float:
-        """Of the device."""
+        """Returns the share of the device."""
         return units_in_use / self.units
 
 
@@ -37,13 +37,13 @@ def replay(trace: Path, machine: str = "", place: str = "") -> Facts:
             whole = _core.replay_pim(read, device, samples=_SAMPLES)
             fullest = _core.replay_pim(read, device, until=whole.peak_operations)
         except MemoryError:
-            raise TerraceError(f"{trace}: a device of {device} needs more memory than there is here") from None
+            raise TerraceError(f"{trace}: a device of {device} needs more memory than this machine has") from None
     if whole.operations == 0:
-        raise WrongCallError(f"{trace}: it holds no operation; record a program that allocates")
+        raise WrongCallError(f"{trace}: it contains no operation; record a program that allocates")
     return Facts(trace.name, str(device), whole, fullest)
 
 
 def fragmentation(at: _core.PimReplay) -> tuple[float, float, float]:
-    """Of rectangles, across and down."""
+    """Returns the fragmentation of rectangles, of horizontal and of vertical runs."""
     found = at.fragmentation
     return found.rectangle.fragmentation, found.horizontal.fragmentation, found.vertical.fragmentation

@@ -1,4 +1,4 @@
-"""Maps of a device that computes: rows by subarrays, banks and devices marked, blocks told apart by direction."""
+"""Draws maps of a PIM device: rows by subarrays, grouped by bank and device, with blocks coloured by direction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from terrace import units
 from terrace.report import charts
 from terrace.report.pim_facts import Facts
 
-# By cell of PimReplay.occupancy(): free, three shades of horizontal blocks, three of vertical ones.
+# By cell of PimReplay.occupancy(): free, three shades of horizontal blocks, three of vertical blocks.
 COLOURS = (
     charts.BAND, charts.FAST, charts.FAST2, charts.FAST3, charts.SLOW, charts.SLOW2, charts.SLOW3,
 )  # fmt: skip
@@ -16,9 +16,9 @@ _MAX_DEVICES, _A_LINE = 8, 4
 
 
 def words(facts: Facts, moment: str) -> str:
-    """What the map of the "fullest" moment or the "end" shows."""
+    """Returns the text for the map at the "fullest" moment or at the "end"."""
     at = facts.fullest if moment == "fullest" else facts.whole
-    when = "The fullest moment" if moment == "fullest" else "The end"
+    when = "Peak occupancy" if moment == "fullest" else "End"
     free = facts.units - sum(at.used)
     shown = min(at.geometry.devices, _MAX_DEVICES)
     return (
@@ -31,7 +31,7 @@ def words(facts: Facts, moment: str) -> str:
 
 
 def draw(facts: Facts, moment: str) -> str:
-    """The map; of many devices the first eight."""
+    """Draws the map, of at most the first eight devices."""
     at = facts.fullest if moment == "fullest" else facts.whole
     geometry = at.geometry
     cells = at.occupancy()[:_MAX_DEVICES]

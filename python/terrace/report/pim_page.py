@@ -1,4 +1,4 @@
-"""The page of a replay in memory that computes: maps, occupancy and fragmentation in one file."""
+"""Renders the page of a PIM replay: maps, occupancy and fragmentation."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
     from terrace import _core
 
 _ABOUT_FRAGMENTATION = (
-    "1 less what the largest free block holds, against what it could if all free rows were together: of any "
-    "rectangle, of a run of subarrays in one row (horizontal), of a run of rows in one subarray (vertical). At 0 "
-    "the free rows are together as well as they can; near 1 only small blocks still find room."
+    "1 minus the size of the largest free block, relative to its size if all free rows were contiguous: for any "
+    "rectangle, for a run of subarrays in one row (horizontal), for a run of rows in one subarray (vertical). At "
+    "0 the free rows are contiguous; near 1 only small blocks can be allocated."
 )
 
 
 def render(facts: Facts) -> str:
-    """The whole file; it refers to nothing outside of itself."""
-    title = f"{facts.name}: allocations in memory that computes"
+    """Returns the HTML file; it contains no external references."""
+    title = f"{facts.name}: allocations in a processing-in-memory device"
     sections = [
         parts.section(
             "occupancy-over-time",
-            "How full the device was",
+            "Occupancy",
             "The share of all rows that blocks occupy, by the direction of their elements.",
             pim_curves.occupancy(facts),
         ),
         parts.section(
             "fragmentation-over-time",
-            "How broken up the rest was",
+            "Fragmentation",
             _ABOUT_FRAGMENTATION,
             pim_curves.fragmentation(facts),
             _fragments(facts),
         ),
-        _map_section(facts, "fullest", "The fullest moment"),
-        _map_section(facts, "end", "The end"),
+        _map_section(facts, "fullest", "Map at peak occupancy"),
+        _map_section(facts, "end", "Map at the end"),
         _differences(facts),
     ]
     footer = "<footer>Written by <code>terrace lab pim</code>.</footer>"
@@ -50,20 +50,20 @@ def _header(facts: Facts) -> str:
     full = units.percent(facts.share(whole.peak))
     if whole.failures:
         many = f"{whole.failures:,} of {whole.allocations:,} requests"
-        headline = f"{many} found no room on a device that was {full} full at most"
+        headline = f"{many} failed on a device with a peak occupancy of {full}"
     else:
-        headline = f"Every request found room; the device was {full} full at most"
+        headline = f"No request failed; the peak occupancy of the device was {full}"
     lead = f"{facts.name} on {facts.device}: {units.size(whole.geometry.capacity)}."
     if whole.compared:
         lead += (
-            f" All {whole.compared:,} outcomes are as recorded."
+            f" All {whole.compared:,} outcomes equal the recorded ones."
             if whole.differ == 0
-            else f" {whole.differ:,} of {whole.compared:,} outcomes are not as recorded."
+            else f" {whole.differ:,} of {whole.compared:,} outcomes differ from the recorded ones."
         )
     row = whole.geometry.row_bytes
     tiles = [
-        ("fast", "Horizontal blocks", units.size(facts.fullest.used[0] * row), "at the fullest moment"),
-        ("slow", "Vertical blocks", units.size(facts.fullest.used[1] * row), "at the fullest moment"),
+        ("fast", "Horizontal blocks", units.size(facts.fullest.used[0] * row), "at peak occupancy"),
+        ("slow", "Vertical blocks", units.size(facts.fullest.used[1] * row), "at peak occupancy"),
         ("plan", "In use at the end", units.percent(facts.share(sum(whole.used))), f"{whole.blocks:,} blocks"),
         (
             "bound",
@@ -82,8 +82,8 @@ def _header(facts: Facts) -> str:
 
 def _map_section(facts: Facts, moment: str, title: str) -> str:
     about = (
-        f"{pim_map.words(facts, moment)} Rows downwards, subarrays across, a line between two banks. Horizontal "
-        "blocks are blue, vertical ones brown; neighbours differ in shade."
+        f"{pim_map.words(facts, moment)} Rows are vertical, subarrays horizontal; a line separates banks. "
+        "Horizontal blocks are blue, vertical ones brown; neighbours differ in shade."
     )
     return parts.section(f"map-{moment}", title, about, pim_map.draw(facts, moment))
 
@@ -99,7 +99,7 @@ def _fragments(facts: Facts) -> str:
         )
     ]
     return parts.details(
-        "The largest free blocks", ["when", "shape", "rows", "subarrays", "at", "fragmentation"], rows, (0, 1, 4)
+        "Largest free blocks", ["when", "shape", "rows", "subarrays", "at", "fragmentation"], rows, (0, 1, 4)
     )
 
 
@@ -116,13 +116,13 @@ def _differences(facts: Facts) -> str:
     rows = [[f"{line:,}", str(block), recorded, replayed] for line, block, recorded, replayed in whole.differences]
     left_out = whole.differ - len(rows)
     about = (
-        f"{whole.differ:,} of {whole.compared:,} blocks came elsewhere than the trace says, or found room "
-        "where it says there was none, or the other way round. Traces of several threads, of other devices and of "
-        "other allocators do that."
+        f"{whole.differ:,} of {whole.compared:,} blocks have another address than in the trace, or only one of "
+        "replay and trace allocated them. Traces of several threads, of other devices and of other allocators "
+        "cause such differences."
     )
     more = f"<p>{left_out:,} more are not shown.</p>" if left_out else ""
-    table = parts.details("The first of them", ["line", "block", "recorded", "replayed"], rows, (2, 3))
+    table = parts.details("First differences", ["line", "block", "recorded", "replayed"], rows, (2, 3))
     return (
-        '<section aria-labelledby="differ-h">\n<h2 id="differ-h">Not as recorded</h2>\n'
+        '<section aria-labelledby="differ-h">\n<h2 id="differ-h">Differences from the recording</h2>\n'
         f"<p>{escape(about)}</p>\n{table}{more}\n</section>\n"
     )

@@ -1,4 +1,7 @@
-"""What a profile rests on, in words: what share of the run, and whose core time. All verbs say the same."""
+"""Describes what a profile is based on: the observed share of the run, and the basis of its core time.
+
+All subcommands use these sentences.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,21 +9,21 @@ from typing import Any
 from terrace import units
 from terrace.store.values import Counters, Coverage, Loop, LoopCandidate, Machine, Note, Run
 
-# From here on what was not seen is warned of.
+# Minimum share of unobserved time or heap that causes a warning.
 _MUCH = 0.1
-# Less of the heap is nothing to place: buffers of the C library.
+# Smaller amounts of heap need no placement: buffers of the C library.
 _LITTLE = 1 << 20
-# Fewer samples say nothing.
+# Minimum number of samples for a statement.
 _FEW = 20
 _SHOWN = 4
 _MAX_OTHERS = 3
-# The verdict on parts of loops that were taken, the main loop among them (src/tiering/runtime/loop_candidates.cpp).
+# Prefix of the verdict on loops inside a selected loop or around it (src/tiering/runtime/loop_candidates.cpp).
 WITHIN = "within "
-# How the note of a program without hooks begins (agent/page_use_monitor.cpp), and goes on where what is known
-# is misses all the same.
+# Prefix of the note for uninstrumented programs (agent/page_use_monitor.cpp), and its continuation if
+# misses are known nevertheless.
 _WATCHED = "no hooks: objects are watched by "
 _SAMPLES = "the processor's samples"
-# Of the system and of compilers: nobody builds these with the wrappers.
+# Libraries of the system and of compilers, which users do not rebuild.
 _SYSTEM = (
     "libc.so", "libm.so", "ld-linux", "libpthread", "libstdc++", "libc++", "libgfortran", "libquadmath", "libgomp",
     "libomp", "libgcc_s", "linux-vdso", "(",
@@ -28,14 +31,14 @@ _SYSTEM = (
 
 
 def observed(loop: Loop | None) -> str | None:
-    """A sentence, where not every iteration was observed."""
+    """Returns a sentence if not every iteration was observed."""
     if loop is None or loop.iterations is None or loop.observed is None or loop.observed >= loop.iterations:
         return None
     return f"Observed {loop.observed} of {loop.iterations} iterations; the others count as the last one observed."
 
 
 def iterations(loop: Loop | None) -> dict[str, int | None]:
-    """The same for a JSON document."""
+    """Returns the JSON of the iteration counts."""
     return {
         "iterations": loop.iterations if loop else None,
         "observed_iterations": loop.observed if loop else None,
@@ -44,18 +47,19 @@ def iterations(loop: Loop | None) -> dict[str, int | None]:
 
 
 def found(loop: Loop | None) -> str:
-    """What was taken for the main loop and why; empty where the program or the user said which it is."""
+    """Returns which main loop was detected and why; empty if the program or the user stated it."""
     if loop is None or not loop.why:
         return ""
     return (
-        f"The main loop was found: {loop.name}, after {loop.turns_before} of its turns, which are not among the "
-        f"iterations: {loop.why}. --loop names another, --phases functions."
+        f"The main loop was detected: {loop.name}, after {loop.turns_before} iterations, which are not counted as "
+        f"iterations: {loop.why}. Select another with --loop, or functions with --phases."
     )
 
 
 def other_loops(loop: Loop | None, candidates: list[LoopCandidate]) -> list[str]:
-    """Returns a line for each of the largest loops outside of the main loop that could have been it; none where
-    the program or the user said which it is."""
+    """Returns a line for each of the largest candidates outside of the main loop; empty if the program or the user
+    stated it.
+    """
     if loop is not None and not loop.why:
         return []
     others = [one for one in candidates if one.verdict and not one.verdict.startswith(WITHIN)]
@@ -66,7 +70,9 @@ def other_loops(loop: Loop | None, candidates: list[LoopCandidate]) -> list[str]
 
 
 def _visits(loop: LoopCandidate) -> str:
-    """Leaves out iterations where these were not followed: each visit has at least one."""
+    """Describes visits and iterations; omits iterations if they were not counted, since each visit has at least
+    one.
+    """
     visits = f"{loop.visits} visit{'s' * (loop.visits != 1)}"
     return f"{loop.iterations} iterations in {visits}" if loop.iterations >= loop.visits else visits
 
@@ -74,51 +80,51 @@ def _visits(loop: LoopCandidate) -> str:
 def what_was_seen(
     run: Run, counters: Counters | None, coverage: Coverage | None, loop: Loop | None = None
 ) -> list[str]:
-    """Sentences; what came to nothing is not mentioned."""
+    """Returns sentences on observed accesses, without zero counts."""
     if counters is None:
         why = "the process was killed before it could say" if run.how is None else "a real run does not count"
-        return [f"How many accesses were seen is unknown: {why}.", *_covered(coverage)]
-    seen = "seen, or count as seen where nothing was observed" if observed(loop) else "seen"
+        return [f"How many accesses were observed is unknown: {why}.", *_covered(coverage)]
+    seen = "observed, or count as observed where sampling skipped them" if observed(loop) else "observed"
     said = [f"{units.count(counters.accesses)} accesses were {seen}."]
     if counters.unseen > 0:
         said.append(
-            f"{units.count(counters.unseen)} more, {units.percent(counters.unseen_share)} of all, were not seen: "
-            "they came while Terrace was at work in their thread."
+            f"{units.count(counters.unseen)} more, {units.percent(counters.unseen_share)} of all, were not "
+            "observed: they occurred while Terrace was active in their thread."
         )
     if counters.dropped > 0:
         share = units.percent(counters.dropped / max(1, counters.accesses))
         said.append(
-            f"{units.count(counters.dropped)} of those seen, {share}, went to memory that belongs to no object, "
+            f"{units.count(counters.dropped)} of them, {share}, accessed memory that belongs to no object, "
             "and cost no time."
         )
     return said + _covered(coverage)
 
 
 def watched_pages(notes: Sequence[Note]) -> bool:
-    """Whether uses are those of pages, as the kernel tells them: nothing is known of misses then."""
+    """Returns whether uses are page references reported by the kernel, in which case misses are unknown."""
     return any(note.text.startswith(_WATCHED) and not note.text.startswith(_WATCHED + _SAMPLES) for note in notes)
 
 
 def warnings(run: Run, coverage: Coverage | None) -> list[str]:
-    """Sentences on what was not seen, where it is so much that no prediction can be trusted."""
+    """Returns warnings on unobserved parts that are too large for reliable predictions."""
     if coverage is None:
         return []
     said = []
     if coverage.time_at_least > _MUCH:
         said.append(
-            f"{units.percent(coverage.time_share, 0)} of the time was spent in code without hooks: what it does "
-            f"to memory is in no prediction. {_what_to_build(run, coverage)}"
+            f"{units.percent(coverage.time_share, 0)} of the time was spent in uninstrumented code: predictions "
+            f"omit its memory accesses. {_what_to_build(run, coverage)}"
         )
     if coverage.heap_share > _MUCH and coverage.heap_uncovered > _LITTLE:
         said.append(
-            f"{units.percent(coverage.heap_share, 0)} of the heap was used by code without hooks only, so it "
-            f"seems idle here: {_list(_objects(coverage))}."
+            f"{units.percent(coverage.heap_share, 0)} of the heap was used only by uninstrumented code, so it "
+            f"appears idle here: {_list(_objects(coverage))}."
         )
     return said
 
 
 def uncalibrated(run: Run, machine: Machine) -> str | None:
-    """A sentence where virtual time rests on a core time that nobody fitted for the program."""
+    """Returns a sentence if virtual time uses a core time that was not fitted for the program."""
     if run.core_time_fitted is not False:
         return None
     if run.core_time_from is not None:
@@ -131,14 +137,14 @@ def uncalibrated(run: Run, machine: Machine) -> str | None:
 
 
 def calibrated(run: Run) -> str | None:
-    """A sentence that says where the program's own core time came from, where that is known."""
+    """Returns a sentence on the origin of the program's own core time, if known."""
     if not run.core_time_fitted or run.core_time_from is None:
         return None
     return f"calibrated: {run.core_time_from}"
 
 
 def core_time(run: Run, machine: Machine) -> dict[str, Any] | None:
-    """The same as a JSON document; None where time is real."""
+    """Returns the JSON of the core time; None for real time."""
     if run.core_time_fitted is None:
         return None
     return {
@@ -150,7 +156,7 @@ def core_time(run: Run, machine: Machine) -> dict[str, Any] | None:
 
 
 def document(run: Run, coverage: Coverage | None) -> dict[str, Any] | None:
-    """The same as a JSON document; None where it was not measured."""
+    """Returns the JSON of the coverage; None if not measured."""
     if coverage is None:
         return None
     measured = coverage.samples > 0
@@ -174,19 +180,19 @@ def document(run: Run, coverage: Coverage | None) -> dict[str, Any] | None:
 
 def _covered(coverage: Coverage | None) -> list[str]:
     if coverage is None:
-        return ["What share of the run is code without hooks was not measured."]
+        return ["The share of uninstrumented code was not measured."]
     return [_time(coverage), *_heap(coverage)]
 
 
 def _time(coverage: Coverage) -> str:
     if coverage.not_sampled:
-        return f"What share of the time code without hooks took was not measured: {coverage.not_sampled}."
+        return f"The share of time in uninstrumented code was not measured: {coverage.not_sampled}."
     where = "in the main loop" if coverage.in_loop else "of the program"
     if coverage.samples < _FEW:
-        return f"What share of the time {where} code without hooks took is unknown: it was too short to sample."
+        return f"The share of time {where} in uninstrumented code is unknown: it was too short to sample."
     parts = _list([f"{coverage.label(c)} {units.percent(share)}" for c, share in coverage.uncovered()])
     named = f" ({parts})" if parts else ""
-    return f"Code without hooks took {units.percent(coverage.time_share)} of the time {where}{named}."
+    return f"Uninstrumented code took {units.percent(coverage.time_share)} of the time {where}{named}."
 
 
 def _heap(coverage: Coverage) -> list[str]:
@@ -194,7 +200,7 @@ def _heap(coverage: Coverage) -> list[str]:
         return []
     return [
         f"{units.percent(coverage.heap_share)} of the heap, {units.size(coverage.heap_uncovered)} of "
-        f"{units.size(coverage.heap)}, was used by code without hooks only ({_list(_objects(coverage))})."
+        f"{units.size(coverage.heap)}, was used only by uninstrumented code ({_list(_objects(coverage))})."
     ]
 
 
@@ -203,7 +209,7 @@ def _objects(coverage: Coverage) -> list[str]:
 
 
 def _what_to_build(run: Run, coverage: Coverage) -> str:
-    """What the user can do about the files that matter most."""
+    """Returns advice for the files that matter most."""
     named = [c for c, share in coverage.uncovered() if share >= _MUCH * coverage.time_share]
     own = [
         f"all of {'the program' if c.path == run.program else c.name}"
@@ -213,10 +219,10 @@ def _what_to_build(run: Run, coverage: Coverage) -> str:
     system = [c.name for c in named if c.name.startswith(_SYSTEM)]
     said = []
     if own:
-        said.append(f"Build {_list(own)} with terrace-cc and its sisters.")
+        said.append(f"Build {_list(own)} with terrace-cc, terrace-c++ or terrace-fc.")
     if system:
         said.append(
-            f"Of {_list(system)} nothing can be seen: call less of it in the main loop, or mistrust the rest."
+            f"{_list(system)} cannot be instrumented: call less of it in the main loop, or distrust predictions."
         )
     return " ".join(said)
 

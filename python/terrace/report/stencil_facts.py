@@ -1,4 +1,4 @@
-"""What follows from the plans of stencil chains: bytes of loops, how far they are ahead, how deep tiles reach."""
+"""Derives figures from the plans of stencil chains: traffic of loops, their lead, and the reach of tiles."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ AXES = "xyz"
 
 
 def title(plans: Plans, number: int) -> str:
-    """A chain by name; numbers are from 1."""
+    """Describes a chain; numbers are from 1."""
     chain = plans.chains[number - 1]
     loops = f"{len(chain.loops)} loop{'s' * (len(chain.loops) != 1)}"
     return f"Chain {number} of the block '{plans.blocks[chain.block]}': {loops}, ran {times(chain.runs)}"
 
 
 def times(count: int) -> str:
-    """A count of runs."""
+    """Formats a count of runs."""
     return "once" if count == 1 else f"{count:,} times"
 
 
 def points(count: int) -> str:
-    """A count of points."""
+    """Formats a count of points."""
     return f"{count} point{'s' * (count != 1)}"
 
 
 def chosen(plans: Plans, number: int | None, most: int) -> list[int]:
-    """Numbers of the chains to show: the one that is asked for, else those that took longest, in their order."""
+    """Returns the numbers of the chains to show: `number`, or else the longest ones in order of occurrence."""
     if not plans.chains:
-        raise WrongCallError("no chain ran: there are no plans in the file; let the program end in order")
+        raise WrongCallError("no chain ran: the file contains no plans; let the program terminate normally")
     if number is not None:
         if not 1 <= number <= len(plans.chains):
             raise WrongCallError(f"--chain {number}: there are chains 1 to {len(plans.chains)}")
@@ -40,15 +40,16 @@ def chosen(plans: Plans, number: int | None, most: int) -> list[int]:
 
 
 def main_plan(chain: Chain) -> Plan | None:
-    """The plan of a chain that ran most often, of these the one that took the least time; None where loops ran one
-    after the other."""
+    """Returns the plan of a chain that ran most often, the fastest one of equals; None if loops ran one after the
+    other.
+    """
     if not chain.plans:
         return None
     return max(chain.plans, key=lambda plan: (plan.runs, -plan.seconds))
 
 
 def outer(chain: Chain, plan: Plan | None) -> int:
-    """The dimension to look at: that of the steps, else the outermost that is cut, else the outermost there is."""
+    """Returns the dimension to show: that of the steps, else the outermost one with cuts, else the outermost."""
     if plan is not None and plan.stream is not None:
         return plan.stream.dimension
     cut = [d for d in range(3) if plan is not None and plan.tiles[d] > 1]
@@ -57,25 +58,25 @@ def outer(chain: Chain, plan: Plan | None) -> int:
 
 
 def loop_bytes(plans: Plans, loop: Loop) -> int:
-    """Bytes that a loop reads and writes, as the statistics count them."""
+    """Returns the bytes that a loop reads and writes, as the statistics count them."""
     each = sum(plans.datasets[a.dataset].element * (a.reads + a.writes) for a in loop.arguments)
     return each * loop.range.points
 
 
 def reach(loop: Loop, d: int) -> tuple[int, int]:
-    """The lowest and the highest offset at which a loop reads in a dimension; 0 is among them."""
+    """Returns the minimum and maximum read offset of a loop in a dimension, including 0."""
     reads = [a for a in loop.arguments if a.reads]
     return min([0, *(a.low[d] for a in reads)]), max([0, *(a.high[d] for a in reads)])
 
 
 def ahead(plan: Plan, number: int, d: int) -> int:
-    """By how many points a loop is ahead in most tiles."""
+    """Returns by how many points a loop leads in most tiles."""
     runs = plan.edges[d][number] if plan.edges[d] else []
     return max(runs, default=(0, 0))[1]
 
 
 def depth(chain: Chain, plan: Plan, d: int) -> tuple[int, int]:
-    """How far a tile in the middle reaches beyond its points, below and above: computing and reading."""
+    """Returns how far a middle tile extends beyond its points, below and above, in computation and reads."""
     tile = plan.tiles[d] // 2
     if plan.tiles[d] == 1:
         return 0, 0
@@ -97,6 +98,6 @@ def depth(chain: Chain, plan: Plan, d: int) -> tuple[int, int]:
 
 
 def part(cuts: Sequence[int], tile: int) -> tuple[int, int]:
-    """What a tile has of a loop in a dimension."""
+    """Returns the range of a loop in a dimension that a tile computes."""
     begin, end = sorted((cuts[tile], cuts[tile + 1]))
     return begin, end

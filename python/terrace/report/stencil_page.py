@@ -1,4 +1,4 @@
-"""The page of a program's stencil plans: its chains, the tiles of each, the steps of those that are streamed."""
+"""Renders the page of stencil plans: chains, the tiles of each, and the steps of streamed ones."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from terrace.report import stencil_facts as facts
 from terrace.store.stencil_plans import Chain, Plan, Plans
 
 _ABOUT = (
-    "Space across, loops from the first to the last downwards. A band is what a tile does of each loop: going up, "
-    "its ends are further by what the loops below read beyond their own points."
+    "Horizontal: space. Vertical: loops, from the first to the last downwards. A band is a tile's part of each "
+    "loop: upwards it widens by what the loops below read beyond their own points."
 )
-_ABOUT_STEPS = " Where the colour changes, a step ends."
+_ABOUT_STEPS = " A change of colour marks the end of a step."
 
 
 def render(plans: Plans, numbers: Sequence[int], name: str) -> str:
-    """The whole file; it refers to nothing outside of itself."""
+    """Returns the HTML file; it contains no external references."""
     body = (
         f"{_header(plans, name)}\n<main>\n{''.join(_section(plans, n) for n in numbers)}{_chains(plans)}</main>\n"
     )
-    footer = f"<footer>Again: <code>terrace report {escape(name)}</code></footer>"
+    footer = f"<footer>Repeat: <code>terrace report {escape(name)}</code></footer>"
     return parts.document(f"{name}: tile plans", body + footer)
 
 
@@ -40,7 +40,7 @@ def _header(plans: Plans, name: str) -> str:
     streams = [plan.stream for plan in used if plan.stream]
     if streams:
         most = max(stream.most_chunks * stream.chunk for stream in streams)
-        tiles.append(("slow", "In memory", units.size(most), "in use at a time, at most"))
+        tiles.append(("slow", "In memory", units.size(most), "maximum at a time"))
     return (
         f"<header>\n<h1>Terrace · {escape(name)}</h1>\n"
         f'<p class="headline">{escape(headline)}</p>\n{parts.tiles(tiles)}\n</header>'
@@ -58,11 +58,11 @@ def _section(plans: Plans, number: int) -> str:
     below, above = facts.depth(chain, plan, d)
     about = (
         f"{_ABOUT}{_ABOUT_STEPS if plan.stream else ''} A tile has "
-        f"{' x '.join(str(points) for points in plan.size if points) or 'all'} points; in {facts.AXES[d]} one in "
-        f"the middle reaches {facts.points(below)} below its own and {above} above."
+        f"{' x '.join(str(points) for points in plan.size if points) or 'all'} points; in {facts.AXES[d]} a "
+        f"middle tile extends {facts.points(below)} below its own and {above} above."
     )
     if len(chain.plans) > 1:
-        about += f" Of {len(chain.plans)} plans of this chain it is the one that ran most often."
+        about += f" This is the most frequent of {len(chain.plans)} plans of this chain."
     text = parts.section(
         f"chain-{number}", title, about, stencil_picture.draw(plans, number, plan),
         _loops(plans, chain, plan),
@@ -70,13 +70,13 @@ def _section(plans: Plans, number: int) -> str:
     if plan.stream:
         stream = plan.stream
         about = (
-            "What each step needs of the file or begins anew, upwards; what it is the last one to use, downwards. "
-            f"At most {units.size(stream.most_chunks * stream.chunk)} of "
-            f"{units.size(stream.frames * stream.chunk)} are in use at a time. Triangles: what was moved while "
-            f"the step ran, in the mean of {facts.times(plan.runs)}; what stays from chain to chain is not moved."
+            "Upwards: data that each step fetches from the file or initialises. Downwards: data that it uses "
+            f"last. At most {units.size(stream.most_chunks * stream.chunk)} of "
+            f"{units.size(stream.frames * stream.chunk)} are in use at a time. Triangles: data moved while "
+            f"the step ran, mean of {facts.times(plan.runs)}; data that stay from chain to chain are not moved."
         )
         picture = stencil_picture.draw_steps(number, chain, plan, stream)
-        text += parts.section(f"steps-{number}", f"What the steps of chain {number} move", about, picture)
+        text += parts.section(f"steps-{number}", f"Data movement by the steps of chain {number}", about, picture)
     return text
 
 
@@ -94,7 +94,7 @@ def _loops(plans: Plans, chain: Chain, plan: Plan | None) -> str:
         for n, loop in enumerate(chain.loops)
     ]
     axis = facts.AXES[d]
-    return parts.details("The loops", ["loop", "name", axis, f"reads in {axis}", "ahead", "bytes"], rows, (0, 1))
+    return parts.details("Loops", ["loop", "name", axis, f"reads in {axis}", "ahead", "bytes"], rows, (0, 1))
 
 
 def _chains(plans: Plans) -> str:

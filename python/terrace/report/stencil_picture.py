@@ -1,4 +1,4 @@
-"""The tiles of a stencil chain as bands in space and loops, and what its steps move."""
+"""Draws the tiles of a stencil chain as bands in space and loops, and the data movement of its steps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _MAX_BANDS = 120
-_NEAR = 3  # tiles, that the close-up has
-_LABEL = 14  # points of height that a loop's name takes
-_MIN, _MAX = 260, 760  # height of the loops, in points
-_SHADES = ((charts.FAST, charts.FAST2), (charts.SLOW, charts.SLOW2))  # by steps, then tiles, in turns
+_NEAR = 3  # tiles of the close-up
+_LABEL = 14  # height of a loop's name in points
+_MIN, _MAX = 260, 760  # height of the loops in points
+_SHADES = ((charts.FAST, charts.FAST2), (charts.SLOW, charts.SLOW2))  # alternating by step, then by tile
 
 
 def draw(plans: Plans, number: int, plan: Plan) -> str:
-    """Space across, loops down, a band for each tile; on the right some tiles in the middle."""
+    """Draws space horizontally, loops vertically, and a band per tile; a close-up of middle tiles on the right."""
     chain = plans.chains[number - 1]
     d = facts.outer(chain, plan)
     room = min(max(_LABEL * len(chain.loops), _MIN), _MAX)
@@ -70,7 +70,7 @@ def _caption(plan: Plan, d: int, together: int) -> str:
 
 
 def _labels(chain: Chain, room: int) -> list[int]:
-    """The loops whose names are shown: those of most points first, as far as names do not overlap."""
+    """Returns the loops to label: those with the most points first, as long as labels do not overlap."""
     apart = math.ceil(_LABEL * len(chain.loops) / room)
     found: list[int] = []
     for n in sorted(range(len(chain.loops)), key=lambda n: (-chain.loops[n].range.points, n)):
@@ -82,7 +82,7 @@ def _labels(chain: Chain, room: int) -> list[int]:
 def _add_bands(
     figure: go.Figure, chain: Chain, plan: Plan, cuts: list[list[int]], tiles: range, together: int, column: int
 ) -> None:
-    """Bands of so many tiles each, those of a colour in one trace."""
+    """Adds bands of `together` tiles each, one trace per colour."""
     paths: dict[str, tuple[list[float | None], list[float | None]]] = {}
     for band, tile in enumerate(tiles):
         step = 0
@@ -103,7 +103,7 @@ def _add_bands(
 
 
 def _stretches(chain: Chain, parts: list[list[int]]) -> list[range]:
-    """Loops below one another of which the tile has something."""
+    """Returns runs of consecutive loops that the tile computes."""
     found: list[range] = []
     for n, (begin, end) in enumerate(parts):
         if begin == end or chain.loops[n].range.points == 0:
@@ -116,7 +116,7 @@ def _stretches(chain: Chain, parts: list[list[int]]) -> list[range]:
 
 
 def _side(parts: list[list[int]], rows: range, which: int) -> list[tuple[float, float]]:
-    """A side of a band from above to below, in steps, without the points in the middle of a straight line."""
+    """Returns a side of a band from top to bottom, in steps, without interior points of straight lines."""
     points = []
     for n in rows:
         at = parts[n][which]
@@ -129,7 +129,7 @@ def _side(parts: list[list[int]], rows: range, which: int) -> list[tuple[float, 
 
 
 def _add_tips(figure: go.Figure, plans: Plans, chain: Chain, plan: Plan, d: int) -> None:
-    """What the pointer shows of each loop."""
+    """Adds the tooltip of each loop."""
     figure.add_scatter(
         x=[(loop.range.begin[d] + loop.range.end[d]) / 2 for loop in chain.loops], y=list(range(len(chain.loops))),
         mode="markers", marker={"opacity": 0, "size": 8}, showlegend=False, hoverinfo="text", row=1, col=1,
@@ -142,7 +142,7 @@ def _add_tips(figure: go.Figure, plans: Plans, chain: Chain, plan: Plan, d: int)
 
 
 def draw_steps(number: int, chain: Chain, plan: Plan, stream: Stream) -> str:
-    """What comes and what leaves in each step, by the plan and as it was; where the step is in space."""
+    """Draws the data movement of each step, planned and measured, and the position of the steps in space."""
     d, size, runs = stream.dimension, stream.chunk, plan.runs
     first = plan.range.end[d] if plan.reversed[d] else plan.range.begin[d]
     sign = -1 if plan.reversed[d] else 1
@@ -153,7 +153,7 @@ def draw_steps(number: int, chain: Chain, plan: Plan, stream: Stream) -> str:
     figure = charts.figure(360, barmode="relative")
     bars = (
         ("needed from the file", charts.FAST, [step.needed for step in stream.steps]),
-        ("begun anew", charts.BAND2, [step.new for step in stream.steps]),
+        ("initialised", charts.BAND2, [step.new for step in stream.steps]),
         ("written for the last time", charts.SLOW, [-step.written for step in stream.steps]),
         ("dropped", charts.BAND, [-step.dropped for step in stream.steps]),
     )
@@ -178,7 +178,7 @@ def draw_steps(number: int, chain: Chain, plan: Plan, stream: Stream) -> str:
     ticks = _ticks(max(most, *(abs(mean) * size for _, _, means in moved for mean in means), 1))
     figure.update_yaxes(
         tickvals=[-t for t in ticks[:0:-1]] + ticks, ticktext=[units.size(t) for t in ticks[:0:-1] + ticks],
-        title="leaves · comes",
+        title="out · in",
     )  # fmt: skip
     figure.update_xaxes(title=facts.AXES[d], tickformat=",d", showline=True)
     words = (
@@ -189,6 +189,6 @@ def draw_steps(number: int, chain: Chain, plan: Plan, stream: Stream) -> str:
 
 
 def _ticks(most: float) -> list[int]:
-    """Up to four round sizes, and 0."""
+    """Returns up to four round sizes, and 0."""
     step = 1 << max(math.ceil(math.log2(most / 4)), 0)
     return [step * k for k in range(int(most / step) + 1)]

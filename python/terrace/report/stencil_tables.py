@@ -1,4 +1,4 @@
-"""Plans of stencil chains as tables and as JSON."""
+"""Prints plans of stencil chains as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from terrace.output import table
 from terrace.report import stencil_facts as facts
 from terrace.store.stencil_plans import Chain, Plan, Plans, Range, Stream
 
-_SMALL = 0.005  # of a chain's bytes: a loop that has less is left out
+_SMALL = 0.005  # of a chain's bytes; smaller loops are omitted
 _MAX_STEPS = 40
 
 
 def document(plans: Plans, numbers: Sequence[int]) -> dict[str, Any]:
-    """The chains for programs: what is printed, and where each loop's parts end."""
+    """Returns the JSON of the chains: the printed figures, and where each loop's parts end."""
     return {
         "executor": plans.executor,
         "memory": plans.memory,
@@ -81,7 +81,7 @@ def _plan_document(chain: Chain, plan: Plan) -> dict[str, Any]:
 
 
 def print_plans(out: Console, plans: Plans, numbers: Sequence[int], *, everything: bool) -> None:
-    """All chains in a table, then those of the numbers, one after the other."""
+    """Prints a table of all chains, then the selected ones in detail."""
     streams = any(plan.stream for chain in plans.chains for plan in chain.plans)
     memory = f", {units.size(plans.memory)} of memory" if streams else ""
     out.print(f"Stencil plans of the executor {plans.executor}{memory}", markup=False)
@@ -101,12 +101,12 @@ def print_plans(out: Console, plans: Plans, numbers: Sequence[int], *, everythin
         )
     out.print(rows)
     if plans.left_out:
-        out.print(f"{plans.left_out:,} runs of more chains are not in the file.", markup=False)
+        out.print(f"The file omits {plans.left_out:,} runs of further chains.", markup=False)
     for number in numbers:
         out.print(f"\n{facts.title(plans, number)}", markup=False)
         _print_chain(out, plans, plans.chains[number - 1], everything=everything)
     if len(numbers) < len(plans.chains):
-        out.print("\nThe other chains: --chain N, or --all", markup=False)
+        out.print("\nOther chains: --chain N, or --all", markup=False)
 
 
 def _by_axis(numbers: Sequence[int]) -> str:
@@ -120,8 +120,7 @@ def _print_chain(out: Console, plans: Plans, chain: Chain, *, everything: bool) 
     if plan:
         below, above = facts.depth(chain, plan, d)
         out.print(
-            f"In {facts.AXES[d]} a tile in the middle reaches {facts.points(below)} below its own and {above} "
-            "above.\n",
+            f"In {facts.AXES[d]} a middle tile extends {facts.points(below)} below its own and {above} above.\n",
             markup=False,
         )
     sizes = [facts.loop_bytes(plans, loop) for loop in chain.loops]
@@ -145,8 +144,8 @@ def _print_chain(out: Console, plans: Plans, chain: Chain, *, everything: bool) 
         rows.add_row("", f"({len(sizes) - len(shown)} more)", "", "", "", units.size(rest), "")
     out.print(rows)
     out.print(
-        f"reads: offsets in {facts.AXES[d]}; ahead: points in {facts.AXES[d]} by which a tile's part of the loop "
-        "ends further than the tile; *: written",
+        f"reads: offsets in {facts.AXES[d]}; ahead: points in {facts.AXES[d]} by which the loop's part of a tile "
+        "extends beyond the tile; *: written",
         markup=False,
     )
     if plan and plan.stream:
@@ -180,7 +179,7 @@ def _print_cuts(out: Console, chain: Chain) -> None:
 def _print_steps(out: Console, plan: Plan, stream: Stream, limit: int | None) -> None:
     chunk = stream.chunk
     rows = table(
-        "step", "tiles", "needs", "begins anew", "writes last", "drops", "holds", "fetched", "cleared", "admitted",
+        "step", "tiles", "needs", "initialises", "writes last", "drops", "holds", "fetched", "cleared", "admitted",
         "stored",
     )  # fmt: skip
     for number, step in enumerate(stream.steps[:limit]):
@@ -196,15 +195,15 @@ def _print_steps(out: Console, plan: Plan, stream: Stream, limit: int | None) ->
     out.print()
     out.print(rows)
     if limit is not None and len(stream.steps) > limit:
-        out.print(f"The first {limit} steps of {len(stream.steps)}; --all shows all.", markup=False)
+        out.print(f"Shows {limit} of {len(stream.steps)} steps; --all shows all.", markup=False)
     last = stream.moves[-1]
     out.print(
         f"At most {units.size(stream.most_chunks * chunk)} are in use at a time, of "
-        f"{units.size(stream.frames * chunk)}, in chunks of {units.size(chunk)}. By the plan, a step needs data, "
-        "begins some anew, writes some for the last time, drops others that it only reads, and holds all from "
-        "their first use to their last. While it ran, in the mean of the runs, data were fetched from the file, "
-        "cleared to zeros, admitted without their numbers, and stored in the file. After the last step "
-        f"{units.size(last.fetched * chunk / plan.runs)} were fetched and "
+        f"{units.size(stream.frames * chunk)}, in chunks of {units.size(chunk)}. By the plan, a step needs data "
+        "from the file, initialises others, writes some for the last time, drops others that it only reads, and "
+        "holds all from their first use to their last. While it ran, on average over the runs, data were fetched "
+        "from the file, cleared to zero, admitted without their values, and stored in the file. After the last "
+        f"step {units.size(last.fetched * chunk / plan.runs)} were fetched and "
         f"{units.size(last.stored * chunk / plan.runs)} stored.",
         markup=False,
     )

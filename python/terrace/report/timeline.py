@@ -1,4 +1,4 @@
-"""The plan as it ran: phases, moves and waits on one axis of time."""
+"""Draws the execution of the plan: phases, moves and waits on one time axis."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 _ITERATIONS = 4
 _ROWS = 12
-_PHASES = 0  # the row of the phases; moves are below it
-_THINNEST = 0.0025  # of the time that is shown: what is shorter would not be seen
+_PHASES = 0  # row of the phases; moves are below it
+_THINNEST = 0.0025  # share of the shown time; shorter events are invisible
 
 
 @dataclass
 class _Bar:
-    """Moves of one object that were asked for together."""
+    """Moves of one object that were requested together."""
 
     object: int
     into: bool
@@ -37,10 +37,10 @@ class _Bar:
 
 
 def draw(facts: Facts) -> str:
-    """The first iterations: how the plan settles, and what every later iteration repeats."""
+    """Draws the first iterations: how the plan starts, and what later iterations repeat."""
     shown = [i for i in facts.instances if i.iteration < _ITERATIONS]
     if not shown:
-        return "<p>No phase of a main loop was seen.</p>"
+        return "<p>No phase of a main loop was observed.</p>"
     start, end = min(i.begun for i in shown), max(i.ended for i in shown)
     bars = _bars(facts, start, end)
     rows = _rows(bars)
@@ -84,7 +84,7 @@ def _bars(facts: Facts, start: float, end: float) -> list[_Bar]:
 
 
 def _rows(bars: Sequence[_Bar]) -> list[int]:
-    """The objects that moved most, in the order of their first move; -1 for all others."""
+    """Returns the objects with most moved bytes, in the order of their first move; -1 for all others."""
     moved: dict[int, int] = {}
     for bar in bars:
         moved[bar.object] = moved.get(bar.object, 0) + bar.size
@@ -118,7 +118,7 @@ def _add_phases(figure: go.Figure, shown: Sequence[PhaseInstance], start: float,
 
     tips = [
         escape(f"{i.name}: {units.seconds(i.ended - i.begun)}")
-        + (f", of it {units.seconds(i.waited)} waiting for moves" if i.waited > 0 else "")
+        + (f", including {units.seconds(i.waited)} waiting for moves" if i.waited > 0 else "")
         for i in shown
     ]
     colours = [charts.BAND if i.phase % 2 == 0 else charts.BAND2 for i in shown]
@@ -129,19 +129,19 @@ def _add_phases(figure: go.Figure, shown: Sequence[PhaseInstance], start: float,
     )  # fmt: skip
     waits = [(i, tip) for i, tip in zip(shown, tips, strict=True) if i.waited > 0]
     add(
-        "a phase waits", [i.begun for i, _ in waits], [i.waited for i, _ in waits], charts.WAIT,
+        "phase waits", [i.begun for i, _ in waits], [i.waited for i, _ in waits], charts.WAIT,
         [tip for _, tip in waits],
     )  # fmt: skip
     gaps = _gaps(shown)
     about = [f"between two iterations: {units.seconds(ended - begun)}" for begun, ended in gaps]
     add(
-        "the runtime plans", [begun for begun, _ in gaps], [ended - begun for begun, ended in gaps], charts.SOFT,
+        "planning", [begun for begun, _ in gaps], [ended - begun for begun, ended in gaps], charts.SOFT,
         about, width=0.3,
     )  # fmt: skip
 
 
 def _gaps(shown: Sequence[PhaseInstance]) -> list[tuple[float, float]]:
-    """Stretches between iterations in which no phase ran."""
+    """Returns intervals between iterations in which no phase ran."""
     numbers = sorted({i.iteration for i in shown})
     ends = {n: max(i.ended for i in shown if i.iteration == n) for n in numbers}
     begins = {n: min(i.begun for i in shown if i.iteration == n) for n in numbers}
@@ -154,7 +154,7 @@ def _add_moves(
     figure: go.Figure, facts: Facts, bars: Sequence[_Bar], rows: Sequence[int], start: float, span: float
 ) -> None:
     row = {identity: number for number, identity in enumerate(rows, start=_PHASES + 1)}
-    # Moves in stand above those out, which may go on at the same time.
+    # Incoming moves are above outgoing ones, which may run concurrently.
     kinds = (
         ("into fast memory", charts.FAST, -0.2, [bar for bar in bars if bar.into and not bar.refused]),
         ("out of fast memory", charts.SLOW, 0.2, [bar for bar in bars if not bar.into and not bar.refused]),
@@ -173,7 +173,7 @@ def _add_moves(
         figure.add_scatter(
             x=[t for bar in queued for t in (bar.asked - start, bar.begun - start, None)],
             y=[y for bar in queued for y in [row.get(bar.object, len(rows))] * 2 + [None]],
-            mode="lines", line={"color": charts.SOFT, "width": 1.25}, name="waits for its turn", hoverinfo="skip",
+            mode="lines", line={"color": charts.SOFT, "width": 1.25}, name="queued", hoverinfo="skip",
         )  # fmt: skip
 
 

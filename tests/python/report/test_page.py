@@ -136,7 +136,7 @@ def test_names_are_escaped(store_path):
 
 def test_every_move_is_told(store_path):
     html = render(gather(store_path))
-    moves = html.split("Moves that were made")[1].split("</table>")[0]
+    moves = html.split("Completed moves")[1].split("</table>")[0]
     assert moves.count("<tr>") == 1 + 12
     assert "waits for" not in moves
 
@@ -196,7 +196,7 @@ def test_a_run_that_obeyed_a_plan_is_told_without_a_profile(terrace, store_path,
     assert f"This run followed a given plan and moved {units.size(moved)}." in text
     (plan,) = Store(path).plans(Store(path).run())
     assert f"{units.seconds(plan.predicted_slow)} predicted for slow memory alone." in text
-    assert "an iteration, as the plan predicts" in text
+    assert "per iteration, by the plan" in text
 
 
 @pytest.mark.parametrize(

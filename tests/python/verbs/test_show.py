@@ -37,17 +37,17 @@ def test_phases_have_all_that_ran(document):
 def test_what_was_not_seen_is_said_and_only_then(terrace, store_path):
     run, counters = Store(store_path).run(), Store(store_path).counters(Store(store_path).run())
     said = " ".join(what_was_seen(run, counters, None))
-    assert "90M accesses were seen" in said
+    assert "90M accesses were observed" in said
     assert "1.8M more, 2.0 % of all, were not seen" in said
     assert "belongs to no object" not in said
     assert "1.8M more" in " ".join(terrace("show", store_path).stdout.split())
 
     everything = what_was_seen(run, replace(counters, unseen=0), None)
     assert len(everything) == 2
-    assert "90M accesses were seen" in everything[0]
+    assert "90M accesses were observed" in everything[0]
     assert "was not measured" in everything[1]
     dropped = replace(counters, unseen=0, dropped=900_000)
-    assert "900k of those seen, 1.0 %," in what_was_seen(run, dropped, None)[1]
+    assert "900k of them, 1.0 %," in what_was_seen(run, dropped, None)[1]
 
     assert "killed" in what_was_seen(replace(run, how=None), None, None)[0]
     assert "a real run does not count" in what_was_seen(run, None, None)[0]
@@ -56,11 +56,14 @@ def test_what_was_not_seen_is_said_and_only_then(terrace, store_path):
 def test_code_without_hooks_is_named_with_its_share(terrace, store_path, document):
     shown = " ".join(terrace("show", store_path).stdout.split())
     # 60 of 300 samples, the others at half: 60 / (60 + 120); the library has two thirds of it.
-    assert "Code without hooks took 33.3 % of the time in the main loop" in shown
+    assert "Uninstrumented code took 33.3 % of the time in the main loop" in shown
     assert "(libsolver.so.3 22.2 %, libm.so.6 11.1 %)" in shown
-    assert "5.0 % of the heap, 3.81MiB of 76.3MiB, was used by code without hooks only (lists 6MiB)" in shown
-    assert "warning: 33 % of the time was spent in code without hooks" in shown
-    assert "Build all of libsolver.so.3 with terrace-cc and its sisters. Of libm.so.6 nothing can be seen" in shown
+    assert "5.0 % of the heap, 3.81MiB of 76.3MiB, was used only by uninstrumented code (lists 6MiB)" in shown
+    assert "warning: 33 % of the time was spent in uninstrumented code" in shown
+    assert (
+        "Build all of libsolver.so.3 with terrace-cc, terrace-c++ or terrace-fc. libm.so.6 cannot be instrumented"
+        in shown
+    )
     assert document["coverage"]["time_share_without_hooks"] == pytest.approx(1 / 3)
     assert document["coverage"]["heap_share_uncovered"] == pytest.approx(0.05)
     assert len(document["coverage"]["warnings"]) == 1
@@ -169,7 +172,7 @@ def test_one_that_holds_less_is_none_and_what_is_known_is_shown(terrace, store_p
     said = " ".join(terrace("show", path).stdout.split())
     why = "solve:7 took less than 40 % of the time since it began; --loop solve:7 selects it"
     assert f"Process 4001 has no profile: {why}. Objects, the largest first:" in said
-    assert "Code without hooks took" in said
+    assert "Uninstrumented code took" in said
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_verb_writes_maps_and_a_page(terrace, tmp_path, geometry):
     assert said["end"]["vertical"] == int((cells == 2).sum()) * geometry.row_bytes
     page = (tmp_path / "out" / "replay.html").read_text()
     assert "http" not in page
-    assert f"{failed:,} of {said['allocations']:,} requests found no room" in page
+    assert f"{failed:,} of {said['allocations']:,} requests failed" in page
     assert list(charts_of(page)) == ["occupancy", "fragmentation", "fullest", "end"]
     assert ((drawn_map(page).reshape(cells.shape) + 2) // 3 == cells).all()  # free, or one of three shades
     shown = terrace("lab", "pim", trace, "-o", tmp_path / "out").stdout
@@ -214,7 +214,7 @@ def test_another_device_and_other_outcomes(terrace, tmp_path):
             ["bad.pim"],
             "bad.pim:3: block 7 has not been allocated; that line must come first",
         ),
-        (["empty.pim"], "empty.pim: it holds no operation; record a program that allocates"),
+        (["empty.pim"], "empty.pim: it contains no operation; record a program that allocates"),
         (
             ["good.pim", "--machine", "unimem-bw2"],
             "machine 'unimem-bw2' has no place that computes; give one a [place.geometry] in its file",

@@ -136,7 +136,7 @@ def _curve_table(facts: Facts) -> str:
 def _heat_text(facts: Facts) -> str:
     source = "exact counts" if facts.profile.exact else "estimates from samples"
     return (
-        f"The share of each phase's misses that an object causes ({source}). Darker cells mean "
+        f"The share of each phase's misses that an object causes ({source}). Stronger colours mean "
         "more. Below each phase's name is its profiled time."
     )
 

@@ -106,14 +106,14 @@ def test_it_goes_on_where_it_stopped(small):
     removed.unlink()
     done = run(small, "--small", "--only", PROGRAMS)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1 runs answered, 5 had been")
+    assert done.stdout.startswith("1 runs answered now, 5 before")
     assert json.loads(removed.read_text()) == before
 
 
 def test_time_that_is_up_is_said(tmp_path):
     done = run(tmp_path, "--small", "--only", "pathfinder", "--stop-after", "0")
     assert done.returncode == 3
-    assert "2 are left; the same command goes on" in done.stdout
+    assert "2 runs are left; run the same command to resume" in done.stdout
 
 
 def test_refusals(tmp_path):

@@ -218,7 +218,7 @@ def test_a_killed_run_goes_on(begun, mg):
     assert before + 3 <= len(there) < all_of_them
     again = run("unimem", begun, "--only", "mg")
     assert again.returncode == 0, again.stderr
-    assert again.stdout.startswith(f"{all_of_them - len(there)} cells answered, {len(there)} had been")
+    assert again.stdout.startswith(f"{all_of_them - len(there)} cells answered now, {len(there)} before")
     assert all(path.read_bytes() == content for path, content in there.items())
     assert {table: (begun / f"{table}.csv").read_text() for table in TABLES} == mg
 
@@ -226,7 +226,7 @@ def test_a_killed_run_goes_on(begun, mg):
 def test_a_run_whose_time_is_up_goes_on(begun, mg):
     none = run("unimem", begun, "--only", "mg", "--stop-after", "0")
     assert none.returncode == 3
-    assert none.stdout.startswith(f"0 cells answered, {len(answered(begun))} had been")
+    assert none.stdout.startswith(f"0 cells answered now, {len(answered(begun))} before")
     some = run("unimem", begun, "--only", "mg", "--stop-after", "0.02")  # somewhere in the middle
     assert (begun / "managed.csv").exists() == (some.returncode == 0)
     there = answered(begun)

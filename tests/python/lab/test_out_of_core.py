@@ -53,7 +53,7 @@ def test_every_figure_is_there(small):
     page = (small / "report.html").read_text()
     titles = re.findall("<h2>(.*?)</h2>", page)
     assert [title.partition(":")[0] for title in titles] == [
-        "Ours beside the published values",
+        "Comparison with the published values",
         *(f"Figure {number}" for number in (3, 4, 5, 6, 7, 7, 7, 8, 9, 10, 11, 11, 11)),
         "Beyond the paper",
     ]
@@ -243,7 +243,7 @@ def test_it_goes_on_where_it_stopped(small, study):
     removed.unlink()
     done = run(small, "--small")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"1 runs answered, {study.count() - 1} had been")
+    assert done.stdout.startswith(f"1 runs answered now, {study.count() - 1} before")
     assert json.loads(removed.read_text()) == before
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 

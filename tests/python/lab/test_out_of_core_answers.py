@@ -70,8 +70,8 @@ def test_a_slow_memory_that_is_too_small_is_enlarged_and_that_is_said():
         _core.price_stencil(question.program, question.arguments, _core.Machine.read(GPU), how="flat-slow")
     study = out_of_core.Study("", ["cloverleaf2d"], [160], [])
     assert out_of_core_beyond._enlarged(study, 160) == [
-        f"{where}: slow memory enlarged to 176 GB; the machine file says {has} GB, which data of this size do not "
-        "fit into."
+        f"{where}: slow memory enlarged to 176 GB; the machine file has {has} GB, too little for data "
+        "of this size."
         for where, has in (("KNL", 103), ("PCIe", 137))
     ]
     assert out_of_core_beyond._enlarged(study, 48) == []

@@ -1,1 +1,1 @@
-"""The published studies once more, ours beside theirs: what `terrace lab experiment` answers and shows."""
+"""Reproduces published studies: the work of `terrace lab experiment`."""

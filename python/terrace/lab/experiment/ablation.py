@@ -1,4 +1,4 @@
-"""Takes the planner apart: its plan without each part of its search in turn, obeyed in virtual time."""
+"""Ablation study of the planner: runs plans made without one part of its search each, in virtual time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MACHINES = ("unimem-bw2", "unimem-lat4")
 COPIERS = ("swap", "user-copy", "ideal")
 SIZE = "256MB"
 ALL = "planned auto"
-# What a part has to bring: in the geometric mean, or somewhere.
+# Minimum contribution of a part: in the geometric mean, or for some program.
 MIN_MEAN = 0.005
 MIN_ANYWHERE = 0.02
 
 
 def methods() -> dict[str, str]:
-    """By what is left out, the method that does without it."""
+    """Returns the method that omits a part, by the part's name."""
     return {
         **{part: f"{ALL} without {part}" for part in _core.planner_parts()},
         "all that search": f"{ALL} without {' '.join(_core.planner_parts())}",
@@ -26,7 +26,7 @@ def methods() -> dict[str, str]:
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Every question."""
+    """Returns all cells."""
     return unique(
         [
             Cell(name, f"{machine}@{copier}", method, SIZE)
@@ -39,7 +39,7 @@ def cells(setting: Setting) -> list[Cell]:
 
 
 def parts(setting: Setting, answers: Answers) -> Table:
-    """By part, what the loops take without it over what they take with it."""
+    """Returns by part the loop times without it, relative to those with it."""
     rows: list[Row] = []
     for part, method in methods().items():
         slower: dict[str, float] = {}
@@ -67,15 +67,15 @@ def parts(setting: Setting, answers: Answers) -> Table:
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Of all answers, which have to be there."""
+    """Returns the report, from all answers."""
     table = parts(setting, answers)
     little = [str(row["without"]) for row in table.rows if row["stays"] == "no"]
     return Report(
-        "What each part of the planner brings",
-        f"Parts that bring less than {MIN_MEAN:.1%} in the geometric mean and {MIN_ANYWHERE:.0%} anywhere: "
+        "Contribution of each part of the planner",
+        f"Parts that contribute less than {MIN_MEAN:.1%} in the geometric mean and {MIN_ANYWHERE:.0%} anywhere: "
         f"{', '.join(little) or 'none'}.",
         f"Programs: {', '.join(setting.workloads)}, in class {setting.problem_class}, on {', '.join(MACHINES)}, "
-        f"at the prices {', '.join(COPIERS)}, fast memory in the study's ratio. Plans of sampled profiles, obeyed "
-        "in virtual time.",
-        [Section("By part", "Gaps are to the plan that is made with all parts.", tables=[table])],
+        f"with moves by the copiers {', '.join(COPIERS)}, fast memory in the study's ratio. Plans of sampled "
+        "profiles, run in virtual time.",
+        [Section("By part", "Gaps are relative to the plan made with all parts.", tables=[table])],
     )

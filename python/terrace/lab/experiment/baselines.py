@@ -1,4 +1,4 @@
-"""Every published planner and policy on a few programs, at two sizes of fast memory: questions, table, report."""
+"""Compares all published planners and policies on a few programs, at two sizes of fast memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ OURS = ("planned auto", "live auto", "live unimem")
 
 
 def methods() -> list[str]:
-    """All that are compared, ours first; fast-only is what they are compared with."""
+    """Returns the compared methods, Terrace's first; they are compared with fast-only."""
     return ["slow-only", *OURS, *baselines().values()]
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Every question."""
+    """Returns all cells."""
     asked: list[Cell] = []
     for name in setting.workloads:
         for machine in MACHINES:
@@ -28,7 +28,7 @@ def cells(setting: Setting) -> list[Cell]:
 
 
 def relative(setting: Setting, answers: Answers) -> Table:
-    """A row for each method on each machine, a column for each program and size."""
+    """Returns a row for each method on each machine, with a column for each program and size."""
     rows: list[Row] = []
     for machine in MACHINES:
         readers = [Reader(answers, name, machine) for name in setting.workloads]
@@ -54,7 +54,7 @@ def _over_fast(reader: Reader, method: str, size: str) -> float:
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Of all answers, which have to be there."""
+    """Returns the report, from all answers."""
     table = relative(setting, answers)
     return Report(
         "Published planners and policies",
@@ -65,8 +65,8 @@ def report(setting: Setting, answers: Answers) -> Report:
         [
             Section(
                 "By program and share of the footprint in fast memory",
-                "Planned: obeying a plan from an earlier profile. Live: acting while the program runs; planners "
-                "learn in the first iteration and are charged for planning, policies decide for nothing.",
+                "Planned: with a plan from an earlier profile. Live: decided during the run; planners "
+                "learn in the first iteration and are charged for planning, policies decide at no cost.",
                 tables=[table],
             )
         ],

@@ -1,7 +1,7 @@
-"""C-AMAT of GPU programs (Zhang et al., MCHPC'17): its questions, and how they are answered.
+"""Measures C-AMAT of GPU programs (Zhang et al., MCHPC'17).
 
-A question is one program on one machine, with all its pages in the GPU's own memory: the study's GPU has no other.
-Its answer is a file with the integer counters of every SM and channel, of every kernel, and over time.
+A question is a program on a machine, with all pages in the GPU's own memory, because the study's GPU has no other.
+Its answer is a file of integer counters: of every SM and channel, of every kernel, and over time.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from terrace.lab.experiment.cells import document, read_document, write_whole
 from terrace.lab.experiment.runner import Work
 from terrace.lab.experiment.warp_study import FEW, WarpStudy
 
-MACHINES = ("gtx480-gpgpusim", "gtx480-ddr4")  # the study's first
+MACHINES = ("gtx480-gpgpusim", "gtx480-ddr4")  # the study's machine first
 STUDIED = ("btree", "particlefilter")
-# The study says which programs it ran and not at what size: this one also as Rodinia's script runs it.
+# The study does not state problem sizes. This program also runs at the size of Rodinia's script.
 BY_SCRIPT = "particlefilter@script"
-EVERY, EVERY_FEW = 20_000, 500  # cycles of the stretches of time, at the smallest size, too; they are added up to
-STRETCHES = 40  # at most
+EVERY, EVERY_FEW = 20_000, 500  # cycles of a time interval, normally and at the smallest size
+STRETCHES = 40  # maximum number of intervals after merging
 
 
 class Study(WarpStudy):
@@ -33,38 +33,38 @@ class Study(WarpStudy):
         super().__init__(folder, [*programs, *by_script], size)
 
     def machines(self) -> list[_core.Machine]:
-        """On which the programs run."""
+        """Returns the machines of the study."""
         return [_core.Machine.read(name) for name in MACHINES]
 
     def path(self, program: str, machine: str) -> Path:
-        """Of an answer."""
+        """Returns the path of an answer."""
         return self.folder / "answers" / machine / f"{program}.json"
 
     def get(self, program: str, machine: str) -> dict[str, Any]:
-        """An answer. Raises TerraceError where there is none."""
+        """Returns an answer. Raises TerraceError if it is missing."""
         return read_document(self.path(program, machine))
 
     def missing(self) -> list[tuple[str, str]]:
-        """The questions without an answer, program by program."""
+        """Returns the unanswered questions, program by program."""
         return [(p, m) for p in self.programs for m in MACHINES if not self.path(p, m).is_file()]
 
     def count(self) -> int:
-        """Of all questions."""
+        """Returns the number of all questions."""
         return len(self.programs) * len(MACHINES)
 
     def left(self) -> int:
-        """Of those without an answer."""
+        """Returns the number of unanswered questions."""
         return len(self.missing())
 
     def stages(self) -> tuple[list[str], list[tuple[str, list[Work]]]]:
-        """One: no question waits for another."""
+        """Returns a single stage, because questions are independent."""
         missing = self.missing()
         runs: list[Work] = [(answer, (self, *question)) for question in missing]
         return list(dict.fromkeys(program for program, _ in missing)), [("runs", runs)]
 
 
 def answer(study: Study, program: str, machine: str) -> None:
-    """Simulates the program on the machine and keeps what was counted."""
+    """Simulates the program on the machine and saves its counters."""
     gpu = _core.Machine.read(machine)
     every = EVERY_FEW if study.size == FEW else EVERY
     run = _core.simulate_gpu_share(gpu, str(study.trace(program)), 1.0, by_kernel=True, every=every)

@@ -1,4 +1,4 @@
-"""The report of `terrace lab experiment camat`: the study's figures, ours beside what was published."""
+"""Report of `terrace lab experiment camat`: the study's figures, simulated and published."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from terrace.lab.experiment.page import Picture, Report, Section
 from terrace.lab.experiment.pictures import CYCLE, Level, Series, bars, lines
 from terrace.lab.experiment.tables import Row, Table, Value
 
-# Zhang et al., MCHPC'17. Figure 3 is ten accesses with two cycles of look-up; the text gives hits, penalties and
-# sums, not when each begins: these begins have all its numbers. (begin, cycles of look-up, of the miss)
+# Zhang et al., MCHPC'17. Figure 3 has ten accesses with two cycles of look-up. The text states hits, penalties and
+# sums, but not begins; these begins reproduce all its numbers. (begin, cycles of look-up, cycles of the miss)
 EXAMPLE = (
     (1, 2, 0), (5, 2, 3), (5, 2, 0), (6, 2, 3), (8, 2, 0), (8, 2, 7), (11, 2, 3), (11, 2, 0), (11, 2, 7),
     (13, 2, 3),
@@ -23,7 +23,7 @@ PUBLISHED_EXAMPLE = {
     "pure_miss_cycles": 6, "pure_misses": 5, "value": 1.7, "hit_time": 2, "hit_concurrency": 20 / 11,
     "pure_miss_ratio": 5 / 10, "pure_miss_penalty": 13 / 5, "miss_concurrency": 13 / 6,
 }  # fmt: skip
-# Figures 5 and 6, by their text: of all SMs, of the lowest, of the highest. By warps.
+# Figures 5 and 6, from the text: mean of all SMs, minimum, maximum. By warps.
 PUBLISHED = {"btree": (10.0, 9.0, 11.5), "particlefilter": (40.0, 38.0, 48.0)}
 PARAMETERS = {
     "H": "hit_time", "C_H": "hit_concurrency", "pMR": "pure_miss_ratio", "pAMP": "pure_miss_penalty",
@@ -33,11 +33,11 @@ BY_WARPS, BY_LINES = "l1", "l1_parts"
 
 
 def report(study: Study) -> Report:
-    """Of all answers, which have to be there."""
+    """Returns the report, from all answers."""
     return Report(
         "GPU memory performance through C-AMAT",
-        "Cycles in which a cache or a memory has something to serve, over its accesses.",
-        f"{', '.join(study.programs)}: each program was run once, its results checked, and its warps replayed on "
+        "Cycles in which a cache or memory has outstanding accesses, per access.",
+        f"{', '.join(study.programs)}: each program was run once, its results verified, and its warps replayed on "
         f"{' and '.join(MACHINES)}, with all pages in the GPU's own memory.",
         [_example(), *_by_sm(study), _levels(study), _kernels(study), *_over_time(study)],
         made.line(study.folder),
@@ -45,7 +45,7 @@ def report(study: Study) -> Report:
 
 
 def of_parts(ratios: dict[str, Any]) -> float:
-    """C-AMAT by its five parameters, the paper's equation 2."""
+    """Returns C-AMAT from its five parameters, the paper's equation 2."""
     hits = ratios["hit_time"] / ratios["hit_concurrency"] if ratios["hit_concurrency"] else 0.0
     misses = ratios["pure_miss_ratio"] * ratios["pure_miss_penalty"]
     return float(hits + (misses / ratios["miss_concurrency"] if ratios["miss_concurrency"] else 0.0))
@@ -60,9 +60,9 @@ def _example() -> Section:
     rows.append({"what": "value, by the five parameters", "ours": of_parts(ours), "published": 1.7})
     return Section(
         "Figure 3: the example",
-        "Ten accesses of two cycles of look-up, six of which miss. The begins are chosen: the paper does not say "
-        "them.",
-        tables=[Table("example", "What is counted of the ten accesses", rows)],
+        "Ten accesses of two cycles of look-up, six of which miss. The begins are chosen, because the paper does "
+        "not state them.",
+        tables=[Table("example", "Counters of the ten accesses", rows)],
     )
 
 
@@ -102,8 +102,8 @@ def _by_sm(study: Study) -> list[Section]:
         sections.append(
             Section(
                 title,
-                "Accesses are those of warps. An L1 cache is active while it looks up, waits for data, or has an "
-                "access at the head of its queue that finds no MSHR or no room for a store.",
+                "Accesses are those of warps. An L1 cache is active while it looks up, waits for data, or stalls "
+                "an access at the head of its queue for lack of an MSHR or of space for a store.",
                 pictures=[Picture(table.name, title, chart)],
                 tables=[table],
             )
@@ -111,7 +111,7 @@ def _by_sm(study: Study) -> list[Section]:
     if not means:
         return sections
     beside = Section(
-        "Ours beside the published values",
+        "Comparison with the published values",
         "Of all SMs: active cycles summed over accesses summed.",
         _differences(study),
         tables=[Table("published", "L1, of all SMs and by SM", means)],
@@ -121,12 +121,12 @@ def _by_sm(study: Study) -> list[Section]:
 
 def _differences(study: Study) -> list[str]:
     said = [
-        "The paper names programs and simulator, not the sizes of the programs, nor which of Rodinia's two "
-        "particle filters. C-AMAT by warps of the particle filter falls with the number of particles: accesses "
-        "of the search for drawn particles go by its square and hit a line for all lanes, those of the weighing "
-        "go by the number itself and touch up to 32 lines a warp.",
-        "Ours assigns a kernel's CTAs to SMs from the first on, so a kernel with fewer CTAs than there are SMs "
-        "leaves the same ones idle each time.",
+        "The paper names programs and simulator, but neither the sizes of the programs nor which of Rodinia's two "
+        "particle filters it uses. C-AMAT by warps of the particle filter falls with the number of particles: "
+        "accesses of the search for resampled particles grow quadratically and hit one line for all lanes; those "
+        "of the weighting grow linearly and touch up to 32 lines per warp.",
+        "The simulator assigns a kernel's CTAs to SMs from the first one on, so a kernel with fewer CTAs than SMs "
+        "leaves the same SMs idle each time.",
     ]
     return said if "particlefilter" in study.programs else said[1:]
 
@@ -187,8 +187,8 @@ def _levels(study: Study) -> Section:
         shown.append(Picture(f"levels-{machine}", title, bars(study.programs, series, "C-AMAT, cycles")))
     return Section(
         "Every program, by level",
-        "L1 by accesses of warps and by line parts that they load; slices of L2; channels of DRAM, where every "
-        "access is a miss without look-up. Both forms are made of the same integers.",
+        "L1 by accesses of warps and by the line parts that they load; L2 slices; DRAM channels, where every "
+        "access is a miss without look-up. Both forms use the same integers.",
         pictures=shown,
         tables=[table],
     )
@@ -219,8 +219,8 @@ def _kernels(study: Study) -> Section:
         shown.append(Picture(f"kernels-{program.replace('@', '-')}", f"C-AMAT by kernel, {program}", chart))
     return Section(
         "By kernel",
-        f"On {MACHINES[0]}. A cycle counts for the kernel in which it passes, an access for that in which it "
-        "begins; what is written back after the last kernel is a row of its own.",
+        f"On {MACHINES[0]}. A cycle counts for the running kernel, an access for the kernel in which it "
+        "begins; write-backs after the last kernel are a separate row.",
         pictures=shown,
         tables=[table],
     )
@@ -252,7 +252,7 @@ def _over_time(study: Study) -> list[Section]:
     return [
         Section(
             "Over time",
-            f"On {MACHINES[0]}. Stretches of the same number of cycles; nothing where nothing is accessed.",
+            f"On {MACHINES[0]}. Intervals of equal length; empty without accesses.",
             pictures=shown,
             tables=[Table("over-time", "C-AMAT by level over time", rows)],
         )

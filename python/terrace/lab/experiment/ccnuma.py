@@ -1,7 +1,7 @@
-"""Page placement over a coherent link (Agarwal et al., HPCA 2015): its questions, and how they are answered.
+"""Evaluates page placement over a coherent link (Agarwal et al., HPCA 2015).
 
-A question is one program under one rule; its answer is a file of its own, so that a run goes on where it stopped.
-Each program is run once for its results and its trace; every rule replays the trace.
+A question is a program under a rule. Its answer is a separate file, so that an interrupted run can resume. Each
+program runs once, for its results and its trace; every rule replays the trace.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ THRESHOLDS = (1, 2, 4, 8, 16, 32, 64, 128)
 RANGES = (0, 16, 64, 128)
 SHOOTDOWNS = (0, 50, 100, 200, 300, 500)  # cycles
 FIRST = "remote"
-TIMES = 100  # points of traffic over time that an answer keeps
+TIMES = 100  # points of traffic over time in an answer
 PLACEMENTS = ("remote", "local", "interleave", "oracle")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Who decides: "remote" (access over the link alone), "local" (all in the GPU's own memory from the
-    beginning), "interleave" (pages by the bandwidths), "oracle", or a policy; "touch" has the numbers
-    that follow."""
+    """A placement rule: "remote" (access over the link only), "local" (all pages in the GPU's own memory from the
+    start), "interleave" (pages in the ratio of bandwidths), "oracle", or a policy; "touch" has the following
+    parameters.
+    """
 
     kind: str
     threshold: int = 0
@@ -41,12 +42,12 @@ class Rule:
     shootdown: int = 0  # cycles
     reverses: bool = False
     evicts: bool = False
-    drains: bool = False  # SMs stand still until what is under way to the page is done, too
-    room: int = 100  # % of the program's pages in the GPU's own memory
+    drains: bool = False  # whether SMs also wait for outstanding accesses to the page
+    room: int = 100  # capacity of the GPU's own memory, % of the program's pages
 
     @property
     def name(self) -> str:
-        """Unique, and fit for a path."""
+        """Returns a unique name that is valid in a path."""
         if self.kind in PLACEMENTS:
             return self.kind + (f"-room-{self.room}" if self.room < 100 else "")
         numbers = f"-{self.threshold}-range-{self.range}" if self.kind == "touch" else ""
@@ -57,12 +58,12 @@ class Rule:
 
 
 def touch(threshold: int, span: int = 0, balanced: bool = False, shootdown: int = 100) -> Rule:
-    """A rule that goes by accesses."""
+    """Returns a rule based on access counts."""
     return Rule("touch", threshold, span, balanced, shootdown)
 
 
 def policy(name: str, shootdown: int = 100) -> Rule:
-    """A policy that has no numbers."""
+    """Returns a policy without parameters."""
     return Rule(name, shootdown=shootdown)
 
 
@@ -73,7 +74,7 @@ TODAYS = (policy("migrate-on-fault"), policy("unified-memory"), policy("access-c
 TIERING = tuple(policy(name) for name in ("kernel-tiering", "alto", "colloid", "memtis"))
 REVERSING = Rule("touch", 1, 128, True, 100, True)
 DRAINING = tuple(replace(rule, drains=True) for rule in COMBINED)
-# Of what the program uses, half has room.
+# Capacity for half of the program's pages.
 HALF = tuple(
     replace(rule, room=50)
     for rule in (
@@ -89,7 +90,7 @@ HALF = tuple(
 
 
 def rules(small: bool) -> list[Rule]:
-    """All that the figures ask for, "remote" first, each once."""
+    """Returns all rules of the figures, "remote" first, without duplicates."""
     thresholds, ranges = ((1, 64), (0, 64, 128)) if small else (THRESHOLDS, RANGES)
     shootdowns = (0, 100) if small else SHOOTDOWNS
     asked = [*STATIC, *COMBINED, *OURS, *TODAYS, *TIERING, REVERSING, *DRAINING, *HALF]
@@ -107,35 +108,35 @@ class Study(WarpStudy):
         self.rules = rules(small)
 
     def machine(self) -> _core.Machine:
-        """On which the programs run."""
+        """Returns the machine of the study."""
         return _core.Machine.read(MACHINE)
 
     def machines(self) -> list[_core.Machine]:
-        """That one."""
+        """Returns the machine as a list."""
         return [self.machine()]
 
     def path(self, program: str, rule: Rule) -> Path:
-        """Of an answer."""
+        """Returns the path of an answer."""
         return self.folder / "answers" / program / f"{rule.name}.json"
 
     def get(self, program: str, rule: Rule) -> dict[str, Any]:
-        """An answer. Raises TerraceError where there is none."""
+        """Returns an answer. Raises TerraceError if it is missing."""
         return read_document(self.path(program, rule))
 
     def missing(self) -> list[tuple[str, Rule]]:
-        """The questions without an answer, program by program."""
+        """Returns the unanswered questions, program by program."""
         return [(p, rule) for p in self.programs for rule in self.rules if not self.path(p, rule).is_file()]
 
     def count(self) -> int:
-        """Of all questions."""
+        """Returns the number of all questions."""
         return len(self.programs) * len(self.rules)
 
     def left(self) -> int:
-        """Of those without an answer."""
+        """Returns the number of unanswered questions."""
         return len(self.missing())
 
     def stages(self) -> tuple[list[str], list[tuple[str, list[Work]]]]:
-        """First runs before the others, which use what they say of pages."""
+        """Returns the first runs and then the others, which need their page counts."""
         missing = self.missing()
         first = [(program, rule) for program, rule in missing if rule.kind == FIRST]
         others = [(program, rule) for program, rule in missing if rule.kind != FIRST]
@@ -146,13 +147,13 @@ class Study(WarpStudy):
 
 
 def thinned(points: list[Any]) -> list[Any]:
-    """At most TIMES of them, at equal distances, the last among them."""
+    """Returns at most TIMES points at equal distances, including the last."""
     step = max(1, -(-len(points) // TIMES))
     return [*points[:-1:step], *points[-1:]]
 
 
 def answer(study: Study, program: str, rule: Rule) -> None:
-    """Simulates the program under the rule and keeps what came of it."""
+    """Simulates the program under the rule and saves the result."""
     machine = study.machine()
     trace = str(study.trace(program))
     memory = None
@@ -184,7 +185,7 @@ def answer(study: Study, program: str, rule: Rule) -> None:
     if rule.kind != FIRST:
         run["page_accesses"] = run["page_bytes"] = run[
             "page_numbers"
-        ] = []  # the same pages, and the first run has them
+        ] = []  # equal for all rules; stored in the first run only
     run["traffic"] = thinned(run["traffic"])
     for level in run["camat"].values():
         level.pop("each")

@@ -1,4 +1,6 @@
-"""Beyond the paper, in the report of `terrace lab experiment ccnuma`: our own policy, today's, processors'."""
+"""Section of the ccnuma report beyond the paper: Terrace's own policy, current GPU policies, processors'
+policies.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +33,16 @@ RULES = {
 
 
 def placed_seconds(study: Study, program: str, rule: Rule) -> float:
-    """What the host takes to write, over the link, what a rule has in the GPU's own memory from the beginning."""
+    """Returns the time in which the host writes over the link what a rule places locally from the start."""
     before, run = study.get(program, REMOTE), study.get(program, rule)
     pages = max(len(before["page_accesses"]), 1)
     return float(before["copy_seconds"]) * int(run["placed_pages"]) / pages
 
 
 def nothing_moved(study: Study) -> list[str]:
-    """A line for each rule that moved nothing in runs that are shorter than its interval."""
+    """Returns a line for each rule that moved nothing because runs are shorter than its interval."""
     said = []
-    for rule in (OURS[1], *TIERING):  # they move pages, and only where an interval ends
+    for rule in (OURS[1], *TIERING):  # these move pages at the end of an interval only
         interval = _core.gpu_policy_interval(rule.kind)
         runs = [study.get(name, rule) for name in study.programs]
         short = sorted(run["seconds"] for run in runs if run["moved_pages"] == 0 and run["seconds"] < interval)
@@ -55,7 +57,7 @@ def nothing_moved(study: Study) -> list[str]:
 
 
 def beats_the_oracle(study: Study) -> str:
-    """How often what knows nothing of the program is faster."""
+    """Returns how often policies without knowledge of the program are faster than the oracle."""
     faster = {
         label: sum(speedup(study, name, rule) > speedup(study, name, ORACLE) for name in study.programs)
         for label, rule in (("even", OURS[0]), ("all local", LOCAL))
@@ -78,9 +80,9 @@ def _means(table: Table) -> Picture:
 
 
 def half_the_room(study: Study) -> Section:
-    """What policies do where not all has room."""
+    """Returns the section on policies with insufficient capacity."""
     labels = {
-        "local while there is room": HALF[0],
+        "local until full": HALF[0],
         "oracle": HALF[1],
         "threshold 1, evicting": HALF[2],
         "all combined, evicting": HALF[3],
@@ -90,19 +92,18 @@ def half_the_room(study: Study) -> Section:
         {"program": name, **{label: speedup(study, name, rule) for label, rule in labels.items()}}
         for name in study.programs
     ]
-    table = Table("half", "Speed where half of the pages have room, 1 = over the link", with_mean(rows))
+    table = Table("half", "Speed with capacity for half of the pages, 1 = over the link", with_mean(rows))
     return Section(
-        "Half of the room",
-        "The GPU's own memory has room for half of what the program uses. A page that finds no room sends back "
-        "the one that came first; unified-memory sends back whole blocks of 2 MiB, the one that was allocated "
-        "first.",
+        "Half of the capacity",
+        "The GPU's own memory has capacity for half of the program's pages. A page that does not fit evicts the "
+        "least recently promoted one (FIFO); unified-memory evicts whole blocks of 2 MiB, in order of allocation.",
         pictures=[_means(table)],
         tables=[table],
     )
 
 
 def beyond(study: Study) -> Section:
-    """The section."""
+    """Returns the section."""
     rows: list[Row] = [
         {
             "program": name,
@@ -124,21 +125,21 @@ def beyond(study: Study) -> Section:
         paying.append(row)
     paid = Table(
         "paid",
-        "Speed, with the time that the host takes to write what is placed before the run",
+        "Speed, including the time for the host's writes before the run",
         with_mean(paying),
     )
     return Section(
         "Beyond the paper",
-        "Shootdowns of 100 cycles. even places pages in both memories in turns, by their bandwidths, and knows "
-        "nothing of the program; even-moves finds all pages beyond the link. The oracle knows the run and is "
-        "placed before it, as even and interleave by bandwidth are: the second table has that paid for. "
-        "migrate-on-fault and unified-memory fault, access-counters moves 64 KiB after 256 accesses, as NVIDIA's "
+        "Shootdowns of 100 cycles. even distributes pages over both memories in the ratio of bandwidths, without "
+        "knowledge of the program; even-moves starts with all pages behind the link. The oracle knows the run and "
+        "is placed before it, like even and interleave by bandwidth: the second table includes the cost. "
+        "migrate-on-fault and unified-memory fault; access-counters moves 64 KiB after 256 accesses, as NVIDIA's "
         "driver does; kernel-tiering, alto, colloid and memtis tier a processor's memory. The best placement is "
-        "the fastest of all local, interleave by bandwidth and the oracle, for each program, as they were run.",
+        "the fastest of all local, interleave by bandwidth and the oracle, for each program, as run.",
         [
-            "The oracle is no bound. It balances the bandwidths over the whole run: a program that waits for "
-            "latency does better with more pages in the GPU's own memory, and pages that are spread evenly do "
-            f"better where what is hot changes. Here {beats_the_oracle(study)}."
+            "The oracle is not a bound. It balances the bandwidths over the whole run: a latency-bound program "
+            "gains from more pages in the GPU's own memory, and evenly distributed pages gain "
+            f"if hot pages change over time. Here {beats_the_oracle(study)}."
         ],
         pictures=[_means(table)],
         tables=[table, paid],

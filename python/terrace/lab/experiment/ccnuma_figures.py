@@ -1,4 +1,4 @@
-"""What the sections of the report of `terrace lab experiment ccnuma` share."""
+"""Common parts of the sections of the ccnuma report."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ REMOTE, LOCAL, ORACLE = Rule("remote"), Rule("local"), Rule("oracle")
 
 
 def run_time(study: Study, program: str, rule: Rule) -> float:
-    """In seconds of virtual time."""
+    """Returns the seconds of virtual time."""
     return float(study.get(program, rule)["seconds"])
 
 
 def speedup(study: Study, program: str, rule: Rule) -> float:
-    """Over access by the link alone."""
+    """Returns the speedup over access by the link only."""
     return run_time(study, program, REMOTE) / run_time(study, program, rule)
 
 
 def best_placement(study: Study, program: str) -> Rule:
-    """The fastest of those that are made before the run and stay, all of which were run."""
+    """Returns the fastest static placement of those that were run."""
     return min((rule for rule in STATIC if rule != REMOTE), key=lambda rule: run_time(study, program, rule))
 
 
 def with_mean(rows: list[Row], label: str = "geometric mean") -> list[Row]:
-    """With a last row of the columns' geometric means."""
+    """Appends a row of the columns' geometric means."""
     means: Row = {"program": label}
     for column in rows[0]:
         values = [row[column] for row in rows]
@@ -38,12 +38,12 @@ def with_mean(rows: list[Row], label: str = "geometric mean") -> list[Row]:
 
 
 def number(value: Value) -> float | None:
-    """A cell, where it is one that can be drawn."""
+    """Returns a cell that can be drawn, or None."""
     return value if isinstance(value, float) else None
 
 
 def grouped(table: Table, axis: str, levels: tuple[Level, ...] = ()) -> Picture:
-    """A table as bars, a group for each program."""
+    """Draws a table as bars, grouped by program."""
     columns = [column for column in table.columns if column != "program"]
     series = [
         Series(words(column), [number(row.get(column)) for row in table.rows], CYCLE[i % len(CYCLE)])
@@ -54,7 +54,7 @@ def grouped(table: Table, axis: str, levels: tuple[Level, ...] = ()) -> Picture:
 
 
 def lined(table: Table, columns: dict[str, float], axis: str, across: str, factor: float = 1) -> Picture:
-    """A table as lines, one for each program, times the factor; the columns, and where they are across."""
+    """Draws a table as lines by program, scaled by the factor; `columns` maps columns to positions."""
     series = [
         Series(
             str(row["program"]), [factor * float(row[column] or 0) for column in columns], CYCLE[i % len(CYCLE)]

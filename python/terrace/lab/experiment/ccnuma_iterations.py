@@ -1,8 +1,7 @@
-"""More iterations, in the report of `terrace lab experiment ccnuma`: the programs' are cut, and a page that moves
-pays by what is used of it afterwards.
+"""Section of the ccnuma report with more iterations: the study truncates programs, but moves pay off later.
 
-Run times are taken to be a part that is there once and one for each iteration, so that two lengths of a program
-say what each further iteration takes.
+Run time is modelled as a constant plus a time per iteration, so two lengths of a program determine the time of
+each further iteration.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from terrace.lab.experiment.page import Picture, Section
 from terrace.lab.experiment.pictures import CYCLE, Series, bars
 from terrace.lab.experiment.tables import Row, Table
 
-TIMES = 3  # as many iterations as the study's sizes have
+TIMES = 3  # factor on the study's number of iterations
 RULES = {
     "all local": LOCAL,
     "oracle": ORACLE,
@@ -27,7 +26,7 @@ RULES = {
 
 
 class Iterations(Study):
-    """The answers of programs that iterate, with TIMES as many iterations."""
+    """The answers of iterative programs, with TIMES as many iterations."""
 
     def __init__(self, of: Study) -> None:
         iterate = {name for name, *_, iterates in _core.gpu_programs() if iterates}
@@ -38,7 +37,7 @@ class Iterations(Study):
         self.of = of
 
     def speed(self, program: str, rule: str) -> tuple[float, float, float]:
-        """Over the link alone: as long as the study's, TIMES as long, and of each further iteration."""
+        """Returns speedups over the link: at the study's length, at TIMES that, and of each further iteration."""
         longer = self.programs[self.plain.index(program)]
         short, long = (
             [run_time(study, name, one) for one in (REMOTE, RULES[rule])]
@@ -49,7 +48,7 @@ class Iterations(Study):
 
 
 def section(longer: Iterations) -> Section:
-    """Of all answers, which have to be there."""
+    """Returns the section, from all answers."""
     names = longer.of.programs
     lengths = ("as in the study", f"{TIMES} times as many", "each further one")
     tables = []
@@ -69,10 +68,10 @@ def section(longer: Iterations) -> Section:
     left = [name for name in names if name not in longer.plain]
     return Section(
         "More iterations",
-        f"{', '.join(longer.plain)} repeat what they do, and the study cuts how often. Here they have {TIMES} "
-        "times as many iterations. A run is taken to be a part that is there once and one for each iteration: "
-        "what the longer run takes more is what each further iteration takes. Shootdowns of 100 cycles."
-        + (f" {', '.join(left)} repeat nothing." if left else ""),
+        f"{', '.join(longer.plain)} are iterative, and the study truncates them. Here they have {TIMES} "
+        "times as many iterations. Run time is modelled as a constant plus a time per iteration: "
+        "the additional time of the longer run is that of the further iterations. Shootdowns of 100 cycles."
+        + (f" {', '.join(left)} are not iterative." if left else ""),
         pictures=[_picture(means)],
         tables=[means, *tables],
     )

@@ -1,7 +1,7 @@
-"""Links up to today's machines: some of the study's programs and rules, with other bandwidths beyond the link, and
-on the shipped machines with a GPU.
+"""Section of the ccnuma report on other links: some programs and rules with other remote bandwidths, and on the
+shipped machines with a GPU.
 
-Each machine is a study of its own (`ccnuma.Study`), with the traces of the one that it belongs to.
+Each machine is a separate study (`ccnuma.Study`) that uses the traces of its parent.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from terrace.lab.experiment.runner import Work, do_all
 from terrace.lab.experiment.tables import Row, Table, geometric_mean
 from terrace.lab.workers import workers
 
-# What the study's machine has beyond its link besides its own bandwidth, in GB/s.
+# Remote bandwidths in GB/s, in addition to the study's.
 BANDWIDTHS = (10, 20, 40, 160, 200)
 FEW_BANDWIDTHS = (20, 200)
 MACHINES = ("p100-pcie", "p100-nvlink", "gh200-gpu", "h200-pcie5", "mi300a")
-# Of what the study runs: a stencil, a wavefront, a graph and random look-ups.
+# Programs of the study: a stencil, a wavefront, a graph and random look-ups.
 PROGRAMS = ("pathfinder", "needle", "bfs", "xsbench")
 FEW_PROGRAMS = ("pathfinder", "needle")
 RULES = {
@@ -40,14 +40,14 @@ LOCAL = RULES["all local"]
 
 @dataclass(frozen=True)
 class Variant:
-    """A machine: a shipped one, or that with another bandwidth beyond its link."""
+    """A shipped machine, or the study's with another remote bandwidth."""
 
     machine: str
-    gigabytes: int | None = None  # a second
+    gigabytes: int | None = None  # per second
 
     @property
     def name(self) -> str:
-        """Unique, and fit for a path."""
+        """Returns a unique name that is valid in a path."""
         return self.machine if self.gigabytes is None else f"{self.machine}-{self.gigabytes}"
 
 
@@ -65,26 +65,26 @@ class VariantStudy(Study):
         self.of = of
 
     def machine(self) -> _core.Machine:
-        """On which the programs run."""
+        """Returns the machine of the study."""
         machine = _core.Machine.read(self.variant.machine)
         gigabytes = self.variant.gigabytes
         return machine if gigabytes is None else _core.gpu_with_remote_bandwidth(machine, gigabytes * 1e9)
 
     def trace(self, program: str) -> Path:
-        """Of the program's warps: that of the study it belongs to."""
+        """Returns the trace of the program's warps, from the parent study."""
         return self.of.trace(program)
 
     def speed(self, program: str, rule: Rule) -> float:
-        """1 is that of a program whose pages are all in the GPU's own memory."""
+        """Returns the speed relative to a run with all pages in the GPU's own memory."""
         return float(self.get(program, LOCAL)["seconds"]) / float(self.get(program, rule)["seconds"])
 
     def mean_speed(self, rule: Rule) -> float:
-        """The geometric mean of all programs'."""
+        """Returns the geometric mean over all programs."""
         return geometric_mean([self.speed(program, rule) for program in self.programs]) or 0.0
 
 
 class Links:
-    """The studies of a study's machines."""
+    """The studies of all variants of a study's machine."""
 
     def __init__(self, of: Study, small: bool) -> None:
         wanted = FEW_PROGRAMS if small else PROGRAMS
@@ -97,29 +97,31 @@ class Links:
             for gigabytes in bandwidths
         }
         self.shipped = [base, *(VariantStudy(of, programs, Variant(name)) for name in MACHINES)]
-        # Those that the study does not answer itself.
+        # Variants that the study does not answer itself.
         self.studies = [study for study in (*self.swept.values(), *self.shipped) if study is not base]
 
     def settle(self) -> None:
-        """Raises WrongCallError where a folder has answers that were made with something else."""
+        """Raises WrongCallError if a folder has answers of another version."""
         for study in self.studies:
             study.settle()
 
     def missing(self) -> list[tuple[VariantStudy, str, Rule]]:
-        """The questions without an answer."""
+        """Returns the unanswered questions."""
         return [(study, *question) for study in self.studies for question in study.missing()]
 
     def count(self) -> int:
-        """Of all questions."""
+        """Returns the number of all questions."""
         return sum(len(study.programs) * len(study.rules) for study in self.studies)
 
     def left(self) -> int:
-        """Of those without an answer."""
+        """Returns the number of unanswered questions."""
         return len(self.missing())
 
     def run(self, jobs: int, seconds: float | None = None) -> bool:
-        """Answers what is missing, once the traces are there; whether nothing is left. After so many seconds
-        nothing more is begun."""
+        """Answers missing questions, which requires the traces; returns whether none is left.
+
+        Starts nothing after `seconds`.
+        """
         deadline = None if seconds is None else time.monotonic() + seconds
         missing = self.missing()
         stages: tuple[tuple[str, list[Work]], ...] = (
@@ -131,17 +133,17 @@ class Links:
 
 
 def section(links: Links) -> Section:
-    """Of all answers, which have to be there."""
-    sweep = Table("links", "Mean speed by the bandwidth beyond the link, 1 = all local", _sweep(links))
+    """Returns the section, from all answers."""
+    sweep = Table("links", "Mean speed by remote bandwidth, 1 = all local", _sweep(links))
     shipped = Table("machines", "Mean speed on the shipped machines, 1 = all local", _shipped(links))
     programs = Table("link-programs", "Speed of each program, 1 = all local", _programs(links))
     return Section(
-        "Links up to today's machines",
-        f"{', '.join(links.shipped[0].programs)} on {MACHINE} with other bandwidths beyond its link, and on the "
-        "shipped machines with a GPU, which docs/gpu-placement.md lists. 1.0 is a run with all pages in the GPU's "
-        "own memory: more is what both memories together give, less is what the link costs. Geometric means.",
+        "Other links",
+        f"{', '.join(links.shipped[0].programs)} on {MACHINE} with other remote bandwidths, and on the "
+        "shipped machines with a GPU (docs/gpu-placement.md). 1.0 is a run with all pages in the GPU's "
+        "own memory: higher values use both bandwidths, lower ones lose to the link. Geometric means.",
         pictures=[
-            _lines(sweep, "GB/s", "speed, 1 = all local", "GB/s beyond the link"),
+            _lines(sweep, "GB/s", "speed, 1 = all local", "remote bandwidth, GB/s"),
             _bars(shipped, "speed, 1 = all local"),
         ],
         tables=[sweep, shipped, programs],

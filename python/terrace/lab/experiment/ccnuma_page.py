@@ -1,4 +1,4 @@
-"""The report of `terrace lab experiment ccnuma`: the study's figures and table, ours beside what was published."""
+"""Report of `terrace lab experiment ccnuma`: the study's figures and table, simulated and published."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from terrace.lab.experiment.page import Report, Section
 from terrace.lab.experiment.pictures import Level
 from terrace.lab.experiment.tables import Row, Table, geometric_mean
 
-# Agarwal et al., HPCA 2015, table II: cost of shootdowns, moves without one and run time saved by range expansion,
-# in per cent.
+# Agarwal et al., HPCA 2015, table II: cost of shootdowns, moves without one, and run time saved by range
+# expansion, in per cent.
 PUBLISHED = {
     "backprop": (29.1, 26, 7.6),
     "bfs": (6.7, 12, 0.8),
@@ -49,7 +49,7 @@ PUBLISHED = {
     "srad_v1": (0.5, 27, 0.14),
     "xsbench": (2.1, 1, 0.02),
 }
-# Its geometric means, over access by the link alone: sections IV-B and V-A; "oracle" follows from "within 28 %".
+# Geometric means over access by the link only: sections IV-B and V-A; "oracle" follows from "within 28 %".
 PUBLISHED_MEANS = {
     "touch 1, range 128": 1.85,
     "touch 64, range 64": 1.95,
@@ -61,18 +61,18 @@ CDF_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 
 
 def copied_speedup(study: Study, program: str) -> float:
-    """Of a copy of all pages before the run, with the copy's time."""
+    """Returns the speedup with a copy of all pages before the run, including the copy's time."""
     copying = float(study.get(program, REMOTE)["copy_seconds"])
     return run_time(study, program, REMOTE) / (run_time(study, program, LOCAL) + copying)
 
 
 def report(study: Study, longer: ccnuma_iterations.Iterations, links: Links) -> Report:
-    """Of all answers, which have to be there."""
+    """Returns the report, from all answers."""
     return Report(
         "Page placement on a GPU over a coherent link",
-        "What moving pages to the GPU's own memory gains, by threshold and by neighbours that go along.",
-        f"{', '.join(study.programs)}: each program was run once, its results checked, and its warps replayed on "
-        f"the machine file {MACHINE} under every rule. 1.0 is access over the link alone.",
+        "Gain of migrating pages to the GPU's own memory, by threshold and by number of neighbours.",
+        f"{', '.join(study.programs)}: each program was run once, its results verified, and its warps replayed on "
+        f"the machine file {MACHINE} under every rule. 1.0 is access over the link only.",
         [
             _sensitivity(study),
             _thresholds(study),
@@ -104,12 +104,12 @@ def _sensitivity(study: Study) -> Section:
         for name in study.programs
     ]
     copied = copy_bandwidth(study.machine(), study.get(study.programs[0], REMOTE))
-    table = Table("sensitivity", "Speed of each placement, 1 = all pages beyond the link", with_mean(rows))
+    table = Table("sensitivity", "Speed of each placement, 1 = all pages remote", with_mean(rows))
     return Section(
-        "Figure 2: what memory the programs need",
-        "All pages in the GPU's own memory, the same with the time of a copy of all of them before the run at "
-        f"{copied / 1e9:.0f} GB/s, pages spread by the bandwidths, and the oracle: the fewest pages, hottest "
-        "first, that bring the share of the GPU's own memory to that of the bandwidths.",
+        "Figure 2: memory requirements of the programs",
+        "All pages in the GPU's own memory; the same including the time of a copy of all pages before the run at "
+        f"{copied / 1e9:.0f} GB/s; pages in the ratio of the bandwidths; and the oracle: the fewest pages, "
+        "hottest first, that give the GPU's own memory its share of the bandwidths.",
         pictures=[grouped(table, "speed, 1 = over the link")],
         tables=[table],
     )
@@ -132,7 +132,7 @@ def _thresholds(study: Study) -> Section:
     ]
     return Section(
         "Figure 4: thresholds",
-        "A page moves once it was accessed so often; shootdowns cost nothing.",
+        "A page moves after that number of accesses; shootdowns cost nothing.",
         pictures=[grouped(table, "speed, 1 = over the link")],
         tables=[table, Table("best-thresholds", "The best threshold of each program", best)],
     )
@@ -155,7 +155,7 @@ def _shootdowns(study: Study) -> Section:
         table, {f"{cycles}": cycles for cycles in costs}, "% of the time without", "cycles of a shootdown", 100
     )
     return Section(
-        "Figure 5: what shootdowns cost",
+        "Figure 5: cost of shootdowns",
         "Every page that moves after an access stops all SMs. The paper loses 16 % on average at 100 cycles.",
         pictures=[picture],
         tables=[table],
@@ -169,19 +169,17 @@ def _footprint(study: Study) -> Section:
         total = max(sum(traffic), 1)
         shares = {f"{share:.0%}": sum(traffic[: round(share * len(traffic))]) / total for share in CDF_SHARES}
         rows.append({"program": name, "pages": len(traffic), **shares})
-    table = Table(
-        "footprint", "Share of DRAM's traffic that the hottest pages have, by their share of the footprint", rows
-    )
+    table = Table("footprint", "Share of DRAM traffic of the hottest pages, by their share of the footprint", rows)
     picture = lined(
         table,
         {f"{share:.0%}": 100 * share for share in CDF_SHARES},
         "share of the traffic",
-        "% of the pages, the hottest first",
+        "% of the pages, hottest first",
     )
     return Section(
         "Figure 6: footprints",
-        f"DRAM's traffic, by page of {_core.format_size(page_bytes(study.machine()))}; and where "
-        "in the address space the hot ones are.",
+        f"DRAM traffic by page of {_core.format_size(page_bytes(study.machine()))}; and the position of hot pages "
+        "in the address space.",
         pictures=[picture, hot_pages(study)],
         tables=[table],
     )
@@ -197,9 +195,9 @@ def _ranges(study: Study) -> Section:
             {"program": name, **{f"{rule.threshold}": speedup(study, name, rule) for rule in columns}}
             for name in study.programs
         ]
-        tables.append(Table(f"range-{span}", f"Speed by threshold, {span} neighbours go along", with_mean(rows)))
+        tables.append(Table(f"range-{span}", f"Speed by threshold, with {span} neighbours", with_mean(rows)))
     return Section(
-        "Figure 7: neighbours go along",
+        "Figure 7: migration of neighbours",
         "Shootdowns of 100 cycles. Neighbours of the same allocation, the farthest first.",
         pictures=[grouped(table, "speed, 1 = over the link") for table in tables],
         tables=tables,
@@ -225,12 +223,12 @@ def _savings(study: Study) -> Section:
                 "time saved in all_share": 1 - float(ranged["seconds"]) / costly,
             }
         )
-    table = Table("savings", "Shootdowns at threshold 1, and what 128 neighbours save", rows)
+    table = Table("savings", "Shootdowns at threshold 1, and savings by 128 neighbours", rows)
     return Section(
-        "Table II: what range expansion saves",
-        "Shootdowns of 100 cycles: what they cost at threshold 1, the moves that need none when 128 neighbours go "
-        "along, and the product of the two, which is what the paper gives as run time saved: the time of "
-        "shootdowns that are avoided. The last column is what the whole rule saves, fetching before use included.",
+        "Table II: savings by range expansion",
+        "Shootdowns of 100 cycles: their cost at threshold 1, the share of moves without one if 128 neighbours "
+        "move as well, and the product of both, which is the paper's saved run time: the time of "
+        "avoided shootdowns. The last column is the total saving, including prefetching.",
         tables=[table],
     )
 
@@ -246,7 +244,7 @@ def _combined(study: Study) -> Section:
         }
         for name in study.programs
     ]
-    table = Table("combined", "Speed of the rules together", with_mean(rows))
+    table = Table("combined", "Speed of combined rules", with_mean(rows))
     means = table.rows[-1]
     ours = {
         "touch 1, range 128": means["and range 128"],
@@ -262,7 +260,7 @@ def _combined(study: Study) -> Section:
         {"rule": rule, "ours": ours.get(rule), "published": said} for rule, said in PUBLISHED_MEANS.items()
     ]
     return Section(
-        "Figure 9: all rules together",
+        "Figure 9: all rules combined",
         "Shootdowns of 100 cycles.",
         pictures=[grouped(table, "speed, 1 = over the link", (Level(1.95, "published mean, all rules"),))],
         tables=[table, Table("means", "Geometric means, ours and published", beside), _draining(study)],
@@ -280,7 +278,7 @@ def _draining(study: Study) -> Table:
     ]
     return Table(
         "draining",
-        "The same where a shootdown first waits for all accesses to the page that are under way",
+        "The same if a shootdown first waits for all outstanding accesses to the page",
         with_mean(rows),
     )
 
@@ -297,10 +295,10 @@ def _bandwidth(study: Study) -> Section:
         }
         total = max(sum(parts.values()), 1)
         rows.append({"program": name, **{part: count / total for part, count in parts.items()}})
-    table = Table("bandwidth", "What the traffic is made of, all rules together", rows)
+    table = Table("bandwidth", "Composition of the traffic, all rules combined", rows)
     return Section(
         "Figure 10: demand and moves",
-        "Shares of all bytes that the channels of both memories carry.",
+        "Shares of all bytes on the channels of both memories.",
         pictures=[grouped(table, "share of the bytes")],
         tables=[table],
     )

@@ -1,4 +1,4 @@
-"""Of the report of `terrace lab experiment ccnuma`: who serves the traffic over time, and where hot pages are."""
+"""Sections of the ccnuma report over time: which memory serves the traffic, and the position of hot pages."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from terrace.lab.experiment.pictures import CYCLE, Series, lines, points
 from terrace.lab.experiment.tables import Row, Table
 
 PROGRAMS = ("bfs", "xsbench", "needle")  # the paper's
-STRETCHES = 20  # of a run
-POINTS = 400  # pages of a program that are drawn
+STRETCHES = 20  # intervals of a run
+POINTS = 400  # drawn pages of a program
 RULES = {
     "threshold 1": COMBINED[0],
     "and range 128": COMBINED[1],
@@ -31,7 +31,7 @@ def _chosen(study: Study) -> list[str]:
 
 
 def _at(traffic: Sequence[Any], cycle: float) -> tuple[float, float]:
-    """Bytes of the GPU's own memory and of that beyond it by then, between two points in proportion."""
+    """Returns bytes of local and remote memory up to a cycle, by linear interpolation."""
     before = (0, (0, 0))
     for at, demand, _ in traffic:
         if at >= cycle:
@@ -43,14 +43,14 @@ def _at(traffic: Sequence[Any], cycle: float) -> tuple[float, float]:
 
 
 def shares(run: dict[str, Any]) -> list[float | None]:
-    """What the GPU's own memory serves of the demand, in each stretch of a run; None where there is none."""
+    """Returns the local share of demand in each interval of a run; None without demand."""
     ends = [_at(run["traffic"], run["cycles"] * i / STRETCHES) for i in range(STRETCHES + 1)]
     served = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(ends)]
     return [own / (own + beyond) if own + beyond > 0 else None for own, beyond in served]
 
 
 def shares_over_time(study: Study) -> Section:
-    """Figure 8."""
+    """Returns figure 8."""
     tables, pictures = [], []
     times = [100 * (i + 1) // STRETCHES for i in range(STRETCHES)]
     for name in _chosen(study):
@@ -59,21 +59,21 @@ def shares_over_time(study: Study) -> Section:
             {"of the run": f"{time} %", **{label: found[label][i] for label in RULES}}
             for i, time in enumerate(times)
         ]
-        table = Table(f"over-time-{name}", f"{name}: share of the demand that the GPU's own memory serves", rows)
+        table = Table(f"over-time-{name}", f"{name}: local share of the demand", rows)
         tables.append(table)
         series = [Series(label, found[label], CYCLE[i % len(CYCLE)]) for i, label in enumerate(RULES)]
         chart = lines(times, series, "share of the demand", "% of the run's own time")
         pictures.append(Picture(table.name, table.title, chart))
     return Section(
-        "Figure 8: who serves the demand",
-        f"Over each run's own time. The bandwidths are as {bandwidths(study.machine())}.",
+        "Figure 8: local share of the demand",
+        f"Over each run's own time. The ratio of bandwidths is {bandwidths(study.machine())}.",
         pictures=pictures,
         tables=tables,
     )
 
 
 def hot_pages(study: Study) -> Picture:
-    """Figure 6's addresses: pages, the hottest first, and where they are."""
+    """Returns the addresses of figure 6: positions of pages, hottest first."""
     drawn = []
     page = page_bytes(study.machine())
     for name in _chosen(study):
@@ -84,5 +84,5 @@ def hot_pages(study: Study) -> Picture:
         across = [100 * i / len(ranked) for i in range(0, len(ranked), step)]
         high = [(number - lowest) * page / 2**20 for _, number in ranked[::step]]
         drawn.append((name, across, high))
-    picture = points(drawn, "% of the pages, the hottest first", "MiB from the lowest address")
-    return Picture("hot-pages", "Where the hot pages are", picture)
+    picture = points(drawn, "% of the pages, hottest first", "MiB from the lowest address")
+    return Picture("hot-pages", "Position of hot pages", picture)

@@ -1,4 +1,4 @@
-"""What the commands of `terrace lab experiment` share: options, and the way from questions to the page."""
+"""Common options of the `terrace lab experiment` subcommands, and the steps from questions to the report."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from terrace.lab.workloads import CLASSES, SPILLED, STUDIED
 from terrace.solve.linear import WORK
 
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder; default: out/NAME.")]
-Class = Annotated[str, typer.Option("--class", help="Size of the programs: S, W or A.")]
-Small = Annotated[bool, typer.Option("--small", help="Few programs in class S, and few questions.")]
-Only = Annotated[str | None, typer.Option("--only", help="These programs only, with commas between them.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes at a time.")]
-Shard = Annotated[str | None, typer.Option(help="Answer only part I of N: 2/8; all without --shard gathers.")]
+Class = Annotated[str, typer.Option("--class", help="Problem class of the programs: S, W or A.")]
+Small = Annotated[bool, typer.Option("--small", help="Use few programs in class S, and few questions.")]
+Only = Annotated[str | None, typer.Option("--only", help="Restrict to these programs, separated by commas.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Parallel processes.")]
+Shard = Annotated[str | None, typer.Option(help="Answer only part I of N: 2/8; run without --shard at the end.")]
 StopAfter = Annotated[
     float | None,
-    typer.Option(min=0, metavar="MINUTES", help="Begin nothing more after so many; called again, it goes on."),
+    typer.Option(min=0, metavar="MINUTES", help="Start no new work after this time; run again to resume."),
 ]
-Source = Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")]
-# Solver limit of the small setting. Bounds agree to five digits with the full limit, since subgradients improve
-# the solver's prices.
+Source = Annotated[Path, typer.Option(help="Terrace's source tree, which contains the workloads.")]
+# Solver limit of the small setting. Bounds agree to five digits with those of the full limit, because subgradients
+# improve the solver's prices.
 SMALL_WORK = WORK / 40
-UNFINISHED = 3  # exit status where cells are missing because the time was up
+UNFINISHED = 3  # exit status if the time limit left cells unanswered
 CORES = os.cpu_count() or 1
 EPILOG = """\b
 Examples:
@@ -51,8 +51,7 @@ def register_study(
     report: Callable[[Setting, Answers], Report],
     study: str = "",
 ) -> None:
-    """Adds an experiment on the programs of a study (default: the one of its name) in any class to
-    `terrace lab experiment`."""
+    """Adds an experiment on the programs of a study, by default the study of its name, in any class."""
 
     def verb(
         output: Output = None,
@@ -82,10 +81,12 @@ def run_experiment(
     stop_after: float | None,
     cache: str = "",
 ) -> None:
-    """Answers the cells of this shard; writes the report where all are answered. Exits with UNFINISHED where the
-    time was up before."""
+    """Answers the cells of this shard, and writes the report once all cells are answered.
+
+    Exits with UNFINISHED if the time limit was reached before.
+    """
     if setting.problem_class not in (*CLASSES, STUDIED, SPILLED):
-        raise WrongCallError(f"--class {setting.problem_class}: there are {', '.join(CLASSES)}")
+        raise WrongCallError(f"--class {setting.problem_class}: known classes: {', '.join(CLASSES)}")
     part = parse_shard(shard) if shard else None
     folder = output or Path("out") / name
     place = Place(folder, source, setting.problem_class, cache, SMALL_WORK if setting.small else WORK)
@@ -93,19 +94,19 @@ def run_experiment(
     _settle(folder, {"experiment": name, "class": setting.problem_class, **of_cache})
     asked = list(cells(setting))
     done = run(place, asked, jobs, part, None if stop_after is None else 60 * stop_after)
-    print(f"{done.answered} cells answered, {done.before} had been; {folder}")
+    print(f"{done.answered} cells answered now, {done.before} before; {folder}")
     if done.left:
-        print(f"the time is up: {done.left} are left; the same command goes on")
+        print(f"time limit reached: {done.left} cells are left; run the same command to resume")
         raise typer.Exit(UNFINISHED)
     if part is None:
         report(setting, Answers(folder)).write(folder)
         print(f"tables and pictures: {folder}; report: {folder / 'report.html'}")
     elif done.missing:
-        print(f"{done.missing} of {len(asked)} cells are other shards'; with all there, run without --shard")
+        print(f"{done.missing} of {len(asked)} cells belong to other shards; run without --shard at the end")
 
 
 def _settle(folder: Path, settings: dict[str, Any]) -> None:
-    """A folder holds one experiment in one class: answers of another one must not pass for this one's."""
+    """Ensures that a folder contains a single experiment in a single class, so that answers cannot be confused."""
     path = folder / "settings.json"
     wanted = document(settings)
     if not path.exists():

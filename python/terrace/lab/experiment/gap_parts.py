@@ -1,12 +1,12 @@
-"""What the gap of a live run to fast-only is made of, by program and machine, at the study's size.
+"""Splits the gap between a live run and fast-only into its causes, by program and machine, at the study's size.
 
-    learning    live less planned: the first iteration, planning beside the program, bringing data in
-    sampling    planned less oracle: what plans from samples lose against plans from exact counters
-    moves       planned less the same with free moves: late copies, their bandwidth, and waits (given beside it)
-    search      the rest, down to the bound: plans that the search did not find, or that no whole chunks can make
-    bound       less fast-only: what no placement by software gets
+    learning    live - planned: the first iteration, concurrent planning, fetching data
+    sampling    planned - oracle: cost of planning from samples instead of exact counters
+    moves       planned - planned with free moves: late copies, their bandwidth, and waits (also listed)
+    search      the rest, down to the bound: plans that the search did not find, or that whole chunks prohibit
+    bound       bound - fast-only: unreachable by any software placement
 
-Their sum is the gap. A part may be negative: a plan from samples may happen to be the better one.
+Their sum is the gap. Parts may be negative: a plan from samples can be better by chance.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from terrace.lab.experiment.tables import PRICE, Row, Table
 
 
 def table(setting: Setting, answers: Answers) -> Table:
-    """A row for each program and machine; all parts are shares of fast-only's time."""
+    """Returns a row for each program and machine; parts are relative to fast-only's time."""
     rows = [_row(Reader(answers, name, machine)) for name in setting.workloads for machine in unimem.MANAGED]
-    return Table("gap_parts", f"What live runs lose to fast-only, in parts of fast-only's time{PRICE}", rows)
+    return Table("gap_parts", f"Gap of live runs to fast-only by cause, relative to fast-only's time{PRICE}", rows)
 
 
 def _row(reader: Reader) -> Row:
@@ -44,11 +44,11 @@ def _row(reader: Reader) -> Row:
 
 
 def section(setting: Setting, answers: Answers) -> Section:
-    """Of the page."""
+    """Returns the section of the report."""
     return Section(
-        "What the gaps are made of",
-        "Learning: live less planned. Sampling: planned less a plan from exact counters. Moves: planned less the "
+        "Causes of the gap",
+        "Learning: live - planned. Sampling: planned - plan from exact counters. Moves: planned - the "
         "same with free moves. Search: the rest, down to the bound; plans that were not found, or that whole "
-        "chunks cannot make. Bound: less fast-only. Their sum is the gap of the live run.",
+        "chunks prohibit. Bound: bound - fast-only. Their sum is the gap of the live run.",
         tables=[table(setting, answers)],
     )

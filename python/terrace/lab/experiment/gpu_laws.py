@@ -1,4 +1,4 @@
-"""What holds in every run of the GPU simulator, whatever the program and whoever decides."""
+"""Conservation laws that hold in every run of the GPU simulator, for any program and policy."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 
 def broken_laws(run: Mapping[str, Any], *, pages: bool = True) -> list[str]:
-    """The laws of conservation that a run's counters break, with the figures; none where all is right. `pages`:
-    it has each page's traffic."""
+    """Returns the conservation laws that a run's counters violate, with the figures. `pages`: whether the run has
+    traffic by page.
+    """
     counts = run["counts"]
     missed = counts["l1_loads"] - counts["l1_hits"] - counts["l1_merges"] + counts["l1_atomics"]
     laws = [
@@ -28,7 +29,7 @@ def broken_laws(run: Mapping[str, Any], *, pages: bool = True) -> list[str]:
 
 
 def _dram_bytes(run: Mapping[str, Any]) -> tuple[int, int]:
-    """As the caches have them, and as the channels of all memories do."""
+    """Returns the bytes according to the caches, and according to the channels of all memories."""
     counts = run["counts"]
     asked = counts["l2_fetched_bytes"] + counts["l2_written_bytes"] + 2 * counts["copied_bytes"]
     return asked, sum(run["demand_bytes"]) + sum(run["move_bytes"])

@@ -1,4 +1,4 @@
-"""What a study's answers are made with: one version of Terrace, and machine files. A folder holds those of one."""
+"""Provenance of a study's answers: one Terrace version and its machine files per folder."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ _DIGITS = 12  # of a hash
 
 @cache
 def version() -> str:
-    """Terrace's, with the commit it was built from: "0.1.0, commit 95546f0340d7"."""
+    """Returns Terrace's version with its commit: "0.1.0, commit 95546f0340d7"."""
     return version_of(run_terrace(["--version"]), Path(terrace.__file__).parent)
 
 
 def version_of(said: str, package: Path) -> str:
-    """By what `terrace --version` said. Where the commit does not tell all of what was built (`+`: files were
-    changed), the hash of the package's files follows."""
+    """Returns the version from the output of `terrace --version`.
+
+    If the build contained uncommitted changes (`+`), the hash of the package's files is appended.
+    """
     number, commit = re.findall(r"^terrace (\S+)(?: \(commit (\S+)\))?", said)[0]
     words = [number, *([f"commit {commit}"] if commit else [])]
     if not commit or commit.endswith("+"):
@@ -46,13 +48,12 @@ def _hash_of(package: Path) -> str:
 
 
 def machine_hash(machine: _core.Machine) -> str:
-    """Of the machine file's text, without what is said in comments."""
+    """Returns the hash of the machine file's text without comments."""
     return hashlib.sha256(machine.to_toml().encode()).hexdigest()[:_DIGITS]
 
 
 def settle(folder: Path, machines: Sequence[_core.Machine]) -> None:
-    """Notes in an empty folder what its answers are made with. Raises WrongCallError where those that are there
-    were made with something else."""
+    """Records the provenance in an empty folder. Raises WrongCallError if existing answers have another one."""
     wanted = {machine.name: machine_hash(machine) for machine in machines}
     if not (folder / FILE).exists():
         if any((folder / part).exists() for part in ("answers", "traces")):
@@ -69,11 +70,11 @@ def settle(folder: Path, machines: Sequence[_core.Machine]) -> None:
 
 
 def line(folder: Path) -> str:
-    """For a report: machine files, Terrace, days."""
+    """Returns the line of a report: machine files, Terrace, dates."""
     there = _read(folder)
     machines = ", ".join(f"{name} ({digest})" for name, digest in there["machines"].items())
     written = time.strftime("%Y-%m-%d")
-    return f"Machine file {machines}; Terrace {there['terrace']}; begun {there['begun']}, written {written}."
+    return f"Machine file {machines}; Terrace {there['terrace']}; started {there['begun']}, written {written}."
 
 
 def _read(folder: Path) -> dict[str, Any]:

@@ -1,19 +1,19 @@
-"""How a cell is answered. Its method says how:
+"""Answers a cell. Its method defines how:
 
-    slow-only, fast-only       all in one memory
-    live PLANNER               the planner, or policy, learns and moves while the program runs
-    planned PLANNER            it obeys that planner's plan from the recording's sampled profile
+    slow-only, fast-only       all data in one memory
+    live PLANNER               the planner, or policy, learns and migrates during the run
+    planned PLANNER            follows that planner's plan from the recording's sampled profile
     oracle PLANNER             the same from exact counters
     alone ARRAY                one of the program's arrays in fast memory
-    metric METRIC              filled by a metric (metrics.py)
-    in-memory CORES            all in the one memory, by so many cores
-    over-file CORES            memory for a part of it alone; the rest is in the machine's file
-    bound                      what no placement by software can beat (certificate.py)
+    metric METRIC              fast memory filled by a metric (metrics.py)
+    in-memory CORES            all data in the single memory, used by that many cores
+    over-file CORES            out of core: memory for a part of the data, the rest in the machine's file
+    bound                      lower bound over software placements (certificate.py)
 
-`without PART ...` behind planned leaves parts of the planner's search out (_core.planner_parts). `free` behind
-live and planned lets moves take no time and no bandwidth; `objects` behind planned and metric moves objects as a
-whole. `timer` and `sentinel` behind live, planned and oracle: by what the segments of plans begin; without, by
-counts that only hooks deliver.
+`without PART ...` after planned omits parts of the planner's search (_core.planner_parts). `free` after live and
+planned makes moves take no time and no bandwidth; `objects` after planned and metric moves whole objects. `timer`
+and `sentinel` after live, planned and oracle set how the segments of plans begin; the default is counts, which
+require instrumentation.
 """
 
 from __future__ import annotations
@@ -38,24 +38,27 @@ from terrace.store.spilled import of_last_loop
 
 _WITH_PROFILE = ("planned", "oracle", "alone", "metric", "bound")
 _PROGRESS = ("timer", "sentinel")
-OF_CORES = ("in-memory", "over-file")  # methods that say for how many the program's thread stands
-_CHUNKS = 4096  # items of a problem, at most, as the runtime has them
-_OBJECTS = 1  # an item for each object: as few as there can be
-# Class C: one program has what four ranks have, and their fast memory.
+OF_CORES = (
+    "in-memory",
+    "over-file",
+)  # methods that state the number of cores that the program's thread represents
+_CHUNKS = 4096  # maximum items of a problem, as in the runtime
+_OBJECTS = 1  # an item per object: the minimum
+# Class C: a single program has the data and the fast memory of four ranks.
 _RANKS = 4
-# Of its iterations so many are simulated, and twice as many while the last one differs from the one before it.
+# Number of simulated iterations; doubled while the last one differs from the one before.
 _FEW = 8
 _MANY = 32
 _LIKE = 1e-3
 
 
 def needs_profile(cell: Cell) -> bool:
-    """Whether the recording's profile on the cell's machine has to be there."""
+    """Returns whether the recording's profile on the cell's machine is required."""
     return cell.method.split()[0] in _WITH_PROFILE
 
 
 def fast_bytes(place: Place, cell: Cell, footprint: int) -> int:
-    """The size of fast memory: "256MB" in the study's ratio to the footprint, "1/4" of it; 0 for none."""
+    """Returns the size of fast memory: "256MB" in the study's ratio to the footprint, "1/4" of it; 0 for none."""
     if not cell.size:
         return 0
     if place.problem_class == STUDIED and "/" not in cell.size:
@@ -67,7 +70,7 @@ def fast_bytes(place: Place, cell: Cell, footprint: int) -> int:
 
 
 def answer(place: Place, cell: Cell) -> Answer:
-    """Answers the cell; its recording has to be there, and its profile where it needs one."""
+    """Answers the cell. Requires its recording, and its profile if needs_profile()."""
     with core_errors():
         of = recording(place, cell.workload, cell.machine)
         fast = fast_bytes(place, cell, of.footprint)
@@ -84,12 +87,12 @@ def _bound(place: Place, cell: Cell, of: Recording, fast: int) -> Answer:
 
 
 def _official(place: Place, cell: Cell) -> int:
-    """Class C's number of iterations where a few were recorded; else 0."""
+    """Returns class C's number of iterations if only some were recorded; else 0."""
     return place.workload(cell.workload).study.iterations if place.problem_class == STUDIED else 0
 
 
 def _options(place: Place, cell: Cell, fast: int) -> list[str]:
-    """What `terrace replay` is told of who chooses the places."""
+    """Returns the placement options of `terrace replay`."""
     kind, *words = cell.method.split()
     if kind in ("slow-only", "fast-only"):
         return ["--planner", kind]
@@ -104,12 +107,12 @@ def _options(place: Place, cell: Cell, fast: int) -> list[str]:
 
 
 def _progress(words: list[str]) -> str:
-    """What segments begin by; empty: what the recording says."""
+    """Returns how segments begin; empty: as recorded."""
     return next((word for word in words if word in _PROGRESS), "")
 
 
 def _plan(place: Place, cell: Cell, fast: int) -> Path:
-    """The plan file of the cell, made if it is not there: planning may take longer than what obeys it."""
+    """Returns the plan file of the cell, made if missing: planning may take longer than the run."""
     path = place.folder / "plans" / f"{cell.name.removesuffix('-free')}.toml"
     if not path.exists():
         kind, *words = cell.method.split()
@@ -126,7 +129,7 @@ def _plan(place: Place, cell: Cell, fast: int) -> Path:
 
 
 class _Profiled:
-    """A profile on a machine, and the plans that can be made of it."""
+    """A profile on a machine, and the plans that can be made from it."""
 
     def __init__(self, place: Place, cell: Cell, exact: bool) -> None:
         self._place, self._cell = place, cell
@@ -136,7 +139,7 @@ class _Profiled:
         if copier := cell.machine.partition("@")[2]:
             self._machine = self._machine.with_copier(copier)
         profile = store.profile(run, exact)
-        # What is planned for is what the run has most of: where the last recorded iteration is repeated, that one.
+        # Plan for the most frequent iteration: if the last recorded one is repeated, for that one.
         repeated = _official(place, cell) > profile.iterations
         self._profile = profile.only(profile.iterations - 1) if repeated else profile
         self._calibration = store.calibration(run)
@@ -176,12 +179,12 @@ class _Profiled:
 
 
 def _site(dump: metrics.Dump, item: metrics.Dump) -> str:
-    """ "sp.cpp:63" of an object that is called "run sp.cpp:63"."""
+    """Returns "sp.cpp:63" for an object named "run sp.cpp:63"."""
     return str(dump["objects"][item["object"]]["name"]).rpartition(" ")[2]
 
 
 def arrays(workload: Workload) -> dict[str, str]:
-    """By place in the source ("sp.cpp:63"), the name of the array that is made there."""
+    """Returns the names of arrays by the source position of their allocation ("sp.cpp:63")."""
     path = workload.folder / workload.study.arrays
     found = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -215,7 +218,7 @@ def _replay(place: Place, cell: Cell, of: Recording, fast: int, options: list[st
 
 
 def _recorded(recorded: Sequence[str], options: Sequence[str]) -> list[str]:
-    """The recording's options, but for cores where others are asked for."""
+    """Returns the recording's options, without cores if others are given."""
     words = list(recorded)
     if "--cores" in options and "--cores" in words:
         at = words.index("--cores")
@@ -224,7 +227,7 @@ def _recorded(recorded: Sequence[str], options: Sequence[str]) -> list[str]:
 
 
 def _read(outcome: study.Outcome, path: Path, fast: int, footprint: int, more: int) -> Answer:
-    """`more`: iterations that were not simulated, each like the last one."""
+    """Reads the answer. `more`: iterations that were not simulated and equal the last one."""
     store = Store(path)
     run = store.run()
     counters = store.counters(run)
@@ -233,7 +236,7 @@ def _read(outcome: study.Outcome, path: Path, fast: int, footprint: int, more: i
         phases[phase.name] = phases.get(phase.name, 0.0) + phase.ended - phase.begun
     times = [*outcome.iterations, *[outcome.iterations[-1]] * more]
     spilled = of_last_loop(store, run)
-    share = 1 + more / len(outcome.iterations)  # of what is not known by iteration
+    share = 1 + more / len(outcome.iterations)  # for quantities not known by iteration
     return Answer(
         loop_s=outcome.loop + more * outcome.iterations[-1],
         iterations=len(times),

@@ -1,4 +1,4 @@
-"""What less memory costs, with the rest of the data in a file: questions, tables, report."""
+"""Predicts the slowdown with less memory, with the rest of the data in a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW_CORES, _FEW_SIZES = CORES[:1], ("2/3", "1/2")
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Every question."""
+    """Returns all cells."""
     asked: list[Cell] = []
     for name in setting.workloads:
         for machine in MACHINES:
@@ -35,13 +35,13 @@ def _sizes(setting: Setting) -> tuple[str, ...]:
 
 
 def losses(setting: Setting, answers: Answers, machine: str) -> Table:
-    """A row for each program, number of cores and size of memory."""
+    """Returns a row for each program, number of cores and size of memory."""
     rows: list[Row] = []
     for name in setting.workloads:
         for cores in _cores(setting):
             whole = answers.get(Cell(name, machine, f"in-memory {cores}"))
             rows += [_row(name, machine, cores, size, whole, answers) for size in _sizes(setting)]
-    title = f"Loops with less memory than data on {machine}, over loops with all data in memory"
+    title = f"Loop times with less memory than data on {machine}, relative to all data in memory"
     return Table(f"losses-{machine}", title, rows)
 
 
@@ -53,7 +53,7 @@ def _row(name: str, machine: str, cores: str, size: str, whole: Answer, answers:
         ("read", over.read_bytes, over.least_read_bytes),
         ("written", over.written_bytes, over.least_written_bytes),
     ):
-        # Requests that were begun before the loop end in it, and the other way round: sixteen chunks at most.
+        # Requests issued before the loop may end in it, and vice versa: at most sixteen chunks.
         hold_bound(f"{name} on {machine}, {size}, bytes {what}", least - 16 * 2**21, moved)
     return {
         "program": name, "cores": cores, "memory": size, "memory_bytes": over.fast_bytes,
@@ -65,7 +65,7 @@ def _row(name: str, machine: str, cores: str, size: str, whole: Answer, answers:
 
 
 def _picture(setting: Setting, table: Table, machine: str, cores: str) -> Picture:
-    """Time over that in memory, by size, with the bound dashed below each program's line."""
+    """Draws time relative to in-memory, by size, with a dashed bound for each program's line."""
     series: list[Series] = []
     for what in ("loop_s", "bound_s"):
         for number, name in enumerate(setting.workloads):
@@ -73,12 +73,12 @@ def _picture(setting: Setting, table: Table, machine: str, cores: str) -> Pictur
             values = [1.0, *(_ratio(row, what) for row in rows)]
             colour = CYCLE[number % len(CYCLE)]
             series.append(Series(name if what == "loop_s" else f"{name}, bound", values, colour))
-    figure = lines(("all", *_sizes(setting)), series, "time over that with all data in memory")
+    figure = lines(("all", *_sizes(setting)), series, "time relative to all data in memory")
     for trace in figure.data:
         if str(trace.name).endswith(", bound"):
             trace.line.dash = "dot"
     plural = "core" if cores == "1" else "cores"
-    return Picture(f"{machine}-{cores}", f"{cores} {plural}: time by share of the data that memory holds", figure)
+    return Picture(f"{machine}-{cores}", f"{cores} {plural}: time by share of the data in memory", figure)
 
 
 def _ratio(row: Row, what: str) -> float:
@@ -88,7 +88,7 @@ def _ratio(row: Row, what: str) -> float:
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Of all answers, which have to be there."""
+    """Returns the report, from all answers."""
     sections = []
     for machine in MACHINES:
         table = losses(setting, answers, machine)
@@ -96,18 +96,18 @@ def report(setting: Setting, answers: Answers) -> Report:
         sections.append(
             Section(
                 machine,
-                "The bound is the longer of the loop with all data in memory and of what the device needs for the "
+                "The bound is the larger of the loop with all data in memory and the device time for the "
                 "bytes that any schedule must move, page by page.",
                 pictures=pictures,
                 tables=[table],
             )
         )
     return Report(
-        "What less memory costs",
-        "Time of the main loop with memory for a part of the data, the rest in a file, over that with all of it "
+        "Slowdown with less memory",
+        "Time of the main loop with memory for a part of the data, the rest in a file, relative to all data "
         "in memory.",
         f"Programs: {', '.join(setting.workloads)}, each recorded once with one thread and replayed in virtual "
         "time on machines that differ in the file; the last cache has the ratio to the footprint that it has in "
-        "class C. The first iteration is in it, in which the order of chunks is learned.",
+        "class C. The first iteration, in which the access order is learned, is included.",
         sections,
     )

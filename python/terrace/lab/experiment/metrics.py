@@ -1,7 +1,7 @@
-"""Choosing data by one number each: the metric study.
+"""Metric study: selects data by a single number each.
 
-Each metric gives every piece of data (an object, or a chunk of one) a number from the sampled profile; fast memory
-is filled with the pieces of the largest numbers that fit, for the whole run.
+A metric assigns a number to every item (an object or a chunk) from the sampled profile. Fast memory is filled with
+the items of the largest numbers that fit, for the whole run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Values = list[float]
 
 
 def _sum(dump: Dump, of: Callable[[Dump, Sequence[float]], float]) -> Values:
-    """Over all phases, by item; `of` gets a phase and a cell (item, bytes read, bytes written, exposure)."""
+    """Sums over all phases by item; `of` takes a phase and a cell (item, bytes read, bytes written, exposure)."""
     values = [0.0] * len(dump["items"])
     for phase in dump["phases"]:
         for cell in phase["cells"]:
@@ -35,7 +35,7 @@ def _misses(dump: Dump) -> Values:
 
 
 def _bandwidth(dump: Dump) -> Values:
-    """Bytes over the time of the phases that touch it: Unimem's equation 1 with whole phases for samples."""
+    """Returns bytes over the time of the phases that access them: Unimem's equation 1 with phases as samples."""
     traffic = _sum(dump, lambda _, cell: cell[1] + cell[2])
     time = _sum(dump, lambda phase, _: phase["measured"])
     return [a / b if b > 0 else 0.0 for a, b in zip(traffic, time, strict=True)]
@@ -46,7 +46,9 @@ def _latency_weighted(dump: Dump) -> Values:
 
 
 def _aol(dump: Dump) -> Values:
-    """Misses weighted with their phase's latency over parallelism: exposed latency a miss (SOAR, OSDI 2025)."""
+    """Returns misses weighted with their phase's latency over parallelism: exposed latency per miss (SOAR, OSDI
+    2025).
+    """
     exposed = {id(phase): sum(cell[3] for cell in phase["cells"]) for phase in dump["phases"]}
     misses = {id(phase): sum(cell[1] for cell in phase["cells"]) for phase in dump["phases"]}
 
@@ -57,7 +59,7 @@ def _aol(dump: Dump) -> Values:
 
 
 def _benefit(dump: Dump, problem: _core.Problem, fastest: int) -> Values:
-    """What an iteration gains with the item alone in fast memory, as the model predicts it."""
+    """Returns the predicted gain per iteration with the item alone in fast memory."""
     home = [dump["homes"][item["domain"]] for item in dump["items"]]
     nothing = problem.predict([home]).total
     touched = {int(cell[0]) for phase in dump["phases"] for cell in phase["cells"]}
@@ -71,7 +73,7 @@ METRICS = ("misses", "misses-a-byte", "bandwidth", "latency-weighted", "benefit"
 
 
 def values(metric: str, dump: Dump, problem: _core.Problem, fastest: int) -> Values:
-    """By item of the problem."""
+    """Returns the metric by item of the problem."""
     simple = {"misses": _misses, "bandwidth": _bandwidth, "latency-weighted": _latency_weighted, "aol": _aol}
     if metric in simple:
         return simple[metric](dump)
@@ -82,7 +84,7 @@ def values(metric: str, dump: Dump, problem: _core.Problem, fastest: int) -> Val
 
 
 def fill(numbers: Sequence[float], sizes: Sequence[int], budget: int) -> list[int]:
-    """Items by falling number, as long as they fit; what does not fit is left out, what is worth nothing, too."""
+    """Selects items by descending number as long as they fit; skips those that do not fit or have no value."""
     taken = []
     for item in sorted(range(len(numbers)), key=lambda i: (-numbers[i], i)):
         if numbers[item] > 0 and sizes[item] <= budget:
@@ -92,7 +94,7 @@ def fill(numbers: Sequence[float], sizes: Sequence[int], budget: int) -> list[in
 
 
 def plan_text(dump: Dump, items: Sequence[int], kind: str, budget: int) -> str:
-    """A plan file that puts those items into `kind` for the whole run."""
+    """Returns a plan file that places the items in `kind` for the whole run."""
     parts: dict[int, list[tuple[int, int]]] = {}
     for item in items:
         of = dump["items"][item]

@@ -1,7 +1,8 @@
-"""Unimem's study at its own size (class C), at three prices of moves: what can be carried out, and at what cost.
+"""Unimem's study at its original size (class C), at three costs of moves.
 
-`swap` is ours: pages are exchanged beside the program. `user-copy` is the paper's: a helper thread copies objects.
-`ideal` costs bytes alone, and no copier does. Each planner and policy pays the same price.
+`swap` is Terrace's: pages are exchanged concurrently with the program. `user-copy` is the paper's: a helper thread
+copies objects. `ideal` has only the cost of bytes, and no copier achieves it. Planners and policies have equal
+costs.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from terrace.units import percent
 MACHINES = ("unimem-bw2", "unimem-lat4")
 COPIERS = ("swap", "user-copy", "ideal")
 HEADLINE = "swap"
-STUDY = "256MB"  # of a rank
-PROGRESS = "sentinel"  # what a real run can follow best
-OBJECTS = f"planned auto objects {PROGRESS}"  # as the paper moves them
+STUDY = "256MB"  # per rank
+PROGRESS = "sentinel"  # most reliable method in real runs
+OBJECTS = f"planned auto objects {PROGRESS}"  # moves whole objects like the paper
 _COLUMNS = (f"live auto {PROGRESS}", f"planned auto {PROGRESS}", "bound")
-# At the headline's price: by time; by counts that only hooks deliver; from what only hooks see.
+# At the headline's cost: segments by time; by counts, which require instrumentation; from all misses.
 _OTHERS = {
     "timer_gap": "planned auto timer",
     "counted_gap": "planned auto",
@@ -34,16 +35,16 @@ _AVERAGED = (
     "slow_only_gap", "live_gap", "steady_gap", "planned_gap", "objects_gap", *_OTHERS, "bound_gap",
     "planned_over_bound",
 )  # fmt: skip
-_FAR = 0.05  # over fast-only: a bound that is said to be far
+_FAR = 0.05  # over fast-only: gap of a bound that is mentioned
 
 
 def _baselines() -> dict[str, str]:
-    """All but the cache of lines: a replay does not tell the lines of chunks of 2 MiB and more apart."""
+    """Returns all baselines but the cache of lines, because a replay does not separate the lines of chunks."""
     return {name: method for name, method in baselines().items() if name != "cache-mode"}
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Every question, those that most of the report rests on first."""
+    """Returns all cells, the most important ones first."""
     asked: list[Cell] = []
     for name in setting.workloads:
         for machine in MACHINES:
@@ -61,7 +62,7 @@ def cells(setting: Setting) -> list[Cell]:
 
 
 class _Of:
-    """The answers about one program on one machine."""
+    """The answers about a program on a machine."""
 
     def __init__(self, answers: Answers, workload: str, machine: str) -> None:
         self._answers, self._workload, self._machine = answers, workload, machine
@@ -70,16 +71,16 @@ class _Of:
         self.slow = answers.get(Cell(workload, machine, "slow-only"))
 
     def get(self, copier: str, method: str, size: str = STUDY) -> Answer:
-        """At a copier's price; raises TerraceError where it beats the bound."""
+        """Returns an answer at a copier's cost. Raises TerraceError if it beats the bound."""
         return Reader(self._answers, self._workload, f"{self._machine}@{copier}").get(method, size)
 
     def gap(self, seconds: float) -> float:
-        """To fast-only."""
+        """Returns the gap to fast-only."""
         return seconds / self.fast.loop_s - 1
 
 
 def by_program(setting: Setting, answers: Answers) -> Table:
-    """Every column, by program, machine and price."""
+    """Returns all columns by program, machine and cost."""
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MACHINES:
@@ -110,7 +111,7 @@ def _row(of: _Of, name: str, machine: str, copier: str, size: str) -> Row:
 
 
 def averages(rows: Sequence[Row]) -> Table:
-    """Over all programs, beside what was published for 256 MB."""
+    """Returns averages over programs with those published for 256 MB."""
     result: list[Row] = []
     for machine in MACHINES:
         for copier in COPIERS:
@@ -128,7 +129,7 @@ def averages(rows: Sequence[Row]) -> Table:
                         "published_slow_only_gap": said[0] - 1, "published_gap": said[1] - 1,
                     }
                 )  # fmt: skip
-    title = "Averages over all programs, and over those that fast memory does not hold whole"
+    title = "Averages over all programs, and over those that do not fit into fast memory"
     return Table("averages", title, result)
 
 
@@ -142,9 +143,11 @@ def _mean_of(rows: Sequence[Row], column: str) -> float | None:
 
 
 def where_it_goes(setting: Setting, answers: Answers) -> Table:
-    """What a program has lost at the headline's price, as shares of fast-only's time: what the bound says that
-    nobody can win; what the plan loses beside it (search and samples, stalls, waits, the runtime's own work); what
-    learning costs beside that."""
+    """Returns what a program loses at the headline's cost, relative to fast-only's time.
+
+    Columns: the bound, which nobody can beat; the loss of the plan (search and samples, stalls, waits, runtime
+    overhead); and the additional loss of learning.
+    """
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MACHINES:
@@ -168,7 +171,7 @@ def where_it_goes(setting: Setting, answers: Answers) -> Table:
 
 
 def compared(setting: Setting, answers: Answers) -> Table:
-    """Every baseline at the headline's price, like with like: planned beside planned, live beside live."""
+    """Returns all baselines at the headline's cost, planned with planned and live with live."""
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MACHINES:
@@ -186,7 +189,7 @@ def compared(setting: Setting, answers: Answers) -> Table:
 
 
 def standing(rows: Sequence[Row]) -> Table:
-    """By baseline, the geometric mean of its time over ours, and where it is ahead."""
+    """Returns by baseline the geometric mean of its time relative to Terrace's, and where it is faster."""
     result: list[Row] = []
     for baseline in dict.fromkeys(row["baseline"] for row in rows):
         here = [row for row in rows if row["baseline"] == baseline]
@@ -202,37 +205,37 @@ def standing(rows: Sequence[Row]) -> Table:
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Of all answers, which have to be there."""
+    """Returns the report, from all answers."""
     programs = by_program(setting, answers)
     of_averages = averages(programs.rows)
     against = compared(setting, answers)
     return Report(
-        "Unimem's study in class C, at three prices of moves",
+        "Unimem's study in class C, at three costs of moves",
         _headline(of_averages),
         _lead(setting, programs),
         [
             Section(
-                "In one table",
-                "Price: swap exchanges pages beside the program, as measured; user-copy is the paper's helper "
-                "that copies objects (objects: moved as a whole, as the paper does); ideal costs bytes alone, and "
-                "no copier does. Live: learned in the first iteration. Steady: the later half of that run. "
-                "Planned: a plan of an earlier profile, obeyed as it is. Segments begin by sentinel; timer: by "
-                "time; counted: by counts that only hooks deliver. Hooks: planned from all misses. Too large: "
-                "programs that fast memory does not hold whole.",
+                "Summary",
+                "Costs: swap exchanges pages concurrently, as measured; user-copy is the paper's helper "
+                "that copies objects (objects: moved as a whole, as in the paper); ideal has only the cost of "
+                "bytes, and no copier achieves it. Live: learned in the first iteration. Steady: the later half "
+                "of that run. Planned: an unmodified plan from an earlier profile. Segments begin by sentinel; "
+                "timer: by time; counted: by counts, which require instrumentation. Hooks: planned from all "
+                "misses. Too large: programs that do not fit into fast memory.",
                 tables=[of_averages],
             ),
             *(_machine(setting, programs, machine) for machine in MACHINES),
             Section(
-                "What is lost, and to what",
-                "Bound: what no placement by software can beat at this price. Placement: what the plan's choices "
-                "cost beside the bound, from samples and search. Stalls, waits, own work: what the program pays "
-                "for moves. Later and learning: what a live run loses beside the plan, later and before.",
+                "Causes of the losses",
+                "Bound: unreachable by any software placement at this cost. Placement: cost of the plan's choices "
+                "relative to the bound, from samples and search. Stalls, waits, own work: cost of moves for the "
+                "program. Later and learning: additional loss of a live run, after and during learning.",
                 tables=[where_it_goes(setting, answers)],
             ),
             Section(
                 "Other planners and policies",
-                "At the same price, in the same memory; who plans from a profile beside our plan, who acts while "
-                "the program runs beside our live run.",
+                "At the same cost, in the same memory: planners from a profile relative to Terrace's plan, "
+                "policies during the run relative to Terrace's live run.",
                 tables=[standing(against.rows), against],
             ),
         ],
@@ -251,7 +254,7 @@ def _headline(table: Table) -> str:
                 f"at {_NAMES[str(row['machine'])]}: {live} live, {planned} planned, bound {bound} "
                 f"(published: {paper})"
             )
-    return f"On average over fast-only, with pages exchanged: {'; '.join(said)}."
+    return f"On average over fast-only, with exchanged pages: {'; '.join(said)}."
 
 
 def _lead(setting: Setting, programs: Table) -> str:
@@ -263,16 +266,16 @@ def _lead(setting: Setting, programs: Table) -> str:
     where = f"The bound itself is far from fast-only for {', '.join(far)}. " if far else ""
     return (
         f"{where}Programs: {', '.join(setting.workloads)}, class C as one program with one thread, which has "
-        "what the study's four ranks have: four times 256 MB of fast memory. Some iterations are recorded, and "
-        "the last of them is repeated until there are as many as the class has; once a run's iterations take the "
-        f"same time, those that are left are not simulated one by one. {_whole(programs)} whole; a row of its own "
-        "has CG at the share that the study's rank has. Core time is the machine's, not "
+        "the resources of the study's four ranks: four times 256 MB of fast memory. Some iterations are recorded, "
+        "and the last one is repeated up to the class's number; once iterations take the "
+        f"same time, the remaining ones are not simulated individually. {_whole(programs)} whole; a separate row "
+        "has CG at the share of the study's rank. Core time is the machine's, not "
         "calibrated. Fast memory: 16 GB/s, 86 ns."
     )
 
 
 def _whole(programs: Table) -> str:
-    """Who fits."""
+    """Returns which programs fit."""
     fit = dict.fromkeys(
         str(row["workload"]) for row in programs.rows if row["fast_memory"] == STUDY and not _too_large(row)
     )

@@ -1,13 +1,12 @@
-"""Stencil programs on more data than the fast memory holds (Reguly et al., MCHPC 2017): its questions, and how
-they are answered.
+"""Evaluates stencil programs on more data than fast memory holds (Reguly et al., MCHPC 2017).
 
-A question is one program at one size, on one machine, in one mode of `src/stencil/virtual`; its answer is what
-`price_stencil` says of it, in a file of its own, so that a run goes on where it stopped. No kernel runs.
+A question is a program at a size, on a machine, in a mode of `src/stencil/virtual`. Its answer is the output of
+`price_stencil` in a separate file, so that an interrupted run can resume. No kernel runs.
 
-The average bandwidth is the bytes that loops access over the seconds, in further steps: what a run of twice as
-many steps has more than one of the steps. So what comes once, before the first step and for it, counts for
-nothing, as in long runs, which the paper measured. The loss is one minus that over the baseline's: on the KNL the
-smallest problem's, in tiles with MCDRAM as a cache (section 5.2), on the P100 that of all data in the GPU's memory
+The average bandwidth is the bytes that loops access divided by the seconds, of further steps: the difference
+between a run with twice as many steps and one with the steps. This excludes one-time costs before and in the first
+step, as in the long runs that the paper measured. The loss is one minus the ratio to the baseline's: on the KNL
+the smallest problem, in tiles with MCDRAM as a cache (section 5.2); on the P100 all data in the GPU's memory
 (section 5.3).
 """
 
@@ -31,12 +30,12 @@ LINKS = {"PCIe": "p100-pcie", "NVLink": "p100-nvlink"}
 MACHINES = (KNL, *LINKS.values())
 SIZES = (6, 12, 16, 24, 36, 48, 96, 160)  # GB; the paper ends at 48
 FEW_SIZES = (6, 48)
-# Of MPI, on the KNL, in which the paper ran its programs: with tiles they exchange halos once in a chain.
+# MPI processes of the paper's runs on the KNL; with tiles they exchange halos once per chain.
 PROCESSES = 4
 SMALLEST, LARGEST_IN_MEMORY, PUBLISHED_SIZE = 6, 16, 48
-# A slow memory that has too little for the data is priced as if it had more: answers and pages say so.
+# A slow memory that is too small for the data is enlarged; answers and pages report it.
 ENLARGED_BY = 16  # GB
-SPARE = 1.02  # of the data: halos, and chunks of which a part is used
+SPARE = 1.02  # relative to the data: halos, and partly used chunks
 COUNTS = (
     "seconds",
     "loop_seconds",
@@ -56,20 +55,20 @@ COUNTS = (
 
 @dataclass(frozen=True)
 class Program:
-    """A program of the paper, or what stands for it."""
+    """A program of the paper, or its substitute."""
 
-    name: str  # of price_stencil
+    name: str  # in price_stencil
     title: str
-    datasets: int  # of 8 bytes a point
+    datasets: int  # of 8 bytes per point
     dims: int
-    halo: int  # points in each direction that are not cells
-    knl: int  # GB/s that its loops reach in the fast memory, as published: an input
+    halo: int  # points outside of the cells in each direction
+    knl: int  # published GB/s of its loops in fast memory: an input
     gpu: int
-    steps: int  # of a run
-    chain: int = 0  # time steps that one chain has, where that can be chosen
+    steps: int  # per run
+    chain: int = 0  # time steps per chain, if selectable
 
     def rate(self, machine: str) -> int:
-        """What its loops reach in the machine's fast memory, in GB/s."""
+        """Returns the bandwidth of its loops in the machine's fast memory, in GB/s."""
         return self.knl if machine == KNL else self.gpu
 
 
@@ -78,7 +77,7 @@ PROGRAMS = {
     for one in (
         Program("cloverleaf2d", "CloverLeaf 2D", 25, 2, 5, knl=240, gpu=470, steps=10),
         Program("cloverleaf3d", "CloverLeaf 3D", 30, 3, 6, knl=200, gpu=380, steps=10),
-        # OpenSBLI's Taylor-Green vortex. So many steps make whole chains of 1, 2 and 3.
+        # OpenSBLI's Taylor-Green vortex. This number of steps is divisible into chains of 1, 2 and 3.
         Program("taylor_green", "SBLI", 29, 3, 3, knl=83, gpu=170, steps=12, chain=3),
     )
 }
@@ -87,7 +86,7 @@ CHAINED = "taylor_green"
 
 @dataclass(frozen=True)
 class Question:
-    """One run in virtual time."""
+    """A run in virtual time."""
 
     program: str
     machine: str
@@ -96,12 +95,12 @@ class Question:
     tiled: bool = True
     cyclic: bool = True
     prefetched: bool = True
-    chain: int = 0  # time steps in a chain; 0: the program's
-    runs: int = 1  # times the program's steps
+    chain: int = 0  # time steps per chain; 0: the program's
+    runs: int = 1  # factor on the program's steps
 
     @property
     def name(self) -> str:
-        """Unique, and fit for a path."""
+        """Returns a unique name that is valid in a path."""
         words = [f"{self.size}GB", self.how]
         words += [f"not-{word}" for word in ("tiled", "cyclic", "prefetched") if not getattr(self, word)]
         words += [f"chain-{self.chain}"] if self.chain else []
@@ -110,24 +109,24 @@ class Question:
 
     @property
     def about(self) -> Program:
-        """The program's figures."""
+        """Returns the program's figures."""
         return PROGRAMS[self.program]
 
     @property
     def cells(self) -> int:
-        """In each direction: with the halos, the datasets have about the wanted size."""
+        """Returns the cells in each direction: with halos, the datasets have approximately the requested size."""
         points = self.size * 1e9 / 8 / self.about.datasets
         return int(points ** (1 / self.about.dims)) - self.about.halo
 
     @property
     def steps(self) -> int:
-        """All of its chains are whole."""
+        """Returns the number of steps, a multiple of the chain's."""
         chain = max(self.chain, 1)
         return self.runs * -(-self.about.steps // chain) * chain
 
     @property
     def slow_memory(self) -> int:
-        """GB that the slow memory is taken to have; 0: what the machine file says is enough."""
+        """Returns the assumed capacity of the slow memory in GB; 0: that of the machine file suffices."""
         needed = SPARE * self.size
         if self.how == "flat-fast" or needed * 1e9 <= slow_capacity(self.machine):
             return 0
@@ -135,10 +134,10 @@ class Question:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """The program's."""
+        """Returns the program's arguments."""
         if self.program == CHAINED:
             chain = self.chain or self.about.chain
-            # A stable step would be computed: any does, no kernel runs.
+            # Otherwise the program computes a stable time step; no kernel runs, so any is valid.
             return {"cells": str(self.cells), "steps": str(self.steps), "chain": str(chain), "dt": "0.001"}
         cells = "x".join([str(self.cells)] * self.about.dims)
         return {"cells": cells, "problem": "tp2", "steps": str(self.steps)}
@@ -146,24 +145,24 @@ class Question:
 
 @cache
 def slow_capacity(machine: str) -> int:
-    """Bytes of the memory from which data come, by the machine file."""
+    """Returns the capacity of the slow memory by the machine file, in bytes."""
     read = _core.Machine.read(machine)
     return int(read.capacities[read.fastest_first(0)[1]])
 
 
 def baseline(program: str, machine: str, chain: int = 0) -> Question:
-    """What the loss is relative to."""
+    """Returns the baseline of the loss."""
     how = "cache" if machine == KNL else "flat-fast"
     return Question(program, machine, SMALLEST, how, chain=chain)
 
 
 def both_runs(question: Question) -> tuple[Question, Question]:
-    """Of the steps, and of twice as many."""
+    """Returns the question with its steps, and with twice as many."""
     return replace(question, runs=1), replace(question, runs=2)
 
 
 def further_of(once: Mapping[str, Any], twice: Mapping[str, Any]) -> dict[str, float] | None:
-    """What the second run has more than the first; None where no tile fits."""
+    """Returns the difference of the second run to the first; None if no tile fits."""
     if "refused" in once or "refused" in twice:
         return None
     return {name: twice[name] - once[name] for name in COUNTS}
@@ -181,59 +180,59 @@ class Study:
         self.questions = list(dict.fromkeys(run for one in questions for run in both_runs(one)))
 
     def path(self, question: Question) -> Path:
-        """Of an answer."""
+        """Returns the path of an answer."""
         return self.folder / "answers" / question.program / question.machine / f"{question.name}.json"
 
     def get(self, question: Question) -> dict[str, Any]:
-        """An answer. Raises TerraceError where there is none."""
+        """Returns an answer. Raises TerraceError if it is missing."""
         return read_document(self.path(question))
 
     def refused(self, question: Question) -> str | None:
-        """Why there is nothing to tell, if so: no tile fits."""
+        """Returns why the question has no result: no tile fits; else None."""
         said: str | None = self.get(question).get("refused")
         return said
 
     def further(self, question: Question) -> dict[str, float] | None:
-        """What further steps take; None where no tile fits."""
+        """Returns the counts of further steps; None if no tile fits."""
         once, twice = both_runs(question)
         return further_of(self.get(once), self.get(twice))
 
     def rate(self, question: Question) -> float | None:
-        """The average bandwidth in GB/s; None where no tile fits."""
+        """Returns the average bandwidth in GB/s; None if no tile fits."""
         return rate_of(self.further(question))
 
     def whole_rate(self, question: Question) -> float | None:
-        """Bytes over seconds of the run as a whole, with what comes before the first step."""
+        """Returns bytes over seconds of the whole run, including one-time costs."""
         found = self.get(question)
         return None if "refused" in found else rate_of(found)
 
     def settle(self) -> None:
-        """Raises WrongCallError where the folder has answers that were made with something else."""
+        """Raises WrongCallError if the folder has answers of another version."""
         made.settle(self.folder, [_core.Machine.read(name) for name in MACHINES])
 
     def missing(self) -> list[Question]:
-        """The questions without an answer."""
+        """Returns the unanswered questions."""
         return [question for question in self.questions if not self.path(question).is_file()]
 
     def count(self) -> int:
-        """Of all questions."""
+        """Returns the number of all questions."""
         return len(self.questions)
 
     def left(self) -> int:
-        """Of those without an answer."""
+        """Returns the number of unanswered questions."""
         return len(self.missing())
 
     def run(self, jobs: int, seconds: float | None = None) -> bool:
-        """Answers what is missing; whether nothing is left. After so many seconds nothing more is begun."""
+        """Answers missing questions; returns whether none is left. Starts nothing after `seconds`."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        # The largest take longest, and begin first.
+        # Largest first, because they take longest.
         missing = sorted(self.missing(), key=lambda question: -question.size * question.runs)
         with workers(jobs) as pool:
             return do_all(pool, "runs", [(answer, (self.path(one), one)) for one in missing], deadline)
 
 
 def price(question: Question) -> dict[str, Any]:
-    """What comes of the run, beside the question: `refused` where no tile fits."""
+    """Returns the result of the run with its question: `refused` if no tile fits."""
     machine = _core.Machine.read(question.machine)
     gigabytes = question.about.rate(question.machine)
     kept = {**asdict(question), "arguments": question.arguments, "bandwidth": gigabytes * 1e9}
@@ -256,10 +255,10 @@ def price(question: Question) -> dict[str, Any]:
 
 
 def rate_of(counts: Mapping[str, Any] | None) -> float | None:
-    """Bytes that the loops access over the time, in GB/s."""
+    """Returns the bytes that loops access over the time, in GB/s."""
     return None if counts is None else float(counts["accesses"] / counts["seconds"] / 1e9)
 
 
 def answer(path: Path, question: Question) -> None:
-    """Prices the run and keeps what came of it."""
+    """Simulates the run and saves its result."""
     write_whole(path, document(price(question)))

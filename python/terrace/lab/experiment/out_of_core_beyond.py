@@ -1,4 +1,4 @@
-"""Ten times the fast memory, in the report of `terrace lab experiment out-of-core`: beyond the paper."""
+"""Section of the out-of-core report beyond the paper: ten times the fast memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WHERE = {"KNL": KNL, **LINKS}
 
 @dataclass(frozen=True)
 class Case:
-    """A program on a machine, in chains of so many time steps (0: the program's)."""
+    """A program on a machine, with chains of `chain` time steps (0: the program's)."""
 
     program: str
     where: str
@@ -35,30 +35,30 @@ class Case:
 
     @property
     def title(self) -> str:
-        """In tables and pictures."""
+        """Returns the title in tables and pictures."""
         about = PROGRAMS[self.program]
         steps = self.chain or about.chain
         return f"{about.title}, {steps} step{'s' if steps > 1 else ''}" if steps else about.title
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """Those that are asked for: the cache in the program's own chains."""
+        """Returns the modes: the cache only with the program's own chains."""
         return (*MODES, TILED) if self.where == "KNL" and self.chain == 0 else MODES
 
     def ask(self, how: str, size: int) -> Question:
-        """In one of the modes."""
+        """Returns the question of a mode."""
         if how == TILED:
             return cached(self.program)[TILED](size)
         return Question(self.program, WHERE[self.where], size, how, chain=self.chain)
 
     @property
     def baseline(self) -> Question:
-        """What its loss is relative to."""
+        """Returns the baseline of the loss."""
         return baseline(self.program, WHERE[self.where], self.chain)
 
 
 def cases(programs: Sequence[str]) -> list[Case]:
-    """All of them."""
+    """Returns all cases."""
     return [
         Case(program, where, 0 if chain == PROGRAMS[program].chain else chain)
         for program in programs
@@ -68,7 +68,7 @@ def cases(programs: Sequence[str]) -> list[Case]:
 
 
 def questions(programs: Sequence[str], sizes: Sequence[int]) -> list[Question]:
-    """At the largest size, and what they are compared with."""
+    """Returns the questions at the largest size, and their baselines."""
     asked = []
     for case in cases(programs):
         asked.append(case.baseline)
@@ -77,7 +77,7 @@ def questions(programs: Sequence[str], sizes: Sequence[int]) -> list[Question]:
 
 
 def sections(study: Study) -> list[Section]:
-    """The section."""
+    """Returns the section."""
     size = study.sizes[-1]
     of_all = [(case, how) for case in cases(study.programs) for how in case.modes]
     table = Table("beyond", f"{size} GB of data", [_row(study, case, how, size) for case, how in of_all])
@@ -88,8 +88,8 @@ def sections(study: Study) -> list[Section]:
     ]
     notes += _enlarged(study, size)
     notes.append(
-        "On the KNL copies to MCDRAM and copies back share DDR4's bandwidth, where links have theirs each way; "
-        "four of its 64 cores copy, at the price of the machine file's first copier, and loops have the other "
+        "On the KNL, copies in both directions share DDR4's bandwidth, whereas links have separate bandwidths; "
+        "four of its 64 cores copy, at the cost of the machine file's first copier, and loops have the other "
         "cores."
     )
     return [
@@ -97,8 +97,8 @@ def sections(study: Study) -> list[Section]:
             "Beyond the paper: the largest size",
             f"{size} GB of data, {size / 16:.0f} times the fast memory. The loss is that of further steps, "
             "relative to the smallest size: on the KNL in tiles with MCDRAM as a cache, on the P100 in its "
-            "memory. Overlap is the share of the time of copies that is hidden behind loops; live data are what a "
-            "chain needs of the chain before, over all data, by what the slots bring.",
+            "memory. Overlap is the share of copying time hidden behind loops; live data are what a "
+            "chain needs of the previous chain, relative to all data, by the traffic of the slots.",
             pictures=[_losses(study, table, where) for where in WHERE],
             tables=[table],
             notes=notes,
@@ -107,14 +107,14 @@ def sections(study: Study) -> list[Section]:
 
 
 def _enlarged(study: Study, size: int) -> list[str]:
-    """Where the slow memory is priced as if it had more than the machine file says."""
+    """Returns notes where the slow memory is larger than in the machine file."""
     said = []
     for where, machine in WHERE.items():
         if (taken := Question(study.programs[0], machine, size, "flat-slow").slow_memory) > 0:
             has = slow_capacity(machine) / 1e9
             said.append(
-                f"{where}: slow memory enlarged to {taken} GB; the machine file says {has:.0f} GB, which data of "
-                "this size do not fit into."
+                f"{where}: slow memory enlarged to {taken} GB; the machine file has {has:.0f} GB, too little for "
+                "data of this size."
             )
     return said
 
@@ -135,7 +135,7 @@ def _row(study: Study, case: Case, how: str, size: int) -> Row:
         "live data_share": None,
     }
     if more is not None:
-        if more["copy_seconds"] > 0:  # a cache has no copies
+        if more["copy_seconds"] > 0:  # caches do not copy
             row["overlap"] = more["hidden_seconds"] / more["copy_seconds"]
         row["GB in a step"] = more["bytes_in"] / question.steps / 1e9
         row["GB out a step"] = more["bytes_out"] / question.steps / 1e9

@@ -1,4 +1,4 @@
-"""What the sections of the report of `terrace lab experiment out-of-core` share."""
+"""Common parts of the sections of the out-of-core report."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from terrace.lab.experiment.tables import Row, Table, Value
 
 DATA = "data, GB"
 RATE = "average bandwidth, GB/s"
-# Which question a column asks at a size, in GB; None: none.
+# Maps a size in GB to the question of a column, or None.
 Asked = Mapping[str, Callable[[int], Question | None]]
 
 
 def questions(asked: Asked, sizes: Sequence[int]) -> list[Question]:
-    """Of all columns at all sizes."""
+    """Returns the questions of all columns at all sizes."""
     return [one for ask in asked.values() for size in sizes if (one := ask(size)) is not None]
 
 
@@ -26,8 +26,7 @@ def by_size(
     value: Callable[[Question], float | None],
     published: Mapping[str, float] | None = None,
 ) -> list[Row]:
-    """A row for each size with the true one, and a column for each question; what is published stands at its own
-    size."""
+    """Returns a row for each size, with a column for each question and for published values at their sizes."""
     rows: list[Row] = []
     for size in study.sizes:
         answers = {label: ask(size) for label, ask in asked.items()}
@@ -42,7 +41,7 @@ def by_size(
 
 
 def drawn(table: Table, axis: str, levels: Sequence[Level] = (), factor: float = 1, first: int = 0) -> Picture:
-    """A line for each column over the sizes; a published number is a diamond. `first`: the first line's colour."""
+    """Draws a line for each column over the sizes; published values are diamonds. `first`: colour index."""
     positions = [f"{float(row[DATA] or 0):.1f}" for row in table.rows]
     columns = [column for column in table.columns if column != DATA]
     series = [
@@ -63,7 +62,7 @@ def _times(factor: float, value: Value) -> float | None:
 
 
 def beside(figure: str, program: str, what: str, ours: float | None, published: float | None, unit: str) -> Row:
-    """A row of the table of all that the text states; with nothing published, it is of a mode of ours."""
+    """Returns a row of the table of values in the text; those without published value are modes of Terrace."""
     return {
         "figure": figure,
         "program": program,
@@ -75,10 +74,10 @@ def beside(figure: str, program: str, what: str, ours: float | None, published: 
 
 
 def over(one: float | None, other: float | None) -> float | None:
-    """One over the other, where both are known."""
+    """Returns the ratio, if both are known."""
     return None if one is None or other is None else one / other
 
 
 def lost(share: float | None) -> float | None:
-    """What is left to 1; rounded, since equal rates differ in their last digits, and never -0."""
+    """Returns 1 - share, rounded, because equal rates differ in their last digits, and never -0."""
     return None if share is None else round(1 - share, 9) + 0.0

@@ -1,4 +1,4 @@
-"""Figures 3 to 6 in the report of `terrace lab experiment out-of-core`: MCDRAM as flat memory and as a cache."""
+"""Figures 3 to 6 of the out-of-core report: MCDRAM as flat memory and as a cache."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ UNTILED, TILED, DDR4, MCDRAM = "cache, untiled", "cache, tiled", "flat DDR4", "f
 
 
 def ask(program: str, how: str, tiled: bool, size: int) -> Question:
-    """A program on this machine."""
+    """Returns a question about a program on the KNL."""
     return Question(program, KNL, size, how, tiled=tiled)
 
 
 def asked(program: str) -> Asked:
-    """The four configurations, by column."""
+    """Returns the four configurations, by column."""
 
     def in_memory(size: int) -> Question | None:
         return ask(program, "flat-fast", False, size) if size <= LARGEST_IN_MEMORY else None
@@ -40,7 +40,7 @@ def asked(program: str) -> Asked:
 
 
 def cached(program: str) -> dict[str, Callable[[int], Question]]:
-    """Those with MCDRAM as a cache."""
+    """Returns the configurations with MCDRAM as a cache."""
     return {UNTILED: _mode(program, "cache"), TILED: _mode(program, "cache", True)}
 
 
@@ -49,7 +49,7 @@ def _mode(program: str, how: str, tiled: bool = False) -> Callable[[int], Questi
 
 
 def sections(study: Study) -> list[Section]:
-    """A figure for each program, and the hit rates."""
+    """Returns a figure for each program, and the hit rates."""
     shown = [_bandwidths(study, program) for program in study.programs]
     return [*shown[:1], *([_hit_rates(study)] if HIT_RATES_OF in study.programs else []), *shown[1:]]
 
@@ -67,8 +67,8 @@ def _bandwidths(study: Study, program: str) -> Section:
     return Section(
         f"Figure {figure}: {about.title} on the KNL",
         "All data in MCDRAM while they fit, all in DDR4, and MCDRAM as a cache of DDR4, without and with tiles. "
-        f"In MCDRAM the program's loops reach {about.knl} GB/s: published, an input. Diamonds are published, too: "
-        "DDR4, the cache without tiles, and that times what tiles gain.",
+        f"In MCDRAM the program's loops reach {about.knl} GB/s: published, an input. Diamonds are published "
+        "values: DDR4, the cache without tiles, and that times the gain of tiles.",
         pictures=[drawn(table, RATE)],
         tables=[table],
     )
@@ -83,15 +83,15 @@ def _hit_rates(study: Study) -> Section:
     table = Table("figure-4", f"{PROGRAMS[HIT_RATES_OF].title} on the KNL, hit rate of MCDRAM", rows)
     return Section(
         f"Figure 4: hit rates of MCDRAM, {PROGRAMS[HIT_RATES_OF].title}",
-        "Bytes that MCDRAM has when a loop accesses them, of all that loops access. The paper's text has no "
-        "numbers of this figure.",
+        "Share of the bytes accessed by loops that are in MCDRAM at that time. The paper's text has no "
+        "numbers for this figure.",
         pictures=[drawn(table, "hit rate, %", factor=100, first=2)],
         tables=[table],
     )
 
 
 def published(study: Study) -> list[Row]:
-    """What the text states, ours beside it."""
+    """Returns the values in the paper's text with the simulated ones."""
     rows: list[Row] = []
     for program in study.programs:
         said, about = OUT_OF_CORE[program], PROGRAMS[program]

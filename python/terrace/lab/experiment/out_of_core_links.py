@@ -1,4 +1,4 @@
-"""Figures 7 to 10 in the report of `terrace lab experiment out-of-core`: tiles that come over a GPU's link."""
+"""Figures 7 to 10 of the out-of-core report: tiles over a GPU's link."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from terrace.lab.experiment.tables import Row, Table
 
 BASELINE = "in memory"
 MODES = ("slots", "streamed")
-FIGURES = {"cloverleaf2d": "8", "cloverleaf3d": "9"}  # with the optimisations on and off
+FIGURES = {"cloverleaf2d": "8", "cloverleaf3d": "9"}  # optimisations on and off
 CHAINS = (1, 2, 3)  # time steps
 Column = Callable[[int], Question | None]
 
 
 def ask(program: str, link: str, how: str, size: int) -> Question:
-    """A program on the GPU with that link, all optimisations on."""
+    """Returns a question about a program on the GPU with that link, with all optimisations."""
     return Question(program, LINKS[link], size, how)
 
 
 def mode(program: str, link: str, how: str) -> Callable[[int], Question]:
-    """The same at any size."""
+    """Returns the question by size."""
     return partial(ask, program, link, how)
 
 
 def fitting(program: str, link: str, size: int) -> Question | None:
-    """All data in the GPU's memory, while they fit."""
+    """Returns the question with all data in the GPU's memory, if they fit."""
     return ask(program, link, "flat-fast", size) if size <= LARGEST_IN_MEMORY else None
 
 
 def scaling(program: str) -> dict[str, Column]:
-    """Figure 7."""
+    """Returns the columns of figure 7."""
     columns: dict[str, Column] = {f"{BASELINE}, {link}": partial(fitting, program, link) for link in LINKS}
     for how in MODES:
         columns.update({f"{how}, {link}": mode(program, link, how) for link in LINKS})
@@ -57,7 +57,7 @@ def _changed(question: Callable[[int], Question], cyclic: bool, prefetched: bool
 
 
 def optimisations(program: str) -> dict[str, Column]:
-    """Figures 8 and 9."""
+    """Returns the columns of figures 8 and 9."""
     columns: dict[str, Column] = {}
     for link in LINKS:
         slots = mode(program, link, "slots")
@@ -73,7 +73,7 @@ def _of_chain(question: Callable[[int], Question], chain: int) -> Column:
 
 
 def chains(how: str) -> dict[str, Column]:
-    """Figure 10."""
+    """Returns the columns of figure 10."""
     return {
         f"{link}, {chain} step{'s' if chain > 1 else ''}": _of_chain(mode(CHAINED, link, how), chain)
         for link in LINKS
@@ -82,7 +82,7 @@ def chains(how: str) -> dict[str, Column]:
 
 
 def asked(program: str) -> Sequence[dict[str, Column]]:
-    """All columns of a program's figures."""
+    """Returns all columns of a program's figures."""
     columns = [scaling(program)]
     if program in FIGURES:
         columns.append(optimisations(program))
@@ -92,7 +92,7 @@ def asked(program: str) -> Sequence[dict[str, Column]]:
 
 
 def sections(study: Study) -> list[Section]:
-    """Figure 7 for each program, then what the optimisations bring, then chains."""
+    """Returns figure 7 for each program, then the effect of optimisations, then chains."""
     shown = [_scaling(study, program) for program in study.programs]
     shown += [_optimisations(study, program) for program in study.programs if program in FIGURES]
     return shown + ([_chains(study)] if CHAINED in study.programs else [])
@@ -109,9 +109,9 @@ def _scaling(study: Study, program: str) -> Section:
     return Section(
         title,
         "All data in the GPU's memory while they fit; three slots, as published; and Terrace's own stream of "
-        f"chunks{of}. In the GPU's memory the program's loops reach {about.gpu} GB/s: published, an input. Dashed "
-        f"is the published share of that: {said.nvlink:.0%} over NVLink, {said.pcie:.0%} over PCIe; the text does "
-        "not say at which size.",
+        f"chunks{of}. In the GPU's memory the program's loops reach {about.gpu} GB/s: published, an input. "
+        f"Dashed: the published share of that: {said.nvlink:.0%} over NVLink, {said.pcie:.0%} over PCIe; the text "
+        "does not state the size.",
         pictures=[drawn(table, RATE, levels)],
         tables=[table],
     )
@@ -123,8 +123,8 @@ def _optimisations(study: Study, program: str) -> Section:
     table = Table(f"figure-{figure}", f"What prefetching and cyclic chains bring, {title}, {RATE}", rows)
     return Section(
         f"Figure {figure}: optimisations, {title}",
-        "Three slots. Prefetch: the next chain's first tile comes while the last one of this chain runs. Cyclic: "
-        "what a chain writes before it reads it is not stored. Streamed, with both, is beside them.",
+        "Three slots. Prefetch: the next chain's first tile is fetched while this chain's last one runs. Cyclic: "
+        "data that a chain writes before reading are not stored. Streamed: with both optimisations.",
         pictures=[drawn(table, RATE)],
         tables=[table],
     )
@@ -148,8 +148,8 @@ def _chains(study: Study) -> Section:
     )
     return Section(
         f"Figure 10: time steps in a chain, {PROGRAMS[CHAINED].title}",
-        "No step waits for a number, so that any number of time steps may be one chain. Longer chains use data "
-        "more often while they are there, and their tiles overlap more.",
+        "No step waits for a reduction, so a chain may contain any number of time steps. Longer chains reuse data "
+        "more often while they are in memory, and their tiles overlap more.",
         pictures=[drawn(table, RATE) for table in tables],
         tables=tables,
         notes=list(refused),
@@ -157,7 +157,7 @@ def _chains(study: Study) -> Section:
 
 
 def published(study: Study) -> list[Row]:
-    """What the text states, ours beside it."""
+    """Returns the values in the paper's text with the simulated ones."""
     rows: list[Row] = []
     for program in study.programs:
         said, about = OUT_OF_CORE[program], PROGRAMS[program]

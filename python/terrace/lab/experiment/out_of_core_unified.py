@@ -1,4 +1,4 @@
-"""Figure 11 in the report of `terrace lab experiment out-of-core`: unified memory."""
+"""Figure 11 of the out-of-core report: unified memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ LONG_CHAIN = 5  # time steps, as in the paper's figure
 
 
 def way(program: str, link: str, name: str, chain: int = 0) -> Callable[[int], Question]:
-    """A program with unified memory at any size, in chains of so many steps (0: the program's)."""
+    """Returns a question by size for a program with unified memory, in chains of `chain` steps (0: the
+    program's).
+    """
     tiled, prefetched = WAYS[name]
 
     def ask(size: int) -> Question:
@@ -34,17 +36,17 @@ def way(program: str, link: str, name: str, chain: int = 0) -> Callable[[int], Q
 
 
 def asked(program: str, chain: int = 0) -> Asked:
-    """The three ways over both links."""
+    """Returns the three variants over both links."""
     return {f"{link}, {name}": way(program, link, name, chain) for link in LINKS for name in WAYS}
 
 
 def chains(program: str) -> tuple[int, ...]:
-    """What figures there are of a program, by time steps in a chain."""
+    """Returns the time steps per chain for which a program has figures."""
     return (LONG_CHAIN, 0) if program == CHAINED else (0,)
 
 
 def sections(study: Study) -> list[Section]:
-    """A figure for each program."""
+    """Returns a figure for each program."""
     return [_figure(study, program) for program in study.programs]
 
 
@@ -59,12 +61,12 @@ def _figure(study: Study, program: str) -> Section:
         rows = by_size(study, columns, study.rate)
         further.append(Table(name, f"{title}{of}, further steps, {RATE}", rows))
         rows = by_size(study, columns, study.whole_rate)
-        whole.append(Table(f"{name}-whole", f"{title}{of}, with what comes before the first step, {RATE}", rows))
+        whole.append(Table(f"{name}-whole", f"{title}{of}, including one-time costs, {RATE}", rows))
     longer = ", in chains of five time steps as in the paper, and of three" if program == CHAINED else ""
     return Section(
         title,
-        f"Pages come into the GPU's memory when a loop touches them{longer}. Prefetched: a tile's pages are asked "
-        "for while the tile before runs. Pictures have further steps: data that fit are there already.",
+        f"Pages migrate to the GPU's memory when a loop accesses them{longer}. Prefetched: a tile's pages are "
+        "requested while the previous tile runs. Pictures show further steps: data that fit are already present.",
         pictures=[drawn(table, RATE) for table in further],
         tables=[*further, *whole],
         notes=_without_room(study, program),
@@ -72,7 +74,7 @@ def _figure(study: Study, program: str) -> Section:
 
 
 def _without_room(study: Study, program: str) -> list[str]:
-    """Where chains run without tiles, since none has room, and how many of all do."""
+    """Returns where chains run without tiles, because none fits, and for how many."""
     said = []
     for chain in chains(program):
         ask = way(program, next(iter(LINKS)), "tiled", chain)
@@ -85,12 +87,12 @@ def _without_room(study: Study, program: str) -> list[str]:
         if found:
             steps = chain or PROGRAMS[program].chain
             of = f"Of chains of {steps} steps" if steps else "Of the chains"
-            said.append(f"{of} these have no room for a tile, and are priced without: {found}.")
+            said.append(f"{of} these do not fit even in tiles, and run without: {found}.")
     return said
 
 
 def questions(program: str, sizes: list[int]) -> list[Question]:
-    """All ways over both links."""
+    """Returns all variants over both links."""
     return [
         ask(size)
         for chain in chains(program)
@@ -102,7 +104,7 @@ def questions(program: str, sizes: list[int]) -> list[Question]:
 
 
 def published(study: Study) -> list[Row]:
-    """What the text states, ours beside it."""
+    """Returns the values in the paper's text with the simulated ones."""
     rows: list[Row] = []
     for program in study.programs:
         title = PROGRAMS[program].title
@@ -112,7 +114,7 @@ def published(study: Study) -> list[Row]:
             base = study.rate(mode(program, link, "flat-fast")(largest))
             share = over(study.rate(untiled(largest)), base)
             rows.append(beside("11", title, f"untiled, {link}, {largest} GB, of the baseline", share, 1, "share"))
-            # The text says "up to", of the sizes in the figure.
+            # The text says "up to", over the sizes in the figure.
             gains = {size: over(study.rate(tiled(size)), study.rate(untiled(size))) for size in study.sizes}
             for size in (size for size in study.sizes if size > LARGEST_IN_MEMORY):
                 what = f"tiled over untiled, {link}, {size} GB"

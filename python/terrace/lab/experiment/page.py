@@ -1,4 +1,4 @@
-"""The report page: sections of text, picture and table, in one file that refers to nothing outside of itself."""
+"""Renders the report page: sections of text, pictures and tables, in one file without external references."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from terrace.report import charts, parts
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_MANY_ROWS = 12  # more are folded away
+_MANY_ROWS = 12  # larger tables are collapsed
 _MORE_STYLE = """
 h3 { font-size: 1rem; font-weight: 600; margin: 1.2rem 0 0; }
 header > p.made { color: var(--soft); font-size: .85rem; margin-top: .4rem; }
@@ -27,7 +27,7 @@ section > p.difference { border-left: .3rem solid var(--rule); padding-left: .8r
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart: its name in the page, what it shows in words, and Plotly's figure."""
+    """A chart: its name in the page, its title, and the Plotly figure."""
 
     name: str
     words: str
@@ -36,8 +36,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """One result: what is shown, how it differs from what was published and why, pictures, tables, notes on
-    these."""
+    """A result: text, differences from the publication with reasons, pictures, tables, notes."""
 
     title: str
     text: str
@@ -49,16 +48,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """An experiment's results."""
+    """Results of an experiment."""
 
     title: str
     headline: str
     lead: str
     sections: Sequence[Section]
-    made: str = ""  # with what, and when
+    made: str = ""  # provenance
 
     def write(self, folder: Path) -> None:
-        """Tables, and report.html with the pictures."""
+        """Writes the tables, and report.html with the pictures."""
         for section in self.sections:
             for table in section.tables:
                 table.write(folder)

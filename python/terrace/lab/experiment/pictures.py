@@ -1,4 +1,4 @@
-"""Charts of experiments: bars in groups or one below the other, lines, points."""
+"""Draws charts of experiments: grouped bars, ranked bars, lines, points."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ CYCLE = (
     "#e07b91",
 )
 PALE = {FAST: "#9cc7da", SLOW: "#deb79b"}
-_LETTER = 7  # points that a letter of a level's words takes
-_MAX_NUMBERS = 48  # bars with their values above them
+_LETTER = 7  # width of a letter in points
+_MAX_NUMBERS = 48  # bars with printed values
 
 
 @dataclass(frozen=True)
 class Series:
-    """Values of one colour, a group or a position each; None where there is none."""
+    """Values in one colour, by group or position; None where missing."""
 
     name: str
     values: Sequence[float | None]
@@ -43,14 +43,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Level:
-    """A dashed line across the picture: a published number."""
+    """A dashed line across the picture: a published value."""
 
     value: float
     words: str
 
 
 def bars(groups: Sequence[str], series: Sequence[Series], axis: str, levels: Sequence[Level] = ()) -> go.Figure:
-    """Groups of bars from 0, with their values above them where there is room."""
+    """Draws grouped bars from 0, with their values if there is space."""
     figure = _figure(series, axis, levels, barmode="group", bargap=0.18)
     shown = ".1f" if "%" in axis else ".2f"
     for one in series:
@@ -68,7 +68,7 @@ def bars(groups: Sequence[str], series: Sequence[Series], axis: str, levels: Seq
 
 
 def ranked(names: Sequence[str], values: Sequence[float], colours: Sequence[str], axis: str) -> go.Figure:
-    """A bar for each name, the first one on top, with its value behind it."""
+    """Draws a horizontal bar for each name, the first one on top, with its value."""
     figure = charts.figure(90 + 26 * len(names), showlegend=False, bargap=0.25)
     figure.add_bar(
         x=list(values), y=list(names), orientation="h", marker={"color": list(colours)},
@@ -86,7 +86,7 @@ def lines(
     across: str = "",
     levels: Sequence[Level] = (),
 ) -> go.Figure:
-    """A line for each series over named positions, or over numbers, which are to scale."""
+    """Draws a line for each series over named or numeric positions, the latter to scale."""
     figure = _figure(series, axis, levels)
     if across:
         figure.update_xaxes(title=across)
@@ -102,7 +102,7 @@ def lines(
 
 
 def points(series: Sequence[tuple[str, Sequence[float], Sequence[float]]], across: str, axis: str) -> go.Figure:
-    """Points of a colour for each series: its name, where they are across, and how high."""
+    """Draws points in a colour for each series: name, positions, values."""
     figure = _figure([Series(name, high, "") for name, _, high in series], axis)
     for number, (name, where, high) in enumerate(series):
         figure.add_scatter(

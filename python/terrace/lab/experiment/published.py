@@ -1,4 +1,4 @@
-"""What the papers published, as far as their text says it: pictures without numbers in the text are left out.
+"""Values published in the papers' texts; pictures without numbers are omitted.
 
 Unimem: Wu, Huang, Li, SC'17. Two-level memory: the poster of the two-level-memory study, SC'17. Times are relative
 to those with all data in fast memory. Out of core: I. Reguly et al., "Beyond 16GB: out-of-core stencil
@@ -7,9 +7,9 @@ computations", MCHPC 2017.
 
 from dataclasses import dataclass
 
-# Section 2.2: class D, 16 ranks, 4 a node; slow memory alone, by program and machine.
+# Section 2.2: class D, 16 ranks, 4 per node; all data in slow memory, by program and machine.
 SLOW_ONLY = {("lu", "unimem-bw2"): 2.19, ("lu", "unimem-lat2"): 2.14}
-# Section 5, Figures 9 and 10: class C, 4 nodes of one rank, 256 MB: slow-only, Unimem, Unimem's worst.
+# Section 5, Figures 9 and 10: class C, 4 nodes of one rank, 256 MB: slow-only, Unimem, worst of Unimem.
 AVERAGES = {"unimem-bw2": (1.18, 1.03, 1.09), "unimem-lat4": (1.47, 1.07, 1.10)}
 # Figure 4: SP in class D, one array in fast memory ("" for none): relative time by machine.
 SP_ARRAYS = {
@@ -18,9 +18,9 @@ SP_ARRAYS = {
     ("", "unimem-lat4"): 2.15,
     ("", "unimem-bw2"): 1.25,
 }
-# Figure 13: what no program exceeds, by size; MG with 128 MB apart.
+# Figure 13: maximum over programs, by size; MG with 128 MB separately.
 BY_SIZE = {"128MB": 1.13, "256MB": 1.07, "512MB": 1.07}
-# Figure 11: the share of the gain that its most useful technique brings.
+# Figure 11: share of the gain of each program's most useful technique.
 TECHNIQUES = {
     "cg": "global over 90 %",
     "lu": "global over 90 %",
@@ -28,7 +28,7 @@ TECHNIQUES = {
     "sp": "initial 87 %, local 5 %",
     "ft": "partition 58 %",
 }
-# Table 4, half the bandwidth: moves, MB moved, own cost, overlap.
+# Table 4, half the bandwidth: moves, MB moved, overhead, overlap.
 MOVES = {
     "cg": (3, 132, 0.005, 0.667),
     "ft": (4, 201, 0.015, 0.75),
@@ -48,28 +48,28 @@ STREAM = {
         "copy": (50.78, 206.39), "scale": (50.75, 256.63), "add": (57.04, 279.09), "triad": (57.09, 295.17),
     },
 }  # fmt: skip
-# Poster, section III: LULESH's time with all in slow memory over that with all in fast memory, and with what its
-# developer chose.
+# Poster, section III: LULESH's time with all data in slow memory relative to all in fast memory, and with its
+# developer's choice.
 SPEEDUPS = {"two-level-sandy-bridge": (1.32, 1.03), "knl-7210-flat": (1.43, 1.01)}
 
 
 @dataclass(frozen=True)
 class OutOfCore:
-    """What the text of "Beyond 16GB" says of a program: sections 5.2 and 5.3."""
+    """Values of a program in the text of "Beyond 16GB", sections 5.2 and 5.3."""
 
     ddr4: float  # GB/s, all data in the KNL's DDR4
     untiled: float  # GB/s at 48 GB, MCDRAM as a cache
-    slowdown: float  # the same, relative to small problems
-    tiled_loss: float  # of 48 GB over 6 GB, with tiles
-    tiled_gain: float  # at 48 GB, over no tiles
-    nvlink: float  # explicit memory management over the baseline in the P100's memory
+    slowdown: float  # untiled, relative to small problems
+    tiled_loss: float  # of 48 GB relative to 6 GB, with tiles
+    tiled_gain: float  # at 48 GB, relative to untiled
+    nvlink: float  # explicit memory management relative to the baseline in the P100's memory
     pcie: float
 
 
-# SBLI's moves "can be completely hidden": as fast as in memory.
+# SBLI's moves "can be completely hidden": equal to in-memory.
 OUT_OF_CORE = {
     "cloverleaf2d": OutOfCore(50, 86, 0.36, 0.15, 2.2, 0.84, 0.48),
     "cloverleaf3d": OutOfCore(50, 98, 0.45, 0.07, 1.7, 0.84, 0.68),
     "taylor_green": OutOfCore(30, 50, 0.59, 0.07, 1.5, 1.0, 1.0),
 }
-UNIFIED_GAIN = 3.0  # tiled over untiled unified memory, at most
+UNIFIED_GAIN = 3.0  # maximum of tiled relative to untiled unified memory

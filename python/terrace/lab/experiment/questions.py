@@ -1,5 +1,4 @@
-"""What studies have in common that keep an answer to each question in a file of its own: which programs are asked
-for, and the way from questions to the page."""
+"""Common steps of studies with one answer file per question: selection of programs, and questions to report."""
 
 from __future__ import annotations
 
@@ -16,36 +15,36 @@ from terrace.lab.experiment.page import Report
 
 
 def chosen(only: str | None, known: Sequence[str]) -> list[str]:
-    """The programs of --only, each once, or all. Raises WrongCallError for a name that there is not."""
+    """Returns the programs of --only without duplicates, or all. Raises WrongCallError for an unknown name."""
     programs = list(known) if only is None else list(dict.fromkeys(only.split(",")))
     for name in programs:
         if not name:
-            raise WrongCallError(f"--only {only}: --only has an empty name; there are {', '.join(known)}")
+            raise WrongCallError(f"--only {only}: empty name; known programs: {', '.join(known)}")
         if name not in known:
-            raise WrongCallError(f"--only {name}: there are {', '.join(known)}")
+            raise WrongCallError(f"--only {name}: unknown program; known: {', '.join(known)}")
     return programs
 
 
 class Questions(Protocol):
-    """What has answers in a folder."""
+    """A set of questions whose answers are in a folder."""
 
     def settle(self) -> None:
-        """Raises WrongCallError where the folder has answers that were made with something else."""
+        """Raises WrongCallError if the folder has answers of another version."""
 
     def count(self) -> int:
-        """Of all questions."""
+        """Returns the number of all questions."""
 
     def left(self) -> int:
-        """Of those without an answer."""
+        """Returns the number of unanswered questions."""
 
     def run(self, jobs: int, seconds: float | None = None) -> bool:
-        """Answers what is missing; whether nothing is left."""
+        """Answers missing questions; returns whether none is left."""
 
 
 def answer_and_report(
     parts: Sequence[Questions], folder: Path, jobs: int, stop_after: float | None, report: Callable[[], Report]
 ) -> None:
-    """Answers what is missing, part by part; writes the report where all is answered, else exits by UNFINISHED."""
+    """Answers missing questions, and writes the report once all are answered; else exits with UNFINISHED."""
     end = None if stop_after is None else time.monotonic() + 60 * stop_after
     for part in parts:
         part.settle()
@@ -53,9 +52,9 @@ def answer_and_report(
     is_done = all(part.run(jobs, None if end is None else max(end - time.monotonic(), 0)) for part in parts)
     left = sum(part.left() for part in parts)
     count = sum(part.count() for part in parts)
-    print(f"{before - left} runs answered, {count - before} had been; {folder}")
+    print(f"{before - left} runs answered now, {count - before} before; {folder}")
     if not is_done:
-        print(f"the time is up: {left} are left; the same command goes on")
+        print(f"time limit reached: {left} runs are left; run the same command to resume")
         raise typer.Exit(UNFINISHED)
     report().write(folder)
     print(f"tables and pictures: {folder}; report: {folder / 'report.html'}")

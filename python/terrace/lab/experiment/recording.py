@@ -1,8 +1,8 @@
-"""What cells rest on, made when first needed and kept: programs, recordings, profiles.
+"""Inputs of cells, made on first use and kept: programs, recordings, profiles.
 
-A program runs once for each shape of caches; all else is replayed. Each file is written beside its place and then
-renamed, so that several runs may share a folder: whoever needs a recording that is not there makes it, and those
-who make the same one at the same time make the same.
+A program runs once for each cache configuration; everything else is a replay. Files are written under a temporary
+name and renamed, so that several runs may share a folder: a run makes the recordings that it needs and misses, and
+concurrent runs make identical ones.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from terrace.lab.experiment.cells import document, write_whole
 from terrace.lab.workloads import Workload, read
 from terrace.solve.linear import WORK
 
-# Machines with the same caches: one recording serves all of them.
+# Machines with equal caches share one recording.
 _UNIMEM = "unimem-bw2"
 _SHARED = {"unimem": _UNIMEM, "ddr5": "ddr5-nvme"}
-_SECOND_TO_LAST = 4  # a cache is at most this part of the next one
+_SECOND_TO_LAST = 4  # minimum ratio of consecutive cache sizes
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an experiment keeps its files, and what its programs are called with."""
+    """Folders of an experiment, and parameters of its programs."""
 
     folder: Path
     source: Path  # Terrace's source tree
@@ -39,23 +39,23 @@ class Place:
     work: float = WORK  # solver limit for each bound: nonzeros x iterations (linear.prices)
 
     def workload(self, name: str) -> Workload:
-        """What its manifest says."""
+        """Returns the workload from its manifest."""
         return read(self.source / "workloads" / name)
 
     def program(self, name: str) -> Path:
-        """A workload, built with the wrappers."""
+        """Returns the path of a workload's instrumented binary."""
         return self.folder / "bin" / name
 
     def misses(self, name: str, machine: str) -> Path:
-        """Its recording for the machine's caches."""
+        """Returns the path of its recording for the machine's caches."""
         return self.folder / "recordings" / f"{name}.{shape(machine)}.misses"
 
     def facts(self, name: str, machine: str) -> Path:
-        """What is known of the recording."""
+        """Returns the path of the recording's metadata."""
         return self.misses(name, machine).with_suffix(".json")
 
     def profile(self, name: str, machine: str) -> Path:
-        """Its profile on the machine, with exact counters beside the samples."""
+        """Returns the path of its profile on the machine, with samples and exact counters."""
         return self.folder / "profiles" / f"{name}.{uncopied(machine)}.terrace"
 
 
@@ -65,22 +65,22 @@ class Recording:
 
     misses: Path
     footprint: int
-    options: tuple[str, ...]  # of every replay: the caches as recorded, and the cores
+    options: tuple[str, ...]  # for every replay: the recorded caches, and the cores
 
 
 def uncopied(machine: str) -> str:
-    """The machine without the copier behind its name: what is recorded and profiled does not depend on it."""
+    """Returns the machine without its copier suffix, on which recordings and profiles do not depend."""
     return machine.partition("@")[0]
 
 
 def shape(machine: str) -> str:
-    """The machine whose recording serves this one."""
+    """Returns the machine whose recording serves this one."""
     machine = uncopied(machine)
     return _SHARED.get(machine.partition("-")[0], machine)
 
 
 def build(place: Place, names: Sequence[str]) -> None:
-    """The workloads that are not there yet, with nothing but CXX changed."""
+    """Builds the missing workloads, changing nothing but CXX."""
     missing = [name for name in names if not place.program(name).exists()]
     if not missing:
         return
@@ -97,7 +97,7 @@ def build(place: Place, names: Sequence[str]) -> None:
 
 
 def record(place: Place, name: str, machine: str) -> None:
-    """Runs the program once: its misses, and its profile on the machine of that shape of caches."""
+    """Runs the program once: records its misses, and its profile on the machine of that cache configuration."""
     machine = shape(machine)
     if place.facts(name, machine).exists():
         return
@@ -120,19 +120,19 @@ def record(place: Place, name: str, machine: str) -> None:
 
 
 def _words(workload: Workload, problem_class: str) -> tuple[str, ...]:
-    """What the study calls the program with, or that size of it which is no class."""
+    """Returns the program's arguments in the study, or those of a size that is not a class."""
     words = workload.study.words.get(problem_class)
     return words if words is not None else tuple(workload.words(problem_class))
 
 
 def recording(place: Place, name: str, machine: str) -> Recording:
-    """What `record` made."""
+    """Returns the recording made by `record`."""
     facts = json.loads(place.facts(name, machine).read_text(encoding="utf-8"))
     return Recording(place.misses(name, machine), facts["footprint_bytes"], tuple(facts["options"]))
 
 
 def profile(place: Place, name: str, machine: str) -> None:
-    """The recording's profile on a machine."""
+    """Makes the recording's profile on a machine."""
     machine = uncopied(machine)
     kept = place.profile(name, machine)
     if kept.exists():
@@ -157,8 +157,10 @@ def profile(place: Place, name: str, machine: str) -> None:
 
 
 def _options(workload: Workload, machine: str, footprint: int) -> list[str]:
-    """The last cache in the ratio to the footprint that it has in class C, all its cores' shares together; the
-    ones before it as they are, but at most a quarter of the next. All cores where the study ran on all."""
+    """Returns cache options: the last cache, with the shares of all cores, in class C's ratio to the footprint.
+
+    The caches before it keep their sizes, but have at most a quarter of the next. Uses all cores if the study did.
+    """
     initiator = tomllib.loads(_core.Machine.read(machine).to_toml())["initiator"][0]
     caches = initiator["cache"]
     last = study.STUDY_CACHE

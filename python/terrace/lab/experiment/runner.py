@@ -1,4 +1,4 @@
-"""Answers the cells that nobody has answered yet, beside one another."""
+"""Answers unanswered cells in parallel."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Work = tuple[Callable[..., None], tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Done:
-    """What a run did of the cells that were its own."""
+    """Result of a run for its own cells."""
 
     answered: int
     before: int
-    left: int  # of its own, where the time was up
-    missing: int  # of all cells, after it
+    left: int  # own cells, if the time limit was reached
+    missing: int  # of all cells, afterwards
 
 
 def run(
@@ -35,8 +35,10 @@ def run(
     shard: tuple[int, int] | None = None,
     seconds: float | None = None,
 ) -> Done:
-    """Answers this shard's cells: programs first, then recordings, profiles and the cells themselves. After so
-    many seconds nothing more is begun; another call goes on."""
+    """Answers this shard's cells: first programs, then recordings, profiles and the cells themselves.
+
+    Starts nothing after `seconds`; another call resumes.
+    """
     deadline = None if seconds is None else time.monotonic() + seconds
     answers = Answers(place.folder)
     own = [cell for cell in cells if shard is None or cell.belongs_to(shard)]
@@ -54,7 +56,7 @@ def run(
 def _stages(place: Place, pending: Sequence[Cell], jobs: int, deadline: float | None) -> None:
     recordings = dict.fromkeys((cell.workload, shape(cell.machine)) for cell in pending)
     profiles = dict.fromkeys((c.workload, uncopied(c.machine)) for c in pending if measure.needs_profile(c))
-    with workers(jobs) as pool:  # processes, since planning holds the interpreter
+    with workers(jobs) as pool:  # processes, because planning holds the interpreter lock
         for what, work in (
             ("recordings", [(record, (place, *of)) for of in recordings]),
             ("profiles", [(profile, (place, *of)) for of in profiles]),
@@ -65,13 +67,15 @@ def _stages(place: Place, pending: Sequence[Cell], jobs: int, deadline: float | 
 
 
 def answer(place: Place, cell: Cell) -> None:
-    """Answers a cell and keeps the answer."""
+    """Answers a cell and saves the answer."""
     Answers(place.folder).keep(cell, measure.answer(place, cell))
 
 
 def do_all(pool: ProcessPoolExecutor, what: str, work: Sequence[Work], deadline: float | None) -> bool:
-    """Does all of it, and says whether it did. At the first failure, or when the time is up, what has not begun is
-    given up, and what has been done is kept."""
+    """Executes all work and returns whether it was completed.
+
+    At the first failure, or when the time is up, pending work is cancelled and completed work is kept.
+    """
     if deadline is not None and time.monotonic() >= deadline:
         return not work
     waiting = {pool.submit(function, *arguments) for function, arguments in work}

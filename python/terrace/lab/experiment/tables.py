@@ -1,4 +1,4 @@
-"""Tables: what an experiment hands out, as CSV, as JSON, and on its page."""
+"""Result tables of an experiment, written as CSV and JSON and shown on its page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from terrace.lab.experiment.cells import SCHEMA, document, write_whole
 
-# At the end of the title of a table in which data moves.
-PRICE = "; moves at the price of the machine's first copier"
+# Suffix of the title of a table with moves.
+PRICE = "; moves at the cost of the machine's first copier"
 
 Value = str | float | int | None
 Row = dict[str, Value]
@@ -19,19 +19,19 @@ Row = dict[str, Value]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of the same columns; None where there is nothing to say."""
+    """Rows with equal columns; None where a value is missing."""
 
-    name: str  # of its files
+    name: str  # of the files
     title: str
     rows: list[Row]
 
     @property
     def columns(self) -> list[str]:
-        """In the first row's order."""
+        """Returns the columns, in the first row's order."""
         return list(self.rows[0]) if self.rows else []
 
     def write(self, folder: Path) -> None:
-        """NAME.csv and NAME.json; each row of the CSV file says which schema it has."""
+        """Writes NAME.csv and NAME.json; each row of the CSV file contains the schema version."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["schema", *self.columns])
@@ -43,29 +43,29 @@ class Table:
 
 
 def mean(values: list[float]) -> float | None:
-    """None of nothing."""
+    """Returns the mean; None without values."""
     return sum(values) / len(values) if values else None
 
 
 def geometric_mean(values: list[float]) -> float | None:
-    """None of nothing."""
+    """Returns the geometric mean; None without values."""
     return math.exp(math.fsum(math.log(value) for value in values) / len(values)) if values else None
 
 
 def heading(column: str) -> str:
-    """ "slow_only_s" as a heading."""
+    """Converts a column name such as "slow_only_s" into a heading."""
     name, _, unit = column.rpartition("_")
     return {"s": f"{name}, ms", "bytes": f"{name}, MB"}.get(unit, column).replace("_", " ")
 
 
 def words(column: str) -> str:
-    """A column's name in a legend: "demand_share" as "demand"."""
+    """Returns a column's name for a legend: "demand" for "demand_share"."""
     name, _, unit = column.rpartition("_")
     return name if unit in ("s", "bytes", "share") else column
 
 
 def shown(column: str, value: Value) -> str:
-    """Seconds as ms, bytes as MB, shares in percent."""
+    """Formats seconds as ms, bytes as MB, shares as per cent."""
     if value is None:
         return ""
     if column.endswith("_s"):

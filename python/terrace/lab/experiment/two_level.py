@@ -1,4 +1,4 @@
-"""The two-level-memory study: its questions, and the tables of their answers."""
+"""The two-level-memory study: its cells, and tables of their answers."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from terrace.lab.experiment.setting import Reader, Setting, baselines
 from terrace.lab.experiment.tables import PRICE, Row, Table, mean
 
 MACHINES = ("two-level-sandy-bridge", "knl-7210-flat")
-CODE = "hydro"  # stands for LULESH
+CODE = "hydro"  # substitute of LULESH
 QUARTER = "1/4"
 SHARES = ("1/16", "1/8", "1/4", "1/2", "1/1")
 GRAINS = ("chunks", "objects")
 BY_METRIC = "metric benefit-a-byte objects"
-_STREAMED = {"copy": 2, "scale": 2, "add": 3, "triad": 3}  # arrays, as STREAM counts its bytes
-_WORTHWHILE = 1.02  # programs that gain less have no gap to share
+_STREAMED = {"copy": 2, "scale": 2, "add": 3, "triad": 3}  # arrays, as STREAM counts bytes
+_WORTHWHILE = 1.02  # minimum slowdown of programs in averages
 
 
 def shares(setting: Setting) -> tuple[str, ...]:
-    """Of the footprint, in fast memory."""
+    """Returns the sizes of fast memory relative to the footprint."""
     return ("1/4", "1/1") if setting.small else SHARES
 
 
 def studied(setting: Setting) -> list[str]:
-    """The programs of the metric study."""
+    """Returns the programs of the metric study."""
     return [name for name in setting.workloads if name != "stream"]
 
 
 def placements() -> dict[str, Cell]:
-    """Of the code, by name, with fast memory for a quarter of its data; the machine is to come."""
+    """Returns the cells of the code by name, with fast memory for a quarter of its data; without machine."""
     named = {
         "all in slow": Cell(CODE, "", "slow-only"),
         "by metric": Cell(CODE, "", BY_METRIC, QUARTER),
@@ -41,7 +41,7 @@ def placements() -> dict[str, Cell]:
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Every question."""
+    """Returns all cells."""
     asked: list[Cell] = []
     for machine in MACHINES:
         for name in setting.workloads:
@@ -59,7 +59,7 @@ def _metrics() -> list[str]:
 
 
 def stream(answers: Answers) -> Table:
-    """Table I: GB/s of STREAM's kernels; each array is a third of the footprint."""
+    """Returns Table I: GB/s of STREAM's kernels; each array is a third of the footprint."""
     rows: list[Row] = []
     for machine in MACHINES:
         reader = Reader(answers, "stream", machine)
@@ -79,7 +79,7 @@ def stream(answers: Answers) -> Table:
 
 
 def overall(answers: Answers) -> Table:
-    """Figure 1: speed of each placement over that of all data in slow memory."""
+    """Returns Figure 1: speed of each placement relative to all data in slow memory."""
     rows: list[Row] = []
     for machine in MACHINES:
         reader = Reader(answers, CODE, machine)
@@ -96,7 +96,7 @@ def overall(answers: Answers) -> Table:
 
 
 def by_region(answers: Answers) -> Table:
-    """Figure 2: the same by region of the code."""
+    """Returns Figure 2: the same by region of the code."""
     rows: list[Row] = []
     for machine in MACHINES:
         reader = Reader(answers, CODE, machine)
@@ -111,7 +111,7 @@ def by_region(answers: Answers) -> Table:
 
 
 def metrics(setting: Setting, answers: Answers) -> Table:
-    """The share of the gap between slow-only and the bound that data chosen by each metric takes."""
+    """Returns the share of the gap between slow-only and the bound that each metric's choice closes."""
     rows: list[Row] = []
     for machine in MACHINES:
         for name in studied(setting):
@@ -130,17 +130,17 @@ def metrics(setting: Setting, answers: Answers) -> Table:
                             else None,
                         }
                     )  # fmt: skip
-    return Table("metrics", "The share of the possible gain that each metric's choice takes", rows)
+    return Table("metrics", "Share of the possible gain by each metric's choice", rows)
 
 
 def _choosers() -> list[tuple[str, str, str]]:
-    """Who chooses, by which method, what as a whole."""
+    """Returns selectors, their methods, and their granularity."""
     by_metric = [(metric, f"metric {metric} {grain}", grain) for grain in GRAINS for metric in METRICS]
     return [*by_metric, ("the planner", "planned auto", "chunks")]
 
 
 def metric_means(rows: list[Row]) -> Table:
-    """Means over the programs that gain 2 % or more."""
+    """Returns means over the programs that gain at least 2 %."""
     result: list[Row] = []
     sizes = list(dict.fromkeys(str(row["fast_memory"]) for row in rows))
     for machine in MACHINES:
@@ -156,4 +156,4 @@ def metric_means(rows: list[Row]) -> Table:
                 ]
                 row[f"{size} gain_share"] = mean(found)
             result.append(row)
-    return Table("metric_means", "The same, means over the programs that slow memory slows by 2 % or more", result)
+    return Table("metric_means", "The same, means over programs with a slowdown of at least 2 %", result)

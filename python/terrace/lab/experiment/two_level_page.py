@@ -1,4 +1,4 @@
-"""The report of `terrace lab experiment two-level`."""
+"""Report of `terrace lab experiment two-level`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _SHORT = {"two-level-sandy-bridge": "Dual socket", "knl-7210-flat": "Knights Lan
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Of all answers, which have to be there."""
+    """Returns the report, from all answers."""
     has_code, studied = two_level.CODE in setting.workloads, two_level.studied(setting)
     metrics = two_level.metrics(setting, answers)
     means = two_level.metric_means(metrics.rows)
     return Report(
-        "The two-level-memory study, SC'17 poster: ours beside the published",
+        "The two-level-memory study, SC'17 poster: simulated and published",
         _headline(means),
         f"Programs: {', '.join(setting.workloads)}, in class {setting.problem_class}, each recorded once for each "
-        "machine's caches with one thread that stands for all cores, and replayed in virtual time. hydro stands "
-        "for LULESH. The last cache, all cores' shares together, is to the footprint as in a program of 1,024 "
-        "MB, or of NPB's class C on 4 ranks; the caches before it are at most a quarter of the next.",
+        "machine's caches with one thread that represents all cores, and replayed in virtual time. hydro "
+        "substitutes LULESH. The last cache, with the shares of all cores, has the same ratio to the footprint as "
+        "for a program of 1,024 MB, or for NPB's class C on 4 ranks; earlier caches have at most 1/4 of the next.",
         [
             *([_stream(answers)] if "stream" in setting.workloads else []),
             *([_overall(answers), _regions(answers)] if has_code else []),
@@ -35,7 +35,7 @@ def report(setting: Setting, answers: Answers) -> Report:
 
 
 def _headline(means: Table) -> str:
-    """Of a quarter of the footprint: the best metric, the planner."""
+    """Returns the headline, for a quarter of the footprint: best metric and planner."""
     column = "1/4 gain_share"
     rows = [row for row in means.rows if isinstance(row.get(column), float)]
     parts = []
@@ -50,7 +50,7 @@ def _headline(means: Table) -> str:
                 f"{percent(float(planner[0][column] or 0), 0)} planned"
             )
     return (
-        f"Of what a quarter of the footprint can gain: {'; '.join(parts)}."
+        f"Share of the possible gain with a quarter of the footprint: {'; '.join(parts)}."
         if parts
         else "No program gains 2 % or more."
     )
@@ -71,14 +71,14 @@ def _stream(answers: Answers) -> Section:
         shown.append(Picture(f"stream-{machine}", title, chart))
     return Section(
         "Table I: STREAM by memory",
-        "All cores, each array far larger than the caches. GB/s as STREAM counts: the lines that a store fetches "
-        "before it writes them are not counted.",
+        "All cores, each array far larger than the caches. GB/s as STREAM counts: lines fetched before stores "
+        "are not counted.",
         [
-            "The machine files hold the published triad as what the memory delivers, fetches before stores "
-            "included, so ours is 2/3 (copy, scale) to 3/4 (add, triad) of it. The ratio of fast to slow is what "
-            "placement depends on.",
+            "The machine files use the published triad as the memory's bandwidth, including fetches before "
+            "stores, so simulated values are 2/3 (copy, scale) to 3/4 (add, triad) of it. Placement depends on "
+            "the ratio of fast to slow.",
             "On Knights Landing fast memory is 4.8 to 5.2 times as fast by the sources of its file, whose figures "
-            "are those of three papers.",
+            "are from three papers.",
         ],
         shown,
         [table],
@@ -100,16 +100,16 @@ def _overall(answers: Answers) -> Section:
     title = "Figure 1: a hydrodynamics code under different placements"
     differences = [
         "The published guide was a developer of LULESH, who put chosen arrays of all sizes into fast memory that "
-        "held everything; ours is the planner, with fast memory for a quarter of the data, and the metric of "
-        "the model's benefit a byte.",
-        "Ours gains more: hydro has little arithmetic for each byte that it reads, and its compute time is that "
-        "of an uncalibrated core.",
+        "held everything; here it is the planner, with fast memory for a quarter of the data, and the metric of "
+        "the model's benefit per byte.",
+        "The simulated gain is larger: hydro has little arithmetic per byte that it reads, and its compute time "
+        "is that of an uncalibrated core.",
     ]
     if "cache mode" in names:
         differences.append(
-            "Published cache mode comes close to all in fast, since all data fitted; ours has the same quarter."
+            "Published cache mode is close to all in fast, because all data fitted; here it has the same quarter."
         )
-    chart = pictures.bars(names, series, "speed over all in slow")
+    chart = pictures.bars(names, series, "speed relative to all in slow")
     return Section(title, "Published: +32 % and +43 % for all data in fast memory; guided +3 % and under 1 %.",
                    differences, [Picture("figure-1", title, chart)], [table])  # fmt: skip
 
@@ -125,12 +125,12 @@ def _regions(answers: Answers) -> Section:
             for number, name in enumerate(names)
         ]
         title = f"Figure 2: by region, {words}"
-        chart = pictures.bars([str(row["region"]) for row in rows], series, "speed over all in slow")
+        chart = pictures.bars([str(row["region"]) for row in rows], series, "speed relative to all in slow")
         shown.append(Picture(f"figure-2-{machine}", title, chart))
     return Section(
         "Figure 2: by region",
         "Published as a picture of five regions of LULESH, without numbers in the text: the guided placement "
-        "helped Region 3, which asks for most bandwidth, and not Regions 1 and 2 of Knights Landing.",
+        "helped Region 3, which needs most bandwidth, but not Regions 1 and 2 of Knights Landing.",
         pictures=shown,
         tables=[table],
     )
@@ -154,12 +154,12 @@ def _metrics(setting: Setting, metrics: Table, means: Table) -> Section:
             chart = pictures.lines(sizes, series, "gained, of slow-only less bound")
             shown.append(Picture(f"metrics-{grain}-{machine}", title, chart))
     return Section(
-        "Which metric picks the right data",
-        "Fast memory is filled once, with the pieces of the largest numbers that fit, over the share of the "
-        "footprint on the axis. The gain is that of slow-only over the bound that no placement can beat, so a "
-        "metric that ignores moves cannot reach it where moving pays; the planner moves. With all cores two "
-        "memories have more bandwidth together than the fast one has: who fills fast memory first does not reach "
-        "the bound even where everything fits.",
+        "Comparison of metrics",
+        "Fast memory is filled once, with the items of the largest numbers that fit, for the share of the "
+        "footprint on the axis. The gain is that of slow-only relative to the bound over all placements, so a "
+        "static choice cannot reach it where moves pay off; the planner moves. With all cores, two "
+        "memories have more bandwidth together than the fast one alone: filling fast memory first does not reach "
+        "the bound even if everything fits.",
         pictures=shown,
         tables=[means, metrics],
     )

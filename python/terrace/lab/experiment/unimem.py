@@ -1,4 +1,4 @@
-"""Unimem's evaluation (SC'17): its questions, and the tables of their answers."""
+"""Unimem's evaluation (SC'17): its cells, and tables of their answers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from terrace.solve.figures import overlap
 BANDWIDTHS = ("unimem-bw2", "unimem-bw4", "unimem-bw8")
 LATENCIES = ("unimem-lat2", "unimem-lat4", "unimem-lat8")
 MANAGED = ("unimem-bw2", "unimem-lat4")
-HALF = "unimem-bw2"  # of Figures 11 and 13 and Table 4
+HALF = "unimem-bw2"  # machine of Figures 11 and 13 and Table 4
 STUDY = "256MB"
-WHOLE = "1/1"  # of the footprint: each of the arrays by itself fits, and no placement beats its bound
-ARRAYS = ("lhs", "rhs", "u", "forcing")  # of SP
-_SLOWED = 1.05  # programs that slow memory does not slow down so much are listed, and not averaged
+WHOLE = "1/1"  # of the footprint: each single array fits, and no placement beats its bound
+ARRAYS = ("lhs", "rhs", "u", "forcing")  # in SP
+_SLOWED = 1.05  # minimum slowdown of programs in averages; others are only listed
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of Figure 11, or a switch that is off: how its time is made of answers."""
+    """A step of Figure 11, or a disabled technique, with the formula of its time."""
 
     name: str
     methods: tuple[str, ...]
@@ -35,8 +35,11 @@ def _read(method: str) -> Step:
 
 
 def _unlearned(planner: str) -> Step:
-    """Whole objects, learned on the spot. The runtime cuts objects into chunks: so the plan that moves whole
-    objects, plus what learning costs the same planner with chunks, the first iteration and bringing data in."""
+    """Returns a step for whole objects, learned during the run.
+
+    The runtime divides objects into chunks. So the time is that of the plan that moves whole objects, plus the
+    cost of learning of the same planner with chunks: the first iteration, and fetching data.
+    """
     live, planned, objects = f"live {planner}", f"planned {planner}", f"planned {planner} objects"
 
     def seconds(reader: Reader) -> float:
@@ -50,7 +53,7 @@ def _named(name: str, step: Step) -> Step:
     return Step(name, step.methods, step.seconds)
 
 
-# Figure 11's order; what the paper does not have comes last.
+# Figure 11's order; the paper's techniques first.
 STEPS = (
     _named("global", _unlearned("global")),
     _named("+ local", _unlearned("unimem")),
@@ -69,19 +72,22 @@ SWITCHES = (
 
 
 def sizes(setting: Setting, workload: str) -> tuple[str, ...]:
-    """Of fast memory. A quarter of the footprint is the study's ratio where the study has no such program."""
+    """Returns the sizes of fast memory.
+
+    For programs that the study lacks, its ratio is a quarter of the footprint.
+    """
     if setting.small:
         return (STUDY,)
     return (STUDY, "128MB", "512MB", *(("1/4",) if setting.program(workload).study.published else ()))
 
 
 def machines(setting: Setting) -> tuple[str, ...]:
-    """Whose slow memory is tried alone."""
+    """Returns the machines whose slow memory is evaluated alone."""
     return MANAGED if setting.small else BANDWIDTHS + LATENCIES
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Every question, those that most of the report rests on first."""
+    """Returns all cells, the most important ones first."""
     asked: list[Cell] = []
     for name in setting.workloads:
         asked += [Cell(name, m, method) for m in machines(setting) for method in ("slow-only", "fast-only")]
@@ -99,7 +105,7 @@ def cells(setting: Setting) -> list[Cell]:
 
 
 def slowdowns(setting: Setting, answers: Answers) -> Table:
-    """Figures 2 and 3."""
+    """Returns Figures 2 and 3."""
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in machines(setting):
@@ -111,11 +117,11 @@ def slowdowns(setting: Setting, answers: Answers) -> Table:
                     "published": published.SLOW_ONLY.get((name, machine)),
                 }
             )  # fmt: skip
-    return Table("slowdowns", "All data in slow memory, over all data in fast memory", rows)
+    return Table("slowdowns", "All data in slow memory, relative to all data in fast memory", rows)
 
 
 def sp_arrays(answers: Answers) -> Table:
-    """Figure 4."""
+    """Returns Figure 4."""
     rows: list[Row] = []
     for machine in MANAGED:
         reader = Reader(answers, "sp", machine)
@@ -129,11 +135,11 @@ def sp_arrays(answers: Answers) -> Table:
                     "published": published.SP_ARRAYS.get((array, machine)),
                 }
             )  # fmt: skip
-    return Table("sp_arrays", "SP with one array in fast memory, over all data in fast memory", rows)
+    return Table("sp_arrays", "SP with one array in fast memory, relative to all data in fast memory", rows)
 
 
 def managed(setting: Setting, answers: Answers) -> Table:
-    """Figures 9, 10 and 13, in every column."""
+    """Returns Figures 9, 10 and 13, in all columns."""
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MANAGED:
@@ -162,7 +168,7 @@ def _managed(reader: Reader, size: str) -> Row:
 
 
 def averages(rows: list[Row]) -> Table:
-    """Over the programs that slow memory slows down by 5 % or more, beside what was published for 256 MB."""
+    """Returns averages over programs with a slowdown of at least 5 %, with those published for 256 MB."""
     result: list[Row] = []
     for machine in MANAGED:
         for size in dict.fromkeys(row["fast_memory"] for row in rows):
@@ -181,12 +187,13 @@ def averages(rows: list[Row]) -> Table:
                     "published_worst_gap": said[2] - 1 if said else None,
                 }
             )  # fmt: skip
-    return Table("averages", f"Averages over programs that slow memory slows down by 5 % or more{PRICE}", result)
+    return Table(
+        "averages", f"Averages over programs with a slowdown of at least 5 % in slow memory{PRICE}", result
+    )
 
 
 def compared(setting: Setting, answers: Answers) -> Table:
-    """Every baseline that the library has, at the study's size, like with like: beside ours that is planned where
-    it is planned, and live where it acts while the program runs."""
+    """Returns all baselines of the library at the study's size, planned with planned and live with live."""
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MANAGED:
@@ -205,7 +212,7 @@ def compared(setting: Setting, answers: Answers) -> Table:
 
 
 def contributions(setting: Setting, answers: Answers) -> Table:
-    """Figure 11: the techniques added one by one."""
+    """Returns Figure 11: techniques added one by one."""
     return Table(
         "techniques",
         f"Figure 11's techniques added one by one, half the bandwidth{PRICE}",
@@ -214,9 +221,9 @@ def contributions(setting: Setting, answers: Answers) -> Table:
 
 
 def switched_off(setting: Setting, answers: Answers) -> Table:
-    """Each technique switched off in turn."""
+    """Returns the effect of disabling each technique."""
     return Table(
-        "switched_off", f"Each technique switched off in turn, half the bandwidth{PRICE}",
+        "switched_off", f"Each technique disabled in turn, half the bandwidth{PRICE}",
         _stepwise(setting, answers, SWITCHES, "", {}),
     )  # fmt: skip
 
@@ -224,7 +231,9 @@ def switched_off(setting: Setting, answers: Answers) -> Table:
 def _stepwise(
     setting: Setting, answers: Answers, steps: tuple[Step, ...], said_as: str, said: dict[str, str]
 ) -> list[Row]:
-    """A row a step: its time, and the share of the gap between slow-only and fast-only that it leaves closed."""
+    """Returns a row for each step: its time, and the share of the gap between slow-only and fast-only that is
+    closed.
+    """
     rows: list[Row] = []
     for name in setting.workloads:
         reader = Reader(answers, name, HALF)
@@ -242,13 +251,13 @@ def _stepwise(
 
 
 def moves(setting: Setting, answers: Answers) -> Table:
-    """Table 4, on both machines."""
+    """Returns Table 4, on both machines."""
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MANAGED:
             reader = Reader(answers, name, machine)
             rows += [_moves(reader, how, setting.program(name).study.footprint) for how in ("live", "planned")]
-    return Table("moves", f"Table 4: moves, what they cost, and how much of them is hidden{PRICE}", rows)
+    return Table("moves", f"Table 4: moves, their cost, and their hidden share{PRICE}", rows)
 
 
 def _moves(reader: Reader, how: str, class_c: float) -> Row:

@@ -1,4 +1,4 @@
-"""The report of `terrace lab experiment unimem`: its sections, their pictures, and what differs and why."""
+"""Report of `terrace lab experiment unimem`: sections, pictures, and differences with reasons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIGURE = {"unimem-bw2": 9, "unimem-lat4": 10}
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Of all answers, which have to be there."""
+    """Returns the report, from all answers."""
     managed = unimem.managed(setting, answers)
     averages = unimem.averages(managed.rows)
     sections = [
@@ -33,13 +33,13 @@ def report(setting: Setting, answers: Answers) -> Report:
         _moves(setting, answers),
     ]
     return Report(
-        "Unimem's evaluation, SC'17: ours beside the published",
+        "Unimem's evaluation, SC'17: simulated and published",
         _headline(averages),
         f"Programs: {', '.join(setting.workloads)}, in class {setting.problem_class} with class C's numbers of "
-        "iterations, each recorded once with one thread and replayed in virtual time. The last cache has the "
-        "ratio to the program's footprint that 20 MB have to a rank's data in class C on 4 ranks, the cache "
-        "before it is at most a quarter of that, and fast memory of 256 MB likewise keeps the study's ratio; "
-        "programs that the study does not have count as 1,024 MB. Fast memory: 16 GB/s, 86 ns.",
+        "iterations, each recorded once with one thread and replayed in virtual time. The ratio of the last cache "
+        "to the program's footprint is that of 20 MB to a rank's data in class C on 4 ranks; the cache "
+        "before it has at most a quarter of that; fast memory of 256 MB is scaled in the same ratio; "
+        "programs that the study lacks count as 1,024 MB. Fast memory: 16 GB/s, 86 ns.",
         sections,
     )
 
@@ -61,18 +61,18 @@ def _headline(averages: Table) -> str:
 
 def _averages(table: Table) -> Section:
     return Section(
-        "In one table",
-        "Live: learned in the first iteration, moves paid for. Steady: the later half of that run's iterations, "
-        "against the same ones of fast-only. Planned: obeying a plan from an earlier profile, as it is, from the "
-        "first instruction to the last. Gaps are to fast-only; no placement by software can be "
-        "below the bound, which may be below fast-only: it knows neither the runtime's own cost nor what the "
-        "first iterations have more to do, and two memories together have more bandwidth than the fast one.",
+        "Summary",
+        "Live: learned in the first iteration, including moves. Steady: the later half of that run's iterations, "
+        "relative to the same ones of fast-only. Planned: an unmodified plan from an earlier profile, for the "
+        "whole run. Gaps are relative to fast-only; no placement by software can be "
+        "below the bound, which may be below fast-only: it excludes the runtime's overhead and the first "
+        "iterations' extra work, and two memories together have more bandwidth than the fast one.",
         tables=[table],
     )
 
 
 def _series(rows: Sequence[Row], column: str, names: Sequence[str], word: str, colour: str) -> Series:
-    """Gaps in percent, by program."""
+    """Returns gaps in per cent, by program."""
     found = {str(row["workload"]): _float(row[column]) for row in rows}
     values = [None if (gap := found.get(name)) is None else 100 * gap for name in names]
     return Series(word, values, colour)
@@ -89,20 +89,20 @@ def _slowdowns(setting: Setting, answers: Answers) -> Section:
             if any(by_name):
                 series.append(Series(_SLOWER[machine], [_float(value) for value in values], colour))
         title = f"Figure {number}: all data in slow memory, by {kind}"
-        chart = pictures.bars(setting.workloads, series, "time over fast-only")
+        chart = pictures.bars(setting.workloads, series, "time relative to fast-only")
         shown.append(Picture(f"figure-{number}", title, chart))
     return Section(
-        "Figures 2 and 3: slow memory alone",
+        "Figures 2 and 3: all data in slow memory",
         "The paper's text gives LU in class D (2.19 at half the bandwidth, 2.14 at twice the latency) and a "
         "range of 1.09 to 8.4 over all configurations.",
         [
             "Class D on four nodes with four ranks each shares a node's memory among four; here one core has it "
             "to itself. A core keeps ten misses and fifteen prefetched lines in flight, which is 11 GB/s at 86 "
-            "ns: so half the bandwidth, 8 GB/s, slows a stream down by 1.4 at most.",
-            "Longer latency costs ours more than the published programs: with as many lines in flight a stream "
-            "gets 2.8 GB/s at 344 ns. The study's emulator delays a program by the stalls that counters report, "
-            "of which prefetched streams have few (our inference: its measurements by program are not in the "
-            "text).",
+            "ns, so half the bandwidth, 8 GB/s, slows a stream down by 1.4 at most.",
+            "Longer latency costs more here than in the published programs: with as many lines in flight a stream "
+            "reaches 2.8 GB/s at 344 ns. The study's emulator delays a program by the stalls that counters "
+            "report, of which prefetched streams have few (an inference: its measurements by program are not in "
+            "the text).",
         ],
         shown,
         [table],
@@ -129,15 +129,15 @@ def _arrays(answers: Answers) -> Section:
     title = "Figure 4: SP with one array in fast memory"
     return Section(
         title,
-        "Published for class D: lhs is worth much at four times the latency (1.71 instead of 2.15) and little at "
+        "Published for class D: lhs gains much at four times the latency (1.71 instead of 2.15) and little at "
         "half the bandwidth (1.21 instead of 1.25). The buffers of its messages (2.10 and 1.14) have no "
         "counterpart in one process.",
         [
-            "Our SP streams lhs along lines, which prefetching follows: longer latency slows a prefetched stream "
-            "here in proportion, too (docs/virtual-time.md), so every array that is streamed counts at both "
-            "limits.",
+            "Here SP streams lhs along lines, which the prefetcher follows: longer latency slows a prefetched "
+            "stream proportionally as well (docs/virtual-time.md), so every streamed array matters in both "
+            "configurations.",
         ],
-        [Picture("figure-4", title, pictures.bars(names, series, "time over fast-only"))],
+        [Picture("figure-4", title, pictures.bars(names, series, "time relative to fast-only"))],
         [table],
     )
 
@@ -165,13 +165,13 @@ def _managed(setting: Setting, answers: Answers, managed: Table, machine: str) -
 
 _REASONS = {
     "unimem-bw2": [
-        "Half the bandwidth slows ours down less than published: one core asks for at most 11 GB/s, and for less "
-        "where it computes; a whole node's bandwidth is more than it can use.",
-        "X-Mem, as published, moves nothing and places whole arrays: what is larger than fast memory stays "
-        "outside.",
+        "Half the bandwidth slows programs down less than published: one core requests at most 11 GB/s, and less "
+        "where it computes; it cannot use a whole node's bandwidth.",
+        "X-Mem, as published, moves nothing and places whole arrays: those larger than fast memory stay in slow "
+        "memory.",
     ],
     "unimem-lat4": [
-        "Four times the latency slows ours down more than published, as in Figure 3, and so does an iteration "
+        "Four times the latency slows programs down more than published, as in Figure 3, and so does an iteration "
         "that is learned in slow memory: of MG's twenty that is one.",
     ],
 }
@@ -196,8 +196,8 @@ def _sizes(setting: Setting, managed: Table) -> Section:
     chart = pictures.bars(setting.workloads, series, _AXIS, levels)
     return Section(
         title,
-        "Published: within 7 % everywhere, but for MG with 128 MB, 13 %, because its arrays could not be cut.",
-        ["Any array is cut here: pages move and keep their addresses."],
+        "Published: within 7 % everywhere, except MG with 128 MB, 13 %, because its arrays could not be divided.",
+        ["Any array can be divided here: pages move and keep their addresses."],
         [Picture("figure-13", title, chart)],
     )
 
@@ -216,9 +216,9 @@ def _baselines(setting: Setting, answers: Answers) -> Section:
         shown.append(Picture(f"baselines-{machine.removeprefix('unimem-')}", title, chart))
     return Section(
         "Other planners and policies",
-        "Planners that learn offline obey a plan from the same profile as ours (planned); the others act while "
-        "the program runs, and stand beside ours that does so, too (live). docs/planning.md says what each is "
-        "and where it comes from.",
+        "Planners that learn offline follow a plan from the same profile as Terrace's (planned); the others act "
+        "during the run and are compared with Terrace's live run (live). docs/planning.md describes each "
+        "and its source.",
         pictures=shown,
         tables=[table],
     )
@@ -238,13 +238,13 @@ def _techniques(setting: Setting, answers: Answers) -> Section:
         "Figure 11: what each technique contributes",
         "In the paper's order: one placement for the loop, local search, partitioning, initial placement; then "
         "the default planner, which streams. Without initial placement a run learns in its first iteration. "
-        "The runtime always cuts objects into chunks, so the first two steps are plans that move whole objects, "
-        "plus what learning cost the same planner with chunks.",
+        "The runtime always divides objects into chunks, so the first two steps are plans that move whole "
+        "objects, plus the cost of learning of the same planner with chunks.",
         [
             "Published: CG and LU have over 90 % of their gain from global search, BT and SP 19 % and 5 % from "
-            "local search, FT 58 % from partitioning, SP 87 % from initial placement. Initial placement is worth "
-            "little here, since learning takes one iteration of up to 400, and data then comes in beside the "
-            "program.",
+            "local search, FT 58 % from partitioning, SP 87 % from initial placement. Initial placement gains "
+            "little here, because learning takes one iteration of up to 400, and data are then fetched "
+            "concurrently.",
         ],
         shown,
         [table, off],
@@ -259,15 +259,15 @@ def _moves(setting: Setting, answers: Answers) -> Section:
         series.append(Series(how, [_float(rows[name]["overlap"]) for name in setting.workloads], colour))
     said = [published.MOVES[name][3] if name in published.MOVES else None for name in setting.workloads]
     series.append(Series("published", said, pictures.SOFT))
-    title = "Table 4: the share of moves that is hidden, half the bandwidth"
+    title = "Table 4: hidden share of moves, half the bandwidth"
     return Section(
         "Table 4: moves",
         "Overlap is 1 - (T - T') / copying, where T' is the same run with moves that take neither time nor "
-        "bandwidth, and copying is what the moves take of the mover at its price. Below 0: moves held the program "
-        "up for longer than their own copies took. Own cost is the runtime's, of the loop.",
+        "bandwidth, and copying is the moves' copying time. It is negative if moves delay the program "
+        "for longer than their own copies take. Own cost is the runtime's overhead in the loop.",
         [
-            "We move chunks, and in every iteration where that pays, so there are many more moves and bytes; "
-            "published moves are of whole objects and few. Eddy stands beside Nek5000.",
+            "Terrace moves chunks, in every iteration where that pays off, so there are many more moves and "
+            "bytes; published moves are few and of whole objects. Eddy is compared with Nek5000.",
         ],
         [Picture("table-4", title, pictures.bars(setting.workloads, series, "share hidden"))],
         [table],

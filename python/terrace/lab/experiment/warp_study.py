@@ -1,6 +1,6 @@
-"""What studies on GPUs share: each program is run once for its results and its trace, each answer is a file.
+"""Common base of GPU studies: each program runs once for its results and its trace, each answer is a file.
 
-The traces and the answers are in one folder, so that a run goes on where it stopped.
+Traces and answers are in one folder, so that an interrupted run can resume.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from terrace.lab.experiment.questions import chosen
 from terrace.lab.experiment.runner import Work, do_all
 from terrace.lab.workers import workers
 
-FEW = "test"  # the size of --small
+FEW = "test"  # problem size of --small
 
 
 class WarpStudy(ABC):
-    """The answers in a folder. A program's name may have a size of its own, and how many times as many iterations
-    as that has: "particlefilter@script", "hotspot@paper@3"."""
+    """The answers in a folder.
+
+    A program's name may have a size and a factor on its iterations: "particlefilter@script", "hotspot@paper@3".
+    """
 
     def __init__(self, folder: Path, programs: Sequence[str], size: str) -> None:
         self.folder = folder
@@ -30,36 +32,35 @@ class WarpStudy(ABC):
         self.size = size
 
     def trace(self, program: str) -> Path:
-        """Of the program's warps."""
+        """Returns the path of the trace of the program's warps."""
         return self.folder / "traces" / f"{program}.warps"
 
     def verdict(self, program: str) -> Path:
-        """Of what its results were checked against."""
+        """Returns the path of the verification of its results."""
         return self.folder / "traces" / f"{program}.txt"
 
     @abstractmethod
     def machines(self) -> list[_core.Machine]:
-        """On which the programs run."""
+        """Returns the machines of the study."""
 
     def settle(self) -> None:
-        """Raises WrongCallError where the folder has answers that were made with something else."""
+        """Raises WrongCallError if the folder has answers of another version."""
         made.settle(self.folder, self.machines())
 
     @abstractmethod
     def count(self) -> int:
-        """Of all questions."""
+        """Returns the number of all questions."""
 
     @abstractmethod
     def left(self) -> int:
-        """Of those without an answer."""
+        """Returns the number of unanswered questions."""
 
     @abstractmethod
     def stages(self) -> tuple[list[str], list[tuple[str, list[Work]]]]:
-        """The programs that questions without an answer are of, and what has to be done once their traces are
-        there, one stage after the other."""
+        """Returns the programs of unanswered questions, and the stages of work that require their traces."""
 
     def run(self, jobs: int, seconds: float | None = None) -> bool:
-        """Answers what is missing; whether nothing is left. After so many seconds nothing more is begun."""
+        """Answers missing questions; returns whether none is left. Starts nothing after `seconds`."""
         deadline = None if seconds is None else time.monotonic() + seconds
         programs, stages = self.stages()
         traces = [(make_trace, (self, name)) for name in programs if not self.verdict(name).is_file()]
@@ -68,7 +69,7 @@ class WarpStudy(ABC):
 
 
 def make_trace(study: WarpStudy, name: str) -> None:
-    """Runs the program and checks its results. Raises TerraceError where they are wrong."""
+    """Runs the program and verifies its results. Raises TerraceError if they are wrong."""
     path = study.trace(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".part")
@@ -80,5 +81,5 @@ def make_trace(study: WarpStudy, name: str) -> None:
 
 
 def chosen_programs(only: str | None) -> list[str]:
-    """Those of --only, each once, or all. Raises WrongCallError for a name that there is not."""
+    """Returns the programs of --only without duplicates, or all. Raises WrongCallError for an unknown name."""
     return chosen(only, [name for name, *_ in _core.gpu_programs()])

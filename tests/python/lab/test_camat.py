@@ -119,7 +119,7 @@ def test_time_that_is_up_is_said(tmp_path):
 def test_refusals(tmp_path):
     done = run(tmp_path, "--only", "pathfounder")
     assert done.returncode == 2
-    assert "--only pathfounder: there are " in done.stderr
+    assert "--only pathfounder: unknown program; known: " in done.stderr
 
 
 def test_without_the_studys_programs_there_is_no_published_table(tmp_path):

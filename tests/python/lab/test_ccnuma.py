@@ -231,13 +231,13 @@ def test_the_page_says_machine_commit_and_day(small):
 def test_time_that_is_up_is_said(tmp_path):
     done = run(tmp_path, "--small", "--only", "pathfinder", "--stop-after", "0")
     assert done.returncode == 3
-    assert "the same command goes on" in done.stdout
+    assert "run the same command to resume" in done.stdout
 
 
 def test_refusals(tmp_path):
     done = run(tmp_path, "--only", "pathfounder")
     assert done.returncode == 2
-    assert "--only pathfounder: there are " in done.stderr
+    assert "--only pathfounder: unknown program; known: " in done.stderr
     for only in ("bfs,bfs,", ""):
         with pytest.raises(WrongCallError, match="--only has an empty name"):
             chosen_programs(only)

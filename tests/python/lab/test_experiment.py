@@ -232,7 +232,7 @@ def test_a_run_whose_time_is_up_goes_on(begun, mg):
     there = answered(begun)
     again = run("unimem", begun, "--only", "mg")
     assert again.returncode == 0, again.stderr
-    assert f"{len(there)} had been" in again.stdout
+    assert f"{len(there)} before" in again.stdout
     assert all(path.read_bytes() == content for path, content in there.items())
     assert {table: (begun / f"{table}.csv").read_text() for table in TABLES} == mg
 

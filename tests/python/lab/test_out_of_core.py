@@ -251,7 +251,7 @@ def test_it_goes_on_where_it_stopped(small, study):
 def test_time_that_is_up_is_said(tmp_path):
     done = run(tmp_path, "--small", "--stop-after", "0")
     assert done.returncode == 3
-    assert "the same command goes on" in done.stdout
+    assert "run the same command to resume" in done.stdout
     assert not (tmp_path / "report.html").exists()
 
 
@@ -304,7 +304,7 @@ def test_folders_of_something_else_are_refused(tmp_path):
 def test_programs_that_there_are_not(tmp_path):
     done = run(tmp_path, "--only", "cloverleaf")
     assert done.returncode == 2
-    assert "--only cloverleaf: there are cloverleaf2d, cloverleaf3d, taylor_green" in done.stderr
+    assert "--only cloverleaf: unknown program; known: cloverleaf2d, cloverleaf3d, taylor_green" in done.stderr
 
 
 @pytest.mark.parametrize("ways", [("slots",), ("slots", "streamed")])

@@ -16,7 +16,7 @@ from harness import ROOT, TERRACE, Line, Measured, run
 from terrace import _core
 from terrace.lab import study
 from terrace.solve.certificate import certificate
-from terrace.solve.figures import hold_bound
+from terrace.solve.figures import check_bound
 from terrace.store.reader import Store
 
 from main_job.common import BIN, fresh
@@ -99,7 +99,7 @@ def language(program: Program) -> tuple[str, bool]:
     before, after = study.outcome(profile), study.outcome(placed)
     bound = certificate(profile, int(_core.parse_size(program.fast))).loop
     for what, found in (("recorded", before), ("placed", after)):
-        hold_bound(f"{program.language}, {what}", bound, found.loop)
+        check_bound(f"{program.language}, {what}", bound, found.loop)
     same = native == recorded == obeyed == run([hooked]).stdout
     holds = not missing and bool(named) and same and after.loop < before.loop
     return (

@@ -16,7 +16,7 @@ from typing import Any
 from harness import Line, Measured, keep_part, studied
 from terrace.lab import study
 from terrace.lab.study import Configuration
-from terrace.solve.figures import hold_bound
+from terrace.solve.figures import check_bound
 from terrace.store.reader import Store
 
 from main_job.common import Recorded, fresh, recorded
@@ -145,7 +145,7 @@ def against_subsets(name: str) -> tuple[list[str], bool]:
         bound = about.bound(machine, fast)
 
         def held(one: str, bound: float = bound) -> float:
-            return hold_bound(f"{name}, {one}", bound * runs[one].iterations, runs[one].loop)
+            return check_bound(f"{name}, {one}", bound * runs[one].iterations, runs[one].loop)
 
         mine = {one: held(one) for one in tried if one.startswith(f"{label}-")}
         best = min(mine, key=mine.__getitem__)

@@ -17,7 +17,7 @@ from terrace.lab import study
 from terrace.lab.study import Configuration
 from terrace.lab.workers import workers
 from terrace.solve.certificate import certificate, whole_phases
-from terrace.solve.figures import hold_bound
+from terrace.solve.figures import check_bound
 from terrace.solve.linear import linear_bound
 from terrace.solve.optimum import executable_optimum
 
@@ -62,7 +62,7 @@ def _compare(name: str, dump: Dump) -> Compared:
         exact = executable_optimum(dump, SOLVER_SECONDS)
     except TerraceError:  # nothing was found in time
         return Compared(name, math.inf, planned / paper - 1, False)
-    hold_bound(f"{name}, auto, predicted", linear_bound(dump) * (1 - SOLVER_ROUNDING), planned)
+    check_bound(f"{name}, auto, predicted", linear_bound(dump) * (1 - SOLVER_ROUNDING), planned)
     solved = exact.seconds - exact.bound <= CLOSED * exact.seconds
     return Compared(name, planned / (exact.seconds if solved else exact.bound) - 1, planned / paper - 1, solved)
 
@@ -162,7 +162,7 @@ def _simulate(name: str, words: list[str]) -> list[tuple[float, str]] | None:
     for (machine, share), bound in bounds.items():
         where = f"{name} on {machine}, 1/{share}"
         took = {
-            planner: hold_bound(f"{where}, {planner}", bound, outcomes[f"{machine}-{share}-{planner}"].loop)
+            planner: check_bound(f"{where}, {planner}", bound, outcomes[f"{machine}-{share}-{planner}"].loop)
             for planner in PLANNERS
         }
         rows.append((took["auto"] / min(took["local"], took["global"]) - 1, where))

@@ -18,19 +18,19 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
 
-class _Verbs(Mapping[str, object]):
+class _Commands(Mapping[str, object]):
     """Maps names to the commands of a folder. Imports a module only when its command is called: SciPy is slow."""
 
     def __init__(self, package: str, folder: Path) -> None:
         """Lists the folder."""
         self.package = package
-        self.files = {file.stem.replace("_", "-"): file for file in sorted(folder.iterdir()) if _is_verb(file)}
+        self.files = {file.stem.replace("_", "-"): file for file in sorted(folder.iterdir()) if _is_command(file)}
 
     def __getitem__(self, name: str) -> object:
         file = self.files[name]
         module = f"{self.package}.{file.stem}"
         if file.is_dir():
-            return _Group(_Verbs(module, file), name, first_line(file))
+            return _Group(_Commands(module, file), name, first_line(file))
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         register = getattr(import_module(module), "register", None)
         if register is None:
@@ -48,7 +48,7 @@ class _Verbs(Mapping[str, object]):
 class _Group(TyperGroup):
     """A subcommand with subcommands. Prints its help without importing them."""
 
-    def __init__(self, listed: _Verbs, name: str, about: str) -> None:
+    def __init__(self, listed: _Commands, name: str, about: str) -> None:
         """Creates the group of a folder's commands."""
         super().__init__(
             name=name,
@@ -74,7 +74,7 @@ class _Group(TyperGroup):
         return {name: first_line(file) for name, file in self._listed.files.items()}
 
 
-def _is_verb(file: Path) -> bool:
+def _is_command(file: Path) -> bool:
     return (file.suffix == ".py" and file.stem != "__init__") or (file / "__init__.py").is_file()
 
 
@@ -88,12 +88,12 @@ def first_line(file: Path) -> str:
 def application() -> TyperGroup:
     """Returns the root command."""
     folder = Path(next(iter(verbs.__path__)))
-    return _Group(_Verbs(verbs.__name__, folder), "terrace", "Place a program's data where it runs fastest")
+    return _Group(_Commands(verbs.__name__, folder), "terrace", "Place a program's data where it runs fastest")
 
 
 def _description(words: list[str]) -> str | None:
     """Returns the JSON of `SUBCOMMAND... --describe`, or None if the call does not end in `--describe`."""
-    if not words or words[-1] != describe.ASKED:
+    if not words or words[-1] != describe.OPTION:
         return None
     command: Any = application()
     context = command.make_context("terrace", [], resilient_parsing=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from textwrap import dedent
 from typing import Any
 
-ASKED = "--describe"
+OPTION = "--describe"
 _SCHEMA = 1
 
 

@@ -27,7 +27,7 @@ class NotStartedError(TerraceError):
 NO_PROGRAM, NOT_RUNNABLE = 127, 126
 
 
-def said_by_launcher(text: str, status: int) -> TerraceError:
+def launcher_error(text: str, status: int) -> TerraceError:
     """Converts the message and exit status of a nested `terrace` call into an exception."""
     error = WrongCallError(text) if status == WrongCallError.status else TerraceError(text)
     if status in (NO_PROGRAM, NOT_RUNNABLE):

@@ -16,7 +16,7 @@ MAX_BYTES = 1 << 30
 _VERSION = 2
 # Smaller blocks are no objects of their own in a recorded run either.
 _SMALL, _SMALL_BLOCKS = 16384, "(small blocks)"
-_MAX_ALIKE = 1024  # objects of one name
+_MAX_EQUAL_NAMES = 1024  # objects of one name
 _NAMED_AS_IN_RUNS = "object names are those of terrace run"
 _NAMED_BY_DHAT = (
     "the program was not found or has changed since: object names are DHAT's, and terrace run may use other names"
@@ -35,7 +35,7 @@ class Block:
 
 
 @dataclass
-class Counted:
+class DhatFile:
     """Contents of a DHAT file."""
 
     command: str
@@ -45,14 +45,14 @@ class Counted:
     is_named_as_in_runs: bool = False
 
 
-def read(path: Path) -> Counted:
+def read(path: Path) -> DhatFile:
     """Reads a file. Raises DamagedError, with a one-line message, if it is not a DHAT file."""
     if path.stat().st_size > MAX_BYTES:
         raise DamagedError(f"{path}: larger than {MAX_BYTES >> 30} GiB, the limit for DHAT files")
     return parse(path.read_bytes(), str(path), path.parent)
 
 
-def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> Counted:
+def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> DhatFile:
     """Parses the text of a file. `folder`: where the file lies; symbols come from the program if it is found."""
     try:
         document = json.loads(text)
@@ -81,7 +81,7 @@ def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> Co
     blocks = [
         _block(point, frames, name, f"{file}: program point {number}") for number, point in enumerate(points)
     ]
-    return Counted(command, _count(document, "pid", file), _count(document, "te", file), blocks, bool(by_program))
+    return DhatFile(command, _count(document, "pid", file), _count(document, "te", file), blocks, bool(by_program))
 
 
 def _count(of: dict[str, Any], key: str, where: str) -> int:
@@ -121,7 +121,7 @@ def _objects(blocks: list[Block]) -> list[Block]:
         known.count += block.count
     objects = []
     for name, whole in together.items():
-        count = 1 if name == _SMALL_BLOCKS or whole.count > _MAX_ALIKE else max(whole.count, 1)
+        count = 1 if name == _SMALL_BLOCKS or whole.count > _MAX_EQUAL_NAMES else max(whole.count, 1)
         share = Block(name, -(-whole.size // count), whole.reads // count, whole.writes // count)
         objects += [replace(share, name=name if i == 0 else f"{name}#{i + 1}") for i in range(count)]
         objects[-1].reads += whole.reads % count
@@ -129,7 +129,7 @@ def _objects(blocks: list[Block]) -> list[Block]:
     return sorted((one for one in objects if one.size > 0), key=lambda one: -one.size)
 
 
-def measured(counted: Counted, line: int, bandwidth: float) -> Measured:
+def measured(counted: DhatFile, line: int, bandwidth: float) -> Measured:
     """Returns a profile with a single phase, because DHAT records neither order nor time of accesses.
 
     `line`: bytes of a cache line; `bandwidth`: bytes per second of the memory that is assumed to hold the data.

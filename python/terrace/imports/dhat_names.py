@@ -24,7 +24,7 @@ _ALLOCATORS = re.compile(
     r"^(\?\?\?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|valloc|pvalloc|strdup|strndup"
     r"|operator new(\[\])?.*|_Znwm|_Znam|.*allocator(_traits)?<.*|.*::_M_.*|.*\b_M_(allocate|create)\w*.*)(\(|$)"
 )
-_LIKE = 0.5  # minimum share of the program's frames that must match its symbols
+_MIN_MATCHING_SHARE = 0.5  # minimum share of the program's frames that must match its symbols
 
 Namer = Callable[[Sequence[str]], str]
 
@@ -40,16 +40,16 @@ def by_words(stack: Sequence[str]) -> str:
     return fallback or "(unknown)"
 
 
-_NOBODY, _RUN_TIME, _OWN = range(3)
+_OTHER, _RUN_TIME, _OWN = range(3)
 
 
 def _of_words(frame: str) -> tuple[str, int]:
     parts = _FRAME.match(frame)
     if not parts:
-        return "", _NOBODY
+        return "", _OTHER
     function, where = parts["function"], parts["where"] or ""
     if _PRELOADED.search(where) or _ALLOCATORS.match(function):
-        return "", _NOBODY
+        return "", _OTHER
     function = re.sub(r"@@?[A-Za-z_0-9.]+$", "", function)
     name = f"{function} {where}" if where and not where.startswith("in ") else function
     return name, _RUN_TIME if _RUNTIME.search(where) else _OWN
@@ -83,7 +83,7 @@ def _is_of(sites: _core.ProgramSites, frames: Sequence[str]) -> bool:
             said.setdefault(int(parts["address"], 16), set()).add(_leaf(parts["function"]))
     known = [(leaves, site.function) for address, leaves in said.items() if (site := sites.find(address))]
     alike = sum(_leaf(function) in leaves for leaves, function in known)
-    return bool(known) and alike >= _LIKE * len(known)
+    return bool(known) and alike >= _MIN_MATCHING_SHARE * len(known)
 
 
 def _leaf(function: str) -> str:

@@ -73,7 +73,7 @@ class Mapping:
 
 
 @dataclass
-class Begun:
+class ProcessStart:
     """A fork or exec: a new process, or a process that starts another program."""
 
     process: int
@@ -83,18 +83,18 @@ class Begun:
 
 
 @dataclass
-class Recorded:
+class PerfRecords:
     """Contents of a file."""
 
     samples: list[Sample]
     mappings: list[Mapping]
-    begun: list[Begun]
+    begun: list[ProcessStart]
     lost: int
     has_weight: bool
     has_source: bool
 
 
-def read(path: Path) -> Recorded:
+def read(path: Path) -> PerfRecords:
     """Reads a file. Raises DamagedError with a one-line message."""
     if path.stat().st_size == 0:
         raise OtherKindError(f"{path}: empty")
@@ -102,7 +102,7 @@ def read(path: Path) -> Recorded:
         return parse(whole, str(path))
 
 
-def parse(data: bytes | mmap.mmap, file: str = "the file") -> Recorded:
+def parse(data: bytes | mmap.mmap, file: str = "the file") -> PerfRecords:
     """Parses the bytes of a file, as read()."""
     try:
         return _Reader(data).read()
@@ -118,9 +118,9 @@ class _Reader:
         self.by_id: dict[int, Attribute] = {}
         self.attributes: list[Attribute] = []
         self.leading: dict[int, tuple[list[int], struct.Struct]] = {}
-        self.result = Recorded([], [], [], 0, False, False)
+        self.result = PerfRecords([], [], [], 0, False, False)
 
-    def read(self) -> Recorded:
+    def read(self) -> PerfRecords:
         begin, end = self._header()
         for at, kind, misc, high in self._records(begin, end):
             if kind == SAMPLE:
@@ -297,8 +297,8 @@ class _Reader:
     def _begun(self, at: int, end: int, kind: int, misc: int) -> None:
         process, other = struct.unpack_from("<II", self._within(at, end, 8 + self._trailer()))
         if kind == FORK and process != other:
-            self.result.begun.append(Begun(process, self._time_of(end), other))
+            self.result.begun.append(ProcessStart(process, self._time_of(end), other))
         elif kind == COMM and misc & _EXEC:
-            self.result.begun.append(Begun(process, self._time_of(end), None, self._text(at + 8, end)))
+            self.result.begun.append(ProcessStart(process, self._time_of(end), None, self._text(at + 8, end)))
         elif kind == COMM:
-            self.result.begun.append(Begun(process, self._time_of(end), process, self._text(at + 8, end)))
+            self.result.begun.append(ProcessStart(process, self._time_of(end), process, self._text(at + 8, end)))

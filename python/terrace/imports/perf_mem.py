@@ -12,7 +12,7 @@ from terrace.errors import WrongCallError
 from terrace.imports.address_ranges import Ranges
 from terrace.imports.data_symbols import ElfData, elf_data
 from terrace.imports.measured import PAGE, Cell, Measured, Object, Phase
-from terrace.imports.perf_data import Begun, Mapping, Recorded, Sample
+from terrace.imports.perf_data import Mapping, PerfRecords, ProcessStart, Sample
 
 USUAL_PHASES = 20
 MAX_PHASES = 1000
@@ -139,7 +139,7 @@ class _Process:
 
 
 def measured(
-    recorded: Recorded,
+    recorded: PerfRecords,
     memory: Memory,
     process: int | None = None,
     interval: float | None = None,
@@ -181,7 +181,7 @@ def measured(
 
 
 def _attribute(
-    recorded: Recorded,
+    recorded: PerfRecords,
     samples: list[Sample],
     phases: list[Phase],
     chosen: int,
@@ -195,14 +195,14 @@ def _attribute(
     name = ""
     until = _lineage(recorded, chosen)
     # Order of events with equal time stamps: exec, mapping, access.
-    events: list[tuple[int, int, Begun | Mapping | Sample]] = [
+    events: list[tuple[int, int, ProcessStart | Mapping | Sample]] = [
         *((one.time, 0, one) for one in recorded.begun if one.time <= until.get(one.process, -1)),
         *((one.time, 1, one) for one in recorded.mappings if one.time <= until.get(one.process, -1)),
         *((one.time, 2, one) for one in samples),
     ]
     placed: list[tuple[Sample, int | None]] = []
     for _, _, event in sorted(events, key=lambda one: one[:2]):
-        if isinstance(event, Begun):
+        if isinstance(event, ProcessStart):
             if event.parent is None:
                 space.begin_program()
             name = event.name if event.process == chosen and event.name else name
@@ -230,7 +230,7 @@ def _attribute(
     return [space.objects[which] for which in used], name
 
 
-def _lineage(recorded: Recorded, process: int) -> dict[int, int]:
+def _lineage(recorded: PerfRecords, process: int) -> dict[int, int]:
     """Returns the process and its ancestors, each with the time up to which it shares their history."""
     forks = {one.process: one for one in recorded.begun if one.parent not in (None, one.process)}
     until = {process: _FOR_EVER}
@@ -262,7 +262,7 @@ def _limit(phase: Phase, memory: Memory) -> None:
     phase.core = phase.ended - phase.begun - exposed
 
 
-def _notes(recorded: Recorded, samples: int, known: int, processes: int, step: float) -> list[str]:
+def _notes(recorded: PerfRecords, samples: int, known: int, processes: int, step: float) -> list[str]:
     notes = [
         f"imported from perf: {samples} samples with addresses; mappings, the heap as a whole and variables of "
         "a page or more are the objects, intervals of "

@@ -65,7 +65,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Took:
+class RunTimes:
     """Times of a run under `terrace`: the process, its printed time, and each phase. Seconds."""
 
     process: float
@@ -81,20 +81,18 @@ class Took:
 
 
 @dataclass
-class _Ongoing:
+class _Calibration:
     """A program and the runs made so far."""
 
     program: Program
-    at_least: Took
-    at_probe: Took
+    at_least: RunTimes
+    at_probe: RunTimes
     samples: list[Sample] = field(default_factory=list)
     phases: list[list[PhaseInstance]] = field(default_factory=list)
     constant: Constant | None = None
 
 
-def calibrate(
-    programs: Sequence[Program], machine: str, least_runs: int = MIN_RUNS
-) -> list[Calibrated[PhaseFits]]:
+def calibrate(programs: Sequence[Program], machine: str, min_runs: int = MIN_RUNS) -> list[Calibrated[PhaseFits]]:
     """Returns the calibration of each program.
 
     `machine` is a file of this machine, as measured, or "" for its built-in description. Native runs are
@@ -111,15 +109,15 @@ def calibrate(
                 options = PhaseFits(core_time).options()
                 runs.append(simulated(program, machine, options))
                 steps.done()
-            ongoing.append(_Ongoing(program, runs[0], runs[1]))
-    most_runs = max(MAX_RUNS, least_runs)
+            ongoing.append(_Calibration(program, runs[0], runs[1]))
+    most_runs = max(MAX_RUNS, min_runs)
     with progress("native runs to calibrate") as steps:
         for done in range(1, most_runs + 1):
             for one in ongoing:
-                if one.constant is not None and calibration.is_settled(one.constant):
+                if one.constant is not None and calibration.is_final(one.constant):
                     continue
-                _run_natively(one, phases=done <= least_runs)
-                if done >= least_runs:
+                _run_natively(one, phases=done <= min_runs)
+                if done >= min_runs:
                     times = (one.at_least.time, one.at_probe.time)
                     one.constant = calibration.constant(one.samples, start, *times, PROBE, about.frequency)
                 steps.done()
@@ -149,7 +147,7 @@ def printed(said: str, pattern: str | None) -> str | None:
     return found[1] if found is not None else None
 
 
-def simulated(program: Program, machine: str, options: Sequence[str]) -> Took:
+def simulated(program: Program, machine: str, options: Sequence[str]) -> RunTimes:
     """Runs a program in virtual time with one thread, on a machine file or on this machine."""
     return under_terrace("simulate", program.hooked, program.time, machine, options, around=program.around)
 
@@ -162,7 +160,7 @@ def under_terrace(
     options: Sequence[str],
     threads: int = 1,
     around: Surroundings = AS_HERE,
-) -> Took:
+) -> RunTimes:
     """Runs a program under `terrace run` or `terrace simulate`."""
     with tempfile.TemporaryDirectory(prefix="terrace-calibrate-") as folder:
         path = Path(folder) / "store.terrace"
@@ -177,10 +175,10 @@ def under_terrace(
             raise TerraceError(f"{' '.join(map(str, words))}: the profile does not contain the end of the run")
         covered = store.coverage(run)
         unhooked = covered.time_share if covered is not None and not covered.not_sampled else None
-        return Took(run.ended, printed(said, time), store.phase_instances(run), store.counters(run), unhooked)
+        return RunTimes(run.ended, printed(said, time), store.phase_instances(run), store.counters(run), unhooked)
 
 
-def _run_natively(one: _Ongoing, *, phases: bool) -> None:
+def _run_natively(one: _Calibration, *, phases: bool) -> None:
     """Runs the program natively on this machine for its total time, and once more for its phase times if it has
     any.
 
@@ -198,11 +196,11 @@ def timed(program: Program) -> Sample:
     return calibration.with_printed(sample, printed(said, program.time))
 
 
-def _has_phases(one: _Ongoing) -> bool:
+def _has_phases(one: _Calibration) -> bool:
     return bool(one.at_probe.phases) and (not one.phases or bool(one.phases[0]))
 
 
-def _outcome(one: _Ongoing) -> Calibrated[PhaseFits]:
+def _outcome(one: _Calibration) -> Calibrated[PhaseFits]:
     assert one.constant is not None  # set, because there were runs
     if one.constant.core_time is None:
         return Calibrated(one.constant, None)
@@ -210,7 +208,7 @@ def _outcome(one: _Ongoing) -> Calibrated[PhaseFits]:
     return Calibrated(one.constant, fit(one.constant.core_time, native, one.at_least, one.at_probe))
 
 
-def fit(core_time: float, native: core_times.Times, at_least: Took, at_probe: Took) -> PhaseFits:
+def fit(core_time: float, native: core_times.Times, at_least: RunTimes, at_probe: RunTimes) -> PhaseFits:
     """Returns the core time of the program, and of its phases if they were timed natively."""
     if not native:
         return PhaseFits(core_time)

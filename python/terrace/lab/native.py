@@ -23,7 +23,7 @@ from terrace.lab.surroundings import AS_HERE, Surroundings
 from terrace.solve.calibration import Sample, Start, median_interval
 
 _RUNS = 9  # of the empty program
-_PATIENCE = 10.0  # seconds between SIGTERM and SIGKILL
+_TERMINATION_SECONDS = 10.0  # seconds between SIGTERM and SIGKILL
 _GATE = ("/bin/sh", "-c", 'kill -STOP $$; exec "$@"', "sh")
 
 
@@ -66,7 +66,7 @@ def run_whole(
     words: Sequence[str | os.PathLike[str]],
     environment: Mapping[str, str] | None = None,
     around: Surroundings = AS_HERE,
-    most: int = -1,
+    max_output: int = -1,
     period: float | None = None,
 ) -> Run:
     """Runs a program that may fail. Raises TerraceError if it cannot be started or sampled.
@@ -82,17 +82,17 @@ def run_whole(
             child = subprocess.Popen(begins, stdin=stdin, stdout=out, stderr=errors, env=variables, cwd=folder)
         except OSError as error:
             raise NotStartedError(str(words[0]), error) from error
-        sampler = None if period is None else _sampled_from_now_on(child, period)
+        sampler = None if period is None else _start_sampling(child, period)
         try:
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         except BaseException:
-            _end(child)
+            _terminate(child)
             raise
         wall = time.perf_counter() - begun
-        delayed = _delayed(child.pid)  # must precede wait(): the zombie still has its statistics
+        delayed = _runnable_seconds(child.pid)  # must precede wait(): the zombie still has its statistics
         _, ended, used = os.wait4(child.pid, 0)
         status = child.returncode = os.waitstatus_to_exitcode(ended)
-        said, complained = _content(out, most), _content(errors, most)
+        said, complained = _read_tail(out, max_output), _read_tail(errors, max_output)
         out.seek(0)
         digest = hashlib.file_digest(out, "sha256").hexdigest()
     processor = used.ru_utime + used.ru_stime
@@ -101,7 +101,7 @@ def run_whole(
     return Run(said, digest, complained, status, sample, where)
 
 
-def _sampled_from_now_on(child: subprocess.Popen[bytes], period: float) -> Sampler:
+def _start_sampling(child: subprocess.Popen[bytes], period: float) -> Sampler:
     """Starts sampling a shell that has stopped itself before it executes the program."""
     try:
         os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
@@ -116,11 +116,11 @@ def _sampled_from_now_on(child: subprocess.Popen[bytes], period: float) -> Sampl
     return sampler
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def _terminate(child: subprocess.Popen[bytes]) -> None:
     """Ends a child with SIGTERM first, so that a launcher can end its program, which SIGKILL would orphan."""
     child.terminate()
     try:
-        child.wait(_PATIENCE)
+        child.wait(_TERMINATION_SECONDS)
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()
@@ -136,7 +136,7 @@ def start_up() -> Start:
     return Start(wall, median_interval([one.processor for one in samples]).middle)
 
 
-def _delayed(process: int) -> float:
+def _runnable_seconds(process: int) -> float:
     """Returns the seconds for which the first thread was runnable but not running; 0 if unknown."""
     try:
         return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) * 1e-9
@@ -144,31 +144,31 @@ def _delayed(process: int) -> float:
         return 0.0
 
 
-def _content(file: IO[bytes], most: int) -> str:
+def _read_tail(file: IO[bytes], max_output: int) -> str:
     size = file.seek(0, os.SEEK_END)
-    file.seek(0 if most < 0 else max(size - most, 0))
+    file.seek(0 if max_output < 0 else max(size - max_output, 0))
     return file.read().decode(errors="replace")
 
 
 # --- Terrace's report at the end of a run ---------------------------------------------------------------------
 
-DOCUMENT = '{"schema":'  # beginning of Terrace's last line
+REPORT_PREFIX = '{"schema":'  # beginning of Terrace's last line
 
 
-def account_of(complained: str) -> dict[str, Any] | None:
+def report_of(complained: str) -> dict[str, Any] | None:
     """Returns Terrace's JSON at the end of standard error, even if the program left a line without newline."""
     line = complained.rstrip("\n").rpartition("\n")[2]
     try:
-        document = json.loads(line[line.index(DOCUMENT) :])
+        document = json.loads(line[line.index(REPORT_PREFIX) :])
     except ValueError:
         return None
     return document if isinstance(document, dict) and "file" in document else None
 
 
-def predicted_gain(account: dict[str, Any], seconds: float) -> float | None:
+def predicted_gain(report: dict[str, Any], seconds: float) -> float | None:
     """Returns the gain that a run of that many seconds predicts: from its paging waits, or from its plan."""
-    longer = (account.get("over_file") or {}).get("longer_s")
+    longer = (report.get("over_file") or {}).get("longer_s")
     if longer is not None:
         return -longer / (seconds - longer) if longer < seconds else None
-    gain = (account.get("proof") or {}).get("predicted_gain")
+    gain = (report.get("proof") or {}).get("predicted_gain")
     return None if gain is None else float(gain)

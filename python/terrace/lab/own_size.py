@@ -36,7 +36,7 @@ SHORTEST_TIME = 1e-3  # seconds of own code per run; in shorter runs cold caches
 
 
 @dataclass
-class Natively:
+class NativeRuns:
     """All native runs, in seconds.
 
     On a virtual machine a sample costs tens of microseconds. So sampled runs give the distribution of time over
@@ -74,7 +74,7 @@ class Natively:
 
 
 @dataclass(frozen=True)
-class Hooked:
+class VirtualRun:
     """The run in virtual time."""
 
     uses: Mapping[str, Use]
@@ -95,9 +95,9 @@ def calibrate(program: Program, machine: str) -> Calibrated[FunctionFits]:
     return judge(natively, hooked, calibrating.document(machine), start)
 
 
-def run_natively(program: Program, done: Callable[[], None] = lambda: None) -> Natively:
+def run_natively(program: Program, done: Callable[[], None] = lambda: None) -> NativeRuns:
     """Runs until the time is known, with sampling in every second run. The first run sets the sampling period."""
-    found = Natively()
+    found = NativeRuns()
     period: float | None = None
     while not _is_enough(found):
         try:
@@ -124,7 +124,7 @@ def run_natively(program: Program, done: Callable[[], None] = lambda: None) -> N
     return found
 
 
-def _is_enough(found: Natively) -> bool:
+def _is_enough(found: NativeRuns) -> bool:
     if len(found.plain) < MIN_RUNS:
         return False
     if len(found.plain) >= MAX_RUNS or sum(one.wall for one in found.runs) > ENOUGH_SECONDS:
@@ -133,7 +133,7 @@ def _is_enough(found: Natively) -> bool:
     return settled and (found.count >= ENOUGH_SAMPLES or bool(found.why_not_sampled))
 
 
-def simulate(program: Program, machine: str) -> Hooked:
+def simulate(program: Program, machine: str) -> VirtualRun:
     """Runs in virtual time with one thread, on a machine file or on this machine."""
     with tempfile.TemporaryDirectory(prefix="terrace-calibrate-") as folder:
         counts = Path(folder) / "functions"
@@ -145,11 +145,11 @@ def simulate(program: Program, machine: str) -> Hooked:
         whole += ["--output", Path(folder) / "store.terrace", "--", *program.hooked]
         said = study.run_terrace(whole, calibrating.one_thread(), program.around)
         text = "".join(path.read_text(errors="replace") for path in sorted(counts.iterdir()))
-    return Hooked(function_times.read_uses(text), said.count("\n"))
+    return VirtualRun(function_times.read_uses(text), said.count("\n"))
 
 
 def judge(
-    natively: Natively, hooked: Hooked, document: Mapping[str, Any], start: Start
+    natively: NativeRuns, hooked: VirtualRun, document: Mapping[str, Any], start: Start
 ) -> Calibrated[FunctionFits]:
     """Returns the result of the runs, or the reason why they give none. `document` is the machine's JSON."""
     runs, interval = len(natively.plain), natively.own(start)
@@ -176,7 +176,7 @@ def judge(
     return Calibrated(Constant(constant.middle, why, "process", runs, constant, interval), fits)
 
 
-def _refused(natively: Natively, hooked: Hooked, took: float) -> str:
+def _refused(natively: NativeRuns, hooked: VirtualRun, took: float) -> str:
     """Returns why the two builds cannot be compared, or "".
 
     Tests the duration first, because short runs are noisy.
@@ -186,7 +186,7 @@ def _refused(natively: Natively, hooked: Hooked, took: float) -> str:
             f"too short: its own code takes {units.seconds(took)} per run, and at least "
             f"{units.seconds(SHORTEST_TIME)} is needed; give the arguments of a larger size with --calibrate"
         )
-    if refused := calibration.of_threads(natively.runs, Start(0.0, 0.0), waits_count=False):
+    if refused := calibration.thread_problem(natively.runs, Start(0.0, 0.0), waits_count=False):
         return refused
     if natively.lines != hooked.lines:
         return (

@@ -166,7 +166,7 @@ def obeyed(path: Path) -> None:
     store = Store(path)
     run = store.run()
     reasons = store.plan_reasons(run)
-    if not run.obeys_a_plan or len(reasons) != 1:
+    if not run.follows_plan or len(reasons) != 1:
         raise TerraceError(
             f"{path}: a run with a given plan has one plan record and no planner; this one has the planner "
             f"'{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'})"

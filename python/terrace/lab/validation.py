@@ -93,7 +93,7 @@ def row(
     """
     quiet = calibration.undisturbed(samples)
     clock = calibration.clock(samples)
-    if threads == 1 and not calibration.are_enough(quiet, samples):
+    if threads == 1 and not calibration.has_enough(quiet, samples):
         clock = "process"
     printed = clock == "printed"
     took = virtual.printed if printed else virtual.process

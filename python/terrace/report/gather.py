@@ -19,7 +19,7 @@ def gather(file: Path, process: int | None = None) -> Facts:
     store = Store(file)
     run = store.run(process)
     machine = store.machine(run)
-    obeyed = run.obeys_a_plan and store.loop(run) is not None and not store.has_profile(run, exact=False)
+    obeyed = run.follows_plan and store.loop(run) is not None and not store.has_profile(run, exact=False)
     profile = by_name(store.profile_or_objects(run) if obeyed else store.profile(run))
     pricing, sensitivity, certainty = _UNPRICED, [], []
     if not obeyed:

@@ -314,7 +314,7 @@ def _machine_table(facts: Facts) -> str:
 def _notes(facts: Facts) -> str:
     sentence = seen.observed(facts.loop)
     items = [sentence] if sentence else []
-    items += seen.what_was_seen(facts.run, facts.counters, facts.coverage, facts.loop)
+    items += seen.observed_accesses(facts.run, facts.counters, facts.coverage, facts.loop)
     if uncalibrated := seen.uncalibrated(facts.run, facts.machine):
         items.append(f"note: {uncalibrated}")
     if calibrated := seen.calibrated(facts.run):

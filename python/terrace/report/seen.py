@@ -10,19 +10,19 @@ from terrace import units
 from terrace.store.values import Counters, Coverage, Loop, LoopCandidate, Machine, Note, Run
 
 # Minimum share of unobserved time or heap that causes a warning.
-_MUCH = 0.1
+_WARNING_SHARE = 0.1
 # Smaller amounts of heap need no placement: buffers of the C library.
-_LITTLE = 1 << 20
+_MIN_HEAP_BYTES = 1 << 20
 # Minimum number of samples for a statement.
-_FEW = 20
-_SHOWN = 4
+_MIN_SAMPLES = 20
+_MAX_ITEMS = 4
 _MAX_OTHERS = 3
 # Prefix of the verdict on loops inside a selected loop or around it (src/tiering/runtime/loop_candidates.cpp).
-WITHIN = "within "
+WITHIN_PREFIX = "within "
 # Prefix of the note for uninstrumented programs (agent/page_use_monitor.cpp), and its continuation if
 # misses are known nevertheless.
-_WATCHED = "no hooks: objects are watched by "
-_SAMPLES = "the processor's samples"
+_WATCHED_PREFIX = "no hooks: objects are watched by "
+_SAMPLED_SUFFIX = "the processor's samples"
 # Libraries of the system and of compilers, which users do not rebuild.
 _SYSTEM = (
     "libc.so", "libm.so", "ld-linux", "libpthread", "libstdc++", "libc++", "libgfortran", "libquadmath", "libgomp",
@@ -62,7 +62,7 @@ def other_loops(loop: Loop | None, candidates: list[LoopCandidate]) -> list[str]
     """
     if loop is not None and not loop.why:
         return []
-    others = [one for one in candidates if one.verdict and not one.verdict.startswith(WITHIN)]
+    others = [one for one in candidates if one.verdict and not one.verdict.startswith(WITHIN_PREFIX)]
     return [
         f"Not the main loop: {one.name}, {units.percent(one.share)} of the work, {_visits(one)}: {one.verdict}."
         for one in others[:_MAX_OTHERS]
@@ -77,13 +77,13 @@ def _visits(loop: LoopCandidate) -> str:
     return f"{loop.iterations} iterations in {visits}" if loop.iterations >= loop.visits else visits
 
 
-def what_was_seen(
+def observed_accesses(
     run: Run, counters: Counters | None, coverage: Coverage | None, loop: Loop | None = None
 ) -> list[str]:
     """Returns sentences on observed accesses, without zero counts."""
     if counters is None:
         why = "the process was killed before it could say" if run.how is None else "a real run does not count"
-        return [f"How many accesses were observed is unknown: {why}.", *_covered(coverage)]
+        return [f"How many accesses were observed is unknown: {why}.", *_coverage_sentences(coverage)]
     seen = "observed, or count as observed where sampling skipped them" if observed(loop) else "observed"
     said = [f"{units.count(counters.accesses)} accesses were {seen}."]
     if counters.unseen > 0:
@@ -97,12 +97,15 @@ def what_was_seen(
             f"{units.count(counters.dropped)} of them, {share}, accessed memory that belongs to no object, "
             "and cost no time."
         )
-    return said + _covered(coverage)
+    return said + _coverage_sentences(coverage)
 
 
 def watched_pages(notes: Sequence[Note]) -> bool:
     """Returns whether uses are page references reported by the kernel, in which case misses are unknown."""
-    return any(note.text.startswith(_WATCHED) and not note.text.startswith(_WATCHED + _SAMPLES) for note in notes)
+    return any(
+        note.text.startswith(_WATCHED_PREFIX) and not note.text.startswith(_WATCHED_PREFIX + _SAMPLED_SUFFIX)
+        for note in notes
+    )
 
 
 def warnings(run: Run, coverage: Coverage | None) -> list[str]:
@@ -110,15 +113,15 @@ def warnings(run: Run, coverage: Coverage | None) -> list[str]:
     if coverage is None:
         return []
     said = []
-    if coverage.time_at_least > _MUCH:
+    if coverage.time_at_least > _WARNING_SHARE:
         said.append(
             f"{units.percent(coverage.time_share, 0)} of the time was spent in uninstrumented code: predictions "
             f"omit its memory accesses. {_what_to_build(run, coverage)}"
         )
-    if coverage.heap_share > _MUCH and coverage.heap_uncovered > _LITTLE:
+    if coverage.heap_share > _WARNING_SHARE and coverage.heap_uncovered > _MIN_HEAP_BYTES:
         said.append(
             f"{units.percent(coverage.heap_share, 0)} of the heap was used only by uninstrumented code, so it "
-            f"appears idle here: {_list(_objects(coverage))}."
+            f"appears idle here: {_join(_objects(coverage))}."
         )
     return said
 
@@ -178,7 +181,7 @@ def document(run: Run, coverage: Coverage | None) -> dict[str, Any] | None:
     }
 
 
-def _covered(coverage: Coverage | None) -> list[str]:
+def _coverage_sentences(coverage: Coverage | None) -> list[str]:
     if coverage is None:
         return ["The share of uninstrumented code was not measured."]
     return [_time(coverage), *_heap(coverage)]
@@ -188,9 +191,9 @@ def _time(coverage: Coverage) -> str:
     if coverage.not_sampled:
         return f"The share of time in uninstrumented code was not measured: {coverage.not_sampled}."
     where = "in the main loop" if coverage.in_loop else "of the program"
-    if coverage.samples < _FEW:
+    if coverage.samples < _MIN_SAMPLES:
         return f"The share of time {where} in uninstrumented code is unknown: it was too short to sample."
-    parts = _list([f"{coverage.label(c)} {units.percent(share)}" for c, share in coverage.uncovered()])
+    parts = _join([f"{coverage.label(c)} {units.percent(share)}" for c, share in coverage.uncovered()])
     named = f" ({parts})" if parts else ""
     return f"Uninstrumented code took {units.percent(coverage.time_share)} of the time {where}{named}."
 
@@ -200,7 +203,7 @@ def _heap(coverage: Coverage) -> list[str]:
         return []
     return [
         f"{units.percent(coverage.heap_share)} of the heap, {units.size(coverage.heap_uncovered)} of "
-        f"{units.size(coverage.heap)}, was used only by uninstrumented code ({_list(_objects(coverage))})."
+        f"{units.size(coverage.heap)}, was used only by uninstrumented code ({_join(_objects(coverage))})."
     ]
 
 
@@ -210,7 +213,7 @@ def _objects(coverage: Coverage) -> list[str]:
 
 def _what_to_build(run: Run, coverage: Coverage) -> str:
     """Returns advice for the files that matter most."""
-    named = [c for c, share in coverage.uncovered() if share >= _MUCH * coverage.time_share]
+    named = [c for c, share in coverage.uncovered() if share >= _WARNING_SHARE * coverage.time_share]
     own = [
         f"all of {'the program' if c.path == run.program else c.name}"
         for c in named
@@ -219,14 +222,14 @@ def _what_to_build(run: Run, coverage: Coverage) -> str:
     system = [c.name for c in named if c.name.startswith(_SYSTEM)]
     said = []
     if own:
-        said.append(f"Build {_list(own)} with terrace-cc, terrace-c++ or terrace-fc.")
+        said.append(f"Build {_join(own)} with terrace-cc, terrace-c++ or terrace-fc.")
     if system:
         said.append(
-            f"{_list(system)} cannot be instrumented: call less of it in the main loop, or distrust predictions."
+            f"{_join(system)} cannot be instrumented: call less of it in the main loop, or distrust predictions."
         )
     return " ".join(said)
 
 
-def _list(items: Sequence[str]) -> str:
-    more = [f"{len(items) - _SHOWN} more"] if len(items) > _SHOWN else []
-    return ", ".join([*items[:_SHOWN], *more])
+def _join(items: Sequence[str]) -> str:
+    more = [f"{len(items) - _MAX_ITEMS} more"] if len(items) > _MAX_ITEMS else []
+    return ", ".join([*items[:_MAX_ITEMS], *more])

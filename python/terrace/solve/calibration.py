@@ -164,7 +164,7 @@ def undisturbed(samples: Sequence[Sample]) -> list[Sample]:
     return [one for one in samples if one.delayed <= MAX_DELAYED * one.wall]
 
 
-def are_enough(quiet: Sequence[Sample], samples: Sequence[Sample]) -> bool:
+def has_enough(quiet: Sequence[Sample], samples: Sequence[Sample]) -> bool:
     """Returns whether there are enough undisturbed samples to use the wall clock."""
     return 2 * len(quiet) >= len(samples) or len(quiet) >= QUIET_RUNS
 
@@ -203,13 +203,13 @@ def constant(
     """
     quiet = undisturbed(samples)
     fine = clock(samples) == "printed" and _is_time(samples, at_least, at_probe)
-    printed = fine and are_enough(quiet, samples)
+    printed = fine and has_enough(quiet, samples)
     by = "printed" if printed else "process"
     taken = quiet if printed else samples
     native = native_time(taken, by, start)
     # Waits for files or threads are in neither processor time. Virtual time without core time is memory or sleep.
     waits_count = printed or at_least.process > MAX_WAITED * native.middle
-    if refused := of_threads(samples, start, waits_count=waits_count):
+    if refused := thread_problem(samples, start, waits_count=waits_count):
         return Constant(None, refused, by, len(taken))
     disturbed = len(samples) - len(quiet) if fine and not printed else 0
     if refused := _too_short(taken, native, start, by, disturbed):
@@ -235,7 +235,7 @@ def constant(
     return found
 
 
-def is_settled(found: Constant) -> bool:
+def is_final(found: Constant) -> bool:
     """Returns whether more runs are useless: precise enough, or refused for a reason that runs do not change."""
     if found.interval is not None:
         return found.interval.spread <= ENOUGH
@@ -276,7 +276,7 @@ def _is_time(samples: Sequence[Sample], at_least: Virtual, at_probe: Virtual) ->
     return all(one.printed is not None and number(one.printed) <= one.wall for one in samples)
 
 
-def of_threads(samples: Sequence[Sample], start: Start, *, waits_count: bool) -> str:
+def thread_problem(samples: Sequence[Sample], start: Start, *, waits_count: bool) -> str:
     """Returns why the runs are not those of a single busy thread; empty if they are.
 
     The run with the least evidence counts, because a wall clock is read late on a busy machine. Sleep is a reason

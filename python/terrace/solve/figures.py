@@ -49,7 +49,7 @@ def overlap(loop: float, free_loop: float, copies: float) -> float | None:
     return 1 - (loop - free_loop) / copies if copies > 0 else None
 
 
-def hold_bound(cell: str, bound: float, seconds: float) -> float:
+def check_bound(cell: str, bound: float, seconds: float) -> float:
     """Returns the seconds. Raises TerraceError if they are below the proven bound."""
     if not seconds >= bound * (1 - _ROUNDING):
         raise TerraceError(f"{cell}: {seconds!r} s beats the proven bound of {bound!r} s; one of the two is wrong")

@@ -256,8 +256,8 @@ class _Program:
         if count > 1:
             self._enter(self._new_rows(share.shape[:2], 0, 1)[..., None], share, 1)
         sizes = np.array([self._items[i]["size"] for i in items], dtype=np.float64)
-        self._hold(places, share, sizes / self._byte)
-        self._copy_beside(places, items, moves)
+        self._add_capacity(places, share, sizes / self._byte)
+        self._add_copies(places, items, moves)
         self._serve(places, items, now, moves)
 
     def _pin(self, items: Indices, places: list[int]) -> None:
@@ -273,7 +273,7 @@ class _Program:
                 for bounds in shares:
                     bounds[:, n, a] = float(place == self._items[i]["pinned"])
 
-    def _hold(self, places: list[int], share: Indices, sizes: Floats) -> None:
+    def _add_capacity(self, places: list[int], share: Indices, sizes: Floats) -> None:
         """Adds capacity rows of the places that cannot hold everything; the slowest place holds the remainder."""
         for a, place in enumerate(places):
             budget = self._places[place]["budget"] / self._byte
@@ -286,7 +286,7 @@ class _Program:
                 self._enter(self._capacity_rows[:, place, None, None], share, -sizes[:, None])
                 self._most[place] = budget - sizes.sum()
 
-    def _copy_beside(self, places: list[int], items: Indices, moves: Moves) -> None:
+    def _add_copies(self, places: list[int], items: Indices, moves: Moves) -> None:
         """Adds the cost of moves to the mover, to the bandwidth of both places, and to the program."""
         sizes, remapping, stalls = (
             np.array([self._items[i][what] for i in items], dtype=np.float64)

@@ -71,7 +71,7 @@ class Model:
         store.require_profile(run, exact)
         self._store, self._run = store, run
         self.asked_machine = machine
-        self.nothing_seen = None if exact else store.nothing_seen(run)
+        self.nothing_observed = None if exact else store.nothing_observed(run)
         with core_errors():
             self.hints = _core.Hints.read(str(hints)) if hints else None
             stored = _core.Store(str(store.path))

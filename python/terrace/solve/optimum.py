@@ -152,7 +152,7 @@ class _Phase:
             program.row([(time, 1.0), *((v, -f) for v, f in [*terms, *self.waits])], lower=least)
 
 
-def _hold(program: _Program, common: _Common, held: list[dict[int, list[tuple[int, float]]]]) -> None:
+def _add_capacity(program: _Program, common: _Common, held: list[dict[int, list[tuple[int, float]]]]) -> None:
     """Adds the capacity rows; `held` has by item and place the terms of the item's bytes there."""
     for p, place in enumerate(common.places):
         terms = [
@@ -164,7 +164,7 @@ def _hold(program: _Program, common: _Common, held: list[dict[int, list[tuple[in
             program.row(terms, upper=place["budget"] / common.byte)
 
 
-def _lie(program: _Program, common: _Common, integer: bool) -> list[dict[int, int]]:
+def _add_place_variables(program: _Program, common: _Common, integer: bool) -> list[dict[int, int]]:
     """Adds for each item the variables of its place, which sum to 1."""
     now = [{p: program.variable(1, integer=integer) for p in common.allowed(item)} for item in common.items]
     for here in now:
@@ -196,7 +196,7 @@ class _Executable:
         self.common = common
         self.program = _Program()
         self.count = len(common.phases)
-        self.place = [_lie(self.program, common, integer=True) for _ in common.phases]
+        self.place = [_add_place_variables(self.program, common, integer=True) for _ in common.phases]
         self.rows = [_Phase(common) for _ in common.phases]
         self.changes: list[list[_Change]] = [[] for _ in common.items]
         boundaries = range(0 if common.cyclic else 1, self.count)
@@ -204,9 +204,9 @@ class _Executable:
             for i in range(len(common.items)):
                 self._connect(k, i)
         for k in boundaries:
-            self._hold_at(k)
+            self._add_capacity_at(k)
         if not common.cyclic:
-            self._hold_in_first()
+            self._add_first_capacity()
         for k, phase in enumerate(common.phases):
             for cell in phase["cells"]:
                 self.rows[k].serve(common, cell, self.place[k][int(cell[0])])
@@ -248,7 +248,7 @@ class _Executable:
         self.rows[k].wait(waited, cost)
         self.changes[i].append(_Change(k, source, target, ahead, active))
 
-    def _hold_at(self, k: int) -> None:
+    def _add_capacity_at(self, k: int) -> None:
         """Adds the capacity rows before phase k and after its waits: present items, arriving items, and items that
         have not left yet. Between two boundaries, departures precede arrivals.
         """
@@ -268,14 +268,16 @@ class _Executable:
                         end[change.source].append((change.active[k], 1.0))
             ends.append(end)
             begins.append(begin)
-        _hold(self.program, self.common, ends)
-        _hold(self.program, self.common, begins)
+        _add_capacity(self.program, self.common, ends)
+        _add_capacity(self.program, self.common, begins)
 
-    def _hold_in_first(self) -> None:
+    def _add_first_capacity(self) -> None:
         """Adds the capacity rows of the first phase if an iteration may end with another placement than it began
         with.
         """
-        _hold(self.program, self.common, [{p: [(v, 1.0)] for p, v in here.items()} for here in self.place[0]])
+        _add_capacity(
+            self.program, self.common, [{p: [(v, 1.0)] for p, v in here.items()} for here in self.place[0]]
+        )
 
     def places(self, values: npt.NDArray[np.float64]) -> list[list[int]]:
         """Returns place[phase][item] of a solution."""

@@ -22,7 +22,7 @@ CONFIDENCE = 0.95
 LOOKS = (7, 10, 14, 20, 28, 40)
 MAX = 200  # pairs
 _WHOLE = 2**52
-_OF_THE_GAIN = 0.25  # half-width relative to the gain that is sufficient
+_SUFFICIENT_SHARE_OF_GAIN = 0.25  # half-width relative to the gain that is sufficient
 
 
 @dataclass(frozen=True)
@@ -50,26 +50,26 @@ class Gain:
         """Returns whether the interval's half-width is at most `precision` (a share), or a quarter of the gain."""
         if self.low is None or self.high is None:
             return False
-        return self.high - self.low <= 2 * max(precision, _OF_THE_GAIN * abs(self.share))
+        return self.high - self.low <= 2 * max(precision, _SUFFICIENT_SHARE_OF_GAIN * abs(self.share))
 
 
 def gain(pairs: Sequence[Pair], wrong: float = 1 - CONFIDENCE) -> Gain:
     """Returns the gain of at least one pair, with an interval of error probability at most `wrong`."""
     differences = [math.log(pair.with_it / pair.without) for pair in pairs]
     means = sorted((a + b) / 2 for a, b in itertools.combinations_with_replacement(differences, 2))
-    left_out = _left_out(len(pairs), wrong)
+    left_out = _num_excluded(len(pairs), wrong)
     middle = _saved(statistics.median(means))
     if left_out is None:
         return Gain(middle, None, None)
     return Gain(middle, _saved(means[-1 - left_out]), _saved(means[left_out]))
 
 
-def fewest(wrong: float = 1 - CONFIDENCE) -> int:
+def min_pairs(wrong: float = 1 - CONFIDENCE) -> int:
     """Returns the minimum number of pairs for an interval."""
-    return next(pairs for pairs in itertools.count(1) if _left_out(pairs, wrong) is not None)
+    return next(pairs for pairs in itertools.count(1) if _num_excluded(pairs, wrong) is not None)
 
 
-def chance_at(look: int, wrong: float = 1 - CONFIDENCE) -> float:
+def error_probability_at(look: int, wrong: float = 1 - CONFIDENCE) -> float:
     """Returns the error probability of look number `look`, from 0."""
     return wrong * 0.5 ** (look + 1)
 
@@ -78,7 +78,7 @@ def _saved(logarithm: float) -> float:
     return -math.expm1(logarithm)
 
 
-def _left_out(pairs: int, wrong: float) -> int | None:
+def _num_excluded(pairs: int, wrong: float) -> int | None:
     """Returns the number of Walsh averages excluded at each end; None if even the full range is too uncertain."""
     ways = [1]  # number of sign assignments with rank sum 0, 1, 2, ...
     for rank in range(1, pairs + 1):

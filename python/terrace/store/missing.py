@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from terrace.store.values import Counters, Loop, Run
 
-NOTHING_SEEN = (
+NOTHING_OBSERVED = (
     "no use of its data was seen in the main loop, so its cost is unknown: let it run longer, "
     "or choose another --collector"
 )
@@ -31,7 +31,7 @@ def no_profile(run: Run, no_loop: str | None, exact: bool) -> str:
         return f"process {run.process} has no exact profile (simulate with --exact)"
     if no_loop:
         why = no_loop
-    elif run.obeys_a_plan:
+    elif run.follows_plan:
         why = "it followed a given plan; see the profile from which that plan was made"
     elif run.planner == "auto":
         why = "its main loop was too short for profiling to pay off; terrace record profiles any loop"

@@ -9,7 +9,7 @@ from terrace.store.values import Run
 
 
 @dataclass(frozen=True)
-class Spilled:
+class SpillTotals:
     """Totals of one loop. Bytes and seconds."""
 
     bytes_read: int
@@ -20,7 +20,7 @@ class Spilled:
     least_time: float
 
 
-def of_last_loop(store: Store, run: Run) -> Spilled | None:
+def read_last_loop(store: Store, run: Run) -> SpillTotals | None:
     """Returns the totals of the last main loop; None without out-of-core data or without a loop."""
     columns, everything = store.table("spill")
     rows = [
@@ -32,4 +32,4 @@ def of_last_loop(store: Store, run: Run) -> Spilled | None:
         return None
     last = next((i for i in range(first, len(rows)) if rows[i]["iteration"] is None), len(rows) - 1)
     names = ("bytes_read", "bytes_written", "waited", "least_read", "least_written", "least_time")
-    return Spilled(*(rows[last][name] - rows[first][name] for name in names))
+    return SpillTotals(*(rows[last][name] - rows[first][name] for name in names))

@@ -43,7 +43,7 @@ class Run:
         return self.backend == "virtual"
 
     @property
-    def obeys_a_plan(self) -> bool:
+    def follows_plan(self) -> bool:
         """Returns whether it followed a given plan without refining it."""
         return self.planner == "plan"
 

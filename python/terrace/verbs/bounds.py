@@ -18,12 +18,12 @@ from rich.console import Console
 
 from terrace import _core, units
 from terrace.describe import former_options
-from terrace.errors import TerraceError, WrongCallError, core_errors, said_by_launcher
+from terrace.errors import TerraceError, WrongCallError, core_errors, launcher_error
 from terrace.lab import study
 from terrace.output import console, print_json, progress, table
 from terrace.report import seen
 from terrace.solve.bounds import Bounds, Size
-from terrace.solve.figures import hold_bound
+from terrace.solve.figures import check_bound
 from terrace.solve.lower_bounds import bound_of_loop, bound_of_profile, lower_bounds
 from terrace.solve.model import Model
 from terrace.store.reader import Store
@@ -40,12 +40,7 @@ Examples:
 
 def register(app: typer.Typer) -> None:
     """Adds the subcommand."""
-    settings = {
-        "allow_interspersed_args": True,
-        "ignore_unknown_options": False,
-        **former_options({"guided": "plan"}),
-    }
-    app.command("bounds", epilog=_EPILOG, context_settings=settings)(bounds)
+    app.command("bounds", epilog=_EPILOG, context_settings=former_options({"guided": "plan"}))(bounds)
 
 
 def bounds(
@@ -142,7 +137,10 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         iterations=model.profile.iterations,
         observed=seen.observed(store.loop(run)),
         solver=bound.means,
-        warnings=[*([model.nothing_seen] if model.nothing_seen else []), *seen.warnings(run, store.coverage(run))],
+        warnings=[
+            *([model.nothing_observed] if model.nothing_observed else []),
+            *seen.warnings(run, store.coverage(run)),
+        ],
         core_time=seen.core_time(run, store.machine(run)),
         uncalibrated=seen.uncalibrated(run, store.machine(run)),
     )
@@ -222,7 +220,7 @@ def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
     last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
     if last and last[0].startswith("terrace: "):
         said = last[0].removeprefix("terrace: ")
-        raise said_by_launcher(said, done.returncode)
+        raise launcher_error(said, done.returncode)
     how = f"status {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
     raise TerraceError(f"{command[0]} ended with {how}" + (f": {last[0]}" if last else ""))
 
@@ -253,7 +251,7 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         if min(placed.values()) < overall:
             (overall, _), solver = bound_of_loop(slow, run, model.budget(limit)), "prices of each iteration"
         for label, seconds in placed.items():
-            hold_bound(f"{label}, mean iteration", overall, seconds)
+            check_bound(f"{label}, mean iteration", overall, seconds)
 
     def of(label: str) -> list[float]:
         return [by_world[label].get(name, 0.0) for name in names]

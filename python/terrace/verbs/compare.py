@@ -32,14 +32,14 @@ Examples:
   terrace compare --plan app.toml --pairs 6 --json -- mpirun -n 4 ./app
 """
 # Options of `terrace run` that compare defines itself or cannot use.
-_REFUSED = ("--output", "--quiet", "--json", "--keep-journals", "--help")
-_REFUSED_LETTERS = "oqh"
+_REJECTED = ("--output", "--quiet", "--json", "--keep-journals", "--help")
+_REJECTED_LETTERS = "oqh"
 _PROFILES = "TERRACE_PROFILES"  # folder for profiles without a name
-_KEPT = 1 << 16  # bytes of each run's output that are kept; the digest covers all
+_MAX_OUTPUT_BYTES = 1 << 16  # bytes of each run's output that are kept; the digest covers all
 
 
 @dataclass
-class _Way:
+class _Variant:
     """The runs of one variant, with or without Terrace."""
 
     command: list[str]
@@ -48,23 +48,23 @@ class _Way:
     times: list[float] = field(default_factory=list)  # elapsed seconds
     processor: list[float] = field(default_factory=list)  # processor seconds of all processes
     outputs: list[str] = field(default_factory=list)  # digests
-    accounts: list[dict[str, Any]] = field(default_factory=list)  # Terrace's final reports
+    reports: list[dict[str, Any]] = field(default_factory=list)  # Terrace's final reports
 
     def run(self, around: Surroundings) -> None:
         """Runs the variant once more. Raises TerraceError if the run fails."""
-        done = native.run_whole(self.command, self.environment, around, most=_KEPT)
-        account = native.account_of(done.complained) if self.is_terrace else None
-        if done.status != around.status or (self.is_terrace and account is None):
-            raise FailedRunError(done, account, self.is_terrace)
+        done = native.run_whole(self.command, self.environment, around, max_output=_MAX_OUTPUT_BYTES)
+        report = native.report_of(done.complained) if self.is_terrace else None
+        if done.status != around.status or (self.is_terrace and report is None):
+            raise FailedRunError(done, report, self.is_terrace)
         self.times.append(done.sample.wall)
         self.processor.append(done.sample.processor)
         self.outputs.append(done.digest)
-        if account is not None:
-            self.accounts.append(account)
+        if report is not None:
+            self.reports.append(report)
 
-    def keep(self, count: int) -> None:
+    def truncate(self, count: int) -> None:
         """Discards all but the first `count` runs."""
-        for of_runs in (self.times, self.processor, self.outputs, self.accounts):
+        for of_runs in (self.times, self.processor, self.outputs, self.reports):
             del of_runs[count:]
 
     @property
@@ -74,11 +74,11 @@ class _Way:
 
 
 @dataclass(frozen=True)
-class _Compared:
+class _Comparison:
     """Both variants, and the current estimate of the gain."""
 
-    without: _Way
-    with_it: _Way
+    without: _Variant
+    with_it: _Variant
     gain: paired.Gain
     is_known: bool | None  # whether the precision is reached; None: the number of pairs was given
 
@@ -94,40 +94,36 @@ class _Compared:
         return None if len(plain) > 1 or self.pairs < 2 else set(self.with_it.outputs) == plain
 
     @property
-    def others(self) -> int:
+    def num_different(self) -> int:
         """Returns the number of runs with Terrace whose output differs from those without."""
         return sum(output not in self.without.outputs for output in self.with_it.outputs)
 
     @property
-    def has_nothing(self) -> bool:
+    def nothing_placed(self) -> bool:
         """Returns whether Terrace found nothing to place in any run."""
         keys = ("file", "over_file", "by_intent")
-        return not any(account.get(key) for account in self.with_it.accounts for key in keys)
+        return not any(report.get(key) for report in self.with_it.reports for key in keys)
 
     @property
     def predicted(self) -> float | None:
         """Returns the gain that the runs with Terrace predict themselves; None if they do not."""
         shares = [
             share
-            for account, seconds in zip(self.with_it.accounts, self.with_it.times, strict=True)
-            if (share := native.predicted_gain(account, seconds)) is not None
+            for report, seconds in zip(self.with_it.reports, self.with_it.times, strict=True)
+            if (share := native.predicted_gain(report, seconds)) is not None
         ]
         return statistics.median(shares) if shares else None
 
     @property
     def notes(self) -> list[str]:
         """Returns Terrace's notes about its runs, without duplicates."""
-        return list(dict.fromkeys(note for account in self.with_it.accounts for note in account.get("notes", ())))
+        return list(dict.fromkeys(note for report in self.with_it.reports for note in report.get("notes", ())))
 
 
 def register(app: typer.Typer) -> None:
     """Adds the subcommand."""
     # Unknown options are passed to `terrace run`.
-    settings = {
-        "allow_interspersed_args": True,
-        "ignore_unknown_options": True,
-        **former_options({"in": "input-dir"}),
-    }
+    settings = {**former_options({"in": "input-dir"}), "ignore_unknown_options": True}
     app.command("compare", epilog=_EPILOG, context_settings=settings)(compare)
 
 
@@ -173,19 +169,19 @@ def compare(
 
     Standard output of the runs is compared and not shown. Times include start and end of the process.
     """
-    options, program = _divided(words or [], sys.argv)
+    options, program = _split_command(words or [], sys.argv)
     for name in ("TERRACE", "TERRACE_SESSION"):
         if os.environ.get(name):
             raise WrongCallError(
                 f"compare: {name} is set: both variants would use Terrace; unset it, or run this outside"
             )
     around = Surroundings(stdin, inside, status or 0)
-    with tempfile.TemporaryDirectory(prefix="terrace-compare-") as folder, _terminated():
+    with tempfile.TemporaryDirectory(prefix="terrace-compare-") as folder, _signals_as_interrupts():
         under = [terrace_program(), "run", "--json", *options, "--", *program]
 
-        def measured(around: Surroundings) -> _Ended:
-            ways = _Way(program, {}, False), _Way(under, {_PROFILES: folder}, True)
-            return _measured(*ways, around, pairs, precision / 100, minutes)
+        def measured(around: Surroundings) -> _Outcome:
+            variants = _Variant(program, {}, False), _Variant(under, {_PROFILES: folder}, True)
+            return _measure(*variants, around, pairs, precision / 100, minutes)
 
         ended = measured(around)
         if status is None and isinstance(ended.failure, AlikeError) and ended.failure.of_both is not None:
@@ -202,7 +198,7 @@ def compare(
         raise typer.Exit(128 + ended.signal)
 
 
-def _divided(words: Sequence[str], given: Sequence[str]) -> tuple[list[str], list[str]]:
+def _split_command(words: Sequence[str], given: Sequence[str]) -> tuple[list[str], list[str]]:
     """Returns the options of `terrace run`, and the program with its arguments.
 
     The program follows the first "--" of the call, which the parser removes. Raises WrongCallError.
@@ -217,7 +213,7 @@ def _divided(words: Sequence[str], given: Sequence[str]) -> tuple[list[str], lis
         raise WrongCallError(f"compare: '{options[0]}' precedes --, where only options of terrace run are allowed")
     for word in options:
         short = word[1:2] if not word.startswith("--") else ""
-        if word.split("=")[0] in _REFUSED or (word.startswith("-") and short and short in _REFUSED_LETTERS):
+        if word.split("=")[0] in _REJECTED or (word.startswith("-") and short and short in _REJECTED_LETTERS):
             raise WrongCallError(f"compare: {word} is valid for terrace run only: compare writes no profile")
     return options, program
 
@@ -227,7 +223,7 @@ class _Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def _terminated() -> Iterator[None]:
+def _signals_as_interrupts() -> Iterator[None]:
     """Turns SIGTERM and SIGHUP, which batch systems send, into an interrupt."""
 
     def end(number: int, _: object) -> NoReturn:
@@ -242,22 +238,22 @@ def _terminated() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Ended:
+class _Outcome:
     """Result of the measurement, and why it ended."""
 
-    found: _Compared | None  # None: no complete pair
+    found: _Comparison | None  # None: no complete pair
     signal: int | None = None  # signal that interrupted it
     failure: TerraceError | None = None
 
 
-def _measured(
-    without: _Way,
-    with_it: _Way,
+def _measure(
+    without: _Variant,
+    with_it: _Variant,
     around: Surroundings,
     pairs: int | None,
     precision: float,
     minutes: float | None,
-) -> _Ended:
+) -> _Outcome:
     """Runs pairs until the gain is known or a limit is reached."""
     begun = time.monotonic()
     most = paired.LOOKS[-1] if pairs is None else pairs
@@ -266,24 +262,28 @@ def _measured(
         with progress("pairs of runs", most) as steps:
             while done < most and (done == 0 or minutes is None or time.monotonic() - begun < 60 * minutes):
                 # Alternate the order, so that effects of one run on the next affect both variants alike.
-                for way in (with_it, without) if done % 2 == 0 else (without, with_it):
-                    way.run(around)
+                for variant in (with_it, without) if done % 2 == 0 else (without, with_it):
+                    variant.run(around)
                 done += 1
                 steps.done()
-                if pairs is None and done in paired.LOOKS and _looked(without, with_it, done, precision).is_known:
+                if (
+                    pairs is None
+                    and done in paired.LOOKS
+                    and _evaluate(without, with_it, done, precision).is_known
+                ):
                     break
     except _Terminated as ended:
         by = int(ended.args[0])
     except KeyboardInterrupt:
         by = signal.SIGINT
     except FailedRunError as error:
-        failure = _whose(error, without, around, done)
+        failure = _with_cause(error, without, around, done)
     if done == 0:
-        return _Ended(None, by, failure)
-    return _Ended(_looked(without, with_it, done, precision if pairs is None else None), by, failure)
+        return _Outcome(None, by, failure)
+    return _Outcome(_evaluate(without, with_it, done, precision if pairs is None else None), by, failure)
 
 
-def _whose(error: FailedRunError, without: _Way, around: Surroundings, done: int) -> TerraceError:
+def _with_cause(error: FailedRunError, without: _Variant, around: Surroundings, done: int) -> TerraceError:
     """Returns the failure, with the number of the run, and whether it also happens without Terrace."""
     if error.is_own:
         return error
@@ -301,87 +301,87 @@ def _whose(error: FailedRunError, without: _Way, around: Surroundings, done: int
     return TerraceError(f"with Terrace, {error} ({number}; without it a run ended well)")
 
 
-def _looked(without: _Way, with_it: _Way, done: int, precision: float | None) -> _Compared:
+def _evaluate(without: _Variant, with_it: _Variant, done: int, precision: float | None) -> _Comparison:
     """Evaluates the first `done` pairs. `precision`: a share, if this is one of several looks; else None."""
-    for way in (without, with_it):
-        way.keep(done)  # the last pair may be incomplete
+    for variant in (without, with_it):
+        variant.truncate(done)  # the last pair may be incomplete
     pairs = [paired.Pair(*times) for times in zip(without.times, with_it.times, strict=True)]
     if precision is None:
-        return _Compared(without, with_it, paired.gain(pairs), None)
+        return _Comparison(without, with_it, paired.gain(pairs), None)
     look = next(number for number, count in enumerate(paired.LOOKS) if done <= count)
-    gain = paired.gain(pairs, paired.chance_at(look))
-    return _Compared(without, with_it, gain, gain.is_known(precision))
+    gain = paired.gain(pairs, paired.error_probability_at(look))
+    return _Comparison(without, with_it, gain, gain.is_known(precision))
 
 
 # --- output -----------------------------------------------------------------------------------------------------
 
 
-def _print(found: _Compared, precision: float) -> None:
-    if found.has_nothing:
+def _print(found: _Comparison, precision: float) -> None:
+    if found.nothing_placed:
         # A factor would be mistaken for the gain of placement.
         warn("Terrace found nothing to place in this program: the difference is its start-up time")
     rows = table("", "seconds", "least", "most", "processor", title=None)
-    for name, way in (("without", found.without), ("with", found.with_it)):
+    for name, variant in (("without", found.without), ("with", found.with_it)):
         rows.add_row(
             name,
-            *(f"{seconds:.3f}" for seconds in (way.seconds, min(way.times), max(way.times))),
-            f"{statistics.median(way.processor):.3f}",
+            *(f"{seconds:.3f}" for seconds in (variant.seconds, min(variant.times), max(variant.times))),
+            f"{statistics.median(variant.processor):.3f}",
         )
     console().print(rows)
-    if not found.has_nothing:
+    if not found.nothing_placed:
         _print_gain(found, precision)
     for note in found.notes:
         warn(note)
     if found.is_output_the_same is False:
         warn(
-            f"warning: standard output differs in {found.others} of {found.pairs} runs with Terrace, "
+            f"warning: standard output differs in {found.num_different} of {found.pairs} runs with Terrace, "
             f"and in none of {found.pairs} without"
         )
 
 
-def _print_gain(found: _Compared, precision: float) -> None:
+def _print_gain(found: _Comparison, precision: float) -> None:
     console().print(_sentence(found))
     if found.predicted is not None:
-        console().print(f"Terrace's own accounting predicts: {_gained(found.predicted)}")
+        console().print(f"Terrace's own accounting predicts: {_format_gain(found.predicted)}")
     if found.is_known is False and found.gain.low is not None:
-        console().print(
-            f"the precision is below the requested one (--precision {precision:g}, or a quarter of the gain)"
-        )
+        console().print(f"below the requested precision (--precision {precision:g}, or a quarter of the gain)")
 
 
-def _sentence(found: _Compared) -> str:
+def _sentence(found: _Comparison) -> str:
     """Returns the gain in words."""
     gain, many = found.gain, "1 pair" if found.pairs == 1 else f"{found.pairs} pairs"
-    amount = _gained(gain.share)
+    amount = _format_gain(gain.share)
     if gain.low is None or gain.high is None:
-        wrong = 1 - paired.CONFIDENCE if found.is_known is None else paired.chance_at(0)
-        return f"{amount} in {many} of runs: too few for a confidence interval, which takes {paired.fewest(wrong)}"
+        wrong = 1 - paired.CONFIDENCE if found.is_known is None else paired.error_probability_at(0)
+        return (
+            f"{amount} in {many} of runs: too few for a confidence interval, which takes {paired.min_pairs(wrong)}"
+        )
     if not gain.is_beyond_noise:
-        between = f"between {_signed(gain.low)} and {_signed(gain.high)}"
+        between = f"between {_format_signed(gain.low)} and {_format_signed(gain.high)}"
         return f"no gain or loss beyond noise: {between} with 95 % confidence, {many} of runs"
     ends = (gain.low, gain.high) if gain.share >= 0 else (gain.high, gain.low)
-    interval = " to ".join(_unsigned(end, gain.share) for end in ends)
+    interval = " to ".join(_format_share(end, gain.share) for end in ends)
     return f"{amount} ({interval} with 95 % confidence, {many} of runs)"
 
 
-def _gained(share: float) -> str:
+def _format_gain(share: float) -> str:
     if share < -1:
-        return f"took {_unsigned(share, share)} as long"
-    return f"{'gained' if share >= 0 else 'lost'} {_unsigned(share, share)}"
+        return f"took {_format_share(share, share)} as long"
+    return f"{'gained' if share >= 0 else 'lost'} {_format_share(share, share)}"
 
 
-def _unsigned(share: float, of: float) -> str:
+def _format_share(share: float, of: float) -> str:
     """Formats a share in the unit of the whole gain `of`: as a factor if that is a loss of more than 100 %."""
     return f"{1 - share:.1f} times" if of < -1 else f"{100 * abs(share):.1f} %"
 
 
-def _signed(share: float) -> str:
+def _format_signed(share: float) -> str:
     return f"{'a loss' if share < 0 else 'a gain'} of {100 * abs(share):.1f} %"
 
 
-def _document(found: _Compared) -> dict[str, Any]:
-    def of(way: _Way) -> dict[str, Any]:
-        return {"median_s": way.seconds, "times_s": way.times, "processor_s": way.processor}
+def _document(found: _Comparison) -> dict[str, Any]:
+    def of(variant: _Variant) -> dict[str, Any]:
+        return {"median_s": variant.seconds, "times_s": variant.times, "processor_s": variant.processor}
 
     return {
         "pairs": found.pairs,
@@ -394,6 +394,6 @@ def _document(found: _Compared) -> dict[str, Any]:
         "known": found.is_known,
         "same_output": found.is_output_the_same,
         "without": of(found.without),
-        "with": {**of(found.with_it), "accounts": found.with_it.accounts},
+        "with": {**of(found.with_it), "accounts": found.with_it.reports},
         "notes": found.notes,
     }

@@ -117,9 +117,9 @@ def plan(
             chosen,
             bound,
             fast_only,
-            None if model.nothing_seen else certainty,
+            None if model.nothing_observed else certainty,
             time,
-            model.nothing_seen,
+            model.nothing_observed,
         )
         _warn(run, coverage, own_machine, loop, model)
         if output:
@@ -201,7 +201,7 @@ def _print(
     fast_only: float,
     certainty: Certainty | None,
     time: PlanTime | None,
-    nothing_seen: str | None,
+    nothing_observed: str | None,
 ) -> None:
     budget = ", ".join(chosen.budget) or "no limit"
     out.print(
@@ -217,8 +217,8 @@ def _print(
         if seconds > 0:
             rows.add_row(name, units.seconds(seconds), units.percent(seconds / chosen.predicted_slow - 1))
     out.print(rows)
-    if nothing_seen:
-        out.print(f"\nwarning: {nothing_seen}", markup=False)
+    if nothing_observed:
+        out.print(f"\nwarning: {nothing_observed}", markup=False)
     else:
         out.print(f"\n{bound.gain_sentence(chosen.predicted)}", markup=False)
     if time and certainty:

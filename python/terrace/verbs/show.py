@@ -249,7 +249,7 @@ class View:
         self._print_notes(out)
 
     def _print_notes(self, out: Console) -> None:
-        for sentence in seen.what_was_seen(self.run, self.counters, self.coverage, self.loop):
+        for sentence in seen.observed_accesses(self.run, self.counters, self.coverage, self.loop):
             out.print(sentence, markup=False)
         for sentence in seen.warnings(self.run, self.coverage):
             out.print(f"warning: {sentence}", markup=False)

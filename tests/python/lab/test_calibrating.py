@@ -83,7 +83,7 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def of_fake(fakes: Path, what: str, runs: int = 3) -> calibrating.Calibrated[PhaseFits]:
     """What it gets."""
     program = Program("fakes", [calibrate.find_native(fakes, None), what], [fakes, what])
-    (found,) = calibrating.calibrate([program], MACHINE, least_runs=runs)
+    (found,) = calibrating.calibrate([program], MACHINE, min_runs=runs)
     return found
 
 
@@ -124,7 +124,7 @@ def test_a_program_with_input_files_and_a_status(fakes: Path, asked: Surrounding
 
     def calibrated(around: Surroundings) -> int:
         (found,) = calibrating.calibrate(
-            [Program("fakes", [native, "asks"], [fakes, "asks"], around=around)], MACHINE, least_runs=3
+            [Program("fakes", [native, "asks"], [fakes, "asks"], around=around)], MACHINE, min_runs=3
         )
         return found.constant.runs
 

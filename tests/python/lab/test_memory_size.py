@@ -14,7 +14,7 @@ from terrace.lab.experiment.memory_size import MACHINES, cells, report
 from terrace.lab.experiment.setting import Setting
 from terrace.lab.workloads import SPILLED, read_all
 from terrace.store.reader import Store
-from terrace.store.spilled import of_last_loop
+from terrace.store.spilled import read_last_loop
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[3]
@@ -68,7 +68,7 @@ def test_a_row_is_what_a_replay_says(small, tmp_path):
     command = [BIN / "terrace", *words, *options]
     subprocess.run([str(word) for word in command], check=True, timeout=300)
     read = Store(store)
-    loop, spilled = read.loop(read.run()), of_last_loop(read, read.run())
+    loop, spilled = read.loop(read.run()), read_last_loop(read, read.run())
     assert kept.loop_s == loop.ended - loop.begun
     assert (kept.read_bytes, kept.written_bytes) == (spilled.bytes_read, spilled.bytes_written)
     assert kept.least_s == spilled.least_time

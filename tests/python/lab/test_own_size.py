@@ -10,7 +10,7 @@ import pytest
 from terrace.lab import native, own_size
 from terrace.lab.calibrating import Calibrated, Program
 from terrace.lab.function_samples import Samples
-from terrace.lab.own_size import Hooked, Natively
+from terrace.lab.own_size import NativeRuns, VirtualRun
 from terrace.solve.calibration import Sample, Start
 from terrace.solve.function_times import FunctionFits, Use
 
@@ -148,9 +148,9 @@ DOCUMENT = {
 USES = {"f": Use(1e8, 0, 0, 0, 0, 0, 0, (0, 0, 0, 0)), "g": Use(1e8, 0, 0, 0, 0, 0, 0, (0, 0, 0, 0))}
 
 
-def natively(times: list[float], lines: int = 1) -> Natively:
+def natively(times: list[float], lines: int = 1) -> NativeRuns:
     """Runs of which three quarters are f's and one is g's."""
-    found = Natively(lines=lines, count=1000.0)
+    found = NativeRuns(lines=lines, count=1000.0)
     found.plain = [Sample(time * 1.01, time, time) for time in times]
     found.sampled = [Sample(time * 1.01, time + 1e-3, time) for time in times]  # a shell's start before each
     whole = sum(times)
@@ -158,8 +158,8 @@ def natively(times: list[float], lines: int = 1) -> Natively:
     return found
 
 
-def judged(runs: Natively, lines: int = 1) -> Calibrated[FunctionFits]:
-    return own_size.judge(runs, Hooked(USES, lines), DOCUMENT, Start(1e-3, 1e-3))
+def judged(runs: NativeRuns, lines: int = 1) -> Calibrated[FunctionFits]:
+    return own_size.judge(runs, VirtualRun(USES, lines), DOCUMENT, Start(1e-3, 1e-3))
 
 
 def test_each_function_has_what_its_samples_say() -> None:

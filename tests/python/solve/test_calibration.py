@@ -76,7 +76,7 @@ def test_without_noise_the_constant_is_the_truth(truth: float, instructions: flo
     # What the system takes for itself is told by its share of all runs, and is no part of it.
     assert found.core_time == pytest.approx(truth, rel=1e-6), found.why
     assert found.interval is not None and found.interval.spread < 1e-6
-    assert calibration.is_settled(found)
+    assert calibration.is_final(found)
 
 
 def test_runs_that_others_disturbed_are_left_out() -> None:
@@ -159,10 +159,10 @@ def test_waits_are_no_reason_where_neither_time_has_them() -> None:
 def test_more_runs_are_made_of_what_is_noisy_only() -> None:
     """A refusal that no run changes ends them, as does a constant that is known well."""
     noisy = [run_of(0.1 * (1 + 0.1 * n)) for n in range(9)]
-    assert not calibration.is_settled(decide(noisy, 1e9, 0.01))
-    assert calibration.is_settled(decide([run_of(0.1)] * 9, 1e9, 0.01))
-    assert calibration.is_settled(decide([run_of(0.1)] * 9, 1e9, 0.09))
-    assert calibration.is_settled(decide([run_of(1e-4)] * 9, 1e9, 0))
+    assert not calibration.is_final(decide(noisy, 1e9, 0.01))
+    assert calibration.is_final(decide([run_of(0.1)] * 9, 1e9, 0.01))
+    assert calibration.is_final(decide([run_of(0.1)] * 9, 1e9, 0.09))
+    assert calibration.is_final(decide([run_of(1e-4)] * 9, 1e9, 0))
 
 
 @given(

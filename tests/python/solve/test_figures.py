@@ -78,8 +78,8 @@ def test_overlap_is_what_the_program_did_not_lose():
 
 
 def test_nothing_is_shown_below_its_bound():
-    assert figures.hold_bound("cell", 2.0, 2.0) == 2.0
-    assert figures.hold_bound("cell", 2.0, 2.0 - 1e-9) == 2.0 - 1e-9  # rounding
+    assert figures.check_bound("cell", 2.0, 2.0) == 2.0
+    assert figures.check_bound("cell", 2.0, 2.0 - 1e-9) == 2.0 - 1e-9  # rounding
     for seconds in (2.0 - 1e-8, 1.0, 0.0, math.nan):
         with pytest.raises(TerraceError, match=r"^mg on x, planned: .* beats the proven bound of 2\.0 s"):
-            figures.hold_bound("mg on x, planned", 2.0, seconds)
+            figures.check_bound("mg on x, planned", 2.0, seconds)

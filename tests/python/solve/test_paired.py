@@ -6,7 +6,7 @@ import itertools
 import random
 
 import pytest
-from terrace.solve.paired import CONFIDENCE, LOOKS, MAX, Pair, chance_at, fewest, gain
+from terrace.solve.paired import CONFIDENCE, LOOKS, MAX, Pair, error_probability_at, gain, min_pairs
 
 # Wilcoxon's signed ranks, both sides 0.05: the largest rank sum that is significant, as tables have it.
 CRITICAL = {6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 12: 13, 14: 21, 16: 29, 20: 52, 25: 89}
@@ -63,12 +63,12 @@ def test_a_gain_is_known_when_it_is_certain_to_a_quarter_or_to_the_precision():
 
 def test_all_looks_together_are_wrong_no_more_often_than_was_said():
     """A thousand comparisons of a program with itself, each until it is known."""
-    assert sum(chance_at(look) for look in range(len(LOOKS))) <= 1 - CONFIDENCE
+    assert sum(error_probability_at(look) for look in range(len(LOOKS))) <= 1 - CONFIDENCE
     draw = random.Random(7)
     wrong = 0
     for _ in range(1000):
         ratios = [draw.lognormvariate(0, 0.05) for _ in range(LOOKS[-1])]
-        looks = [gain(_pairs(ratios[:count]), chance_at(look)) for look, count in enumerate(LOOKS)]
+        looks = [gain(_pairs(ratios[:count]), error_probability_at(look)) for look, count in enumerate(LOOKS)]
         wrong += any(look.is_beyond_noise for look in looks)
     assert wrong / 1000 <= 0.05
 
@@ -80,5 +80,5 @@ def test_as_many_pairs_as_anybody_may_ask_for_have_an_interval():
 
 
 def test_the_fewest_pairs_are_those_of_the_tables():
-    assert fewest() == 6
-    assert fewest(chance_at(0)) <= LOOKS[0]
+    assert min_pairs() == 6
+    assert min_pairs(error_probability_at(0)) <= LOOKS[0]

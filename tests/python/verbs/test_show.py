@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
-from terrace.report.seen import core_time, uncalibrated, warnings, what_was_seen
+from terrace.report.seen import core_time, observed_accesses, uncalibrated, warnings
 from terrace.solve import model
 from terrace.store.reader import Store
 from terrace.store.summary import by_name
@@ -36,21 +36,21 @@ def test_phases_have_all_that_ran(document):
 
 def test_what_was_not_seen_is_said_and_only_then(terrace, store_path):
     run, counters = Store(store_path).run(), Store(store_path).counters(Store(store_path).run())
-    said = " ".join(what_was_seen(run, counters, None))
+    said = " ".join(observed_accesses(run, counters, None))
     assert "90M accesses were observed" in said
     assert "1.8M more, 2.0 % of all, were not seen" in said
     assert "belongs to no object" not in said
     assert "1.8M more" in " ".join(terrace("show", store_path).stdout.split())
 
-    everything = what_was_seen(run, replace(counters, unseen=0), None)
+    everything = observed_accesses(run, replace(counters, unseen=0), None)
     assert len(everything) == 2
     assert "90M accesses were observed" in everything[0]
     assert "was not measured" in everything[1]
     dropped = replace(counters, unseen=0, dropped=900_000)
-    assert "900k of them, 1.0 %," in what_was_seen(run, dropped, None)[1]
+    assert "900k of them, 1.0 %," in observed_accesses(run, dropped, None)[1]
 
-    assert "killed" in what_was_seen(replace(run, how=None), None, None)[0]
-    assert "a real run does not count" in what_was_seen(run, None, None)[0]
+    assert "killed" in observed_accesses(replace(run, how=None), None, None)[0]
+    assert "a real run does not count" in observed_accesses(run, None, None)[0]
 
 
 def test_code_without_hooks_is_named_with_its_share(terrace, store_path, document):
@@ -84,7 +84,7 @@ def test_warnings_are_of_what_is_much_and_sure(store_path):
     assert "lists 6MiB" in heap[0]
     program = replace(coverage.code[0], hooks=False, path=run.program)
     assert "Build all of the program with terrace-cc" in warnings(run, replace(coverage, code=[program]))[0]
-    said = " ".join(what_was_seen(run, None, replace(coverage, code=[program, replace(program, hooks=True)])))
+    said = " ".join(observed_accesses(run, None, replace(coverage, code=[program, replace(program, hooks=True)])))
     assert f"(parts of {program.name} 33.3 %)" in said
 
 
@@ -93,8 +93,8 @@ def test_what_could_not_be_measured_is_said(store_path):
     run = store.run()
     coverage = store.coverage(run)
     refused = replace(coverage, not_sampled="the kernel said no", samples=0, time_at_least=0.0)
-    assert "was not measured: the kernel said no." in " ".join(what_was_seen(run, None, refused))
-    assert "too short to sample" in " ".join(what_was_seen(run, None, replace(coverage, samples=3)))
+    assert "was not measured: the kernel said no." in " ".join(observed_accesses(run, None, refused))
+    assert "too short to sample" in " ".join(observed_accesses(run, None, replace(coverage, samples=3)))
     assert store.coverage(store.run(4002)) is None
 
 

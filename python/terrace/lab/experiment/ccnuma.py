@@ -70,7 +70,7 @@ def policy(name: str, shootdown: int = 100) -> Rule:
 STATIC = tuple(Rule(kind) for kind in PLACEMENTS)
 COMBINED = (touch(1), touch(1, 128), touch(1, 128, True))
 OURS = (policy("even"), policy("even-moves"))
-TODAYS = (policy("migrate-on-fault"), policy("unified-memory"), policy("access-counters"))
+CURRENT_POLICIES = (policy("migrate-on-fault"), policy("unified-memory"), policy("access-counters"))
 TIERING = tuple(policy(name) for name in ("kernel-tiering", "alto", "colloid", "memtis"))
 REVERSING = Rule("touch", 1, 128, True, 100, True)
 DRAINING = tuple(replace(rule, drains=True) for rule in COMBINED)
@@ -83,8 +83,8 @@ HALF = tuple(
         Rule("touch", 1, 0, False, 100, False, True),
         Rule("touch", 1, 128, True, 100, False, True),
         OURS[0],
-        TODAYS[1],
-        TODAYS[2],
+        CURRENT_POLICIES[1],
+        CURRENT_POLICIES[2],
     )
 )
 
@@ -93,7 +93,7 @@ def rules(small: bool) -> list[Rule]:
     """Returns all rules of the figures, "remote" first, without duplicates."""
     thresholds, ranges = ((1, 64), (0, 64, 128)) if small else (THRESHOLDS, RANGES)
     shootdowns = (0, 100) if small else SHOOTDOWNS
-    asked = [*STATIC, *COMBINED, *OURS, *TODAYS, *TIERING, REVERSING, *DRAINING, *HALF]
+    asked = [*STATIC, *COMBINED, *OURS, *CURRENT_POLICIES, *TIERING, REVERSING, *DRAINING, *HALF]
     asked += [touch(threshold, shootdown=0) for threshold in thresholds]
     asked += [touch(1, shootdown=cycles) for cycles in shootdowns]
     asked += [touch(threshold, span) for threshold in thresholds for span in ranges]

@@ -5,7 +5,7 @@ policies.
 from __future__ import annotations
 
 from terrace import _core
-from terrace.lab.experiment.ccnuma import COMBINED, HALF, OURS, REVERSING, TIERING, TODAYS, Rule, Study
+from terrace.lab.experiment.ccnuma import COMBINED, CURRENT_POLICIES, HALF, OURS, REVERSING, TIERING, Rule, Study
 from terrace.lab.experiment.ccnuma_figures import (
     BY_BANDWIDTH,
     LOCAL,
@@ -28,7 +28,7 @@ RULES = {
     "oracle": ORACLE,
     "all combined": COMBINED[-1],
     "all combined and reversing": REVERSING,
-    **{rule.kind: rule for rule in (*TODAYS, *TIERING)},
+    **{rule.kind: rule for rule in (*CURRENT_POLICIES, *TIERING)},
 }
 
 

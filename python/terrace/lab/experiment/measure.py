@@ -34,7 +34,7 @@ from terrace.lab.workloads import STUDIED, Workload
 from terrace.solve.certificate import certificate
 from terrace.solve.figures import steady
 from terrace.store.reader import Store
-from terrace.store.spilled import of_last_loop
+from terrace.store.spilled import read_last_loop
 
 _WITH_PROFILE = ("planned", "oracle", "alone", "metric", "bound")
 _PROGRESS = ("timer", "sentinel")
@@ -235,7 +235,7 @@ def _read(outcome: study.Outcome, path: Path, fast: int, footprint: int, more: i
     for phase in store.phase_instances(run):
         phases[phase.name] = phases.get(phase.name, 0.0) + phase.ended - phase.begun
     times = [*outcome.iterations, *[outcome.iterations[-1]] * more]
-    spilled = of_last_loop(store, run)
+    spilled = read_last_loop(store, run)
     share = 1 + more / len(outcome.iterations)  # for quantities not known by iteration
     return Answer(
         loop_s=outcome.loop + more * outcome.iterations[-1],

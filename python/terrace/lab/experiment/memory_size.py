@@ -7,7 +7,7 @@ from terrace.lab.experiment.page import Picture, Report, Section
 from terrace.lab.experiment.pictures import CYCLE, Series, lines
 from terrace.lab.experiment.setting import Setting
 from terrace.lab.experiment.tables import Row, Table
-from terrace.solve.figures import hold_bound
+from terrace.solve.figures import check_bound
 
 MACHINES = ("ddr5-nvme", "ddr5-nfs")
 CORES = ("1", "8")
@@ -48,13 +48,13 @@ def losses(setting: Setting, answers: Answers, machine: str) -> Table:
 def _row(name: str, machine: str, cores: str, size: str, whole: Answer, answers: Answers) -> Row:
     over = answers.get(Cell(name, machine, f"over-file {cores}", size))
     bound = max(whole.loop_s, over.least_s)
-    hold_bound(f"{name} on {machine}, {size}, {cores} cores", bound, over.loop_s)
+    check_bound(f"{name} on {machine}, {size}, {cores} cores", bound, over.loop_s)
     for what, moved, least in (
         ("read", over.read_bytes, over.least_read_bytes),
         ("written", over.written_bytes, over.least_written_bytes),
     ):
         # Requests issued before the loop may end in it, and vice versa: at most sixteen chunks.
-        hold_bound(f"{name} on {machine}, {size}, bytes {what}", least - 16 * 2**21, moved)
+        check_bound(f"{name} on {machine}, {size}, bytes {what}", least - 16 * 2**21, moved)
     return {
         "program": name, "cores": cores, "memory": size, "memory_bytes": over.fast_bytes,
         "in_memory_s": whole.loop_s, "bound_s": bound, "loop_s": over.loop_s, "waited_s": over.waited_s,

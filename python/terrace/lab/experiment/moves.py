@@ -61,7 +61,7 @@ def cells(setting: Setting) -> list[Cell]:
     return unique(asked)
 
 
-class _Of:
+class _ProgramAnswers:
     """The answers about a program on a machine."""
 
     def __init__(self, answers: Answers, workload: str, machine: str) -> None:
@@ -84,14 +84,14 @@ def by_program(setting: Setting, answers: Answers) -> Table:
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MACHINES:
-            of = _Of(answers, name, machine)
+            of = _ProgramAnswers(answers, name, machine)
             rows += [_row(of, name, machine, copier, STUDY) for copier in COPIERS]
             if also := setting.program(name).study.also:
                 rows.append(_row(of, name, machine, HEADLINE, also))
     return Table("prices", "Every column, by program, machine and price of moves; gaps are to fast-only", rows)
 
 
-def _row(of: _Of, name: str, machine: str, copier: str, size: str) -> Row:
+def _row(of: _ProgramAnswers, name: str, machine: str, copier: str, size: str) -> Row:
     live, planned, bound = (of.get(copier, method, size) for method in _COLUMNS)
     objects = of.get(copier, OBJECTS) if copier == "user-copy" else None
     others: Row = {
@@ -151,7 +151,7 @@ def where_it_goes(setting: Setting, answers: Answers) -> Table:
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MACHINES:
-            of = _Of(answers, name, machine)
+            of = _ProgramAnswers(answers, name, machine)
             live, planned = of.get(HEADLINE, _COLUMNS[0]), of.get(HEADLINE, _COLUMNS[1])
             bound = of.get(HEADLINE, "bound").loop_s
             fast = of.fast.loop_s
@@ -175,7 +175,7 @@ def compared(setting: Setting, answers: Answers) -> Table:
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MACHINES:
-            of = _Of(answers, name, machine)
+            of = _ProgramAnswers(answers, name, machine)
             for baseline, method in _baselines().items():
                 how = method.partition(" ")[0]
                 seconds, ours = of.get(HEADLINE, method).loop_s, of.get(HEADLINE, f"{how} auto {PROGRESS}").loop_s

@@ -19,15 +19,15 @@ from terrace.lab.experiment.page import Section
 from terrace.lab.experiment.published import UNIFIED_GAIN
 from terrace.lab.experiment.tables import Row, Table
 
-WAYS = {"untiled": (False, False), "tiled": (True, False), "tiled, prefetched": (True, True)}
+VARIANTS = {"untiled": (False, False), "tiled": (True, False), "tiled, prefetched": (True, True)}
 LONG_CHAIN = 5  # time steps, as in the paper's figure
 
 
-def way(program: str, link: str, name: str, chain: int = 0) -> Callable[[int], Question]:
+def variant(program: str, link: str, name: str, chain: int = 0) -> Callable[[int], Question]:
     """Returns a question by size for a program with unified memory, in chains of `chain` steps (0: the
     program's).
     """
-    tiled, prefetched = WAYS[name]
+    tiled, prefetched = VARIANTS[name]
 
     def ask(size: int) -> Question:
         return Question(program, LINKS[link], size, "unified", tiled, prefetched=prefetched, chain=chain)
@@ -37,7 +37,7 @@ def way(program: str, link: str, name: str, chain: int = 0) -> Callable[[int], Q
 
 def asked(program: str, chain: int = 0) -> Asked:
     """Returns the three variants over both links."""
-    return {f"{link}, {name}": way(program, link, name, chain) for link in LINKS for name in WAYS}
+    return {f"{link}, {name}": variant(program, link, name, chain) for link in LINKS for name in VARIANTS}
 
 
 def chains(program: str) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ def _without_room(study: Study, program: str) -> list[str]:
     """Returns where chains run without tiles, because none fits, and for how many."""
     said = []
     for chain in chains(program):
-        ask = way(program, next(iter(LINKS)), "tiled", chain)
+        ask = variant(program, next(iter(LINKS)), "tiled", chain)
         answers = {size: study.get(ask(size)) for size in study.sizes}
         found = ", ".join(
             f"{answer['untiled_chains']:.0f} of {answer['chains']} at {size} GB"
@@ -97,8 +97,8 @@ def questions(program: str, sizes: list[int]) -> list[Question]:
         ask(size)
         for chain in chains(program)
         for link in LINKS
-        for name in WAYS
-        for ask in (way(program, link, name, chain),)
+        for name in VARIANTS
+        for ask in (variant(program, link, name, chain),)
         for size in sizes
     ]
 
@@ -110,7 +110,7 @@ def published(study: Study) -> list[Row]:
         title = PROGRAMS[program].title
         largest = max(size for size in study.sizes if size <= LARGEST_IN_MEMORY)
         for link in LINKS:
-            untiled, tiled = (way(program, link, name) for name in ("untiled", "tiled"))
+            untiled, tiled = (variant(program, link, name) for name in ("untiled", "tiled"))
             base = study.rate(mode(program, link, "flat-fast")(largest))
             share = over(study.rate(untiled(largest)), base)
             rows.append(beside("11", title, f"untiled, {link}, {largest} GB, of the baseline", share, 1, "share"))

@@ -10,7 +10,7 @@ from terrace.errors import TerraceError
 from terrace.lab import study, workloads
 from terrace.lab.experiment.cells import Answer, Answers, Cell
 from terrace.lab.workloads import Workload
-from terrace.solve.figures import hold_bound
+from terrace.solve.figures import check_bound
 
 _OURS = ("auto", "stream", "unimem", "global", "local", "slow-only", "fast-only")
 # Not covered by the bound: itself, data beyond the budget, free moves, a cache of lines.
@@ -71,7 +71,7 @@ class Reader:
         if not _BEYOND_THE_BOUND & set(method.split()) and (method, size) != (_OF_EVERY_SIZE, ""):
             self.held(method, size, found.loop_s)
             steady = f"{method}, steady"
-            hold_bound(self._cell(steady, size), self._bound(steady, size).steady_s, found.steady_s)
+            check_bound(self._cell(steady, size), self._bound(steady, size).steady_s, found.steady_s)
         return found
 
     def _bound(self, what: str, size: str) -> Answer:
@@ -88,7 +88,7 @@ class Reader:
 
         Raises TerraceError if they beat the bound of the size, or it is missing.
         """
-        return hold_bound(self._cell(what, size), self._bound(what, size).loop_s, seconds)
+        return check_bound(self._cell(what, size), self._bound(what, size).loop_s, seconds)
 
     def _cell(self, what: str, size: str) -> str:
         return f"{self.workload} on {self.machine}, {size or 'any size'}, {what}"

@@ -27,7 +27,7 @@ from terrace.solve.certificate import certificate
 
 # Shares of the footprint, with labels: sizes of fast memory in the chart of the last machine, besides a quarter.
 _PICTURE_SHARES = {1 / 16: "sixteenth", 1 / 8: "eighth", 1 / 2: "half"}
-_MARK = ".terrace-demo"  # marker file of a folder that a demo created
+_MARKER_FILE = ".terrace-demo"  # marker file of a folder that a demo created
 _EPILOG = """\b
 Example:
   terrace lab demo --output out/demo
@@ -113,7 +113,7 @@ def demo(
     if problem_class not in CLASSES:
         raise WrongCallError(f"--class {problem_class}: known classes: {', '.join(CLASSES)}")
     chosen = workloads.of_study(workloads.read_all(source / "workloads"), "demo")
-    _empty(output)
+    _prepare_folder(output)
     report = output / "report.html"
     # Uses all cores: programs, then plans, then runs concurrently with bounds and the last program's report.
     with workers() as pool:
@@ -151,17 +151,17 @@ def demo(
         raise TerraceError("a workload produced wrong results")
 
 
-def _empty(folder: Path) -> None:
+def _prepare_folder(folder: Path) -> None:
     """Creates the folder, or empties that of an earlier demo."""
     try:
-        if folder.exists() and not (folder / _MARK).exists() and any(folder.iterdir()):
+        if folder.exists() and not (folder / _MARKER_FILE).exists() and any(folder.iterdir()):
             raise WrongCallError(
                 f"--output {folder}: it contains files that no demo wrote; name a new or empty folder"
             )
         if folder.exists():
             shutil.rmtree(folder)
         folder.mkdir(parents=True)
-        (folder / _MARK).touch()
+        (folder / _MARKER_FILE).touch()
     except OSError as error:
         raise WrongCallError(f"--output {folder}: {error.strerror}; name a writable folder") from error
 
@@ -257,7 +257,7 @@ def _row(cell: Cell, program: Program, ran: Ran, bound: float) -> Row:
 
     def held(column: str, seconds: float, iterations: Sequence[float]) -> float:
         where = f"{cell.workload} on {machine}, {cell.ratio}, {column}"
-        return figures.hold_bound(where, bound * len(iterations), seconds)
+        return figures.check_bound(where, bound * len(iterations), seconds)
 
     return Row(
         workload=cell.workload, machine=machine, ratio=cell.ratio, fast_bytes=cell.fast,

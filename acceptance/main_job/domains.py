@@ -86,7 +86,7 @@ def audited_runs(name: str, domain: int, folder: Path, seen: Seen) -> Seen:
             simulate = [TERRACE, "simulate", *common, "--budget", words(budget), *options, "-o", store]
             run([*simulate, "--", *program, "--iterations", str(ITERATIONS[name])])
             if way == "planned":
-                study.obeyed(store)
+                study.check_follows_plan(store)
             seen = audit(Audit(store), domain, budget, seen)
     return seen
 
@@ -99,7 +99,7 @@ def keeps_to_its_domain(folder: Path, domain: int) -> tuple[bool, str]:
     common = ["--quiet", "--machine", MACHINE, "--domain", str(domain)]
     simulate: list[str | Path] = [TERRACE, "simulate", *common, "--plan", plan]
     run([*simulate, "-o", store, "--", workload("mg", True), "--class", "S"])
-    study.obeyed(store)
+    study.check_follows_plan(store)
     audited = Audit(store)
     told = [note for note in audited.notes if f"hbm{1 - domain}" in note]
     return audited.run().domains == {domain} and bool(told), told[0] if told else "nothing was said"

@@ -41,7 +41,7 @@ def measure() -> Measured:
     folders = [folder for folder in base.glob("guest*") if (folder / "machine.txt").exists()]
     for folder in folders[:1]:
         for job in ("cg_s", "cg_w"):
-            study.obeyed(folder / f"{job}.terrace")
+            study.check_follows_plan(folder / f"{job}.terrace")
             (dump,) = folder.glob(f"{job}.audit.*")
             samples, about = accounts.read_samples(dump), accounts.read_run(folder / f"{job}.terrace", "cg")
             verdict = audit.check_plan(samples, about, BUILD / f"tests/guest/{job}.toml", home="cxl")

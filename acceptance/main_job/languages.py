@@ -87,7 +87,7 @@ def language(program: Program) -> tuple[str, bool]:
             hooked,
         ]
     ).stdout
-    study.obeyed(placed)
+    study.check_follows_plan(placed)
     names = [one.name for one in Store(profile).objects(Store(profile).run())]
     missing = [start for start in program.objects if not any(name.startswith(start) for name in names)]
     text = tomllib.loads(plan.read_text())

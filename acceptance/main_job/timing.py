@@ -23,7 +23,7 @@ def _simulate(machine: str | Path, options: list[str], command: list[str | Path]
     output = work() / "timing.terrace"
     output.unlink(missing_ok=True)
     done = run([TERRACE, "simulate", "--quiet", "--machine", machine, "-o", output, *options, "--", *command])
-    study.obeyed(output)
+    study.check_follows_plan(output)
     return done.stdout
 
 

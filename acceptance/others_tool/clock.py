@@ -71,7 +71,7 @@ def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
         error=row.virtual / native_time - 1,
         core_time=default if row.core_time is None else row.core_time,
         calibrated=row.core_time is not None,
-        constant=found.constant.said(default),
+        constant=found.constant.describe(default),
         memory=0.0 if counters is None else 1 - min(counters.core / took.process, 1.0),
         not_seen=took.unhooked,
         system=statistics.median(one.processor - one.user for one in samples),

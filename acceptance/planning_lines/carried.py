@@ -54,7 +54,7 @@ def _carried(name: str, machine: str, *, better: bool) -> float:
         [*words, *options, "--fast", str(measure.fast_bytes(large, cell, of.footprint)), "--output", store]
     )
     if not better:
-        study.obeyed(store)
+        study.check_follows_plan(store)
     return study.outcome(store).loop
 
 

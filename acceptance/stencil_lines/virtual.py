@@ -13,7 +13,7 @@ from typing import Any
 
 from harness import SETTINGS, Line, Measured, Unavailable, keep_part
 from terrace.errors import TerraceError
-from terrace.lab.experiment import made, out_of_core
+from terrace.lab.experiment import out_of_core, provenance
 from terrace.lab.experiment.out_of_core import (
     KNL,
     LINKS,
@@ -50,10 +50,10 @@ def _published(program: str, machine: str) -> float:
 def _study(folder: Path) -> out_of_core.Study:
     """The given one. Raises Unavailable where there is none, or one of another commit or of other machines."""
     study = out_of_core.Study(folder, list(PROGRAMS), [], [])
-    if not (folder / made.FILE).is_file():
+    if not (folder / provenance.FILE).is_file():
         raise Unavailable(f"{folder} has no study of `terrace lab experiment out-of-core`")
     try:
-        study.settle()
+        study.check_provenance()
     except TerraceError as error:
         raise Unavailable(f"--study: {error}") from error
     return study

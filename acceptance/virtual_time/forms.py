@@ -164,7 +164,7 @@ def _obeying(folder: Path, options: Words, command: Words, **environment: str) -
     """What the program printed, simulated under the plan that is among the options."""
     store = folder / "form.terrace"
     printed = simulate(store, options, command, **environment).stdout
-    study.obeyed(store)
+    study.check_follows_plan(store)
     return printed
 
 

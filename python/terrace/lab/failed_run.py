@@ -15,7 +15,7 @@ class FailedRunError(TerraceError):
 
     def __init__(self, done: native.Run, report: dict[str, Any] | None, is_terrace: bool) -> None:
         """Creates the error of a run with or without Terrace."""
-        lines = [line for line in done.complained.splitlines() if not line.startswith(native.REPORT_PREFIX)]
+        lines = [line for line in done.stderr.splitlines() if not line.startswith(native.REPORT_PREFIX)]
         last = lines[-1] if lines else "nothing on standard error"
         how = f"by signal {-done.status}" if done.status < 0 else f"with {done.status}"
         # Terrace itself failed: the program did not run, or its result is unknown.

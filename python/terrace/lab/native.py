@@ -35,9 +35,9 @@ class NotSampledError(TerraceError):
 class Run:
     """Output and times of a run."""
 
-    said: str  # standard output
+    stdout: str
     digest: str  # of standard output
-    complained: str  # standard error
+    stderr: str
     status: int  # exit status; negative: the signal that ended it
     sample: Sample
     where: Samples | None = None  # program counter samples by function; None: not sampled
@@ -51,13 +51,13 @@ def run(
     """Returns standard output and times. Raises TerraceError if the program cannot be started or fails."""
     done = run_whole(words, environment, around)
     check(done, words, around)
-    return done.said, done.sample
+    return done.stdout, done.sample
 
 
 def check(done: Run, words: Sequence[str | os.PathLike[str]], around: Surroundings) -> None:
     """Raises TerraceError if a run failed."""
     if done.status != around.status:
-        tail = " | ".join((done.said + done.complained).strip().splitlines()[-3:])
+        tail = " | ".join((done.stdout + done.stderr).strip().splitlines()[-3:])
         wanted = f" instead of {around.status} (--calibrate-status)" if around.status else ""
         raise TerraceError(f"{' '.join(map(str, words))} ended with {done.status}{wanted}: {tail}")
 
@@ -92,13 +92,13 @@ def run_whole(
         delayed = _runnable_seconds(child.pid)  # must precede wait(): the zombie still has its statistics
         _, ended, used = os.wait4(child.pid, 0)
         status = child.returncode = os.waitstatus_to_exitcode(ended)
-        said, complained = _read_tail(out, max_output), _read_tail(errors, max_output)
+        stdout, stderr = _read_tail(out, max_output), _read_tail(errors, max_output)
         out.seek(0)
         digest = hashlib.file_digest(out, "sha256").hexdigest()
     processor = used.ru_utime + used.ru_stime
     where = None if sampler is None else sampler.read(os.fspath(words[0]))
     sample = Sample(wall, processor, used.ru_utime, delayed, used.ru_nvcsw)
-    return Run(said, digest, complained, status, sample, where)
+    return Run(stdout, digest, stderr, status, sample, where)
 
 
 def _start_sampling(child: subprocess.Popen[bytes], period: float) -> Sampler:
@@ -155,9 +155,9 @@ def _read_tail(file: IO[bytes], max_output: int) -> str:
 REPORT_PREFIX = '{"schema":'  # beginning of Terrace's last line
 
 
-def report_of(complained: str) -> dict[str, Any] | None:
+def report_of(stderr: str) -> dict[str, Any] | None:
     """Returns Terrace's JSON at the end of standard error, even if the program left a line without newline."""
-    line = complained.rstrip("\n").rpartition("\n")[2]
+    line = stderr.rstrip("\n").rpartition("\n")[2]
     try:
         document = json.loads(line[line.index(REPORT_PREFIX) :])
     except ValueError:

@@ -108,7 +108,7 @@ def run_natively(program: Program, done: Callable[[], None] = lambda: None) -> N
             continue
         native.check(run, program.native, program.around)
         done()
-        found.lines = run.said.count("\n")
+        found.lines = run.stdout.count("\n")
         if run.where is not None and period is not None:
             found.sampled.append(run.sample)
             found.time.update(run.where.time)

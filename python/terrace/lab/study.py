@@ -158,7 +158,7 @@ def outcome(path: Path) -> Outcome:
     return Outcome(path, loop.ended - loop.begun, iterations, waited, copying, moved)
 
 
-def obeyed(path: Path) -> None:
+def check_follows_plan(path: Path) -> None:
     """Raises TerraceError unless the run applied the given plan from the first instruction to the last.
 
     Its journal then has that plan's record and no other.
@@ -173,7 +173,7 @@ def obeyed(path: Path) -> None:
         )
 
 
-def decided(path: Path, planner: str) -> None:
+def check_planner(path: Path, planner: str) -> None:
     """Raises TerraceError unless the planner controlled the run.
 
     The journal then names it and holds no given plan. It has at least one plan if the planner makes plans, else
@@ -242,9 +242,9 @@ def simulate(
     }
     for configuration in configurations:
         if configuration.plan is not None:
-            obeyed(stores[configuration.label])
+            check_follows_plan(stores[configuration.label])
         else:
-            decided(stores[configuration.label], configuration.planner)
+            check_planner(stores[configuration.label], configuration.planner)
     return {label: outcome(store) for label, store in stores.items()}, printed
 
 

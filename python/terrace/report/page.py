@@ -3,7 +3,7 @@
 from html import escape
 
 from terrace import units
-from terrace.report import benefit, curve, heat_map, machine_tree, parts, seen, timeline
+from terrace.report import benefit, curve, heat_map, machine_tree, observation, parts, timeline
 from terrace.report.facts import Facts
 
 _WHERE = {
@@ -79,7 +79,9 @@ def _header(facts: Facts) -> str:
 
 
 def _warnings(facts: Facts) -> str:
-    return "".join(f"<p class=warning>{escape(text)}</p>\n" for text in seen.warnings(facts.run, facts.coverage))
+    return "".join(
+        f"<p class=warning>{escape(text)}</p>\n" for text in observation.warnings(facts.run, facts.coverage)
+    )
 
 
 def _tiles(facts: Facts) -> str:
@@ -312,12 +314,12 @@ def _machine_table(facts: Facts) -> str:
 
 
 def _notes(facts: Facts) -> str:
-    sentence = seen.observed(facts.loop)
+    sentence = observation.observed(facts.loop)
     items = [sentence] if sentence else []
-    items += seen.observed_accesses(facts.run, facts.counters, facts.coverage, facts.loop)
-    if uncalibrated := seen.uncalibrated(facts.run, facts.machine):
+    items += observation.observed_accesses(facts.run, facts.counters, facts.coverage, facts.loop)
+    if uncalibrated := observation.uncalibrated(facts.run, facts.machine):
         items.append(f"note: {uncalibrated}")
-    if calibrated := seen.calibrated(facts.run):
+    if calibrated := observation.calibrated(facts.run):
         items.append(f"note: {calibrated}")
     items += [f"{note.severity}: {note.text}" for note in facts.notes]
     inner = "".join(f"<li>{escape(item)}</li>" for item in items)

@@ -39,8 +39,8 @@ class Bounds:
     observed: str | None  # how many iterations were observed, if not all
     solver: str
     warnings: list[str]  # about unobserved accesses
-    core_time: dict[str, Any] | None  # report.seen.core_time
-    uncalibrated: str | None  # report.seen.uncalibrated
+    core_time: dict[str, Any] | None  # report.observation.core_time
+    uncalibrated: str | None  # report.observation.uncalibrated
 
     @property
     def slow(self) -> float:

@@ -112,7 +112,7 @@ class Constant:
         """Returns whether the constant is the program's own."""
         return self.core_time is not None
 
-    def said(self, default: float) -> str:
+    def describe(self, default: float) -> str:
         """Returns a description; `default` is the machine's constant."""
         if self.core_time is None or self.interval is None:
             return f"the machine's {units.seconds(default)} an instruction: {self.why}"

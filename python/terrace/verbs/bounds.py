@@ -21,7 +21,7 @@ from terrace.describe import former_options
 from terrace.errors import TerraceError, WrongCallError, core_errors, launcher_error
 from terrace.lab import study
 from terrace.output import console, print_json, progress, table
-from terrace.report import seen
+from terrace.report import observation
 from terrace.solve.bounds import Bounds, Size
 from terrace.solve.figures import check_bound
 from terrace.solve.lower_bounds import bound_of_loop, bound_of_profile, lower_bounds
@@ -135,14 +135,14 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         machine=model.machine.name,
         budget=units.budget(limit) if limit else "no limit",
         iterations=model.profile.iterations,
-        observed=seen.observed(store.loop(run)),
+        observed=observation.observed(store.loop(run)),
         solver=bound.means,
         warnings=[
             *([model.nothing_observed] if model.nothing_observed else []),
-            *seen.warnings(run, store.coverage(run)),
+            *observation.warnings(run, store.coverage(run)),
         ],
-        core_time=seen.core_time(run, store.machine(run)),
-        uncalibrated=seen.uncalibrated(run, store.machine(run)),
+        core_time=observation.core_time(run, store.machine(run)),
+        uncalibrated=observation.uncalibrated(run, store.machine(run)),
     )
 
 
@@ -195,7 +195,7 @@ def from_program(
         with progress(f"running {Path(command[0]).name} in virtual time"):
             _simulate(options, command)
         if guided:
-            study.obeyed(Path(folder) / "b.guided.terrace")
+            study.check_follows_plan(Path(folder) / "b.guided.terrace")
         return _measured({label: Store(Path(folder) / f"b.{label}.terrace") for label in configurations}, limit)
 
 
@@ -276,9 +276,9 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         iterations=len(times),
         observed=None,
         solver=solver,
-        warnings=seen.warnings(run, slow.coverage(run)),
-        core_time=seen.core_time(run, slow.machine(run)),
-        uncalibrated=seen.uncalibrated(run, slow.machine(run)),
+        warnings=observation.warnings(run, slow.coverage(run)),
+        core_time=observation.core_time(run, slow.machine(run)),
+        uncalibrated=observation.uncalibrated(run, slow.machine(run)),
     )
 
 

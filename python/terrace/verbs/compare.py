@@ -53,7 +53,7 @@ class _Variant:
     def run(self, around: Surroundings) -> None:
         """Runs the variant once more. Raises TerraceError if the run fails."""
         done = native.run_whole(self.command, self.environment, around, max_output=_MAX_OUTPUT_BYTES)
-        report = native.report_of(done.complained) if self.is_terrace else None
+        report = native.report_of(done.stderr) if self.is_terrace else None
         if done.status != around.status or (self.is_terrace and report is None):
             raise FailedRunError(done, report, self.is_terrace)
         self.times.append(done.sample.wall)

@@ -14,7 +14,7 @@ from terrace import _core, units
 from terrace.errors import WrongCallError
 from terrace.output import console, print_json, progress, table
 from terrace.outputs import check_output, is_plan
-from terrace.report import seen
+from terrace.report import observation
 from terrace.solve.confidence import DRAWS, Certainty, PlanTime, plan_time, regret_of
 from terrace.solve.lower_bounds import Bound, bound_of_profile
 from terrace.solve.model import CurvePoint, Model
@@ -109,8 +109,13 @@ def plan(
     if output:
         chosen.write(str(output))
     if json:
-        rests_on = {"coverage": seen.document(run, coverage), "core_time": seen.core_time(run, own_machine)}
-        print_json({**_document(chosen, bound, fast_only, certainty, time), **seen.iterations(loop), **rests_on})
+        rests_on = {
+            "coverage": observation.document(run, coverage),
+            "core_time": observation.core_time(run, own_machine),
+        }
+        print_json(
+            {**_document(chosen, bound, fast_only, certainty, time), **observation.iterations(loop), **rests_on}
+        )
     else:
         _print(
             console(),
@@ -141,11 +146,11 @@ def _obeying(plan: Path, run: Run, machine: str | None, own_machine: Machine) ->
 def _warn(run: Run, coverage: Coverage | None, machine: Machine, loop: Loop | None, model: Model) -> None:
     for unused in model.unused_hints():
         console().print(f"\nwarning: {unused}", markup=False)
-    if sentence := seen.observed(loop):
+    if sentence := observation.observed(loop):
         console().print(f"\n{sentence}", markup=False)
-    for sentence in seen.warnings(run, coverage):
+    for sentence in observation.warnings(run, coverage):
         console().print(f"\nwarning: {sentence}", markup=False)
-    if uncalibrated := seen.uncalibrated(run, machine):
+    if uncalibrated := observation.uncalibrated(run, machine):
         console().print(f"\nnote: {uncalibrated}", markup=False)
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from terrace import units
 from terrace.errors import WrongCallError
 from terrace.output import console, print_json, table
-from terrace.report import seen, stencil_facts, stencil_tables
+from terrace.report import observation, stencil_facts, stencil_tables
 from terrace.solve import confidence, model
 from terrace.store import stencil_plans
 from terrace.store.reader import Store
@@ -151,7 +151,7 @@ class View:
         self.levels, self.benefits = levels, benefits
         self.notes, self.others, self.missing = notes, others, missing
         # Heading of the counts: page references of the kernel indicate use, not misses.
-        self.uses = "used" if seen.watched_pages(notes) and not profile.exact else "misses"
+        self.uses = "used" if observation.watched_pages(notes) and not profile.exact else "misses"
         lines = profile.reads + profile.writes
         self.bytes: Floats = lines * machine.line
         # Misses are fetched lines; write-backs follow from them.
@@ -171,7 +171,7 @@ class View:
             "exact": self.profile.exact,
             "loop": self.loop.name if self.loop else None,
             "loop_found_by": self.loop.why or None if self.loop else None,
-            **seen.iterations(self.loop),
+            **observation.iterations(self.loop),
             "loop_candidates": [asdict(candidate) for candidate in self.candidates],
             "profiled_iterations": self.profile.iterations,
             "unseen_share": self.counters.unseen_share if self.counters else None,
@@ -187,8 +187,8 @@ class View:
                 }
                 for level in self.levels
             ],
-            "coverage": seen.document(self.run, self.coverage),
-            "core_time": seen.core_time(self.run, self.machine),
+            "coverage": observation.document(self.run, self.coverage),
+            "core_time": observation.core_time(self.run, self.machine),
             "phases": [
                 {
                     "name": phase.name,
@@ -249,13 +249,13 @@ class View:
         self._print_notes(out)
 
     def _print_notes(self, out: Console) -> None:
-        for sentence in seen.observed_accesses(self.run, self.counters, self.coverage, self.loop):
+        for sentence in observation.observed_accesses(self.run, self.counters, self.coverage, self.loop):
             out.print(sentence, markup=False)
-        for sentence in seen.warnings(self.run, self.coverage):
+        for sentence in observation.warnings(self.run, self.coverage):
             out.print(f"warning: {sentence}", markup=False)
-        if uncalibrated := seen.uncalibrated(self.run, self.machine):
+        if uncalibrated := observation.uncalibrated(self.run, self.machine):
             out.print(f"note: {uncalibrated}", markup=False)
-        if calibrated := seen.calibrated(self.run):
+        if calibrated := observation.calibrated(self.run):
             out.print(f"note: {calibrated}", markup=False)
         for note in self.notes:
             out.print(f"{note.severity}: {note.text}", markup=False)
@@ -270,11 +270,11 @@ class View:
         what = "Misses"
         if self.uses == "used":
             what, source = "Use", "estimates from the pages that were used"
-        if sentence := seen.observed(self.loop):
+        if sentence := observation.observed(self.loop):
             out.print(sentence, markup=False)
-        if sentence := seen.found(self.loop):
+        if sentence := observation.found(self.loop):
             out.print(sentence, markup=False)
-        for sentence in seen.other_loops(self.loop, self.candidates):
+        for sentence in observation.other_loops(self.loop, self.candidates):
             out.print(sentence, markup=False)
         if not self.phases:
             out.print(f"{self.missing[0].upper()}{self.missing[1:]}. Objects, the largest first:\n", markup=False)

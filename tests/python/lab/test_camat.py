@@ -9,7 +9,7 @@ import pytest
 from conftest import charts_of
 from terrace import _core
 from terrace.lab import gpu_camat
-from terrace.lab.experiment import camat, camat_page, made
+from terrace.lab.experiment import camat, camat_page, provenance
 
 PROGRAMS = "btree,particlefilter,srad_v1"
 
@@ -50,9 +50,9 @@ def test_the_published_example():
 
 def test_every_figure_is_there(small):
     page = (small / "report.html").read_text()
-    assert f"; Terrace {made.version()}; begun 2" in page
+    assert f"; Terrace {provenance.version()}; begun 2" in page
     for name in camat.MACHINES:
-        assert f"{name} ({made.machine_hash(_core.Machine.read(name))})" in page
+        assert f"{name} ({provenance.machine_hash(_core.Machine.read(name))})" in page
     for figure in ("Figure 3", "Figure 5", "Figure 6", "by level", "By kernel", "Over time"):
         assert figure in page
     assert len(charts_of(page)) == 8

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, charts_of
 from terrace import _core
 from terrace.errors import WrongCallError
-from terrace.lab.experiment import ccnuma, ccnuma_iterations, ccnuma_links, ccnuma_page, gpu_machine, made
+from terrace.lab.experiment import ccnuma, ccnuma_iterations, ccnuma_links, ccnuma_page, gpu_machine, provenance
 from terrace.lab.experiment.warp_study import chosen_programs
 
 PROGRAMS = "pathfinder,needle,hotspot"
@@ -182,8 +182,10 @@ def test_answers_that_were_made_with_something_else_are_refused(tmp_path):
     assert run(tmp_path, *words).returncode == 3
     path = tmp_path / "test" / "made.json"
     kept = path.read_text()
-    assert json.loads(kept)["machines"] == {ccnuma.MACHINE: made.machine_hash(_core.Machine.read(ccnuma.MACHINE))}
-    path.write_text(kept.replace(made.version(), "0.0.9, commit 0123456789ab"))
+    assert json.loads(kept)["machines"] == {
+        ccnuma.MACHINE: provenance.machine_hash(_core.Machine.read(ccnuma.MACHINE))
+    }
+    path.write_text(kept.replace(provenance.version(), "0.0.9, commit 0123456789ab"))
     assert f"{path.parent} was made with another Terrace (0.0.9, commit 0123456789ab): " in refused(
         tmp_path, *words
     )
@@ -196,7 +198,7 @@ def test_answers_that_were_made_with_something_else_are_refused(tmp_path):
     (tmp_path / "test" / "answers").rmdir()
     # One of the links' machines alone.
     linked = tmp_path / "test" / "links" / "mi300a" / "made.json"
-    linked.write_text(linked.read_text().replace(made.machine_hash(_core.Machine.read("mi300a")), "0" * 12))
+    linked.write_text(linked.read_text().replace(provenance.machine_hash(_core.Machine.read("mi300a")), "0" * 12))
     assert f"{linked.parent} was made with another mi300a: " in refused(tmp_path, *words)
 
 
@@ -205,27 +207,27 @@ def test_a_machine_is_known_by_all_that_it_says(tmp_path):
     hashes = []
     for old, new in (("", ""), ("shootdown = 100 ", "shootdown = 101 "), ("# The machine of", "# Of")):
         (tmp_path / "machine.toml").write_text(text.replace(old, new, 1))
-        hashes.append(made.machine_hash(_core.Machine.read(str(tmp_path / "machine.toml"))))
+        hashes.append(provenance.machine_hash(_core.Machine.read(str(tmp_path / "machine.toml"))))
     assert hashes[0] != hashes[1]
     assert hashes[0] == hashes[2]
 
 
 def test_a_build_with_changes_is_its_own_version(tmp_path):
     (tmp_path / "a.py").write_text("1")
-    assert made.version_of("terrace 0.1.0 (commit 1234)\nTo", tmp_path) == "0.1.0, commit 1234"
-    first = made.version_of("terrace 0.1.0 (commit 1234+)\nTo", tmp_path)
+    assert provenance.version_of("terrace 0.1.0 (commit 1234)\nTo", tmp_path) == "0.1.0, commit 1234"
+    first = provenance.version_of("terrace 0.1.0 (commit 1234+)\nTo", tmp_path)
     assert first.startswith("0.1.0, commit 1234+, files ")
-    assert first == made.version_of("terrace 0.1.0 (commit 1234+)\n", tmp_path)
-    assert made.version_of("terrace 0.1.0\n", tmp_path) == first.replace(", commit 1234+", "")
+    assert first == provenance.version_of("terrace 0.1.0 (commit 1234+)\n", tmp_path)
+    assert provenance.version_of("terrace 0.1.0\n", tmp_path) == first.replace(", commit 1234+", "")
     (tmp_path / "a.py").write_text("2")
-    assert made.version_of("terrace 0.1.0 (commit 1234+)\n", tmp_path) != first
+    assert provenance.version_of("terrace 0.1.0 (commit 1234+)\n", tmp_path) != first
 
 
 def test_the_page_says_machine_commit_and_day(small):
     page = (small / "report.html").read_text()
     there = json.loads((small / "test" / "made.json").read_text())
     assert f"{ccnuma.MACHINE} ({there['machines'][ccnuma.MACHINE]})" in page
-    assert f"Terrace {made.version()}; begun {there['begun']}, written " in page
+    assert f"Terrace {provenance.version()}; begun {there['begun']}, written " in page
 
 
 def test_time_that_is_up_is_said(tmp_path):

@@ -17,7 +17,7 @@ from terrace import _core
 from terrace.lab.experiment import metrics, published, unimem
 from terrace.lab.experiment.cells import Answers
 from terrace.lab.experiment.setting import baselines, read_setting
-from terrace.lab.study import obeyed, outcome
+from terrace.lab.study import check_follows_plan, outcome
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[3]
@@ -126,7 +126,7 @@ def test_tables_hold_what_single_replays_say(small, tmp_path):
         slower = sum(live.iterations[half:]) / sum(best.iterations[half:]) - 1
         assert float(row["steady_gap"]) == pytest.approx(slower, abs=1e-12)
         planned = replayed("--plan", plan)
-        obeyed(planned.store)
+        check_follows_plan(planned.store)
         assert float(row["planned_s"]) == planned.loop
         assert int(row["iterations"]) == {"mg": 30, "sp": 400}[name]
 

@@ -79,9 +79,9 @@ def test_a_table_in_which_something_beats_the_bound_is_refused(tmp_path):
     setting = Setting((program,), SPILLED, small=True)
     answers = Answers(tmp_path)
     for cell in cells(setting):
-        answers.keep(cell, Answer(loop_s=1.0, iterations=1, fast_bytes=1, footprint_bytes=2))
+        answers.save(cell, Answer(loop_s=1.0, iterations=1, fast_bytes=1, footprint_bytes=2))
     report(setting, answers)
     first = next(cell for cell in cells(setting) if cell.size)
-    answers.keep(first, Answer(loop_s=1.0, iterations=1, fast_bytes=1, footprint_bytes=2, least_s=1.5))
+    answers.save(first, Answer(loop_s=1.0, iterations=1, fast_bytes=1, footprint_bytes=2, least_s=1.5))
     with pytest.raises(TerraceError, match="beats the proven bound"):
         report(setting, answers)

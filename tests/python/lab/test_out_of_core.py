@@ -13,11 +13,11 @@ import pytest
 from conftest import ROOT, charts_of
 from terrace import _core
 from terrace.lab.experiment import (
-    made,
     out_of_core,
     out_of_core_knl,
     out_of_core_page,
     out_of_core_unified,
+    provenance,
 )
 from terrace.lab.experiment.out_of_core import KNL, LINKS, PROGRAMS, Question
 from terrace.lab.experiment.published import OUT_OF_CORE
@@ -275,7 +275,7 @@ def test_acceptance_takes_answers_of_this_commit_alone(small, tmp_path, monkeypa
     with pytest.raises(harness.Unavailable, match="has no answer"):
         lines.ten_times()  # the small study ends at 48 GB
     made_of = copy / "made.json"
-    made_of.write_text(made_of.read_text().replace(made.version(), "0.0.9, commit 0123456789ab"))
+    made_of.write_text(made_of.read_text().replace(provenance.version(), "0.0.9, commit 0123456789ab"))
     lines._study.cache_clear()
     with pytest.raises(harness.Unavailable, match="was made with another Terrace"):
         lines.published()
@@ -292,8 +292,8 @@ def test_folders_of_something_else_are_refused(tmp_path):
     kept = path.read_text()
     assert set(json.loads(kept)["machines"]) == set(out_of_core.MACHINES)
     for text, what in (
-        (kept.replace(made.version(), "0.0.9, commit 0123456789ab"), "Terrace (0.0.9, commit 0123456789ab)"),
-        (kept.replace(made.machine_hash(_core.Machine.read(KNL)), "0" * 12), KNL),
+        (kept.replace(provenance.version(), "0.0.9, commit 0123456789ab"), "Terrace (0.0.9, commit 0123456789ab)"),
+        (kept.replace(provenance.machine_hash(_core.Machine.read(KNL)), "0" * 12), KNL),
     ):
         path.write_text(text)
         done = run(tmp_path, *words)

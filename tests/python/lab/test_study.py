@@ -45,7 +45,7 @@ def test_a_plan_is_obeyed_as_it_is(plan):
     assert [item.name for item in obeyed.objects] == [item["name"] for item in given.objects]
     assert len(live.plans(live.run())) > 0
     with pytest.raises(TerraceError, match="has the planner 'auto' and"):
-        study.obeyed(live.path)
+        study.check_follows_plan(live.path)
 
 
 def test_a_bettered_plan_is_not_taken_for_one_that_was_obeyed(plan):
@@ -54,7 +54,7 @@ def test_a_bettered_plan_is_not_taken_for_one_that_was_obeyed(plan):
     study.run_terrace([*map(str, words), "--", *MG, "--iterations", "40"])  # planning takes most of twenty
     assert len(Store(store).plans(Store(store).run())) > 1
     with pytest.raises(TerraceError, match="one plan record and no planner"):
-        study.obeyed(store)
+        study.check_follows_plan(store)
 
 
 def test_a_run_that_is_left_to_a_planner_is_held_to_it(plan):
@@ -65,19 +65,19 @@ def test_a_run_that_is_left_to_a_planner_is_held_to_it(plan):
     ]
     outcomes, _ = study.simulate([*MG, "--iterations", "20"], configurations, plan.parent, "left", CACHE)
     for name in named:
-        study.decided(outcomes[name].store, name)
+        study.check_planner(outcomes[name].store, name)
     for path, planner in (("auto", "unimem"), ("unimem", "auto"), ("given", "auto"), ("given", "plan")):
         with pytest.raises(TerraceError, match=f"a run controlled by '{planner}' has its name"):
-            study.decided(outcomes[path].store, planner)
+            study.check_planner(outcomes[path].store, planner)
     live = outcomes["auto"].store
     with sqlite3.connect(live) as database:  # a policy makes no plans
         database.execute("UPDATE run SET planner = 'memtis'")
     with pytest.raises(TerraceError, match="a run controlled by 'memtis' has its name"):
-        study.decided(live, "memtis")
+        study.check_planner(live, "memtis")
     with sqlite3.connect(live) as database:  # a planner makes one at least
         database.execute("UPDATE run SET planner = 'auto'")
-    study.decided(live, "auto")
+    study.check_planner(live, "auto")
     with sqlite3.connect(live) as database:
         database.execute("DELETE FROM plan")
     with pytest.raises(TerraceError, match=r"has the planner 'auto' and 0 plan records \(none\)"):
-        study.decided(live, "auto")
+        study.check_planner(live, "auto")

@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
-from terrace.report.seen import core_time, observed_accesses, uncalibrated, warnings
+from terrace.report.observation import core_time, observed_accesses, uncalibrated, warnings
 from terrace.solve import model
 from terrace.store.reader import Store
 from terrace.store.summary import by_name

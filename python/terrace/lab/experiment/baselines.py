@@ -49,7 +49,7 @@ def relative(setting: Setting, answers: Answers) -> Table:
 
 def _over_fast(reader: Reader, method: str, size: str) -> float:
     if method == "slow-only":
-        return reader.held(method, size, reader.slow) / reader.fast
+        return reader.checked(method, size, reader.slow) / reader.fast
     return reader.get(method, size).loop_s / reader.fast
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from terrace import _core
 from terrace.lab import gpu_camat
-from terrace.lab.experiment import made
+from terrace.lab.experiment import provenance
 from terrace.lab.experiment.camat import BY_SCRIPT, MACHINES, STUDIED, Study
 from terrace.lab.experiment.page import Picture, Report, Section
 from terrace.lab.experiment.pictures import CYCLE, Level, Series, bars, lines
@@ -40,7 +40,7 @@ def report(study: Study) -> Report:
         f"{', '.join(study.programs)}: each program was run once, its results verified, and its warps replayed on "
         f"{' and '.join(MACHINES)}, with all pages in the GPU's own memory.",
         [_example(), *_by_sm(study), _levels(study), _kernels(study), *_over_time(study)],
-        made.line(study.folder),
+        provenance.describe(study.folder),
     )
 
 

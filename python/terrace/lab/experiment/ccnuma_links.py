@@ -100,10 +100,10 @@ class Links:
         # Variants that the study does not answer itself.
         self.studies = [study for study in (*self.swept.values(), *self.shipped) if study is not base]
 
-    def settle(self) -> None:
+    def check_provenance(self) -> None:
         """Raises WrongCallError if a folder has answers of another version."""
         for study in self.studies:
-            study.settle()
+            study.check_provenance()
 
     def missing(self) -> list[tuple[VariantStudy, str, Rule]]:
         """Returns the unanswered questions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from terrace import _core
-from terrace.lab.experiment import ccnuma_iterations, made
+from terrace.lab.experiment import ccnuma_iterations, provenance
 from terrace.lab.experiment.ccnuma import (
     COMBINED,
     DRAINING,
@@ -88,7 +88,7 @@ def report(study: Study, longer: ccnuma_iterations.Iterations, links: Links) -> 
             *([ccnuma_iterations.section(longer)] if longer.plain else []),
             section(links),
         ],
-        made.line(study.folder),
+        provenance.describe(study.folder),
     )
 
 

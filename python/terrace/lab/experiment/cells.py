@@ -81,7 +81,7 @@ class Answers:
         """Returns whether the cell is answered."""
         return self.path(cell).is_file()
 
-    def keep(self, cell: Cell, answer: Answer) -> None:
+    def save(self, cell: Cell, answer: Answer) -> None:
         """Saves the answer."""
         write_whole(self.path(cell), document({**asdict(cell), **asdict(answer)}))
 

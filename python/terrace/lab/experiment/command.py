@@ -91,7 +91,7 @@ def run_experiment(
     folder = output or Path("out") / name
     place = Place(folder, source, setting.problem_class, cache, SMALL_WORK if setting.small else WORK)
     of_cache = {"cache": cache} if cache else {}
-    _settle(folder, {"experiment": name, "class": setting.problem_class, **of_cache})
+    _check_settings(folder, {"experiment": name, "class": setting.problem_class, **of_cache})
     asked = list(cells(setting))
     done = run(place, asked, jobs, part, None if stop_after is None else 60 * stop_after)
     print(f"{done.answered} cells answered now, {done.before} before; {folder}")
@@ -105,7 +105,7 @@ def run_experiment(
         print(f"{done.missing} of {len(asked)} cells belong to other shards; run without --shard at the end")
 
 
-def _settle(folder: Path, settings: dict[str, Any]) -> None:
+def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
     """Ensures that a folder contains a single experiment in a single class, so that answers cannot be confused."""
     path = folder / "settings.json"
     wanted = document(settings)

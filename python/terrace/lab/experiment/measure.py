@@ -204,9 +204,9 @@ def _replay(place: Place, cell: Cell, of: Recording, fast: int, options: list[st
         words += ["--iterations", str(simulated)] if simulated else []
         study.run_terrace([*words, *_recorded(of.options, options), *options, "--output", store])
         if "--plan" in options:
-            study.obeyed(store)
+            study.check_follows_plan(store)
         else:
-            study.decided(store, options[options.index("--planner") + 1])
+            study.check_planner(store, options[options.index("--planner") + 1])
         outcome = study.outcome(store)
         settled = abs(outcome.iterations[-1] / outcome.iterations[-2] - 1) <= _LIKE if official else True
         if settled or simulated >= min(official, _MANY):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from terrace import _core
-from terrace.lab.experiment import made
+from terrace.lab.experiment import provenance
 from terrace.lab.experiment.cells import document, read_document, write_whole
 from terrace.lab.experiment.runner import do_all
 from terrace.lab.workers import workers
@@ -206,9 +206,9 @@ class Study:
         found = self.get(question)
         return None if "refused" in found else rate_of(found)
 
-    def settle(self) -> None:
+    def check_provenance(self) -> None:
         """Raises WrongCallError if the folder has answers of another version."""
-        made.settle(self.folder, [_core.Machine.read(name) for name in MACHINES])
+        provenance.ensure(self.folder, [_core.Machine.read(name) for name in MACHINES])
 
     def missing(self) -> list[Question]:
         """Returns the unanswered questions."""

@@ -15,7 +15,7 @@ from terrace.lab.experiment.out_of_core import (
     baseline,
     slow_capacity,
 )
-from terrace.lab.experiment.out_of_core_figures import lost, over
+from terrace.lab.experiment.out_of_core_figures import loss, ratio
 from terrace.lab.experiment.out_of_core_knl import TILED, cached
 from terrace.lab.experiment.out_of_core_links import CHAINS, MODES
 from terrace.lab.experiment.page import Picture, Section
@@ -128,7 +128,7 @@ def _row(study: Study, case: Case, how: str, size: int) -> Row:
         "machine": case.where,
         "mode": how,
         "GB/s": study.rate(question),
-        "loss_share": lost(over(study.rate(question), study.rate(case.baseline))),
+        "loss_share": loss(ratio(study.rate(question), study.rate(case.baseline))),
         "overlap": None,
         "GB in a step": None,
         "GB out a step": None,

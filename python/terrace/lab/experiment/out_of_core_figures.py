@@ -61,7 +61,9 @@ def _times(factor: float, value: Value) -> float | None:
     return factor * value if isinstance(value, float | int) else None
 
 
-def beside(figure: str, program: str, what: str, ours: float | None, published: float | None, unit: str) -> Row:
+def comparison_row(
+    figure: str, program: str, what: str, ours: float | None, published: float | None, unit: str
+) -> Row:
     """Returns a row of the table of values in the text; those without published value are modes of Terrace."""
     return {
         "figure": figure,
@@ -73,11 +75,11 @@ def beside(figure: str, program: str, what: str, ours: float | None, published: 
     }
 
 
-def over(one: float | None, other: float | None) -> float | None:
+def ratio(one: float | None, other: float | None) -> float | None:
     """Returns the ratio, if both are known."""
     return None if one is None or other is None else one / other
 
 
-def lost(share: float | None) -> float | None:
+def loss(share: float | None) -> float | None:
     """Returns 1 - share, rounded, because equal rates differ in their last digits, and never -0."""
     return None if share is None else round(1 - share, 9) + 0.0

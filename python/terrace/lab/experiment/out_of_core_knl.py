@@ -15,7 +15,7 @@ from terrace.lab.experiment.out_of_core import (
     Study,
     baseline,
 )
-from terrace.lab.experiment.out_of_core_figures import RATE, Asked, beside, by_size, drawn, lost, over
+from terrace.lab.experiment.out_of_core_figures import RATE, Asked, by_size, comparison_row, drawn, loss, ratio
 from terrace.lab.experiment.page import Section
 from terrace.lab.experiment.published import OUT_OF_CORE
 from terrace.lab.experiment.tables import Row, Table
@@ -105,9 +105,9 @@ def published(study: Study) -> list[Row]:
             ("flat MCDRAM (an input)", "GB/s", in_memory, about.knl),
             ("flat DDR4", "GB/s", slow, said.ddr4),
             ("cache, untiled, 48 GB", "GB/s", untiled, said.untiled),
-            ("cache, untiled, 48 GB over 6 GB", "share", over(untiled, small_untiled), said.slowdown),
-            ("cache, tiled, loss of 48 GB over 6 GB", "share", lost(over(tiled, small_tiled)), said.tiled_loss),
-            ("cache, 48 GB, tiled over untiled", "times", over(tiled, untiled), said.tiled_gain),
+            ("cache, untiled, 48 GB over 6 GB", "share", ratio(untiled, small_untiled), said.slowdown),
+            ("cache, tiled, loss of 48 GB over 6 GB", "share", loss(ratio(tiled, small_tiled)), said.tiled_loss),
+            ("cache, 48 GB, tiled over untiled", "times", ratio(tiled, untiled), said.tiled_gain),
         ):
-            rows.append(beside(FIGURES[program], about.title, what, ours, theirs, unit))
+            rows.append(comparison_row(FIGURES[program], about.title, what, ours, theirs, unit))
     return rows

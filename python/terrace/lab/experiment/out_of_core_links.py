@@ -16,7 +16,7 @@ from terrace.lab.experiment.out_of_core import (
     Study,
     baseline,
 )
-from terrace.lab.experiment.out_of_core_figures import RATE, beside, by_size, drawn, over
+from terrace.lab.experiment.out_of_core_figures import RATE, by_size, comparison_row, drawn, ratio
 from terrace.lab.experiment.page import Section
 from terrace.lab.experiment.pictures import Level
 from terrace.lab.experiment.published import OUT_OF_CORE
@@ -163,11 +163,13 @@ def published(study: Study) -> list[Row]:
         said, about = OUT_OF_CORE[program], PROGRAMS[program]
         for link, share in (("NVLink", said.nvlink), ("PCIe", said.pcie)):
             base = study.rate(baseline(program, LINKS[link])) or 0.0
-            rows.append(beside("7", about.title, f"baseline, {link} (an input)", base, about.gpu, "GB/s"))
+            rows.append(comparison_row("7", about.title, f"baseline, {link} (an input)", base, about.gpu, "GB/s"))
             for how in MODES:
-                ours = over(study.rate(ask(program, link, how, PUBLISHED_SIZE)), base)
+                ours = ratio(study.rate(ask(program, link, how, PUBLISHED_SIZE)), base)
                 theirs = share if how == "slots" else None
                 rows.append(
-                    beside("7", about.title, f"{how}, {link}, 48 GB, of the baseline", ours, theirs, "share")
+                    comparison_row(
+                        "7", about.title, f"{how}, {link}, 48 GB, of the baseline", ours, theirs, "share"
+                    )
                 )
     return rows

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from terrace import _core
 from terrace.lab.experiment import (
-    made,
     out_of_core_beyond,
     out_of_core_knl,
     out_of_core_links,
     out_of_core_unified,
+    provenance,
 )
 from terrace.lab.experiment.gpu_machine import link_bandwidth
 from terrace.lab.experiment.out_of_core import FEW_SIZES, LINKS, PROGRAMS, SIZES, Question, Study
@@ -74,7 +74,7 @@ def report(study: Study) -> Report:
             *out_of_core_unified.sections(study),
             *out_of_core_beyond.sections(study),
         ],
-        made.line(study.folder),
+        provenance.describe(study.folder),
     )
 
 

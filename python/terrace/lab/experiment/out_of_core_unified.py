@@ -13,7 +13,7 @@ from terrace.lab.experiment.out_of_core import (
     Question,
     Study,
 )
-from terrace.lab.experiment.out_of_core_figures import RATE, Asked, beside, by_size, drawn, over
+from terrace.lab.experiment.out_of_core_figures import RATE, Asked, by_size, comparison_row, drawn, ratio
 from terrace.lab.experiment.out_of_core_links import mode
 from terrace.lab.experiment.page import Section
 from terrace.lab.experiment.published import UNIFIED_GAIN
@@ -112,14 +112,16 @@ def published(study: Study) -> list[Row]:
         for link in LINKS:
             untiled, tiled = (variant(program, link, name) for name in ("untiled", "tiled"))
             base = study.rate(mode(program, link, "flat-fast")(largest))
-            share = over(study.rate(untiled(largest)), base)
-            rows.append(beside("11", title, f"untiled, {link}, {largest} GB, of the baseline", share, 1, "share"))
+            share = ratio(study.rate(untiled(largest)), base)
+            rows.append(
+                comparison_row("11", title, f"untiled, {link}, {largest} GB, of the baseline", share, 1, "share")
+            )
             # The text says "up to", over the sizes in the figure.
-            gains = {size: over(study.rate(tiled(size)), study.rate(untiled(size))) for size in study.sizes}
+            gains = {size: ratio(study.rate(tiled(size)), study.rate(untiled(size))) for size in study.sizes}
             for size in (size for size in study.sizes if size > LARGEST_IN_MEMORY):
                 what = f"tiled over untiled, {link}, {size} GB"
-                rows.append(beside("11", title, what, gains[size], None, "times"))
+                rows.append(comparison_row("11", title, what, gains[size], None, "times"))
             shown = [gain for size, gain in gains.items() if gain is not None and size <= PUBLISHED_SIZE]
             what = f"tiled over untiled, {link}, at most, up to {PUBLISHED_SIZE} GB"
-            rows.append(beside("11", title, what, max(shown, default=None), UNIFIED_GAIN, "times"))
+            rows.append(comparison_row("11", title, what, max(shown, default=None), UNIFIED_GAIN, "times"))
     return rows

@@ -28,7 +28,7 @@ def chosen(only: str | None, known: Sequence[str]) -> list[str]:
 class Questions(Protocol):
     """A set of questions whose answers are in a folder."""
 
-    def settle(self) -> None:
+    def check_provenance(self) -> None:
         """Raises WrongCallError if the folder has answers of another version."""
 
     def count(self) -> int:
@@ -47,7 +47,7 @@ def answer_and_report(
     """Answers missing questions, and writes the report once all are answered; else exits with UNFINISHED."""
     end = None if stop_after is None else time.monotonic() + 60 * stop_after
     for part in parts:
-        part.settle()
+        part.check_provenance()
     before = sum(part.left() for part in parts)
     is_done = all(part.run(jobs, None if end is None else max(end - time.monotonic(), 0)) for part in parts)
     left = sum(part.left() for part in parts)

@@ -68,7 +68,7 @@ def _stages(place: Place, pending: Sequence[Cell], jobs: int, deadline: float | 
 
 def answer(place: Place, cell: Cell) -> None:
     """Answers a cell and saves the answer."""
-    Answers(place.folder).keep(cell, measure.answer(place, cell))
+    Answers(place.folder).save(cell, measure.answer(place, cell))
 
 
 def do_all(pool: ProcessPoolExecutor, what: str, work: Sequence[Work], deadline: float | None) -> bool:

@@ -15,7 +15,7 @@ from terrace.solve.figures import check_bound
 _OURS = ("auto", "stream", "unimem", "global", "local", "slow-only", "fast-only")
 # Not covered by the bound: itself, data beyond the budget, free moves, a cache of lines.
 _BEYOND_THE_BOUND = {"bound", "fast-only", "free", "cache-mode"}
-_OF_EVERY_SIZE = "slow-only"  # has no size; `held` checks it against the bound of the table's size
+_OF_EVERY_SIZE = "slow-only"  # has no size; `checked` compares it against the bound of the table's size
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Reader:
         """Returns the answer. Raises TerraceError if it is missing, beats the bound of its size, or has none."""
         found = self.answers.get(Cell(self.workload, self.machine, method, size))
         if not _BEYOND_THE_BOUND & set(method.split()) and (method, size) != (_OF_EVERY_SIZE, ""):
-            self.held(method, size, found.loop_s)
+            self.checked(method, size, found.loop_s)
             steady = f"{method}, steady"
             check_bound(self._cell(steady, size), self._bound(steady, size).steady_s, found.steady_s)
         return found
@@ -83,7 +83,7 @@ class Reader:
             )
         return bound
 
-    def held(self, what: str, size: str, seconds: float) -> float:
+    def checked(self, what: str, size: str, seconds: float) -> float:
         """Returns a loop's seconds for a table.
 
         Raises TerraceError if they beat the bound of the size, or it is missing.

@@ -123,7 +123,7 @@ def metrics(setting: Setting, answers: Answers) -> Table:
                     rows.append(
                         {
                             "machine": machine, "workload": name, "fast_memory": size, "chosen_by": chooser,
-                            "grain": grain, "slow_only_s": reader.held("slow-only", size, reader.slow),
+                            "grain": grain, "slow_only_s": reader.checked("slow-only", size, reader.slow),
                             "loop_s": seconds, "bound_s": bound,
                             "gain_share": (reader.slow - seconds) / (reader.slow - bound)
                             if reader.slow > _WORTHWHILE * bound

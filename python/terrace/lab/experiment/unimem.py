@@ -158,7 +158,7 @@ def _managed(reader: Reader, size: str) -> Row:
     return {
         "workload": reader.workload, "machine": reader.machine, "fast_memory": size,
         "fast_bytes": live.fast_bytes, "footprint_bytes": live.footprint_bytes, "iterations": live.iterations,
-        "slow_only_s": reader.held("slow-only", size, reader.slow), "unimem_live_s": paper,
+        "slow_only_s": reader.checked("slow-only", size, reader.slow), "unimem_live_s": paper,
         "live_s": live.loop_s, "steady_s": live.steady_s, "steady_fast_only_s": steady_fast,
         "planned_s": planned.loop_s, "oracle_s": oracle, "bound_s": bound, "fast_only_s": reader.fast,
         "slow_only_gap": reader.slow / reader.fast - 1, "live_gap": live.loop_s / reader.fast - 1,
@@ -239,7 +239,7 @@ def _stepwise(
         reader = Reader(answers, name, HALF)
         room = reader.slow - reader.fast
         for step in steps:
-            seconds = reader.held(step.name, STUDY, step.seconds(reader))
+            seconds = reader.checked(step.name, STUDY, step.seconds(reader))
             rows.append(
                 {
                     "workload": name, "step": step.name, "loop_s": seconds, "gap": seconds / reader.fast - 1,

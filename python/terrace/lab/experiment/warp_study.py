@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from terrace import _core
-from terrace.lab.experiment import made
+from terrace.lab.experiment import provenance
 from terrace.lab.experiment.cells import write_whole
 from terrace.lab.experiment.questions import chosen
 from terrace.lab.experiment.runner import Work, do_all
@@ -43,9 +43,9 @@ class WarpStudy(ABC):
     def machines(self) -> list[_core.Machine]:
         """Returns the machines of the study."""
 
-    def settle(self) -> None:
+    def check_provenance(self) -> None:
         """Raises WrongCallError if the folder has answers of another version."""
-        made.settle(self.folder, self.machines())
+        provenance.ensure(self.folder, self.machines())
 
     @abstractmethod
     def count(self) -> int:

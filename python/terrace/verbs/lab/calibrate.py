@@ -92,7 +92,7 @@ def calibrate(
         (found,) = calibrating.calibrate([subject], here)
     default = calibrating.describe(here).instruction_time
     read = f", with standard input {stdin}" if stdin is not None else ""
-    said = f"{found.constant.said(default)}; {shlex.join(words)!r} of {plain}{read}"
+    said = f"{found.constant.describe(default)}; {shlex.join(words)!r} of {plain}{read}"
     options = found.options()
     if output is not None and options:
         lines = [f"# {said}", *(option.removeprefix("--core-time=") for option in options)]

@@ -52,7 +52,7 @@ def machine_hash(machine: _core.Machine) -> str:
     return hashlib.sha256(machine.to_toml().encode()).hexdigest()[:_DIGITS]
 
 
-def settle(folder: Path, machines: Sequence[_core.Machine]) -> None:
+def ensure(folder: Path, machines: Sequence[_core.Machine]) -> None:
     """Records the provenance in an empty folder. Raises WrongCallError if existing answers have another one."""
     wanted = {machine.name: machine_hash(machine) for machine in machines}
     if not (folder / FILE).exists():
@@ -69,12 +69,12 @@ def settle(folder: Path, machines: Sequence[_core.Machine]) -> None:
             raise _other(folder, f"another {name}")
 
 
-def line(folder: Path) -> str:
+def describe(folder: Path) -> str:
     """Returns the line of a report: machine files, Terrace, dates."""
     there = _read(folder)
     machines = ", ".join(f"{name} ({digest})" for name, digest in there["machines"].items())
     written = time.strftime("%Y-%m-%d")
-    return f"Machine file {machines}; Terrace {there['terrace']}; started {there['begun']}, written {written}."
+    return f"Machine file {machines}; Terrace {there['terrace']}; begun {there['begun']}, written {written}."
 
 
 def _read(folder: Path) -> dict[str, Any]:

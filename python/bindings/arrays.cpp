@@ -1,8 +1,8 @@
-// The module terrace._arrays: NumPy's array data by intent. NumPy asks a handler for the data of each array (NEP
-// 49): here is one for each intent, over the C interface of Terrace's library, which is in the process where the
-// program runs under `terrace run`; elsewhere its memory is malloc's.
+// Implements the module terrace._arrays: memory attributes (intents) for NumPy arrays. NumPy allocates array data
+// with the handler of the context (NEP 49). Here is a handler for each intent, over the C interface of Terrace's
+// library, which `terrace run` loads into the process; without it the handler uses malloc.
 //
-// Plain Python C API, and NumPy's structure and the numbers of its functions as NumPy's ABI has fixed them:
+// Uses the plain Python C API, and the structure and function numbers that NumPy's ABI has fixed:
 // building needs no NumPy, and one build serves every NumPy from 1.22 on.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -38,14 +38,14 @@ struct Handler {
   Allocator allocator;
 };
 constexpr std::size_t k_feature_version = 211, k_set_handler = 304, k_get_handler = 305;
-constexpr unsigned k_with_handlers = 0xf;  // of features: 1.22
+constexpr unsigned k_with_handlers = 0xf;  // feature version of NumPy 1.22
 constexpr const char* k_capsule = "mem_handler";
 
 using SetHandler = PyObject* (*)(PyObject*);
 using GetHandler = PyObject* (*)();
 using FeatureVersion = unsigned (*)();
 
-// NumPy's table of functions; null with a Python exception.
+// Returns NumPy's function table, or null with a Python exception.
 void** numpy_functions() {
   static void** functions = nullptr;
   if (functions) return functions;
@@ -97,10 +97,10 @@ const Library& library() {
 
 bool is_active() { return library().active && library().active() != 0; }
 
-// What is smaller shares pages with others, and stays where malloc puts it.
+// Smaller arrays share pages with other data and use malloc.
 constexpr std::size_t k_min = 64 << 10;
 
-// Zeros where it is by intent. The context is the intent's name.
+// Allocates data, zeroed if by intent. The context is the intent's name.
 void* by_intent(void* context, std::size_t size) {
   if (size < k_min || !is_active() || !library().alloc) return nullptr;
   return library().alloc(size, static_cast<const char*>(context));
@@ -118,8 +118,8 @@ void* handler_calloc(void* context, std::size_t count, std::size_t size) {
   return block ? block : std::calloc(count, size);
 }
 
-// Where named objects begin. Terrace keeps the objects of a program whose blocks it was asked to place for as long
-// as nobody says that they are gone.
+// Start addresses of named objects. Terrace keeps objects of blocks that it places until they are
+// unregistered.
 class Named {
  public:
   void add(std::uint64_t address) {
@@ -144,7 +144,7 @@ Named& named() {
   return all;
 }
 
-// Terrace's library takes the place of free: it knows its blocks.
+// Terrace's library interposes free, which recognises its blocks.
 void handler_free(void*, void* block, std::size_t size) {
   if (size >= k_min) named().forget_within(reinterpret_cast<std::uint64_t>(block), size);
   std::free(block);
@@ -163,7 +163,7 @@ void* handler_realloc(void* context, void* block, std::size_t size) {
 // --- what Python calls
 // ---------------------------------------------------------------------------------------------------------
 
-// The handler of an intent, made once: arrays keep it as long as they live.
+// Returns the handler of an intent. It is created once, because arrays refer to it for their lifetime.
 PyObject* handler(PyObject*, PyObject* argument) {
   static auto& capsules = *new std::map<std::string, PyObject*>;
   const char* const text = PyUnicode_AsUTF8(argument);
@@ -180,7 +180,7 @@ PyObject* handler(PyObject*, PyObject* argument) {
   return Py_NewRef(capsule);
 }
 
-// Of this context (contextvars); None is NumPy's own. Returns the one before.
+// Sets the handler of this context (contextvars); None is NumPy's own. Returns the previous one.
 PyObject* set_handler(PyObject*, PyObject* argument) {
   auto** const numpy = numpy_functions();
   if (!numpy) return nullptr;
@@ -200,7 +200,7 @@ PyObject* complaint_or_none(bool is_well) {
                               "replace");
 }
 
-// None where data can be allocated by it; else why not. Whatever it is, where there is no Terrace.
+// Returns None if the intent can be used, else the reason. Without Terrace every intent can be used.
 PyObject* complaint_of_intent(PyObject*, PyObject* argument) {
   const char* const text = PyUnicode_AsUTF8(argument);
   if (!text) return nullptr;
@@ -222,17 +222,18 @@ PyObject* name_object(PyObject*, PyObject* arguments) {
 }
 
 PyMethodDef k_functions[] = {
-    {"active", active, METH_NOARGS, "Whether the program runs under `terrace run` or another verb of its kind."},
-    {"handler", handler, METH_O, "The handler of an intent, as NumPy takes it."},
-    {"set_handler", set_handler, METH_O, "Sets this context's handler; returns the one before."},
-    {"get_handler", get_handler, METH_NOARGS, "This context's handler."},
-    {"complaint_of_intent", complaint_of_intent, METH_O, "Why nothing can be allocated by an intent, or None."},
-    {"name_object", name_object, METH_VARARGS, "Names [address, address + size); why it cannot be, or None."},
+    {"active", active, METH_NOARGS,
+     "Returns whether the program runs under `terrace run` or a similar subcommand."},
+    {"handler", handler, METH_O, "Returns the data-memory handler of an intent, as a NumPy capsule."},
+    {"set_handler", set_handler, METH_O, "Sets this context's handler; returns the previous one."},
+    {"get_handler", get_handler, METH_NOARGS, "Returns this context's handler."},
+    {"complaint_of_intent", complaint_of_intent, METH_O, "Returns why an intent cannot be used, or None."},
+    {"name_object", name_object, METH_VARARGS, "Names [address, address + size); returns an error text or None."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef k_module = {PyModuleDef_HEAD_INIT,
                         "_arrays",
-                        "NumPy's array data by intent.",
+                        "Memory attributes (intents) for NumPy arrays.",
                         -1,
                         k_functions,
                         nullptr,

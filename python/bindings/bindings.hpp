@@ -1,4 +1,4 @@
-// The parts of the module, one function a file.
+// Declares the parts of the module terrace._core, one function per file.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -25,7 +25,7 @@ void bind_pim(nanobind::module_& module);
 void bind_profile_writer(nanobind::module_& module);
 void bind_program_sites(nanobind::module_& module);
 
-// The problem of json.loads(Problem.to_json()). Throws Error{invalid} where it is none.
+// Parses the result of json.loads(Problem.to_json()). Throws Error{invalid} if it is malformed.
 model::Problem problem_from_dump(const nanobind::dict& dump);
 
 inline std::span<const std::byte> bytes_of(const nanobind::bytes& bytes) {

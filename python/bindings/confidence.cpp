@@ -1,4 +1,4 @@
-// How sure profiles and plans are.
+// Binds the certainty of profiles and plans.
 #include "strategy/confidence/confidence.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -22,7 +22,7 @@ namespace {
 using model::Problem;
 using strategy::Confidence;
 
-// What one call found out about a plan.
+// A plan and the results of its draws.
 struct SurePlan {
   Plan plan;
   strategy::Decision decision;
@@ -43,8 +43,8 @@ SurePlan sure_plan(const Problem& problem, const std::string& name, const model:
   return sure;
 }
 
-// A profile of a long loop has a million cells, and a draw of it takes a tenth of a second: then a quarter of the
-// draws, whose quantiles are half as exact.
+// Limits the number of draws. A profile of a long loop has a million cells, and a draw takes a tenth of a second:
+// then a quarter of the draws is used, and their quantiles are half as precise.
 std::uint32_t affordable(const model::SamplingError& error, std::uint32_t draws) {
   constexpr std::uint64_t k_values = 40'000'000;  // drawn in a few seconds
   return static_cast<std::uint32_t>(
@@ -70,12 +70,12 @@ std::pair<Benefits, Benefits> benefit_draws(const Problem& problem, std::uint32_
 }  // namespace
 
 void bind_confidence(nb::module_& module) {
-  nb::class_<SurePlan>(module, "SurePlan", "A plan, and how sure it is.")
+  nb::class_<SurePlan>(module, "SurePlan", "A plan and its certainty.")
       .def_ro("plan", &SurePlan::plan)
       .def_ro("decision", &SurePlan::decision)
       .def_prop_ro(
           "times", [](const SurePlan& self) { return self.confidence.times; },
-          "By draw: seconds of an iteration with the plan, were the draw true.")
+          "By draw: seconds of an iteration with the plan if the draw were true.")
       .def_prop_ro(
           "regrets", [](const SurePlan& self) { return self.confidence.regrets; },
           "Seconds an iteration that the plan is predicted to lose to the best one found, by draw.")

@@ -1,4 +1,4 @@
-// GPUs in virtual time: programs, their traces of warps, runs under a placement or a policy.
+// Binds GPUs in virtual time: programs, traces of warps, runs under a placement or a policy.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -52,7 +52,7 @@ std::string write_warps(const std::string& program, const std::string& size, con
   return verdict;
 }
 
-// A trace of warps, or the list of an Accel-Sim trace, which may have a side file of allocations.
+// Opens a trace of warps, or the list of an Accel-Sim trace with an optional side file of allocations.
 struct TraceName {
   std::string path;
   std::string allocations;
@@ -63,7 +63,7 @@ std::unique_ptr<TraceSource> open_trace(const TraceName& name) {
   return std::make_unique<WarpFileReader>(name.path);
 }
 
-// Bytes of each memory that pages may take: what the machine has, or less of the GPU's own.
+// Returns the capacity of each memory for pages: the machine's, or less of the GPU's own.
 std::vector<std::uint64_t> capacities(const machine::Machine& machine, std::optional<std::uint64_t> own) {
   std::vector<std::uint64_t> bytes;
   for (const auto& memory : gpu_of(machine).memories) bytes.push_back(machine.place(memory.place).capacity.value);
@@ -124,7 +124,7 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   std::vector<std::uint64_t> numbers;
   for (const auto& page : run.pages) numbers.push_back(page.number);
   out["page_numbers"] = numbers;
-  // Of a copy of all pages to the GPU's own memory.
+  // Bandwidth of a copy of all pages to the GPU's own memory.
   const auto rate = machine.copy_bandwidth(gpu.memories.back().place, gpu.memories.front().place).value;
   out["copy_seconds"] = static_cast<double>(run.pages.size() * gpu.page_bytes) / rate;
   out["camat"] = camat_dict(run.camat);
@@ -133,7 +133,7 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   return out;
 }
 
-// A copy of the machine's GPU with what is to be swept.
+// Returns the machine's GPU with the swept parameters.
 machine::Gpu with_shootdown(const machine::Machine& machine, std::optional<std::uint32_t> shootdown) {
   auto gpu = gpu_of(machine);
   gpu.shootdown = shootdown.value_or(gpu.shootdown);
@@ -170,7 +170,7 @@ void bind_gpu(nb::module_& module) {
       },
       "machine"_a, "path"_a, "share"_a, nb::kw_only(), "allocations"_a = "", "memory"_a = nb::none(),
       "by_kernel"_a = false, "every"_a = 0,
-      "A run with this share of the pages in the GPU's own memory, evenly spread.");
+      "Simulates a run with this share of the pages in the GPU's own memory, evenly distributed.");
   module.def(
       "simulate_gpu_oracle",
       [](const machine::Machine& machine, const std::string& path, const std::vector<std::uint64_t>& page_bytes,
@@ -184,7 +184,8 @@ void bind_gpu(nb::module_& module) {
       "memory"_a = nb::none(),
       "A run with the fewest pages, hottest first, that bring this share of DRAM's traffic to the GPU's own "
       "memory.");
-  module.def("gpu_policies", &strategy::gpu_policy_names, "The policies that simulate_gpu_policy knows.");
+  module.def("gpu_policies", &strategy::gpu_policy_names,
+             "Returns the policies that simulate_gpu_policy accepts.");
   module.def(
       "simulate_gpu_policy",
       [](const machine::Machine& machine, const std::string& path, const std::string& policy,
@@ -213,14 +214,13 @@ void bind_gpu(nb::module_& module) {
         for (const auto& memory : gpu.memories) all += memory.reached_bytes_per_second();
         return gpu.memories.front().reached_bytes_per_second() / all;
       },
-      "machine"_a, "The share of all bandwidth that the GPU's own memory has.");
+      "machine"_a, "Returns the GPU's own memory's share of all bandwidth.");
   module.def(
       "gpu_with_remote_bandwidth",
       [](const machine::Machine& machine, double bytes_per_second) {
         return machine::with_remote_bandwidth(machine, BytesPerSecond{bytes_per_second});
       },
-      "machine"_a, "bytes_per_second"_a,
-      "The machine with another bandwidth of the memory beyond the GPU's link.");
+      "machine"_a, "bytes_per_second"_a, "Returns the machine with another bandwidth of the remote memory.");
 }
 
 }  // namespace terrace::python

@@ -1,4 +1,4 @@
-// Counters and their ratios. See gpu_camat.hpp.
+// Implements gpu_camat.hpp: C-AMAT counters and ratios as dictionaries.
 #include "gpu_camat.hpp"
 
 #include <nanobind/stl/string.h>
@@ -51,7 +51,7 @@ nb::dict counters_dict(const CamatCounters& counters) {
   return out;
 }
 
-// An access by itself: the cycle in which it begins, its cycles of look-up, and those for which it misses then.
+// An access: the cycle in which it begins, its look-up cycles, and its miss cycles.
 using Access = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
 
 model::CamatCounters count(const std::vector<Access>& accesses) {
@@ -94,7 +94,7 @@ void bind_gpu_camat(nb::module_& module) {
         for (const auto& [name, member] : k_counters) sum.*member = nb::cast<std::uint64_t>(counters[name]);
         return counters_dict(sum);
       },
-      "counters"_a, "The same counters, which may be sums, and the ratios that are made of them.");
+      "counters"_a, "Returns the counters, which may be sums, with the ratios derived from them.");
 }
 
 nb::dict camat_dict(const CamatLevels& levels) {

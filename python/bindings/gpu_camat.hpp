@@ -1,4 +1,4 @@
-// C-AMAT of a simulated GPU as dictionaries.
+// Converts C-AMAT counters of a simulated GPU into dictionaries.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,10 +9,10 @@
 
 namespace terrace::python {
 
-// "l1" (accesses of warps), "l1_parts" (of line parts), "l2", "dram": the level's counters in sum and the ratios
-// that are made of them; under "each" those of each SM or channel.
+// Returns "l1" (accesses of warps), "l1_parts" (of line parts), "l2", "dram": the level's total counters and
+// their ratios; "each" has those of each SM or channel.
 nanobind::dict camat_dict(const gpu_sim::CamatLevels& levels);
-// A list of "kernel", "begin", "end" and "camat", which is as above.
+// Returns a list of "kernel", "begin", "end" and "camat", the latter as above.
 nanobind::list camat_list(const std::vector<gpu_sim::CamatInterval>& parts);
 
 }  // namespace terrace::python

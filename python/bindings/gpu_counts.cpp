@@ -1,4 +1,4 @@
-// What a run of the GPU simulator counted, for who checks that nothing is lost (terrace.lab.experiment.gpu_laws).
+// Binds the counters of a GPU simulation, to check its conservation laws (terrace.lab.experiment.gpu_laws).
 #include "gpu_counts.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace gpu_sim;
 
-// Pages that share a frame with another, or are not mapped.
+// Returns the number of pages that share a frame with another, or are not mapped.
 std::uint64_t misplaced(const std::vector<Page>& pages) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> frames;
   std::uint64_t moving = 0;

@@ -1,4 +1,4 @@
-// What a run of the GPU simulator counted, as Python has it.
+// Converts the counters of a GPU simulation into a Python dictionary.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// What a policy of GPU pages needs, for who reports on it.
+// Binds the parameters of GPU page policies, for reports.
 #include "strategy/tiering/gpu_policies.hpp"
 
 #include <nanobind/stl/string.h>
@@ -16,7 +16,7 @@ void bind_gpu_policies(nb::module_& module) {
   module.def(
       "gpu_policy_interval",
       [](const std::string& policy) { return strategy::make_gpu_policy(policy, {})->needs().interval.value; },
-      "policy"_a, "Seconds between two decisions of a policy of GPU pages; 0: it has no interval.");
+      "policy"_a, "Returns the seconds between two decisions of a GPU page policy; 0: none.");
 }
 
 }  // namespace terrace::python

@@ -1,4 +1,4 @@
-// Hints and their expressions.
+// Binds hints and their expressions.
 #include "strategy/hints/hints.hpp"
 
 #include <nanobind/stl/map.h>
@@ -59,16 +59,16 @@ std::vector<std::string> unused(const Hints& hints, const profile::Profile& prof
 }  // namespace
 
 void bind_hints(nb::module_& module) {
-  nb::class_<Expression>(module, "Expression", "A number that is known when the program runs: 2*nnz*niter.")
+  nb::class_<Expression>(module, "Expression", "An expression evaluated at run time: 2*nnz*niter.")
       .def(
           "__init__",
           [](Expression* self, const std::string& text) { new (self) Expression(Expression::parse(text)); },
           "text"_a)
       .def("value", &value_of, "values"_a = Numbers{}, "sizes"_a = Numbers{},
-           "With values by name and sizes of objects, bytes; InvalidError says what is missing.")
+           "Evaluates with values and object sizes (bytes) by name. Raises InvalidError for missing ones.")
       .def_prop_ro("text", &Expression::text)
       .def_prop_ro("names", &Expression::names);
-  nb::class_<Hints>(module, "Hints", "What is known of a program before it is profiled.")
+  nb::class_<Hints>(module, "Hints", "Knowledge about a program that needs no profile.")
       .def_static(
           "parse",
           [](const std::string& text, const std::string& file) { return strategy::parse_hints(text, file); },
@@ -78,7 +78,7 @@ void bind_hints(nb::module_& module) {
       .def_ro("values", &Hints::values)
       .def_prop_ro("refs", &counts_of)
       .def_prop_ro("directives", &directives_of)
-      .def("unused", &unused, "profile"_a, "A sentence for each name that the profile does not have.");
+      .def("unused", &unused, "profile"_a, "Returns a sentence for each name that is not in the profile.");
 }
 
 }  // namespace terrace::python

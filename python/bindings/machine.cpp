@@ -1,4 +1,4 @@
-// Machines and budgets.
+// Binds machines and budgets.
 #include "machine/machine.hpp"
 
 #include <nanobind/stl/string.h>
@@ -36,7 +36,7 @@ void bind_machine(nb::module_& module) {
             BlobReader in(bytes_of(bytes));
             return Machine::from_blob(in);
           },
-          "blob"_a, "From the bytes that a profile store keeps.")
+          "blob"_a, "Parses the bytes from a profile store.")
       .def("to_bytes",
            [](const Machine& self) {
              BlobWriter out;
@@ -45,7 +45,7 @@ void bind_machine(nb::module_& module) {
            })
       .def(
           "to_toml", [](const Machine& self) { return machine::format_machine_file(self); },
-          "The text of its machine file.")
+          "Returns the text of the machine file.")
       .def_prop_ro("name", &Machine::name)
       .def_prop_ro("copier", [](const Machine& self) { return self.copier().name; })
       .def_prop_ro("kinds", &Machine::kinds)
@@ -69,7 +69,7 @@ void bind_machine(nb::module_& module) {
                                              " domains, counted from 0: there is no " + std::to_string(domain));
             return self.domains()[domain].initiator;
           },
-          "domain"_a, "The domain's initiator.")
+          "domain"_a, "Returns the domain's initiator.")
       .def(
           "move_time",
           [](const Machine& self, InitiatorId initiator, double cores, PlaceId source, PlaceId target,
@@ -81,8 +81,8 @@ void bind_machine(nb::module_& module) {
       .def(
           "with_copier",
           [](const Machine& self, const std::string& name) { return machine::with_copier(self, name); }, "name"_a,
-          "The same machine with the price of another of its copiers, or of the ideal one.")
-      .def("home", &Machine::home, "domain"_a, "Where a domain's data lies when nobody asks for another place.")
+          "Returns the machine with the cost of another of its copiers, or of the ideal one.")
+      .def("home", &Machine::home, "domain"_a, "Returns the default place of a domain's data.")
       .def("fastest_first", &Machine::fastest_first, "domain"_a)
       .def(
           "budget",
@@ -93,7 +93,7 @@ void bind_machine(nb::module_& module) {
       .def(
           "fast_budget",
           [](const Machine& self, std::uint64_t fast) { return plain(machine::fast_budget(self, Bytes{fast})); },
-          "fast"_a, "Bytes by place when each domain's fastest kind may hold `fast`.")
+          "fast"_a, "Returns bytes by place with `fast` bytes of each domain's fastest kind.")
       .def("__repr__", [](const Machine& self) { return "<Machine '" + self.name() + "'>"; });
   module.def("format_budget", &machine::format_budget, "text"_a,
              "A budget as plans write it: \"hbm=1MB\" for \"hbm=1000000\".");
@@ -101,8 +101,9 @@ void bind_machine(nb::module_& module) {
       "parse_size", [](std::string_view text) { return parse_bytes(text).value; }, "text"_a);
   module.def(
       "format_size", [](std::uint64_t size) { return format_exact(Bytes{size}); }, "size"_a,
-      "The shortest text that parse_size reads as the same size.");
-  module.def("shipped_machines", &machine::shipped_machines, "The names that Machine.read knows.");
+      "Returns the shortest text that parse_size converts to the same size.");
+  module.def("shipped_machines", &machine::shipped_machines,
+             "Returns the machine names that Machine.read accepts.");
 }
 
 }  // namespace terrace::python

@@ -1,4 +1,5 @@
-// terrace._core: machines, profiles, problems and plans of the library, for the analysis verbs.
+// Defines the module terrace._core: the library's machines, profiles, problems and plans, for the analysis
+// subcommands.
 #include "bindings.hpp"
 #include "core/error.hpp"
 
@@ -7,7 +8,7 @@ namespace nb = nanobind;
 namespace terrace::python {
 namespace {
 
-// Error and its subclass for wrong calls, so that the command line can tell exit status 2 from 1.
+// Registers Error and its subclass for wrong calls, so that the command line can tell exit status 2 from 1.
 void bind_errors(nb::module_& module) {
   static PyObject* failed = PyErr_NewException("terrace._core.Error", nullptr, nullptr);
   static PyObject* invalid = PyErr_NewException("terrace._core.InvalidError", failed, nullptr);
@@ -18,7 +19,7 @@ void bind_errors(nb::module_& module) {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
       const bool wrong_call = error.code() == Code::invalid || error.code() == Code::not_found;
-      // It may repeat bytes of a file, which need not be text.
+      // The message may quote bytes of a file that are not UTF-8.
       const std::string_view text = error.what();
       const auto said =
           nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));

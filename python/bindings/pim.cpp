@@ -1,4 +1,4 @@
-// Memories that compute: devices, their allocator, traces of what it was asked, fragmentation.
+// Binds processing in memory (PIM): devices, their allocator, traces of its requests, fragmentation.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -101,7 +101,7 @@ Bits snapshot(const Allocator& self) {
   return array_of<Bits>(geometry, std::move(free));
 }
 
-// What a replay found, and how it got there.
+// Result and final state of a replay.
 struct Replayed {
   Geometry geometry;
   pim::ReplaySummary summary;
@@ -168,7 +168,7 @@ nb::list samples(const Replayed& self) {
 }
 
 void bind_geometry(nb::module_& module) {
-  nb::class_<Geometry>(module, "PimGeometry", "Devices that compute inside their memory. Columns are bits.")
+  nb::class_<Geometry>(module, "PimGeometry", "Geometry of processing-in-memory (PIM) devices. Columns are bits.")
       .def(
           "__init__",
           [](Geometry* self, std::uint32_t rows, std::uint32_t columns, std::uint32_t subarrays,
@@ -179,7 +179,7 @@ void bind_geometry(nb::module_& module) {
           },
           "rows"_a, "columns"_a, "subarrays"_a, "banks"_a, "devices"_a = 1)
       .def_static("of_machine", &pim::device_of, "machine"_a, "place"_a = "",
-                  "Of a machine's place, or of its first one that computes.")
+                  "Returns the geometry of a machine's place, by default of its first PIM place.")
       .def_ro("rows", &Geometry::rows)
       .def_ro("columns", &Geometry::columns)
       .def_ro("subarrays", &Geometry::subarrays, "Of a bank.")
@@ -196,7 +196,7 @@ void bind_geometry(nb::module_& module) {
             const auto shape = pim::shape_of(self, Bytes{size}, dim_of(dim));
             return std::pair(shape.rows, shape.subarrays);
           },
-          "size"_a, "dim"_a = "h", "Rows and subarrays of the block for so many bytes.")
+          "size"_a, "dim"_a = "h", "Returns rows and subarrays of a block of that many bytes.")
       .def("__eq__", [](const Geometry& self, const Geometry& other) { return self == other; })
       .def("__str__", [](const Geometry& self) { return pim::describe(self); });
 }
@@ -209,7 +209,8 @@ void bind_fragmentation(nb::module_& module) {
       .def_prop_ro(
           "position", [](const LargestFree& self) { return position(self.block); }, "Device, subarray, row.")
       .def_ro("fragmentation", &LargestFree::fragmentation);
-  nb::class_<Fragmentation>(module, "PimFragmentation", "How much of what is free can be had in one piece.")
+  nb::class_<Fragmentation>(module, "PimFragmentation",
+                            "Fragmentation of the free memory, by shape of blocks.")
       .def_ro("units", &Fragmentation::units)
       .def_ro("free", &Fragmentation::free)
       .def_ro("rectangle", &Fragmentation::rectangle)
@@ -218,25 +219,25 @@ void bind_fragmentation(nb::module_& module) {
 }
 
 void bind_allocator(nb::module_& module) {
-  nb::class_<Allocator>(module, "PimAllocator", "Gives out rectangles of a device's memory.")
+  nb::class_<Allocator>(module, "PimAllocator", "Allocates rectangles of a device's memory.")
       .def(nb::init<const Geometry&, std::uint8_t>(), "geometry"_a, "tag"_a = 1)
       .def("allocate", &allocate, "rows"_a, "subarrays"_a, "dim"_a = "h", "fit"_a = "first", "within"_a = "device",
            "align"_a = std::pair<std::uint32_t, std::uint32_t>(1, 1), "beside"_a = 0, "share"_a = "subarray",
            nb::call_guard<nb::gil_scoped_release>(),
-           "A handle; 0 where there is no room. `align`: rows and subarrays that it begins at multiples of.")
+           "Returns a handle, or 0 if full. `align`: rows and subarrays of which the position is a multiple.")
       .def("release", &release, "handle"_a, "\"done\", \"already\" or \"foreign\".")
       .def("block", &block_of, "handle"_a,
-           "Device, subarray (through the banks), row, rows, subarrays; None for what is no live block.")
+           "Returns device, subarray (across banks), row, rows, subarrays; None for a dead handle.")
       .def_prop_ro("geometry", &Allocator::geometry)
       .def_prop_ro("free_units", &Allocator::free_units)
-      .def("snapshot", &snapshot, "What is free at one moment: booleans [device, row, subarray].")
+      .def("snapshot", &snapshot, "Returns the free units as booleans [device, row, subarray].")
       .def(
           "fragmentation", [](const Allocator& self) { return pim::fragmentation_of(self.snapshot()); },
           nb::call_guard<nb::gil_scoped_release>());
 }
 
 void bind_replay(nb::module_& module) {
-  nb::class_<Trace>(module, "PimTrace", "What was asked of an allocator, in order.")
+  nb::class_<Trace>(module, "PimTrace", "The requests to an allocator, in order.")
       .def_static(
           "parse", [](const std::string& text, const std::string& file) { return pim::parse_trace(text, file); },
           "text"_a, "file"_a = "trace")
@@ -245,23 +246,22 @@ void bind_replay(nb::module_& module) {
       .def_ro("geometry", &Trace::geometry)
       .def("__len__", [](const Trace& self) { return self.operations.size(); })
       .def("__str__", &pim::format_trace);
-  nb::class_<Replayed>(module, "PimReplay", "What a replay found.")
+  nb::class_<Replayed>(module, "PimReplay", "Result of a replay.")
       .def_ro("geometry", &Replayed::geometry)
       .def_prop_ro("operations", [](const Replayed& self) { return self.summary.operations; })
       .def_prop_ro("allocations", [](const Replayed& self) { return self.summary.allocations; })
       .def_prop_ro("releases", [](const Replayed& self) { return self.summary.releases; })
       .def_prop_ro(
-          "failures", [](const Replayed& self) { return self.summary.failures; },
-          "Allocations for which there was no room.")
+          "failures", [](const Replayed& self) { return self.summary.failures; }, "Failed allocations.")
       .def_prop_ro(
           "used", [](const Replayed& self) { return nb::make_tuple(self.summary.used[0], self.summary.used[1]); },
           "Units at the end, by horizontal and vertical blocks.")
       .def_prop_ro("blocks", [](const Replayed& self) { return self.summary.live.size(); })
       .def_prop_ro(
-          "peak", [](const Replayed& self) { return self.summary.peak; }, "Units at the fullest moment.")
+          "peak", [](const Replayed& self) { return self.summary.peak; }, "Units at peak occupancy.")
       .def_prop_ro(
           "peak_operations", [](const Replayed& self) { return self.summary.peak_operations; },
-          "Operations done by then: `until` stops there.")
+          "Operations up to the peak; a value for `until`.")
       .def_prop_ro("compared", [](const Replayed& self) { return self.summary.compared; })
       .def_prop_ro("differ", [](const Replayed& self) { return self.summary.differ; })
       .def_prop_ro("differences", &differences, "(line, block, recorded, replayed) of the first 100.")
@@ -271,7 +271,7 @@ void bind_replay(nb::module_& module) {
       .def("occupancy", &occupancy,
            "[device, row, subarray]: 0 free, 1 to 3 shades of horizontal blocks, 4 to 6 of vertical ones.");
   module.def("replay_pim", &replay, "trace"_a, "geometry"_a = nb::none(), "samples"_a = 0, "until"_a = nb::none(),
-             "Asks a new allocator what the trace says, of its own device or another, up to so many operations.");
+             "Replays the trace on a new allocator, for its own or another device, up to `until` operations.");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Planners and plans.
+// Binds planners and plans.
 #include "core/plan.hpp"
 
 #include <nanobind/stl/string.h>
@@ -22,7 +22,7 @@ namespace {
 using model::Problem;
 using strategy::Decision;
 
-// Without a calibration the model's constants are 1.
+// Returns the calibration, by default with constants of 1.
 Decision decide(const Problem& problem, const std::string& planner, const model::Calibration* calibration,
                 bool quick) {
   const nb::gil_scoped_release release;
@@ -70,7 +70,7 @@ nb::list moves_of(const Plan& plan) {
   return moves;
 }
 
-// Time over budget: one row for each budget and planner.
+// Returns time over budget: one row for each budget and planner.
 nb::list sweep(const profile::Profile& profile, const machine::Machine& machine,
                const std::vector<std::vector<std::uint64_t>>& budgets, const std::vector<std::string>& planners,
                const model::Calibration* calibration, std::size_t max_items) {
@@ -98,13 +98,13 @@ nb::list sweep(const profile::Profile& profile, const machine::Machine& machine,
 }  // namespace
 
 void bind_plan(nb::module_& module) {
-  nb::class_<Decision>(module, "Decision", "What a planner decided.")
+  nb::class_<Decision>(module, "Decision", "Decision of a planner.")
       .def_prop_ro(
           "places", [](const Decision& self) { return self.schedule.phases; }, "place[phase][item]")
       .def_ro("prediction", &Decision::prediction)
-      .def_ro("gap", &Decision::gap, "What an inexact search may have missed, as a share of its objective.")
+      .def_ro("gap", &Decision::gap, "Optimality gap of an inexact search, relative to its objective.")
       .def_ro("lower_bound", &Decision::lower_bound, "0 when the planner computed none.");
-  nb::class_<Plan>(module, "Plan", "Where every object lies at first, and what moves when.")
+  nb::class_<Plan>(module, "Plan", "Initial placement of objects, and moves.")
       .def_static(
           "parse",
           [](const std::string& text, const std::string& file) { return strategy::parse_plan(text, file); },
@@ -135,7 +135,7 @@ void bind_plan(nb::module_& module) {
       .def_ro("phases", &Plan::phases)
       .def_prop_ro(
           "segments", [](const Plan& self) { return segment_labels(self.phases, self.lengths); },
-          "By position: what people call the phases and segments, as the plan file does.")
+          "Readable names of phases and segments by position, as in the plan file.")
       .def_ro("rate_limits", &Plan::rate_limits, "by phase, of full speed; empty: all at full speed")
       .def_prop_ro("objects", &objects_of)
       .def_prop_ro("moves", &moves_of)
@@ -143,25 +143,25 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("predicted_slow", [](const Plan& self) { return self.predicted_slow.value; })
       .def_prop_ro("lower_bound", [](const Plan& self) { return self.lower_bound.value; })
       .def_ro("gap", &Plan::gap)
-      .def_ro("draws", &Plan::draws, "Problems that were drawn for regret and confidences; 0: nobody asked.")
+      .def_ro("draws", &Plan::draws, "Number of resampled problems for regret and confidences; 0: not computed.")
       .def_prop_ro(
           "regret",
           [](const Plan& self) {
             return nb::make_tuple(self.regret.value, self.regret_low.value, self.regret_high.value);
           },
-          "What sampling error costs an iteration, predicted: mean, and 90 % interval.");
+          "Predicted cost of sampling error per iteration: mean, and 90 % interval.");
   module.def(
       "segment_labels", [](const std::vector<std::string>& names) { return segment_labels(names); }, "names"_a,
-      "By position: what people call phases and segments, \"matvec 3, 12 %\"; no two are the same.");
-  module.def("planners", &strategy::planner_names, "The planners' names.");
+      "Returns readable, unique names of phases and segments by position: \"matvec 3, 12 %\".");
+  module.def("planners", &strategy::planner_names, "Returns the planners' names.");
   module.def("policies", &strategy::simulation_only_names,
-             "The names of what decides while a program runs in virtual time, without a plan; cache mode, too.");
+             "Returns the names of policies that act in virtual time without a plan, and cache mode.");
   module.def(
       "planner_parts",
       [] {
         return std::vector<std::string>(std::begin(strategy::k_search_steps), std::end(strategy::k_search_steps));
       },
-      "Parts of the planners' searches that leave_out() takes.");
+      "Returns the parts of the planners' searches that leave_out() accepts.");
   module.def(
       "leave_out",
       [](const std::vector<std::string>& parts) {
@@ -170,18 +170,19 @@ void bind_plan(nb::module_& module) {
             throw Error(Code::not_found, "the planners have no part '" + part + "'");
         strategy::disabled_search_steps() = parts;
       },
-      "parts"_a, "Searches of this thread go on without these parts; with all of them where the list is empty.");
+      "parts"_a, "Disables these parts in searches of this thread; an empty list enables all.");
   module.def("decide", &decide, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(), "quick"_a = false,
-             "What a planner would do; `quick`: as beside a running program.");
+             "Returns a planner's decision; `quick`: with the effort of a live run.");
   module.def(
       "plan",
       [](const Problem& problem, const std::string& planner, const model::Calibration* calibration) {
         return strategy::make_plan(problem, decide(problem, planner, calibration, false), planner);
       },
-      "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(), "A planner's decision in names.");
+      "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
+      "Returns a planner's decision as a plan in names.");
   module.def("sweep", &sweep, "profile"_a, "machine"_a, "budgets"_a, "planners"_a, "calibration"_a = nb::none(),
              "max_items"_a = 4096,
-             "A row for each budget (bytes by place) and planner: the curve time over size.");
+             "Returns a row for each budget (bytes by place) and planner: the curve of time over size.");
 }
 
 }  // namespace terrace::python

@@ -1,4 +1,4 @@
-// The placement problem: what it holds, what it predicts, what bounds it.
+// Binds the placement problem: contents, predictions, bounds.
 #include "model/problem.hpp"
 
 #include <nanobind/ndarray.h>
@@ -42,7 +42,7 @@ Problem make(const profile::Profile& profile, const machine::Machine& machine,
   return problem;
 }
 
-// places[phase][item], or one row for all phases.
+// Parses places[phase][item], or one row for all phases.
 Schedule schedule_from(const Problem& problem, const std::vector<model::Placement>& rows) {
   Schedule schedule;
   schedule.phases = rows;
@@ -67,7 +67,7 @@ double slow_time(const Problem& problem) {
   return model::predict(problem, model::uniform_schedule(problem, homes)).total.value;
 }
 
-// One dictionary for each phase and object with traffic: what eq. 1 says of it and what fast memory would gain.
+// Returns a dictionary for each phase and object with traffic: its bandwidth (eq. 1) and its gain from fast memory.
 nb::list sensitivities(const Problem& problem, const model::Calibration& calibration) {
   const model::UnimemModel unimem(problem, calibration);
   nb::list rows;
@@ -114,7 +114,7 @@ nb::list sensitivities(const Problem& problem, const model::Calibration& calibra
 }  // namespace
 
 void bind_problem(nb::module_& module) {
-  nb::class_<model::PhaseTime>(module, "PhaseTime", "A phase's time and what it is made of, seconds.")
+  nb::class_<model::PhaseTime>(module, "PhaseTime", "A phase's time and its components, seconds.")
       .def_ro("core", &model::PhaseTime::core)
       .def_ro("exposed", &model::PhaseTime::exposed)
       .def_ro("bandwidth", &model::PhaseTime::bandwidth)
@@ -122,7 +122,7 @@ void bind_problem(nb::module_& module) {
       .def_ro("asking", &model::PhaseTime::asking)
       .def_ro("waiting", &model::PhaseTime::waiting)
       .def_ro("total", &model::PhaseTime::total);
-  nb::class_<Prediction>(module, "Prediction", "An iteration as the model sees it.")
+  nb::class_<Prediction>(module, "Prediction", "Prediction of an iteration by the model.")
       .def_ro("phases", &Prediction::phases)
       .def_prop_ro("total", [](const Prediction& self) { return self.total.value; })
       .def_prop_ro("moved", [](const Prediction& self) { return self.moved.value; })
@@ -140,8 +140,8 @@ void bind_problem(nb::module_& module) {
           "`budget` is bytes by place (Machine.budget); places past its end are whole. Of hints, the "
           "directives count. Segments that the usual iteration does not reach are left out, but for "
           "`every_segment`: problems of the same loop's iterations then have the same phases.")
-      .def_static("from_dump", &problem_from_dump, "dump"_a, "The problem of json.loads(problem.to_json()).")
-      .def("to_json", &model::dump_json, "For solvers outside; schema terrace-problem-3.")
+      .def_static("from_dump", &problem_from_dump, "dump"_a, "Parses the result of json.loads(problem.to_json()).")
+      .def("to_json", &model::dump_json, "Exports the problem for external solvers; schema terrace-problem-3.")
       .def_prop_ro("items", [](const Problem& self) { return self.items.size(); })
       .def_prop_ro("phases",
                    [](const Problem& self) {
@@ -160,7 +160,7 @@ void bind_problem(nb::module_& module) {
           [](const Problem& self, const std::vector<model::Placement>& places) {
             return model::predict(self, schedule_from(self, places));
           },
-          "places"_a, "The time of a schedule: a place for each item, one row a phase or one row for all.")
+          "places"_a, "Predicts a schedule: a place for each item, with one row per phase or one row for all.")
       .def(
           "within_budget",
           [](const Problem& self, const std::vector<model::Placement>& places) {
@@ -173,7 +173,7 @@ void bind_problem(nb::module_& module) {
             return model::lower_bound(self, target.value_or(slow_time(self)), {.passes = passes}).seconds;
           },
           "target"_a = nb::none(), "passes"_a = 400, nb::call_guard<nb::gil_scoped_release>(),
-          "Seconds that no software placement can beat in an iteration. `target`: the best time that is known.")
+          "Returns the lower bound of an iteration in seconds. `target`: the best known time.")
       .def(
           "bound_at",
           [](const Problem& self, std::vector<double> row, std::vector<double> capacity) {
@@ -200,7 +200,7 @@ void bind_problem(nb::module_& module) {
             return std::pair(std::move(bound.prices.row), std::move(bound.prices.capacity));
           },
           "target"_a, "passes"_a, nb::call_guard<nb::gil_scoped_release>(),
-          "Prices that prove lower_bound(): row and capacity, as bound_at() takes them.")
+          "Returns the prices that prove lower_bound(): row and capacity, as for bound_at().")
       .def(
           "loop_bound",
           [](const Problem& self, const std::vector<double>& shares, const std::vector<double>& warm,
@@ -220,7 +220,7 @@ void bind_problem(nb::module_& module) {
           "How far iterations of a loop use other data than their mean, 0 to 1, beyond what sampling makes "
           "of it.")
       .def("bounds_of_phases", &model::bounds_of_phases, nb::call_guard<nb::gil_scoped_release>(),
-           "By phase: seconds that no placement beats in it alone.")
+           "Returns lower bounds by phase, each for placements made for that phase alone.")
       .def_prop_ro("measured",
                    [](const Problem& self) {
                      std::vector<double> seconds;
@@ -228,7 +228,7 @@ void bind_problem(nb::module_& module) {
                      return seconds;
                    })
       .def_static("in_sequence", &model::concatenate_iterations, "iterations"_a,
-                  "Iterations of one loop as a single one, which begins and ends where it likes.")
+                  "Concatenates iterations of a loop; the first and last placement are free.")
       .def_prop_ro("objects",
                    [](const Problem& self) {
                      std::vector<std::string> names;
@@ -236,9 +236,9 @@ void bind_problem(nb::module_& module) {
                      return names;
                    })
       .def("benefits", &model::object_benefits,
-           "By object: seconds that an iteration gains with it alone in its domain's fastest place.")
+           "Returns by object the gain per iteration if it alone is in its domain's fastest place.")
       .def("sensitivities", &sensitivities, "calibration"_a,
-           "By phase and object: traffic, eq. 1's bandwidth, what it is sensitive to, what fast memory gains.");
+           "Returns by phase and object: traffic, bandwidth (eq. 1), sensitivity, gain from fast memory.");
 }
 
 }  // namespace terrace::python

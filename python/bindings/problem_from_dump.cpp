@@ -1,4 +1,4 @@
-// A problem from its dump: for experiments with problems that no program made.
+// Parses a dumped problem, for experiments with synthetic problems.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -32,7 +32,7 @@ double amount(const nb::handle& row, const char* key, bool positive = false) {
   return value;
 }
 
-// Whether the order has each place of the domain once, and no other.
+// Returns whether the order is a permutation of the domain's places.
 bool orders_its_places(const model::Problem& problem, std::size_t domain) {
   std::vector<PlaceId> own;
   for (std::size_t p = 0; p < problem.places.size(); ++p)

@@ -1,4 +1,4 @@
-// Profiles that no run of Terrace's wrote: what another tool measured, as a journal, which is merged as any other.
+// Binds a writer of profiles from other tools' measurements: it writes a journal, which is merged like any other.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -53,7 +53,7 @@ class ProfileWriter {
     home_ = machine.domains().front().places.empty() ? PlaceId{0} : machine.home(0);
   }
 
-  // Its chunks follow those of the objects before it. Returns the first one's number.
+  // Adds an object, whose chunks follow those of the previous objects. Returns the number of its first chunk.
   ChunkId object(const std::string& name, const std::string& kind, std::uint64_t size, std::uint64_t chunk_size,
                  std::uint64_t address) {
     if (size == 0 || chunk_size == 0) throw Error(Code::invalid, "object '" + name + "' has no size");
@@ -76,7 +76,7 @@ class ProfileWriter {
 
   void loop(const std::string& name, double at) { profile::append(journal_, profile::LoopRecord{name, {at}}); }
 
-  // Cells: chunks in ascending order, and as many of each of the others.
+  // Adds cells: chunks in ascending order; the other arrays have the same length.
   void phase(const std::string& name, double begun, double ended, double core, double samples,
              double samples_with_access, double unowned_lines, const std::vector<ChunkId>& chunks,
              const std::vector<double>& reads, const std::vector<double>& writes,
@@ -125,28 +125,28 @@ class ProfileWriter {
 
 void bind_profile_writer(nb::module_& module) {
   nb::class_<ProfileWriter>(module, "ProfileWriter",
-                            "A journal of what another tool measured: one loop, one turn.")
+                            "Writes a journal of another tool's measurement: one loop with one iteration.")
       .def(nb::init<const std::string&>(), "path"_a)
       .def("run", &ProfileWriter::run, "process"_a, "program"_a, "arguments"_a, "machine"_a)
       .def("object", &ProfileWriter::object, "name"_a, "kind"_a, "size"_a, "chunk_size"_a, "address"_a,
-           "The number of its first chunk.")
+           "Adds an object; returns the number of its first chunk.")
       .def("loop", &ProfileWriter::loop, "name"_a, "at"_a)
       .def("phase", &ProfileWriter::phase, "name"_a, "begun"_a, "ended"_a, "core"_a, "samples"_a,
            "samples_with_access"_a, "unowned_lines"_a, "chunks"_a, "reads"_a, "writes"_a, "exposures"_a,
            "cell_samples"_a, "squares"_a)
       .def("note", &ProfileWriter::note, "severity"_a, "text"_a)
       .def("end", &ProfileWriter::end, "at"_a);
-  nb::class_<profile::StoreName>(module, "ProfileName", "The name that a profile gets.")
+  nb::class_<profile::StoreName>(module, "ProfileName", "File name of a profile.")
       .def_static("next_free", &profile::StoreName::next_free, "path"_a,
-                  "Where it is taken, the next one after it.")
+                  "Chooses the name, or the next free one if it is taken.")
       .def_static("given", &profile::StoreName::given, "path"_a,
-                  "By a user: a profile that is there is replaced.");
+                  "Uses the user's name; an existing profile is replaced.");
   module.def(
       "merge_journals",
       [](const std::vector<std::string>& journals, const profile::StoreName& name) {
         return profile::merge_journals(journals, name).path;
       },
-      "journals"_a, "name"_a, "The name that it got.");
+      "journals"_a, "name"_a, "Merges the journals; returns the file name.");
   module.def(
       "memory_at_home",
       [](const machine::Machine& self) {
@@ -156,8 +156,9 @@ void bind_profile_writer(nb::module_& module) {
         const auto& cores = self.initiators()[initiator];
         return nb::make_tuple(self.parts().line.value, path.latency.value, path.read.value, cores.frequency_hz);
       },
-      "machine"_a, "Of the first domain's home and its initiator: bytes of a line, latency, bandwidth, Hz.");
-  module.def("this_machine", &machine::discover, "The machine that this runs on.");
+      "machine"_a,
+      "Returns line size, latency, bandwidth and Hz of the first domain's default place and initiator.");
+  module.def("this_machine", &machine::discover, "Returns the description of this machine.");
 }
 
 }  // namespace terrace::python

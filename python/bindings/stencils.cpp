@@ -1,4 +1,4 @@
-// Stencil programs in virtual time.
+// Binds stencil programs in virtual time.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -67,7 +67,7 @@ void bind_stencils(nb::module_& module) {
           all.emplace_back(program->name(), program->title(), program->source());
         return all;
       },
-      "Name, title, source of each stencil program.");
+      "Returns name, title and source of each stencil program.");
   module.def(
       "stencil_modes",
       [] {
@@ -75,9 +75,9 @@ void bind_stencils(nb::module_& module) {
         for (const auto* mode : stencil::modes()) all.emplace_back(mode->name());
         return all;
       },
-      "Ways to run chains of loops on two memories.");
+      "Returns the modes of running chains of loops on two memories.");
   const nb::exception<stencil::NoTileFits> no_room(module, "NoRoomError", module.attr("InvalidError"));
-  // Of a chain that was cut until it could not be cut any more.
+  // Raised for a chain whose smallest tile does not fit.
   nb::register_exception_translator(
       [](const std::exception_ptr& thrown, void* type) {
         try {

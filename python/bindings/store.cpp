@@ -1,4 +1,4 @@
-// Profile stores, profiles and calibrations.
+// Binds profile stores, profiles and calibrations.
 #include "profile/store/store.hpp"
 
 #include <nanobind/stl/string.h>
@@ -32,7 +32,7 @@ Calibration calibration_from(std::span<const std::byte> blob) {
 }
 
 void bind_profile(nb::module_& module) {
-  nb::class_<Profile>(module, "Profile", "What a run did to each chunk in each phase.")
+  nb::class_<Profile>(module, "Profile", "Accesses to each chunk in each phase.")
       .def_ro("exact", &Profile::exact)
       .def_ro("loop", &Profile::loop)
       .def_ro("cores", &Profile::cores)
@@ -56,9 +56,9 @@ void bind_profile(nb::module_& module) {
           "By profiled iteration: of how many of the loop it is one, itself and those after it that were not "
           "followed.")
       .def("only", &model::single_iteration, "iteration"_a,
-           "The same profile with one of its iterations, and all of its objects.")
+           "Returns the profile with one of its iterations, and all of its objects.")
       .def("followed_by", &strategy::profile_for_progress, "progress"_a,
-           "The same profile for plans whose segments begin by that measure.");
+           "Returns the profile for plans whose segments begin by that measure.");
 }
 
 void bind_calibration(nb::module_& module) {
@@ -102,12 +102,12 @@ void bind_store(nb::module_& module) {
   nb::class_<Store>(module, "Store", "A profile store (*.terrace), opened for reading.")
       .def(nb::init<const std::string&>(), "path"_a)
       .def("runs", &Store::runs)
-      .def("profile", &Store::profile, "run"_a, "exact"_a = false, "The last loop's profile.")
+      .def("profile", &Store::profile, "run"_a, "exact"_a = false, "Returns the last loop's profile.")
       .def("machine", &Store::machine, "run"_a)
       .def(
           "calibration",
           [](const Store& self, std::int64_t run) { return calibration_from(bytes_of(self.calibration(run))); },
-          "run"_a, "What the run's planner knew; defaults when it had none.")
+          "run"_a, "Returns the calibration of the run's planner, or defaults.")
       .def(
           "plans",
           [](const Store& self, std::int64_t run) {

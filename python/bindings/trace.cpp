@@ -1,4 +1,4 @@
-// Traces of programs: what of them misses a machine's caches.
+// Binds traces of programs and their misses in a machine's caches.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -40,18 +40,17 @@ void bind_trace(nb::module_& module) {
       .def_prop_ro("name", [](const OfObject& self) { return self.about.name; })
       .def_prop_ro("kind", [](const OfObject& self) { return self.about.kind; })
       .def_prop_ro(
-          "size", [](const OfObject& self) { return self.about.size; },
-          "Bytes; 0 where it is many things together.")
+          "size", [](const OfObject& self) { return self.about.size; }, "Bytes; 0 for groups of objects.")
       .def_prop_ro(
           "lines",
           [](const OfObject& self) { return nb::make_tuple(self.lines[0], self.lines[1], self.lines[2]); },
-          "By the program's code, by memory functions on its behalf, by libraries.");
-  nb::class_<Place>(module, "TracedPlace", "Where in the code an object's misses come from.")
+          "By the program's code, by memory functions called by it, by libraries.");
+  nb::class_<Place>(module, "TracedPlace", "A place in the code with misses on an object.")
       .def_ro("object", &Place::object)
       .def_prop_ro("code", [](const Place& self) { return static_cast<int>(self.code); })
       .def_ro("site", &Place::site)
       .def_ro("lines", &Place::lines);
-  nb::class_<TraceMisses>(module, "TraceMisses", "What of a trace misses the last level of a machine's caches.")
+  nb::class_<TraceMisses>(module, "TraceMisses", "Misses of a trace in the last level of a machine's caches.")
       .def_ro("loops_only", &TraceMisses::loops_only)
       .def_prop_ro("accesses",
                    [](const TraceMisses& self) {
@@ -64,7 +63,7 @@ void bind_trace(nb::module_& module) {
       .def_prop_ro("reason", [](const TraceMisses& self) { return self.ending.reason; });
   module.def("trace_misses", &misses_of, "path"_a, "machine"_a, "initiator"_a = 0,
              "caches"_a = std::vector<std::string>(), "big_block"_a = 16384, "whole_run"_a = false,
-             "Reads a trace and follows it through the caches of a machine's initiator.");
+             "Replays a trace through the caches of a machine's initiator.");
 }
 
 }  // namespace terrace::python

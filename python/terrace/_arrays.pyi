@@ -1,4 +1,4 @@
-"""NumPy's array data by intent (python/bindings/arrays.cpp)."""
+"""Memory attributes for NumPy arrays (python/bindings/arrays.cpp)."""
 
 class Handler:
     """A capsule of NumPy's, `mem_handler`."""

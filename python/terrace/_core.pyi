@@ -1,4 +1,4 @@
-"""The C++ side (python/bindings): machines, profiles, problems, plans. Sizes in bytes, times in seconds."""
+"""The C++ extension (python/bindings): machines, profiles, problems, plans. Sizes in bytes, times in seconds."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 class Error(Exception):
-    """terrace::Error: one line for a person."""
+    """terrace::Error: a one-line message for the user."""
 
 class InvalidError(Error):
-    """The call itself is wrong."""
+    """A wrong call."""
 
 class NoRoomError(InvalidError):
-    """Not even the smallest tile of a stencil program's chain has room."""
+    """The smallest tile of a stencil chain does not fit into memory."""
 
 class Machine:
     name: str
@@ -334,7 +334,7 @@ def this_machine() -> Machine: ...
 def memory_at_home(machine: Machine) -> tuple[int, float, float, float]: ...
 
 class ProfileWriter:
-    """A journal of what another tool measured: one loop, one turn."""
+    """Writes a journal of another tool's measurement: one loop with one iteration."""
 
     def __init__(self, path: str) -> None: ...
     def run(self, process: int, program: str, arguments: list[str], machine: Machine) -> None: ...

@@ -80,9 +80,9 @@ Journal::Journal(const std::string& path) : path_(path), process_(getpid()) {
   if (fd_ < 0) fail("cannot create it");
   // Maps address space without disk space. Under RLIMIT_AS a smaller journal is better than none.
   const auto left = address_space_left();
-  const auto most = left ? std::max(left->value / k_reserve_divisor, k_min_reserve) : k_reserve;
+  const auto max_reserve = left ? std::max(left->value / k_reserve_divisor, k_min_reserve) : k_reserve;
   for (reserved_ = k_reserve; reserved_ >= k_min_reserve; reserved_ /= 4) {
-    if (reserved_ > most) continue;
+    if (reserved_ > max_reserve) continue;
     void* map = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     if (map != MAP_FAILED) {
       map_ = static_cast<std::byte*>(map);

@@ -145,9 +145,9 @@ struct StatedOrdering {
   bool operator==(const StatedOrdering&) const = default;
 };
 
-// Backing file of a memory, on a disk or a server: holds the data that exceed the memory (docs/memory-over-a-
-// file.md). Programs cannot address it. It is not one of the machine's places, so planners, budgets and orderings
-// cannot refer to it.
+// Backing file of a memory, on a disk or a server: holds the data that exceed the memory
+// (docs/memory-over-a-file.md). Programs cannot address it. It is not one of the machine's places, so planners,
+// budgets and orderings cannot refer to it.
 struct BackingFile {
   std::string name;            // unique among backing files and places
   PlaceId beside = 0;          // the memory that it backs

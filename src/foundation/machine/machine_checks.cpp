@@ -131,9 +131,9 @@ void check_initiator(const MachineParts& parts, const Initiator& initiator) {
   if (!std::isfinite(initiator.prefetch_mlp) || initiator.prefetch_mlp < 1) {
     refuse(parts, of + "its prefetch parallelism is below 1; one line at a time is the least");
   }
-  const auto check_count = [&](const char* what, std::uint32_t value, std::uint32_t most) {
-    if (value == 0 || value > most)
-      refuse(parts, of + what + std::to_string(value) + "; it must be 1 to " + std::to_string(most));
+  const auto check_count = [&](const char* what, std::uint32_t value, std::uint32_t max_value) {
+    if (value == 0 || value > max_value)
+      refuse(parts, of + what + std::to_string(value) + "; it must be 1 to " + std::to_string(max_value));
   };
   check_count("its window of accesses is ", initiator.window, k_max_window);
   check_count("its store buffer is ", initiator.store_buffer, k_max_store_buffer);

@@ -32,11 +32,11 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
   // Skip long words: a damaged file must not make the table huge.
   if (word.size() > 100) return "";
   std::string nearest;
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::size_t min_steps = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const auto& name : known) {
     const auto steps = distance(word, name);
-    if (steps < least) {
-      least = steps;
+    if (steps < min_steps) {
+      min_steps = steps;
       nearest = name;
     }
   }

@@ -22,7 +22,7 @@ void add(DataByIntent& data, const memory::OrderedCounts& counts) {
   for (const auto& intent : counts.intents) {
     if (intent.max_sum == 0) continue;
     auto& sum = data.intents[intent.name.data()];
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += intent.most[i];
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += intent.at_peak[i];
   }
 }
 

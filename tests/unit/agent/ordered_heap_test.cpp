@@ -92,7 +92,7 @@ TEST_F(OrderedHeapTest, Allocate_LargeBlock_FillsPlacesInOrder) {
     EXPECT_FALSE(heap_->release(block));
     EXPECT_EQ(heap_->where(block), nullptr);
     expect_nothing_held();
-    EXPECT_EQ(counts_.intents[static_cast<std::size_t>(bandwidth_)].most[1].load(), 8 * k_mib);
+    EXPECT_EQ(counts_.intents[static_cast<std::size_t>(bandwidth_)].at_peak[1].load(), 8 * k_mib);
   }
 }
 
@@ -213,7 +213,7 @@ class AppliedRangesTest : public OrderedHeapTest {
     return counts_.intents[static_cast<std::size_t>(bandwidth_)].now[0].load() / k_mib;
   }
   [[nodiscard]] std::uint64_t left_to_kernel() const {
-    return counts_.intents[static_cast<std::size_t>(bandwidth_)].most[memory::k_counted_places].load() / k_mib;
+    return counts_.intents[static_cast<std::size_t>(bandwidth_)].at_peak[memory::k_counted_places].load() / k_mib;
   }
 };
 

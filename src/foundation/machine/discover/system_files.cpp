@@ -185,16 +185,16 @@ std::optional<MemoryLimit> SystemFiles::memory_limit() const {
   if (!group) return std::nullopt;
   constexpr std::uint64_t k_unlimited = std::uint64_t{1} << 60;  // version 1 reports about 2^63 for no limit
   const bool old = group->version == 1;
-  std::optional<MemoryLimit> least;
+  std::optional<MemoryLimit> lowest;
   for (auto folder = group->folder;; folder = folder.parent_path()) {
     const auto words = text(folder / (old ? "memory.limit_in_bytes" : "memory.max"));
     const auto limit = words ? parse_number<std::uint64_t>(*words) : std::nullopt;  // "max" is no number
-    if (limit && *limit < k_unlimited && (!least || *limit < least->limit.value)) {
-      least = MemoryLimit{{*limit}, std::nullopt, group->version};
+    if (limit && *limit < k_unlimited && (!lowest || *limit < lowest->limit.value)) {
+      lowest = MemoryLimit{{*limit}, std::nullopt, group->version};
       if (const auto used = number(folder / (old ? "memory.usage_in_bytes" : "memory.current")))
-        least->used = Bytes{static_cast<std::uint64_t>(*used)};
+        lowest->used = Bytes{static_cast<std::uint64_t>(*used)};
     }
-    if (folder == group->top || folder == folder.parent_path()) return least;
+    if (folder == group->top || folder == folder.parent_path()) return lowest;
   }
 }
 

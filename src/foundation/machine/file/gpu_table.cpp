@@ -20,8 +20,8 @@ template <class Part>
 struct Number {
   const char* key;
   std::uint32_t Part::*member;
-  std::int64_t least = 1;
-  std::int64_t most = k_max;
+  std::int64_t min_value = 1;
+  std::int64_t max_value = k_max;
 };
 
 constexpr std::array k_gpu_numbers{
@@ -73,7 +73,8 @@ constexpr std::array k_memory_numbers{
 template <class Part, std::size_t size>
 void read_numbers(const TomlTable& table, const std::array<Number<Part>, size>& numbers, Part& part) {
   for (const auto& number : numbers)
-    part.*number.member = static_cast<std::uint32_t>(table.integer(number.key, number.least, number.most));
+    part.*number.member =
+        static_cast<std::uint32_t>(table.integer(number.key, number.min_value, number.max_value));
 }
 
 template <class Part, std::size_t size>

@@ -171,10 +171,10 @@ class Parser {
       } else {
         initiator.miss_registers = static_cast<std::uint32_t>(std::min(initiator.mlp, 1048576.0));
       }
-      for (const auto& [key, value, most] : {std::tuple{"window", &initiator.window, k_max_window},
-                                             {"store_buffer", &initiator.store_buffer, k_max_store_buffer},
-                                             {"streams", &initiator.streams, k_max_streams}})
-        if (table.has(key)) *value = static_cast<std::uint32_t>(table.integer(key, 1, most));
+      for (const auto& [key, value, max_value] : {std::tuple{"window", &initiator.window, k_max_window},
+                                                  {"store_buffer", &initiator.store_buffer, k_max_store_buffer},
+                                                  {"streams", &initiator.streams, k_max_streams}})
+        if (table.has(key)) *value = static_cast<std::uint32_t>(table.integer(key, 1, max_value));
       if (table.has("library")) read_library(table.table("library"), initiator.library);
       read_caches(table, initiator);
       if (table.has("tlb")) read_tlb(table.table("tlb"), initiator.tlb);
@@ -253,9 +253,9 @@ class Parser {
                    std::to_string(tlb.entries) + " is no multiple of the " + std::to_string(tlb.ways) + " ways");
     if (table.has("page")) tlb.page = table.size("page");
     need_power_of_two(table, "page", tlb.page);
-    if (const auto least = std::max(k_min_tlb_page, parts_.line); tlb.page < least)
+    if (const auto min_page = std::max(k_min_tlb_page, parts_.line); tlb.page < min_page)
       table.refuse("page",
-                   format(tlb.page) + " is less than " + format(least) + ", the smallest that there can be");
+                   format(tlb.page) + " is less than " + format(min_page) + ", the smallest that there can be");
     tlb.walk = table.time("walk");
   }
 

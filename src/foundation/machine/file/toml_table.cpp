@@ -214,25 +214,25 @@ std::vector<double> TomlTable::numbers(std::string_view key) const {
   return numbers;
 }
 
-double TomlTable::number(std::string_view key, double least) const {
+double TomlTable::number(std::string_view key, double min_value) const {
   const auto& node = need(key);
   const auto value = node.is_number() ? node.value<double>() : std::nullopt;
   if (!value) refuse(key, std::string(type_of(node)) + " stands where a number belongs; write for example 10.0");
-  if (!std::isfinite(*value) || *value < least) {
-    refuse(key, "it must be a number of at least " + short_number(least));
+  if (!std::isfinite(*value) || *value < min_value) {
+    refuse(key, "it must be a number of at least " + short_number(min_value));
   }
   return *value;
 }
 
-std::int64_t TomlTable::integer(std::string_view key, std::int64_t least, std::int64_t most) const {
+std::int64_t TomlTable::integer(std::string_view key, std::int64_t min_value, std::int64_t max_value) const {
   const auto& node = need(key);
   const auto* value = node.as_integer();
   if (value == nullptr) {
     refuse(key, std::string(type_of(node)) + " stands where a whole number belongs; write for example 8");
   }
-  if (value->get() < least || value->get() > most) {
-    refuse(key, std::to_string(value->get()) + " is out of range; it must lie between " + std::to_string(least) +
-                    " and " + std::to_string(most));
+  if (value->get() < min_value || value->get() > max_value) {
+    refuse(key, std::to_string(value->get()) + " is out of range; it must lie between " +
+                    std::to_string(min_value) + " and " + std::to_string(max_value));
   }
   return value->get();
 }

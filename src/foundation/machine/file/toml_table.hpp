@@ -41,8 +41,8 @@ class TomlTable {
   [[nodiscard]] Seconds time(std::string_view key) const;              // above 0
   [[nodiscard]] BytesPerSecond bandwidth(std::string_view key) const;  // above 0
   [[nodiscard]] double frequency(std::string_view key) const;          // above 0
-  [[nodiscard]] double number(std::string_view key, double least) const;
-  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most) const;
+  [[nodiscard]] double number(std::string_view key, double min_value) const;
+  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t min_value, std::int64_t max_value) const;
   [[nodiscard]] Seconds time_or_zero(std::string_view key) const;
   [[nodiscard]] BytesPerSecond bandwidth_or_zero(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;

@@ -9,20 +9,20 @@
 
 namespace terrace::machine {
 
-TlbReach tlb_reach(std::span<const PagesCost> costs, double least) {
+TlbReach tlb_reach(std::span<const PagesCost> costs, double min_step) {
   constexpr double k_about = 0.9;
   // Returns the added cost of a hop with `times` as many pages, or nothing if it was not measured.
   const auto rise = [&](const PagesCost& from, std::uint32_t times) {
     const auto to = std::ranges::find(costs, times * from.pages, &PagesCost::pages);
     return to == costs.end() ? 0 : to->seconds - from.seconds;
   };
-  double most = 0;
-  for (const auto& cost : costs) most = std::max(most, rise(cost, 4));
-  if (most == 0 || most < least) return {};
+  double max_rise = 0;
+  for (const auto& cost : costs) max_rise = std::max(max_rise, rise(cost, 4));
+  if (max_rise == 0 || max_rise < min_step) return {};
   const auto last = std::find_if(costs.rbegin(), costs.rend(),
-                                 [&](const auto& cost) { return rise(cost, 4) >= k_about * most; });
+                                 [&](const auto& cost) { return rise(cost, 4) >= k_about * max_rise; });
   const double walk = rise(*last, 2);
-  return walk < least ? TlbReach{} : TlbReach{last->pages, walk};
+  return walk < min_step ? TlbReach{} : TlbReach{last->pages, walk};
 }
 
 std::uint32_t min_miss_distance(std::span<const MissDistanceCost> costs) {
@@ -38,12 +38,12 @@ std::uint32_t min_miss_distance(std::span<const MissDistanceCost> costs) {
   std::vector<double> seconds;
   for (const auto& cost : smooth) seconds.push_back(cost.seconds);
   std::ranges::sort(seconds);
-  const double most = k_alone * seconds[seconds.size() * 3 / 4];
-  if (most <= 0) return 0;
-  const auto alone = std::ranges::find_if(smooth, [&](const auto& cost) { return cost.seconds >= most; });
+  const double threshold = k_alone * seconds[seconds.size() * 3 / 4];
+  if (threshold <= 0) return 0;
+  const auto alone = std::ranges::find_if(smooth, [&](const auto& cost) { return cost.seconds >= threshold; });
   if (alone == smooth.begin()) return static_cast<std::uint32_t>(alone->distance);
   const auto before = std::prev(alone);
-  const double part = (most - before->seconds) / (alone->seconds - before->seconds);
+  const double part = (threshold - before->seconds) / (alone->seconds - before->seconds);
   return static_cast<std::uint32_t>(std::lround(before->distance + part * (alone->distance - before->distance)));
 }
 

@@ -14,14 +14,14 @@ struct PagesCost {
   double seconds = 0;  // per hop, beyond a chase over as many contiguous lines
 };
 // Estimates the number of entries of a TLB and the cost of a page walk. Both are 0 if the costs show no step of at
-// least `least`. With four times as many pages as entries nearly every access misses, whatever the replacement
+// least `min_step`. With four times as many pages as entries nearly every access misses, whatever the replacement
 // policy: the entries are the largest number for which four times as many pages add about as much as any number
 // does. The cost of a walk is what twice as many pages add: around a cycle of these an LRU TLB never hits.
 struct TlbReach {
   std::uint32_t entries = 0;
   double walk = 0;  // seconds
 };
-TlbReach tlb_reach(std::span<const PagesCost> costs, double least);
+TlbReach tlb_reach(std::span<const PagesCost> costs, double min_step);
 
 // Cost of a miss beyond a hit, by the distance between misses.
 struct MissDistanceCost {

@@ -88,8 +88,8 @@ class Measurer final : private RoundBasedMeasurement {
     measure_library(index, probe, access);
     double inner = 0;
     for (auto& cache : initiator.caches) {
-      // Use data well beyond the next inner cache and well within this one, but not far beyond the inner one: other
-      // programs may occupy much of a shared cache.
+      // Use data well beyond the next inner cache and well within this one, but not far beyond the inner one,
+      // because other programs may occupy much of a shared cache.
       const auto size = static_cast<double>(cache.size.value);
       const double data = inner == 0 ? size / 2 : std::min({size / 2, std::sqrt(inner * size), 4 * inner});
       auto& chase = chase_buffer(
@@ -115,9 +115,9 @@ class Measurer final : private RoundBasedMeasurement {
       return note("programs get huge pages here, whose TLB misses lie beyond the caches: no TLB is described");
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const auto lines = initiator.caches.back().size.value / 2 / sizeof(ChaseLine);
-    const Bytes most{std::min(available_memory(-1).value / 2, k_max_translated.value)};
+    const Bytes max_size{std::min(available_memory(-1).value / 2, k_max_translated.value)};
     const auto& buffer = plain_buffer(
-        "tlb", [&] { return Bytes{std::min(lines, most.value / page) * page}; }, Pages::small, -1);
+        "tlb", [&] { return Bytes{std::min(lines, max_size.value / page) * page}; }, Pages::small, -1);
     const auto costs = measure_page_costs(probe, "tlb", buffer.as<ChaseLine>(), page / sizeof(ChaseLine));
     const auto reach = tlb_reach(costs, k_min_walk);
     if (reach.entries == 0) return note("chases over many pages cost no more than over few: no TLB is described");
@@ -178,12 +178,12 @@ class Measurer final : private RoundBasedMeasurement {
             .best;
   }
 
-  [[nodiscard]] static std::vector<std::size_t> thread_counts(std::size_t most, bool few) {
+  [[nodiscard]] static std::vector<std::size_t> thread_counts(std::size_t max_threads, bool few) {
     std::vector<std::size_t> counts{1};
     if (!few) {
-      for (std::size_t n = 2; n < most; n *= 2) counts.push_back(n);
+      for (std::size_t n = 2; n < max_threads; n *= 2) counts.push_back(n);
     }
-    if (most > 1) counts.push_back(most);
+    if (max_threads > 1) counts.push_back(max_threads);
     return counts;
   }
 
@@ -286,8 +286,8 @@ class Measurer final : private RoundBasedMeasurement {
     const auto inner = initiator.caches.size() > 1 ? initiator.caches[initiator.caches.size() - 2].size : Bytes{};
     const double hit = cache.overlapped.value + accesses_.at(static_cast<InitiatorId>(index));
     const double nearer = std::sqrt(hit * memory.value / initiator.mlp);
-    const auto least = std::max(2 * static_cast<double>(inner.value), 65536.0);
-    for (double data = static_cast<double>(cache.size.value) * 0.75; data > least; data /= k_share_step) {
+    const auto min_data = std::max(2 * static_cast<double>(inner.value), 65536.0);
+    for (double data = static_cast<double>(cache.size.value) * 0.75; data > min_data; data /= k_share_step) {
       const Bytes bytes{static_cast<std::uint64_t>(data)};
       const auto figure = cache.name + ".share." + std::to_string(bytes.value);
       auto& chase = chase_buffer(

@@ -14,7 +14,7 @@ namespace terrace::machine {
 
 // Time limits in seconds for the figures of a domain; paths out of it have a tenth.
 struct TimeLimits {
-  double least = 30;      // minimum, so that a disturbance of seconds does not affect all windows of a figure
+  double minimum = 30;    // so that a disturbance of seconds does not affect all windows of a figure
   double repeating = 80;  // after which unconfirmed figures are no longer repeated
   double measuring = 95;  // after which measuring fails, even before the minimum of rounds
 };
@@ -32,11 +32,13 @@ struct MeasureOptions {
 // Callback with the share done, from 0 to 1, and a description of what is being measured.
 using Progress = std::function<void(double done, std::string_view what)>;
 
-// Measures the machine. Returns it with measured paths, copies, caches and parallelism, and all single
-// measurements with their spread. Figures that cannot be measured keep their discovered value and are named in the
-// notes. Measuring a busy machine takes longer. Throws Error{failed} if   - not even the nearest place can be
-// measured,   - figures contradict physics.hpp, or are not confirmed after repetition,   - programs on processors
-// that are not measured use the memory, or   - the time limit is reached before the minimum of rounds.
+// Measures the machine. Returns it with measured paths, copies, caches and parallelism, and with all single
+// measurements and their spread. Figures that cannot be measured keep their discovered value and are named in the notes.
+// Measuring a busy machine takes longer. Throws Error{failed} if
+//   - not even the nearest place can be measured,
+//   - figures contradict physics.hpp, or are not confirmed after repetition,
+//   - programs on processors that are not measured use the memory, or
+//   - the time limit is reached before the minimum of rounds.
 MachineFile measure_machine(const Discovered& discovered, const MeasureOptions& options,
                             const Progress& progress = {});
 

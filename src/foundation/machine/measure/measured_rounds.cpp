@@ -127,7 +127,7 @@ Spread measure_hop(const Probe& probe, const std::string& name, ChaseBuffer& cha
 
 MinTime measure_min_parallel_hop(const Probe& probe, const std::string& name, ChaseBuffer& chased,
                                  std::size_t hops, bool cached) {
-  MinTime least;
+  MinTime minimum;
   for (const std::size_t chains : {4u, 8u, 16u, 32u}) {
     const auto each = std::max<std::size_t>(1, hops / chains);
     const auto figure = name + "." + std::to_string(chains);
@@ -137,18 +137,18 @@ MinTime measure_min_parallel_hop(const Probe& probe, const std::string& name, Ch
         probe, figure, static_cast<double>(each * chains),
         [&](std::size_t, std::size_t) { chase_many(std::span(chased.several).first(chains), each); },
         {.lead_in = k_hop_lead_in, .prepare = cached ? warm_caches(chased) : Section{}});
-    if (chains == 4 || hop.best < least.seconds.best) least = {hop, figure};
+    if (chains == 4 || hop.best < minimum.seconds.best) minimum = {hop, figure};
   }
-  return least;
+  return minimum;
 }
 
 std::vector<PagesCost> measure_page_costs(const Probe& probe, const std::string& name, std::span<ChaseLine> memory,
                                           std::size_t page_lines) {
   constexpr std::size_t k_hops = 60'000;
-  const auto most = memory.size() / page_lines;
+  const auto max_pages = memory.size() / page_lines;
   // The minimum over several numbers of chases; the first window loads the lines into the caches.
   const auto hop = [&](const std::string& figure, const ChaseCycle& cycle, std::size_t hops) {
-    double least = 0;
+    double minimum = 0;
     for (const std::size_t chains : {8u, 16u}) {
       std::vector<ChaseLine*> at(chains);
       for (std::size_t k = 0; k < chains; ++k) at[k] = cycle.start(k, chains);
@@ -156,13 +156,13 @@ std::vector<PagesCost> measure_page_costs(const Probe& probe, const std::string&
       const auto time =
           measure_on_first_core(probe, figure + "." + std::to_string(chains), static_cast<double>(each * chains),
                                 [&](std::size_t, std::size_t) { chase_many(at, each); });
-      if (least == 0 || time.best < least) least = time.best;
+      if (minimum == 0 || time.best < minimum) minimum = time.best;
     }
-    return least;
+    return minimum;
   };
   std::vector<PagesCost> costs;
-  for (std::size_t step = 8; 4 * step <= most; step *= 2) {
-    for (std::size_t pages = 4 * step; pages < 8 * step && pages <= most; pages += step) {
+  for (std::size_t step = 8; 4 * step <= max_pages; step *= 2) {
+    for (std::size_t pages = 4 * step; pages < 8 * step && pages <= max_pages; pages += step) {
       const auto hops = std::max(k_hops, 2 * pages);
       const auto figure = name + "." + std::to_string(pages);
       const auto apart =

@@ -98,20 +98,21 @@ class LawChecker {
 
   void check_threads() {
     std::map<std::pair<InitiatorId, PlaceId>, std::pair<double, double>> reads;  // one thread, most threads
-    std::map<std::pair<InitiatorId, PlaceId>, std::uint32_t> most;
+    std::map<std::pair<InitiatorId, PlaceId>, std::uint32_t> max_threads;
     for (const auto& row : measured_.bandwidths) {
       if (row.kernel != "read") continue;
       const std::pair key(row.initiator, row.place);
       if (row.threads == 1) reads[key].first = row.bytes_per_second.best;
-      if (row.threads < most[key]) continue;
-      most[key] = row.threads;
+      if (row.threads < max_threads[key]) continue;
+      max_threads[key] = row.threads;
       reads[key].second = row.bytes_per_second.best;
     }
     for (const auto& [key, rates] : reads)
       if (rates.second * k_tolerance < rates.first)
-        broken_.push_back(parts_.initiators[key.first].name + ": " + std::to_string(most[key]) + " threads read " +
-                          parts_.places[key.second].name + " at " + format(BytesPerSecond{rates.second}) +
-                          ", one thread at " + format(BytesPerSecond{rates.first}));
+        broken_.push_back(parts_.initiators[key.first].name + ": " + std::to_string(max_threads[key]) +
+                          " threads read " + parts_.places[key.second].name + " at " +
+                          format(BytesPerSecond{rates.second}) + ", one thread at " +
+                          format(BytesPerSecond{rates.first}));
   }
 
   const MachineParts& parts_;

@@ -85,7 +85,7 @@ class RoundBasedMeasurement {
       round();
       if (round_ < min_rounds_) continue;
       if (options_.repetitions != 0) break;
-      if (!is_past(options_.limits.least)) continue;
+      if (!is_past(options_.limits.minimum)) continue;
       repeating_ = true;
       if (load_->taken().beyond > k_max_beyond) refuse("programs on other processors used the memory, too");
       const auto broken = broken_laws(parts_, measured_);
@@ -165,9 +165,9 @@ class RoundBasedMeasurement {
     return seconds;
   }
 
-  Spread record_min_time(std::size_t initiator, const std::string& figure, const MinTime& least) {
-    reported_.insert(least.figure);
-    return record_time(initiator, figure, least.seconds);
+  Spread record_min_time(std::size_t initiator, const std::string& figure, const MinTime& minimum) {
+    reported_.insert(minimum.figure);
+    return record_time(initiator, figure, minimum.seconds);
   }
 
   // Return buffers that live as long as their group of figures, because linking a chase takes longer than
@@ -215,8 +215,8 @@ class RoundBasedMeasurement {
   // Returns the size of one of `parts` buffers on a place: `wanted`, or what half of the available memory holds.
   [[nodiscard]] Bytes fit_size(Bytes wanted, std::uint64_t parts, std::size_t initiator, std::size_t place) const {
     const auto available = available_memory(node_of(place));
-    const Bytes most{std::min(available.value, parts_.places[place].capacity.value) / 2 / parts};
-    const auto size = std::min(wanted, most);
+    const Bytes max_size{std::min(available.value, parts_.places[place].capacity.value) / 2 / parts};
+    const auto size = std::min(wanted, max_size);
     if (size < found_.last_level.at(initiator) || size < 8 * k_mib) {
       throw Error(Code::no_memory,
                   "only " + format(available) + " is free, too little to measure memory and not caches");

@@ -47,9 +47,9 @@ constexpr std::uint32_t max_cached(std::size_t block) {
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(Arena::k_max_class_size / block, 4, 64));
 }
 constexpr auto k_max_cached = [] {
-  std::array<std::uint32_t, Arena::k_num_classes> most{};
-  for (std::size_t i = 0; i < most.size(); ++i) most[i] = max_cached(size_of_class(i));
-  return most;
+  std::array<std::uint32_t, Arena::k_num_classes> counts{};
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = max_cached(size_of_class(i));
+  return counts;
 }();
 
 // Returns the calling thread's cache, or null if there is no memory or the thread exits.

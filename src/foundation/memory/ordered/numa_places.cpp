@@ -53,17 +53,17 @@ std::uint64_t node_figure(int node, std::string_view name) noexcept {
 
 // Returns the largest number in the text.
 std::uint64_t largest(const char* text) {
-  std::uint64_t most = 0;
+  std::uint64_t maximum = 0;
   while (*text != '\0') {
     if (*text < '0' || *text > '9') {
       ++text;
       continue;
     }
     char* end = nullptr;
-    most = std::max<std::uint64_t>(most, std::strtoull(text, &end, 10));
+    maximum = std::max<std::uint64_t>(maximum, std::strtoull(text, &end, 10));
     text = end;
   }
-  return most;
+  return maximum;
 }
 
 // Returns the bytes of a node that the kernel does not allocate to programs without reclaim: for each zone the

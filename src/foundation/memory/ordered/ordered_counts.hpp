@@ -13,9 +13,9 @@ inline constexpr std::size_t k_counted_places = 64;
 struct OrderedCounts {
   struct Intent {
     std::array<char, 64> name{};  // "": unused entry
-    // Bytes by place; the last entry counts bytes left to the kernel. `most` is the state at which the sum peaked.
+    // Bytes by place; the last entry counts bytes left to the kernel. `at_peak` is their state when the sum peaked.
     std::array<std::atomic<std::uint64_t>, k_counted_places + 1> now{};
-    std::array<std::atomic<std::uint64_t>, k_counted_places + 1> most{};
+    std::array<std::atomic<std::uint64_t>, k_counted_places + 1> at_peak{};
     std::atomic<std::uint64_t> max_sum{0};
   };
   std::array<Intent, 64> intents{};    // by number; data of further intents are not counted

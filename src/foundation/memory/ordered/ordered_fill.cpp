@@ -96,10 +96,10 @@ bool OrderedFill::try_reserve(PlaceId place, std::uint64_t wanted, std::uint64_t
 }
 
 std::uint64_t OrderedFill::reserve(PlaceId place, std::uint64_t wanted, std::uint64_t keep) noexcept {
-  const auto least = std::min(wanted, settings_.min_part.value);
+  const auto min_size = std::min(wanted, settings_.min_part.value);
   for (int waits = 0;; ++waits) {
     if (try_reserve(place, wanted, keep)) return wanted;
-    if (rest_of(system_.free_bytes(place), keep) < least || ledger_.available(place).value < least) return 0;
+    if (rest_of(system_.free_bytes(place), keep) < min_size || ledger_.available(place).value < min_size) return 0;
     const bool patient = waits < settings_.max_pauses;
     if (patient && ledger_.outstanding(place).value > 0) {
       system_.wait_briefly();
@@ -107,8 +107,8 @@ std::uint64_t OrderedFill::reserve(PlaceId place, std::uint64_t wanted, std::uin
     }
     const auto size = std::min(wanted, available(place, keep) / k_page * k_page);
     FreeAboveWatermark free{system_, keep};
-    if (size >= least && ledger_.reserve(place, {size}, {FreeAboveWatermark::of, &free})) return size;
-    if (size < least && ledger_.outstanding(place).value == 0) return 0;  // else another process was faster
+    if (size >= min_size && ledger_.reserve(place, {size}, {FreeAboveWatermark::of, &free})) return size;
+    if (size < min_size && ledger_.outstanding(place).value == 0) return 0;  // else another process was faster
     if (!patient) return 0;
     system_.wait_briefly();
   }
@@ -179,13 +179,13 @@ void OrderedFill::fall_back(FillState& state) noexcept {
     }
   }
   auto best = k_no_place;
-  std::uint64_t most = k_page - 1;
+  std::uint64_t max_above = k_page - 1;
   for (const auto place : state.order) {
     if (!serves(place)) continue;
     const auto above =
         rest_of(system_.free_bytes(place), system_.kernel_reserve(place) + ledger_.outstanding(place).value);
-    if (above <= most) continue;
-    most = above;
+    if (above <= max_above) continue;
+    max_above = above;
     best = place;
   }
   if (best == k_no_place) {
@@ -227,14 +227,14 @@ bool OrderedFill::has_room(std::uint64_t size, std::span<const PlaceId> order) c
 
 PlaceId OrderedFill::preferred(std::uint64_t size, std::span<const PlaceId> order) noexcept {
   auto best = k_no_place;
-  std::uint64_t most = 0;
+  std::uint64_t max_above = 0;
   for (const auto place : order) {
     if (!serves(place)) continue;
     const auto above = available(place, watermarks_[place]);
     if (above >= size) return place;
-    if (best != k_no_place && above <= most) continue;
+    if (best != k_no_place && above <= max_above) continue;
     best = place;
-    most = above;
+    max_above = above;
   }
   return best;
 }

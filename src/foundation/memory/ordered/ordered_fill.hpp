@@ -14,8 +14,9 @@
 // contiguous.
 //
 // When all places are down to their watermarks, the one with the most memory above the kernel's own reserve is
-// used. When none has any, the rest is left to the kernel's first touch: populating it would invoke the out-of-
-// memory killer. What the job's budget does not allow is left to the kernel, too, with that place preferred.
+// used. When none has any, the rest is left to the kernel's first touch: populating it would invoke the
+// out-of-memory killer. What the job's budget does not allow is left to the kernel, too, with that place
+// preferred.
 #pragma once
 
 #include <cstdint>

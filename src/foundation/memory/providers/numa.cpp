@@ -50,9 +50,9 @@ PlaceId NumaProvider::where(ChunkId id) {
       if (places[place].numa_node >= 0)
         counts[place] += static_cast<std::size_t>(std::count(slice.begin(), slice.end(), places[place].numa_node));
   }
-  const auto most = std::max_element(counts.begin(), counts.end());
-  if (most == counts.end() || *most == 0) return k_no_place;
-  return static_cast<PlaceId>(most - counts.begin());
+  const auto max_count = std::max_element(counts.begin(), counts.end());
+  if (max_count == counts.end() || *max_count == 0) return k_no_place;
+  return static_cast<PlaceId>(max_count - counts.begin());
 }
 
 namespace {

@@ -265,7 +265,7 @@ void OrderedHeap::count(const memory::PlacedRanges::Range& range, bool more) noe
   for (const auto& one : intent.now) sum += one;
   if (sum <= intent.max_sum) return;
   intent.max_sum.store(sum);
-  for (std::size_t i = 0; i < intent.now.size(); ++i) intent.most[i].store(intent.now[i]);
+  for (std::size_t i = 0; i < intent.now.size(); ++i) intent.at_peak[i].store(intent.now[i]);
 }
 
 void OrderedHeap::in_child() noexcept {

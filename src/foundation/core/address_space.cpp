@@ -31,11 +31,11 @@ std::optional<Bytes> address_space_left() noexcept {
   return Bytes{limit->value - std::min(limit->value, memory->size.value)};
 }
 
-Bytes reservable(Bytes wanted) noexcept {
+Bytes reservable(Bytes requested) noexcept {
   const auto left = address_space_left();
-  if (!left) return wanted;
+  if (!left) return requested;
   const auto share = left->value / k_reserve_divisor;
-  return Bytes{share < k_min_reserve ? 0 : std::min(wanted.value, share)};
+  return Bytes{share < k_min_reserve ? 0 : std::min(requested.value, share)};
 }
 
 }  // namespace terrace

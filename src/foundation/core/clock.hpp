@@ -19,7 +19,7 @@ class Clock {
   // Charges runtime work of a stated cost to the program. Real clocks do nothing: the time has passed anyway.
   virtual void charge(Seconds cost) = 0;
   // Advances virtual time over an interval in which the program was not observed. Real clocks do nothing.
-  virtual void carry(Seconds time) { static_cast<void>(time); }
+  virtual void advance_unobserved(Seconds time) { static_cast<void>(time); }
   // Returns when work of this cost ends if another core runs it concurrently with the program. Real clocks return
   // now(): the work has been done when this is called.
   [[nodiscard]] virtual Seconds background_finish_time(Seconds cost) {

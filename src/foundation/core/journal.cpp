@@ -151,9 +151,9 @@ bool Journal::grow(std::size_t end) noexcept {
   if (end > reserved_ || !identity_.is_still(fd_)) return false;
   // Grow in steps proportional to the file: few calls for a long journal, little space for a short one.
   const std::size_t step = std::clamp(allocated_, k_min_step, k_max_step);
-  const std::size_t wanted = std::min(reserved_, std::max(end, allocated_ + step));
-  if (allocate_file_space(fd_, allocated_, wanted)) {
-    allocated_ = wanted;
+  const std::size_t new_size = std::min(reserved_, std::max(end, allocated_ + step));
+  if (allocate_file_space(fd_, allocated_, new_size)) {
+    allocated_ = new_size;
     return true;
   }
   // The step does not fit on the disk; the single record may.

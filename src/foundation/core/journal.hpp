@@ -30,9 +30,9 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Appends one record. Thread-safe; preserves errno. Drops the record and counts it in lost() if the disk is
-  // full, a limit is reached, a signal handler has interrupted another append of the thread, or the caller is a
-  // forked child, which needs a journal of its own.
+  // Appends one record. Thread-safe; preserves errno. Drops the record and counts it in lost() if the disk is full
+  // or a limit is reached. Does so, too, in a signal handler that interrupted another append of the thread, and in
+  // a forked child, which needs a journal of its own.
   void append(std::uint16_t type, std::span<const std::byte> payload) noexcept;
   // Unmaps address space that was reserved ahead, once no large records are expected.
   void trim() noexcept;

@@ -95,11 +95,11 @@ int glibc_minor_of(const char* linker) noexcept {
   const OpenFile file(linker);
   if (file.number() < 0) return -1;
   char buffer[4096];
-  std::size_t kept = 0;
+  std::size_t tail = 0;
   while (true) {
-    const auto got = ::read(file.number(), buffer + kept, sizeof buffer - kept);
+    const auto got = ::read(file.number(), buffer + tail, sizeof buffer - tail);
     if (got <= 0) return -1;
-    const auto size = kept + static_cast<std::size_t>(got);
+    const auto size = tail + static_cast<std::size_t>(got);
     const auto* const at = static_cast<const char*>(memmem(buffer, size, k_text, k_length));
     const auto left = at ? static_cast<std::size_t>(buffer + size - at) : 0;
     if (left >= k_length + 4) {
@@ -109,8 +109,8 @@ int glibc_minor_of(const char* linker) noexcept {
       return minor;
     }
     // Keep the tail: the banner may span two reads.
-    kept = at ? left : std::min(size, k_length + 4);
-    std::memmove(buffer, buffer + size - kept, kept);
+    tail = at ? left : std::min(size, k_length + 4);
+    std::memmove(buffer, buffer + size - tail, tail);
   }
 }
 

@@ -32,8 +32,8 @@ struct GeometryProblem {
 };
 
 // Returns the first problem of a geometry, or nothing if it is valid. Requires at least one of each part, whole
-// bytes in a row, at most 2^16 subarrays in a device, and at most 2^32 rows in all, counted with the subarrays
-// rounded up to a power of two.
+// bytes in a row, and at most 2^16 subarrays in a device. There must be at most 2^32 rows in all, counted with the
+// subarrays rounded up to a power of two.
 std::optional<GeometryProblem> find_problem(const ArrayGeometry& geometry);
 // Returns "1 device x 8 banks x 16 subarrays x 1024 rows x 65536 columns".
 std::string describe(const ArrayGeometry& geometry);

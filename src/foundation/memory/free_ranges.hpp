@@ -1,5 +1,5 @@
 // Manages the free part of an address space as ranges: address-ordered first fit with alignment, and coalescing.
-// Which range is allocated depends on the history of calls alone, so a program that allocates the same memory gets
+// Which range is allocated depends on the history of calls alone. So a program that allocates the same memory gets
 // the same addresses, relative to the base, in every run.
 //
 // Implemented as a treap ordered by start in which each node stores the longest range below it: allocation and

@@ -134,25 +134,25 @@ bool Ledger::announce(PlaceId place, Bytes size, const FreeMemory* free) {
   const auto mine = slot_.amount(place);
   if (size.value > limit || mine.held > limit - size.value) return false;
   const PageLock lock(page_, slot_.index(), slot_.identity());
-  auto wanted = mine;
-  wanted.held += size.value;
-  if (free) wanted.outstanding += size.value;
-  if (try_acquire(place, wanted, LivenessCheck::assume_alive, free)) return true;
+  auto target = mine;
+  target.held += size.value;
+  if (free) target.outstanding += size.value;
+  if (try_acquire(place, target, LivenessCheck::assume_alive, free)) return true;
   reclaim_dead_slots();
-  return try_acquire(place, wanted, LivenessCheck::skip_dead, free);
+  return try_acquire(place, target, LivenessCheck::skip_dead, free);
 }
 
-bool Ledger::try_acquire(PlaceId place, const LedgerAmount& wanted, LivenessCheck liveness,
+bool Ledger::try_acquire(PlaceId place, const LedgerAmount& target, LivenessCheck liveness,
                          const FreeMemory* free) {
   const auto mine = slot_.amount(place);
-  if (wanted.held - mine.held > available_to_this_process(place, sum_of_others(place, liveness))) return false;
-  slot_.write(place, wanted);
+  if (target.held - mine.held > available_to_this_process(place, sum_of_others(place, liveness))) return false;
+  slot_.write(place, target);
   // The page lock may have been broken by a stray write, so other processes may have announced something since.
   const auto others = sum_of_others(place, liveness);
-  bool fits = !others.unknown && sum_of(others.amount.held, wanted.held) <= budget_[place].value;
+  bool fits = !others.unknown && sum_of(others.amount.held, target.held) <= budget_[place].value;
   // Pages populated in between leave the free memory before they leave the sum, so they count in at least one.
   if (fits && free)
-    fits = sum_of(others.amount.outstanding, wanted.outstanding) <= free->of(free->context, place).value;
+    fits = sum_of(others.amount.outstanding, target.outstanding) <= free->of(free->context, place).value;
   if (!fits) slot_.write(place, mine);
   return fits;
 }

@@ -76,7 +76,7 @@ class Ledger {
   enum class LivenessCheck : std::uint8_t { assume_alive, skip_dead };  // skip_dead: ignore slots of the dead
 
   bool announce(PlaceId place, Bytes size, const FreeMemory* free);
-  bool try_acquire(PlaceId place, const LedgerAmount& wanted, LivenessCheck liveness, const FreeMemory* free);
+  bool try_acquire(PlaceId place, const LedgerAmount& target, LivenessCheck liveness, const FreeMemory* free);
   [[nodiscard]] Sum sum_of_others(PlaceId place, LivenessCheck liveness) const noexcept;
   [[nodiscard]] std::uint64_t available_to_this_process(PlaceId place, const Sum& others) const noexcept;
   [[nodiscard]] Shares shares(PlaceId place) const noexcept;

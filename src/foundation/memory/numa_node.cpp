@@ -129,17 +129,17 @@ int query_pages(std::uint64_t address, std::span<int> nodes) noexcept {
 // move_pages(2) stops at the first page that cannot move and reports only how many are left. So each call is
 // followed by a query of all pages, and those that did not move are retried.
 int move_pages_to(std::span<void* const> pages, int node, std::span<int> where) noexcept {
-  std::array<void*, k_page_batch> wanted;
+  std::array<void*, k_page_batch> pending;
   std::array<int, k_page_batch> targets;
   std::array<int, k_page_batch> status;
   if (pages.size() > k_page_batch) return EINVAL;
   targets.fill(node);
   std::size_t count = pages.size();
-  std::copy(pages.begin(), pages.end(), wanted.begin());
+  std::copy(pages.begin(), pages.end(), pending.begin());
   for (int round = 0; count > 0; ++round) {
     std::fill_n(status.begin(), count, 0);
     const auto answer =
-        syscall(SYS_move_pages, 0, count, wanted.data(), targets.data(), status.data(), k_mpol_mf_move);
+        syscall(SYS_move_pages, 0, count, pending.data(), targets.data(), status.data(), k_mpol_mf_move);
     int reason = answer < 0 ? errno : answer > 0 ? EBUSY : 0;
     for (std::size_t i = 0; reason == 0 && i < count; ++i)
       if (status[i] < 0 && !is_absent(status[i])) reason = -status[i];
@@ -151,7 +151,7 @@ int move_pages_to(std::span<void* const> pages, int node, std::span<int> where) 
     count = 0;
     for (std::size_t i = 0; i < pages.size(); ++i) {
       if (is_temporarily_absent(pages[i], where[i])) where[i] = -EBUSY;
-      if (where[i] != node && !is_absent(where[i])) wanted[count++] = pages[i];
+      if (where[i] != node && !is_absent(where[i])) pending[count++] = pages[i];
     }
     if (count == 0) break;
     const bool hopeless = reason != 0 && reason != EBUSY && reason != EAGAIN;

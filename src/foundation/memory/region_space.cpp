@@ -191,27 +191,27 @@ bool RegionSpace::allocate_at(std::uint64_t address, std::uint64_t size) noexcep
 
 bool RegionSpace::resize(void* address, std::size_t size) noexcept {
   if (size > reserved_) return false;
-  const auto wanted = align_up(std::max<std::uint64_t>(size, 1), granule_);
+  const auto new_length = align_up(std::max<std::uint64_t>(size, 1), granule_);
   const std::lock_guard guard(mutex_);
   const auto block = blocks_.find(reinterpret_cast<std::uint64_t>(address) - base_);
   if (block == blocks_.end() || is_retired_) return false;
   const auto [start, length] = *block;
-  if (wanted < length) {
-    release_pages(start + wanted, length - wanted);
-  } else if (wanted > length) {
+  if (new_length < length) {
+    release_pages(start + new_length, length - new_length);
+  } else if (new_length > length) {
     try {
-      if (!free_.allocate_at(start + length, wanted - length)) return false;
+      if (!free_.allocate_at(start + length, new_length - length)) return false;
     } catch (const std::bad_alloc&) {
       return false;
     }
-    drop_pages(start + length, wanted - length);
-    if (!make_accessible(start + wanted)) {
-      free_.release(start + length, wanted - length);
+    drop_pages(start + length, new_length - length);
+    if (!make_accessible(start + new_length)) {
+      free_.release(start + length, new_length - length);
       return false;
     }
-    in_use_ += wanted - length;
+    in_use_ += new_length - length;
   }
-  block->second = wanted;
+  block->second = new_length;
   return true;
 }
 

@@ -88,7 +88,7 @@ class Measurer final : private RoundBasedMeasurement {
     measure_library(index, probe, access);
     double inner = 0;
     for (auto& cache : initiator.caches) {
-      // Use data well beyond the next inner cache and well within this one, but not far beyond the inner one,
+      // Use data well beyond the next inner cache and well within this one. Do not go far beyond the inner one,
       // because other programs may occupy much of a shared cache.
       const auto size = static_cast<double>(cache.size.value);
       const double data = inner == 0 ? size / 2 : std::min({size / 2, std::sqrt(inner * size), 4 * inner});
@@ -150,9 +150,9 @@ class Measurer final : private RoundBasedMeasurement {
   void measure_bandwidth(Path& path, const std::string& name) {
     const auto last = found_.last_level.at(path.initiator);
     // STREAM requires four times the caches; quick runs use twice.
-    const auto wanted = options_.quick ? std::max(32 * k_mib, 2 * last) : std::max(64 * k_mib, 4 * last);
+    const auto requested = options_.quick ? std::max(32 * k_mib, 2 * last) : std::max(64 * k_mib, 4 * last);
     const auto& buffer = plain_buffer(
-        name, [&] { return 3 * fit_size(wanted, 3, path.initiator, path.place); }, Pages::huge,
+        name, [&] { return 3 * fit_size(requested, 3, path.initiator, path.place); }, Pages::huge,
         node_of(path.place));
     verify(buffer, path.place);
     const auto all = cores(path.initiator);
@@ -193,10 +193,10 @@ class Measurer final : private RoundBasedMeasurement {
 
   void measure_latency(Path& path, const std::string& name, Pages pages) {
     const auto last = found_.last_level.at(path.initiator);
-    const auto wanted = options_.quick ? std::max(64 * k_mib, 4 * last) : std::max(256 * k_mib, 8 * last);
+    const auto requested = options_.quick ? std::max(64 * k_mib, 4 * last) : std::max(256 * k_mib, 8 * last);
     const auto figure = name + "." + name_of(pages);
     auto& chase = chase_buffer(
-        figure, [&] { return fit_size(wanted, 1, path.initiator, path.place); }, pages, node_of(path.place));
+        figure, [&] { return fit_size(requested, 1, path.initiator, path.place); }, pages, node_of(path.place));
     verify(chase.memory, path.place);
     const auto all = cores(path.initiator);
     const auto probe = probe_of(all);
@@ -216,7 +216,7 @@ class Measurer final : private RoundBasedMeasurement {
       const auto far = memory.first(std::bit_floor(memory.size()));
       const auto& written = plain_buffer(
           figure + ".written",
-          [&] { return Bytes{std::bit_floor(fit_size(wanted, 2, path.initiator, path.place).value)}; }, pages,
+          [&] { return Bytes{std::bit_floor(fit_size(requested, 2, path.initiator, path.place).value)}; }, pages,
           node_of(path.place));
       const auto stored = written.as<std::uint64_t>();
       overlaps_[{path.initiator, path.place}] = {
@@ -293,12 +293,12 @@ class Measurer final : private RoundBasedMeasurement {
       auto& chase = chase_buffer(
           figure, [bytes] { return bytes; }, ordinary_, -1);
       if (measure_min_parallel_hop(probe, figure, chase, k_cache_hops, true).seconds.best > nearer) continue;
-      const auto kept = static_cast<std::uint64_t>(data / 0.75);
-      if (kept >= cache.size.value) return;
+      const auto effective = static_cast<std::uint64_t>(data / 0.75);
+      if (effective >= cache.size.value) return;
       const auto set = parts_.line.value * cache.ways;
-      note("of " + cache.name + ", " + format(cache.size) + ", chases keep " + format(Bytes{kept}) +
+      note("of " + cache.name + ", " + format(cache.size) + ", chases keep " + format(Bytes{effective}) +
            ": others fill the rest");
-      cache.size = {std::max<std::uint64_t>(kept / set, 1) * set};
+      cache.size = {std::max<std::uint64_t>(effective / set, 1) * set};
       return;
     }
   }
@@ -318,11 +318,11 @@ class Measurer final : private RoundBasedMeasurement {
     const auto name = "copy " + parts_.places[from].name + " -> " + parts_.places[to].name;
     step(name);
     try {
-      const auto wanted = std::max(64 * k_mib, 2 * found_.last_level.at(initiator));
+      const auto requested = std::max(64 * k_mib, 2 * found_.last_level.at(initiator));
       const auto& source = plain_buffer(
-          "source", [&] { return fit_size(wanted, 1, initiator, from); }, Pages::huge, node_of(from));
+          "source", [&] { return fit_size(requested, 1, initiator, from); }, Pages::huge, node_of(from));
       const auto& target = plain_buffer(
-          "target", [&] { return fit_size(wanted, 1, initiator, to); }, Pages::huge, node_of(to));
+          "target", [&] { return fit_size(requested, 1, initiator, to); }, Pages::huge, node_of(to));
       verify(source, from);
       verify(target, to);
       const auto processors = cores(initiator);

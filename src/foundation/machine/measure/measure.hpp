@@ -33,8 +33,8 @@ struct MeasureOptions {
 using Progress = std::function<void(double done, std::string_view what)>;
 
 // Measures the machine. Returns it with measured paths, copies, caches and parallelism, and with all single
-// measurements and their spread. Figures that cannot be measured keep their discovered value and are named in the notes.
-// Measuring a busy machine takes longer. Throws Error{failed} if
+// measurements and their spread. Figures that cannot be measured keep their discovered value, and the notes name
+// them. Measuring a busy machine takes longer. Throws Error{failed} if
 //   - not even the nearest place can be measured,
 //   - figures contradict physics.hpp, or are not confirmed after repetition,
 //   - programs on processors that are not measured use the memory, or

@@ -20,7 +20,7 @@ constexpr std::uint64_t k_seed = 20170817;  // arbitrary, but fixed, so that run
 constexpr std::size_t k_line = 8;           // elements of eight bytes in a cache line
 constexpr std::size_t k_hop_lead_in = 4;    // warm-up windows, which load page tables into the caches
 
-// A figure that the first core measures; a window consists of `units` of work. The other cores are kept idle:
+// A figure that the first core measures; a window consists of `units` of work. The other cores are sink idle:
 // programs there would use the memory, the outer caches and, in a virtual machine, possibly the same core.
 struct SingleCoreFigure {
   std::size_t lead_in = 1;
@@ -58,8 +58,8 @@ Section warm_caches(const ChaseBuffer& chase) {
   constexpr int k_passes = 3;
   return [&chase](std::size_t, std::size_t) {
     for (int pass = 0; pass < k_passes; ++pass) {
-      volatile double kept = read_all(chase.memory.as<const double>());
-      (void)kept;
+      volatile double sink = read_all(chase.memory.as<const double>());
+      (void)sink;
     }
   };
 }
@@ -198,8 +198,8 @@ std::vector<std::pair<double, Spread>> measure_loaded_hops(const Probe& probe, c
       while (chased_windows.load(std::memory_order_acquire) <= window) {
         const auto begun = Clock::now();
         if (from[thread] + k_block > mine.size()) from[thread] = 0;
-        volatile double kept = read_all(mine.subspan(from[thread], k_block));
-        (void)kept;
+        volatile double sink = read_all(mine.subspan(from[thread], k_block));
+        (void)sink;
         from[thread] += k_block;
         ++blocks[window];
         const auto until = Clock::now() + (Clock::now() - begun) * pause;
@@ -300,8 +300,8 @@ std::vector<StreamsCost> measure_stream_costs(const Probe& probe, const std::str
         [&](std::size_t, std::size_t) { sum += read_streams(memory, at, k_reads, seed); }, {.lead_in = lead_in});
     costs.push_back({static_cast<std::uint32_t>(streams), line.best});
   }
-  volatile std::uint64_t kept = sum;  // keeps the reads alive
-  (void)kept;
+  volatile std::uint64_t sink = sum;  // keeps the reads alive
+  (void)sink;
   return costs;
 }
 

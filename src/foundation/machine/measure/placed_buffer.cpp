@@ -87,7 +87,7 @@ std::optional<double> PlacedBuffer::share_huge() const {
   const auto last = first + size_;
   char line[512];
   bool ours = false;
-  bool told = false;
+  bool is_reported = false;
   std::uint64_t huge_kib = 0;
   while (std::fgets(line, sizeof line, file) != nullptr) {
     std::uintptr_t from = 0;
@@ -97,11 +97,11 @@ std::optional<double> PlacedBuffer::share_huge() const {
       ours = from < last && to > first;
     } else if (ours && std::sscanf(line, "AnonHugePages: %" SCNu64, &kib) == 1) {
       huge_kib += kib;
-      told = true;
+      is_reported = true;
     }
   }
   std::fclose(file);
-  if (!told) return std::nullopt;
+  if (!is_reported) return std::nullopt;
   return std::min(1.0, static_cast<double>(huge_kib) * 1024 / static_cast<double>(size_));
 }
 

@@ -212,11 +212,12 @@ class RoundBasedMeasurement {
     return parts_.places.size() > 1 ? parts_.places[place].numa_node : -1;
   }
 
-  // Returns the size of one of `parts` buffers on a place: `wanted`, or what half of the available memory holds.
-  [[nodiscard]] Bytes fit_size(Bytes wanted, std::uint64_t parts, std::size_t initiator, std::size_t place) const {
+  // Returns the size of one of `parts` buffers on a place: `requested`, or what half of the available memory holds.
+  [[nodiscard]] Bytes fit_size(Bytes requested, std::uint64_t parts, std::size_t initiator,
+                               std::size_t place) const {
     const auto available = available_memory(node_of(place));
     const Bytes max_size{std::min(available.value, parts_.places[place].capacity.value) / 2 / parts};
-    const auto size = std::min(wanted, max_size);
+    const auto size = std::min(requested, max_size);
     if (size < found_.last_level.at(initiator) || size < 8 * k_mib) {
       throw Error(Code::no_memory,
                   "only " + format(available) + " is free, too little to measure memory and not caches");

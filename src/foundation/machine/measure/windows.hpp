@@ -26,9 +26,9 @@ using Section = std::function<void(std::size_t thread, std::size_t window)>;
 
 // Runs `section` in all windows on all workers concurrently. Returns the seconds of each recorded window, from the
 // first worker's begin to the last worker's end. `prepare`, if any, runs before each window, outside its time. A
-// window is clean if no other program interrupted its preparation or section on any processor of the plan, and no
-// line took longer than `max_hop` just before the section. Rethrows the first exception of a section. Requires:
-// sections do not wait for another worker that may throw.
+// window is clean if no other program interrupted its preparation or section on any processor of the plan. In
+// addition, no line may have taken longer than `max_hop` just before the section. Rethrows the first exception of
+// a section. Requires: sections do not wait for another worker that may throw.
 std::vector<Window> run_windows(const WindowPlan& plan, const Section& section, const Section& prepare = {});
 
 }  // namespace terrace::machine

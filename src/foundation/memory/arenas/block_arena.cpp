@@ -27,7 +27,7 @@ struct FreeList {
   std::uint32_t count = 0;
 };
 struct ArenaCache {
-  std::array<FreeList, Arena::k_num_classes> kept;
+  std::array<FreeList, Arena::k_num_classes> free_lists;
 };
 struct ThreadCaches {
   std::array<ArenaCache*, BlockArena::k_max_arenas> of{};
@@ -65,9 +65,9 @@ ArenaCache* cache_of(unsigned number) noexcept {
 }
 
 void flush_cache(Arena& arena, ArenaCache& cache) noexcept {
-  for (auto& kept : cache.kept) {
-    arena.release_batch(kept.list);
-    kept = {};
+  for (auto& cached : cache.free_lists) {
+    arena.release_batch(cached.list);
+    cached = {};
   }
 }
 
@@ -80,25 +80,25 @@ void* take_cached(unsigned number, std::size_t size_class) noexcept {
     arena_of(number).allocate_batch(size_class, 1, &block);
     return block;
   }
-  auto& kept = cache->kept[size_class];
-  if (kept.count == 0)
-    kept.count = static_cast<std::uint32_t>(
-        arena_of(number).allocate_batch(size_class, (k_max_cached[size_class] + 1) / 2, &kept.list));
-  if (kept.count == 0) return nullptr;
-  void* const block = kept.list;
-  kept.list = *static_cast<void**>(block);
-  --kept.count;
+  auto& cached = cache->free_lists[size_class];
+  if (cached.count == 0)
+    cached.count = static_cast<std::uint32_t>(
+        arena_of(number).allocate_batch(size_class, (k_max_cached[size_class] + 1) / 2, &cached.list));
+  if (cached.count == 0) return nullptr;
+  void* const block = cached.list;
+  cached.list = *static_cast<void**>(block);
+  --cached.count;
   return block;
 }
 
 // Returns the least recently freed half of the list to the arena.
-void flush_half(Arena& arena, FreeList& kept) noexcept {
-  const auto stay = kept.count / 2;
-  auto* last = kept.list;
-  for (std::uint32_t i = 1; i < stay; ++i) last = *static_cast<void**>(last);
+void flush_half(Arena& arena, FreeList& cached) noexcept {
+  const auto num_kept = cached.count / 2;
+  auto* last = cached.list;
+  for (std::uint32_t i = 1; i < num_kept; ++i) last = *static_cast<void**>(last);
   void* const others = *static_cast<void**>(last);
   *static_cast<void**>(last) = nullptr;
-  kept.count = stay;
+  cached.count = num_kept;
   arena.release_batch(others);
 }
 
@@ -117,9 +117,9 @@ bool BlockArena::create(unsigned number, ExtentSource& extents) noexcept {
 
 void* BlockArena::allocate(unsigned number, std::size_t size, std::size_t alignment, bool zeros) noexcept {
   // Blocks of a class whose size is a power of two lie at multiples of it.
-  const auto wanted = alignment > 16 ? std::bit_ceil(std::max(size, alignment)) : size;
-  void* const block = wanted <= Arena::k_max_class_size ? take_cached(number, size_class_of(wanted))
-                                                        : arena_of(number).allocate_large(size, alignment);
+  const auto class_size = alignment > 16 ? std::bit_ceil(std::max(size, alignment)) : size;
+  void* const block = class_size <= Arena::k_max_class_size ? take_cached(number, size_class_of(class_size))
+                                                            : arena_of(number).allocate_large(size, alignment);
   if (block && zeros) std::memset(block, 0, size);
   return block;
 }
@@ -132,11 +132,11 @@ void BlockArena::release(unsigned number, void* block) noexcept {
     *static_cast<void**>(block) = nullptr;
     return arena_of(number).release_batch(block);
   }
-  auto& kept = cache->kept[run->size_class];
-  if (kept.count >= k_max_cached[run->size_class]) flush_half(arena_of(number), kept);
-  *static_cast<void**>(block) = kept.list;
-  kept.list = block;
-  ++kept.count;
+  auto& cached = cache->free_lists[run->size_class];
+  if (cached.count >= k_max_cached[run->size_class]) flush_half(arena_of(number), cached);
+  *static_cast<void**>(block) = cached.list;
+  cached.list = block;
+  ++cached.count;
 }
 
 bool BlockArena::is_block_start(const void* address) noexcept {

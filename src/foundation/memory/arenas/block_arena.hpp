@@ -4,8 +4,8 @@
 // Each arena has a number, and each thread a cache for each arena, so blocks of two arenas never share a page. An
 // arena lives as long as the process. Thread-safe.
 //
-// Not jemalloc: its thread-local data of 2.6 KB exceed the static TLS surplus that is left for a library opened
-// with dlopen(3), so programs could no longer open one that is linked with Terrace.
+// Not jemalloc: its thread-local data of 2.6 KB exceed the static TLS that is left for libraries opened with
+// dlopen(3). Programs could no longer open a library that is linked with Terrace.
 #pragma once
 
 #include <cstddef>

@@ -32,9 +32,9 @@ struct Mapping {
 
 enum class Read : std::uint8_t { found, missing, refused };
 
-// Finds the first mapping of the process for which `wanted` holds.
-template <class Wanted>
-Read find_mapping(std::uint32_t process, Wanted wanted, Mapping& mapping) noexcept {
+// Finds the first mapping of the process for which `matches` holds.
+template <class Predicate>
+Read find_mapping(std::uint32_t process, Predicate matches, Mapping& mapping) noexcept {
   std::array<char, 32> path;
   std::snprintf(path.data(), path.size(), "/proc/%u/maps", process);
   const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
@@ -65,7 +65,7 @@ Read find_mapping(std::uint32_t process, Wanted wanted, Mapping& mapping) noexce
       mapping.begin = begin;
       mapping.end = end;
       mapping.inode = inode;
-      if (!wanted(mapping)) continue;
+      if (!matches(mapping)) continue;
       result = Read::found;
       break;
     }

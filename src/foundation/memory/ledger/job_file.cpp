@@ -143,8 +143,8 @@ bool JobFile::join(const JobDescription& description) {
     if (error.code() == Code::corrupt) return false;
     throw;
   }
-  const auto wanted = make_description(description);
-  if (std::memcmp(&mapped->page().description, &wanted, sizeof wanted) != 0) {
+  const auto expected = make_description(description);
+  if (std::memcmp(&mapped->page().description, &expected, sizeof expected) != 0) {
     ::close(fd);
     return false;
   }

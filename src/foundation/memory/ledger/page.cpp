@@ -94,8 +94,8 @@ std::size_t used_slots(const LedgerPage& page) noexcept {
 void raise_used_slots(LedgerPage& page, std::size_t slots) noexcept {
   while (true) {
     const auto found = load(page.packed_used_slots);
-    const auto wanted = packed(std::max(used_slots(page), slots));
-    if (found == wanted || compare_exchange(page.packed_used_slots, found, wanted)) return;
+    const auto desired = packed(std::max(used_slots(page), slots));
+    if (found == desired || compare_exchange(page.packed_used_slots, found, desired)) return;
   }
 }
 
@@ -106,7 +106,7 @@ std::uint64_t tag_of(const ProcessIdentity& who, std::size_t slot) noexcept {
 
 SlotOwner read_owner(const LedgerPage& page, std::size_t slot) noexcept {
   SlotOwner found;
-  for (int look = 0; look < k_max_reads; ++look) {
+  for (int attempt = 0; attempt < k_max_reads; ++attempt) {
     for (std::size_t copy = 0; copy < 2; ++copy) {
       const auto& owner = page.copy(copy).owners[slot];
       const auto tag = found.tags[copy] = load(owner.tag);
@@ -155,14 +155,14 @@ bool retag_damaged(LedgerPage& page, std::size_t slot, SlotOwner& found, const P
 
 bool is_owned_by(const LedgerPage& page, std::size_t slot, const ProcessIdentity& who,
                  std::uint64_t tag) noexcept {
-  const auto says = [&](const LedgerPage::Owner& owner) {
+  const auto matches = [&](const LedgerPage::Owner& owner) {
     return load(owner.tag) == tag && load_identity(owner.who) == who;
   };
-  return says(page.first.owners[slot]) && says(page.second.owners[slot]);
+  return matches(page.first.owners[slot]) && matches(page.second.owners[slot]);
 }
 
 std::optional<LedgerAmount> read_amount(const LedgerPage& page, std::size_t slot, PlaceId place) noexcept {
-  for (int look = 0; look < k_max_reads; ++look) {
+  for (int attempt = 0; attempt < k_max_reads; ++attempt) {
     std::optional<LedgerAmount> found;
     for (std::size_t copy = 0; copy < 2; ++copy) {
       const auto& entry = page.copy(copy).entries[slot][place];
@@ -191,15 +191,15 @@ void write_amount(LedgerPage& page, std::size_t slot, PlaceId place, const Ledge
 
 bool holds_amount(const LedgerPage& page, std::size_t slot, PlaceId place, const LedgerAmount& amount) noexcept {
   const auto check = checksum_of(amount, slot, place);
-  const auto says = [&](const LedgerPage::Entry& entry) {
+  const auto matches = [&](const LedgerPage::Entry& entry) {
     return load(entry.check) == check && load_amount(entry) == amount;
   };
-  return says(page.first.entries[slot][place]) && says(page.second.entries[slot][place]);
+  return matches(page.first.entries[slot][place]) && matches(page.second.entries[slot][place]);
 }
 
 LedgerDemand read_demand(const LedgerPage& page, std::size_t slot, PlaceId place) noexcept {
   const auto& shared = page.demands[slot][place];
-  for (int look = 0; look < k_max_reads; ++look) {
+  for (int attempt = 0; attempt < k_max_reads; ++attempt) {
     const LedgerPage::Demand seen{load(shared.quota), load(shared.weight), load(shared.gain), load(shared.check)};
     if (seen.check != checksum_of(seen, slot, place)) continue;
     return {seen.quota, static_cast<std::uint32_t>(seen.weight), std::bit_cast<double>(seen.gain)};
@@ -208,13 +208,13 @@ LedgerDemand read_demand(const LedgerPage& page, std::size_t slot, PlaceId place
 }
 
 void write_demand(LedgerPage& page, std::size_t slot, PlaceId place, const LedgerDemand& demand) noexcept {
-  LedgerPage::Demand wanted{demand.quota, demand.weight, std::bit_cast<std::uint64_t>(demand.gain), 0};
-  wanted.check = checksum_of(wanted, slot, place);
+  LedgerPage::Demand desired{demand.quota, demand.weight, std::bit_cast<std::uint64_t>(demand.gain), 0};
+  desired.check = checksum_of(desired, slot, place);
   auto& shared = page.demands[slot][place];
-  store(shared.quota, wanted.quota);
-  store(shared.weight, wanted.weight);
-  store(shared.gain, wanted.gain);
-  publish(shared.check, wanted.check);
+  store(shared.quota, desired.quota);
+  store(shared.weight, desired.weight);
+  store(shared.gain, desired.gain);
+  publish(shared.check, desired.check);
 }
 
 std::uint64_t checksum_of(const LedgerDescription& description) noexcept {

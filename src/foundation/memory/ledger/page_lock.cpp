@@ -40,8 +40,9 @@ void PageLock::wait(const ProcessIdentity& who) noexcept {
     const auto found = load(page_.lock);
     const auto holder = found & ~k_waiters_bit;
     // A process that has waited sets the bit when it acquires the lock: others may still wait.
-    const bool gone = holder == 0 || waits >= k_max_waits || (waits > 0 && !may_be_held_by(page_, holder, who));
-    if (gone) {
+    const bool can_take_over =
+        holder == 0 || waits >= k_max_waits || (waits > 0 && !may_be_held_by(page_, holder, who));
+    if (can_take_over) {
       if (compare_exchange(page_.lock, found, mine_ | k_waiters_bit)) return;
       continue;
     }

@@ -13,7 +13,7 @@ inline constexpr std::size_t k_counted_places = 64;
 struct OrderedCounts {
   struct Intent {
     std::array<char, 64> name{};  // "": unused entry
-    // Bytes by place; the last entry counts bytes left to the kernel. `at_peak` is their state when the sum peaked.
+    // Bytes by place; the last entry counts those left to the kernel. `at_peak`: when the sum was largest.
     std::array<std::atomic<std::uint64_t>, k_counted_places + 1> now{};
     std::array<std::atomic<std::uint64_t>, k_counted_places + 1> at_peak{};
     std::atomic<std::uint64_t> max_sum{0};

@@ -16,13 +16,13 @@ constexpr std::size_t k_max_pages = 512;  // of a batch whose page locations are
 
 constexpr std::uint64_t rest_of(std::uint64_t a, std::uint64_t b) noexcept { return a > b ? a - b : 0; }
 
-// Callback context of Ledger::reserve(): free memory above `keep`.
+// Callback context of Ledger::reserve(): free memory above `min_free`.
 struct FreeAboveWatermark {
   PlaceSystem& system;
-  std::uint64_t keep;
+  std::uint64_t min_free;
   static Bytes of(void* context, PlaceId place) {
     const auto& self = *static_cast<FreeAboveWatermark*>(context);
-    return {rest_of(self.system.free_bytes(place), self.keep)};
+    return {rest_of(self.system.free_bytes(place), self.min_free)};
   }
 };
 
@@ -81,32 +81,33 @@ OrderedFill::OrderedFill(Ledger& ledger, PlaceSystem& system, std::size_t places
         settings_.watermark * static_cast<double>(system.capacity(static_cast<PlaceId>(i)))));
 }
 
-// Returns the free bytes above `keep` that are not reserved by any process, within the job's budget.
-std::uint64_t OrderedFill::available(PlaceId place, std::uint64_t keep) const noexcept {
-  const auto above = rest_of(system_.free_bytes(place), keep);
+// Returns the free bytes above `min_free` that are not reserved by any process, within the job's budget.
+std::uint64_t OrderedFill::available(PlaceId place, std::uint64_t min_free) const noexcept {
+  const auto above = rest_of(system_.free_bytes(place), min_free);
   if (above < k_page) return 0;
   return std::min(rest_of(above, ledger_.outstanding(place).value), ledger_.available(place).value);
 }
 
-bool OrderedFill::try_reserve(PlaceId place, std::uint64_t wanted, std::uint64_t keep) noexcept {
-  FreeAboveWatermark free{system_, keep + settings_.slack.value};
+bool OrderedFill::try_reserve(PlaceId place, std::uint64_t requested, std::uint64_t min_free) noexcept {
+  FreeAboveWatermark free{system_, min_free + settings_.slack.value};
   // Shortcut: the ledger would search for dead processes before it refuses.
-  if (rest_of(system_.free_bytes(place), free.keep) < wanted) return false;
-  return ledger_.reserve(place, {wanted}, {FreeAboveWatermark::of, &free});
+  if (rest_of(system_.free_bytes(place), free.min_free) < requested) return false;
+  return ledger_.reserve(place, {requested}, {FreeAboveWatermark::of, &free});
 }
 
-std::uint64_t OrderedFill::reserve(PlaceId place, std::uint64_t wanted, std::uint64_t keep) noexcept {
-  const auto min_size = std::min(wanted, settings_.min_part.value);
+std::uint64_t OrderedFill::reserve(PlaceId place, std::uint64_t requested, std::uint64_t min_free) noexcept {
+  const auto min_size = std::min(requested, settings_.min_part.value);
   for (int waits = 0;; ++waits) {
-    if (try_reserve(place, wanted, keep)) return wanted;
-    if (rest_of(system_.free_bytes(place), keep) < min_size || ledger_.available(place).value < min_size) return 0;
+    if (try_reserve(place, requested, min_free)) return requested;
+    if (rest_of(system_.free_bytes(place), min_free) < min_size || ledger_.available(place).value < min_size)
+      return 0;
     const bool patient = waits < settings_.max_pauses;
     if (patient && ledger_.outstanding(place).value > 0) {
       system_.wait_briefly();
       continue;
     }
-    const auto size = std::min(wanted, available(place, keep) / k_page * k_page);
-    FreeAboveWatermark free{system_, keep};
+    const auto size = std::min(requested, available(place, min_free) / k_page * k_page);
+    FreeAboveWatermark free{system_, min_free};
     if (size >= min_size && ledger_.reserve(place, {size}, {FreeAboveWatermark::of, &free})) return size;
     if (size < min_size && ledger_.outstanding(place).value == 0) return 0;  // else another process was faster
     if (!patient) return 0;
@@ -154,16 +155,16 @@ void OrderedFill::leave_to_kernel(FillState& state, PlaceId place, std::uint64_t
 }
 
 bool OrderedFill::fill_from(FillState& state, PlaceId place) noexcept {
-  const auto keep = watermarks_[place];
+  const auto min_free = watermarks_[place];
   const auto large = settings_.large_batch.value;
-  if (state.content == Content::none && state.end - state.at >= large && try_reserve(place, large, keep))
+  if (state.content == Content::none && state.end - state.at >= large && try_reserve(place, large, min_free))
     return place_part(state, place, large, large);
   const auto missing = state.missing(place, state.batch);
   std::uint64_t reserved = 0;
   if (missing > 0 && state.rank < state.num_exhausted)
-    reserved = try_reserve(place, missing, keep) ? missing : 0;
+    reserved = try_reserve(place, missing, min_free) ? missing : 0;
   else if (missing > 0)
-    reserved = reserve(place, missing, keep);
+    reserved = reserve(place, missing, min_free);
   const auto size = state.affordable_prefix(place, reserved);
   return size > 0 && place_part(state, place, size, reserved);
 }

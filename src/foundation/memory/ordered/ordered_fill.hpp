@@ -89,9 +89,9 @@ class OrderedFill {
   [[nodiscard]] bool serves(PlaceId place) const noexcept {
     return place < watermarks_.size() && system_.capacity(place) > 0;
   }
-  [[nodiscard]] std::uint64_t available(PlaceId place, std::uint64_t keep) const noexcept;
-  bool try_reserve(PlaceId place, std::uint64_t wanted, std::uint64_t keep) noexcept;
-  std::uint64_t reserve(PlaceId place, std::uint64_t wanted, std::uint64_t keep) noexcept;
+  [[nodiscard]] std::uint64_t available(PlaceId place, std::uint64_t min_free) const noexcept;
+  bool try_reserve(PlaceId place, std::uint64_t requested, std::uint64_t min_free) noexcept;
+  std::uint64_t reserve(PlaceId place, std::uint64_t requested, std::uint64_t min_free) noexcept;
   void fill_batch(FillState& state) noexcept;
   bool fill_from(FillState& state, PlaceId place) noexcept;
   void fall_back(FillState& state) noexcept;

@@ -171,7 +171,7 @@ Plan Plan::from_blob(BlobReader& in) {
   for (auto& repeat : plan.repeats) {
     repeat.last = in.get<std::uint32_t>();
     repeat.from = in.get<std::uint32_t>();
-    if (!is_repeat(plan.phases, repeat)) throw Error(Code::corrupt, "a plan's phase goes on in another one");
+    if (!is_repeat(plan.phases, repeat)) throw Error(Code::corrupt, "a plan's repeat spans two phases");
   }
   const auto objects = get_count(in);
   for (std::uint32_t i = 0; i < objects; ++i) plan.objects.push_back(get_object(in));

@@ -44,8 +44,8 @@ std::vector<Word> split(std::string_view text) {
     const auto item = text.substr(0, comma);
     const auto equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      throw Error(Code::invalid, "budget: '" + std::string(item) +
-                                     "' does not say what gets how much; write for example hbm=16GiB");
+      throw Error(Code::invalid,
+                  "budget: '" + std::string(item) + "' is not NAME=SIZE; write for example hbm=16GiB");
     }
     const Word word{item.substr(0, equals), parse_bytes(item.substr(equals + 1))};
     for (const auto& other : words) {

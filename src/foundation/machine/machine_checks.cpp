@@ -62,7 +62,7 @@ void check_tree(const MachineParts& parts) {
       }
       auto& holder = node_of_place[*node.place];
       if (holder >= 0) {
-        refuse(parts, "place " + quoted(parts.places[*node.place].name) + " stands in the tree twice");
+        refuse(parts, "place " + quoted(parts.places[*node.place].name) + " is in the tree twice");
       }
       holder = static_cast<int>(i);
     }
@@ -214,7 +214,7 @@ void check_copier(const MachineParts& parts, const CopierPrice& copier) {
 
 void check_file(const MachineParts& parts, const BackingFile& file) {
   const auto of = "file " + quoted(file.name) + ": ";
-  if (file.beside >= parts.places.size()) refuse(parts, of + "the place that it is beside does not exist");
+  if (file.beside >= parts.places.size()) refuse(parts, of + "the memory that it backs does not exist");
   for (const auto& place : parts.places)
     if (place.name == file.name) refuse(parts, of + "a place is called so");
   if (!positive(file.read.value) || !positive(file.write.value)) refuse(parts, of + "a bandwidth is not above 0");
@@ -224,7 +224,8 @@ void check_file(const MachineParts& parts, const BackingFile& file) {
                       std::to_string(k_max_requests));
   for (const auto& other : parts.files)
     if (&other != &file && other.beside == file.beside)
-      refuse(parts, of + "another is beside " + quoted(parts.places[file.beside].name) + ", too; keep one");
+      refuse(parts,
+             of + "place " + quoted(parts.places[file.beside].name) + " has another backing file; keep one");
 }
 
 void check_ordering(const MachineParts& parts, const StatedOrdering& ordering) {
@@ -258,7 +259,7 @@ void check_domain(MachineParts& parts, DomainId id) {
     }
   }
   if (!domain.places.empty() && domain.places.size() != members.size()) {
-    refuse(parts, of + "its list of places leaves out a place that says it belongs here");
+    refuse(parts, of + "its list of places omits a place whose domain it is");
   }
   for (const auto place : members) {
     if (find_path(parts, domain.initiator, place) == nullptr) {

@@ -252,9 +252,9 @@ std::optional<std::string> find_problem(const StatedOrdering& ordering, const st
   std::vector<std::string> seen;
   for (const auto& rank : ordering.ranks) {
     if (rank.names.empty()) return "a tie names no place; leave it out, or name its places";
-    if (!rank.tie && rank.names.size() > 1) return "several places stand in one rank that is no tie";
+    if (!rank.tie && rank.names.size() > 1) return "several places are in one rank that is not a tie";
     for (const auto& name : rank.names) {
-      if (std::ranges::find(seen, name) != seen.end()) return "'" + name + "' stands in it twice; keep one";
+      if (std::ranges::find(seen, name) != seen.end()) return "'" + name + "' is in it twice; keep one";
       seen.push_back(name);
       if (std::ranges::find(known, name) != known.end()) continue;
       const auto nearest = nearest_name(name, known);

@@ -54,8 +54,7 @@ Ledger::Ledger(LedgerPage& page, machine::Budget budget, LedgerSettings settings
     : page_(page), budget_(std::move(budget)), settings_(std::move(settings)), slot_(page) {
   if (budget_.size() > k_ledger_places) {
     throw Error(Code::unsupported, "the machine has " + std::to_string(budget_.size()) +
-                                       " places; a ledger keeps accounts of at most " +
-                                       std::to_string(k_ledger_places));
+                                       " places; a ledger supports at most " + std::to_string(k_ledger_places));
   }
 }
 

@@ -279,7 +279,7 @@ TEST(Budget, InvalidWord_IsNamed) {
        "the "
        "places hbm0, ddr0, cxl0, hbm1, ddr1"},
       {"hbm=1GiB,hbm=2GiB", "budget: 'hbm' is given twice; give it once"},
-      {"hbm=1GiB,", "budget: '' does not say what gets how much; write for example hbm=16GiB"},
+      {"hbm=1GiB,", "budget: '' is not NAME=SIZE; write for example hbm=16GiB"},
       {"hbm=lots", "'lots' is not a size; write for example 16GiB, 64MiB or 200MB"},
       {"hbm=9GiB",
        "a budget of 9GiB of hbm is more than the 8GiB that domain 'socket1' has; ask for at most that"},

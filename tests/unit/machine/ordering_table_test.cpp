@@ -66,17 +66,17 @@ TEST_F(Refusals, OfOrderings) {
   refused("[[ordering]]\nintent = \"x\"\ninitiator = \"cores9\"\nplaces = [\"hbm0\"]\n", 3,
           "ordering.initiator: there is no initiator 'cores9'; did you mean 'cores0'?");
   refused("[[ordering]]\nintent = \"x\"\nplaces = \"hbm0\"\n", 3,
-          "ordering.places: a text stands where an array of names belongs");
+          "ordering.places: expected an array of names, found a text");
   refused("[[ordering]]\nintent = \"x\"\nplaces = [\"hbm0\", 1]\n", 3,
-          "ordering.places: a whole number stands where a name belongs");
+          "ordering.places: expected a name, found a whole number");
   refused("[[ordering]]\nintent = \"x\"\nplaces = [\"hbm0\", [\"ddr0\", [\"ddr1\"]]]\n", 3,
-          "ordering.places: an array stands where a name belongs");
+          "ordering.places: expected a name, found an array");
   refused("[[ordering]]\nintent = \"x\"\nplaces = []\n", 3,
           "ordering.places: it names no place; name at least one");
   refused("[[ordering]]\nintent = \"x\"\nplaces = [\"hbm0\", []]\n", 3,
           "ordering.places: a tie names no place; leave it out, or name its places");
   refused("[[ordering]]\nintent = \"x\"\nplaces = [\"hbm0\", [\"ddr0\", \"hbm0\"]]\n", 3,
-          "ordering.places: 'hbm0' stands in it twice; keep one");
+          "ordering.places: 'hbm0' is in it twice; keep one");
   refused("[[ordering]]\nintent = \"x\"\nplaces = [\"hbm7\"]\n", 3,
           "ordering.places: there is no place and no kind 'hbm7'; did you mean 'hbm0'?");
   refused(
@@ -109,7 +109,7 @@ TEST(OrderingTable, InvalidDistancesAndSources_AreRefused) {
   refused("distance = 255", "path.distance: 255 is out of range");
   refused("latency_source = \"hmat\"",
           "path.latency_source: 'hmat' is no source; write file, measured, firmware, distance or kind");
-  refused("bandwidth_source = 1", "path.bandwidth_source: a whole number stands where a text belongs");
+  refused("bandwidth_source = 1", "path.bandwidth_source: expected a text, found a whole number");
 }
 
 }  // namespace

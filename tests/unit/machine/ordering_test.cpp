@@ -356,9 +356,9 @@ TEST(Ordering, InvalidOrderings_AreRefused) {
   refused({"x", std::nullopt, {{{}, true}}},
           "ordering 'x': a tie names no place; leave it out, or name its places");
   refused({"x", std::nullopt, {{{"hbm0", "ddr0"}, false}}},
-          "ordering 'x': several places stand in one rank that is no tie");
+          "ordering 'x': several places are in one rank that is not a tie");
   refused({"x", std::nullopt, {{{"hbm0"}, false}, {{"ddr0", "hbm0"}, true}}},
-          "ordering 'x': 'hbm0' stands in it twice; keep one");
+          "ordering 'x': 'hbm0' is in it twice; keep one");
   refused({"x", std::nullopt, {{{"hbm00"}, false}}},
           "ordering 'x': there is no place and no kind 'hbm00'; did you mean 'hbm0'?");
   auto parts = example_parts();

@@ -185,7 +185,7 @@ std::string describe(const Machine& machine, const Measurement* measured) {
     out += "\nMoves (priced by the first)\n" + copiers(parts);
   else if (parts.places.size() > 1)
     out += "\nMoves\n  no price is stated ([[copier]]): bytes over bandwidth\n";
-  if (!parts.files.empty()) out += "\nFiles (for what a memory has no room for)\n" + files(parts);
+  if (!parts.files.empty()) out += "\nBacking files (for data that exceed a memory)\n" + files(parts);
   if (measured != nullptr) out += "\n" + measurements(parts, *measured);
   return out;
 }

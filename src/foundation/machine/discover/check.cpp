@@ -134,10 +134,10 @@ class SystemChecker {
   void memory_over_file() {
     const int error = calls_.try_trap_faults();
     const bool old = error == EINVAL || error == ENOSYS;
-    const std::string instead = "run --memory goes by mappings that the kernel pages, which is slower; ";
+    const std::string instead = "run --memory uses mappings paged by the kernel, which is slower; ";
     add("memory over a file", error == 0 ? Verdict::yes : Verdict::limited,
-        error == 0 ? "userfaultfd tells of touches"
-        : old      ? "the kernel's userfaultfd cannot tell of touches and exchange pages"
+        error == 0 ? "userfaultfd reports page faults"
+        : old      ? "the kernel's userfaultfd cannot report faults by thread and move pages"
                    : (error == EPERM || error == EACCES || error == ENOENT ? "no right to userfaultfd: "
                                                                            : "userfaultfd fails with ") +
                     error_name(error),

@@ -21,7 +21,7 @@ void read_files(const std::vector<TomlTable>& tables, const NameIndex& places, M
     for (const auto& other : parts.files)
       if (other.beside == file.beside)
         table.refuse("beside",
-                     "'" + other.name + "' is beside '" + parts.places[file.beside].name + "' already; keep one");
+                     "'" + other.name + "' backs '" + parts.places[file.beside].name + "' already; keep one");
     parts.files.push_back(file);
   }
 }

@@ -100,7 +100,7 @@ std::string TomlTable::need_text(std::string_view key, const char* example) cons
   const auto* text = node.as_string();
   if (text == nullptr) {
     refuse(key,
-           std::string(type_of(node)) + " stands where a text belongs; write for example \"" + example + "\"");
+           std::string("expected a text, found ") + type_of(node) + "; write for example \"" + example + "\"");
   }
   return text->get();
 }
@@ -171,10 +171,10 @@ double TomlTable::frequency(std::string_view key) const { return quantity(key, "
 std::vector<std::string> TomlTable::texts(std::string_view key) const {
   const auto& node = need(key);
   const auto* array = node.as_array();
-  if (array == nullptr) refuse(key, std::string(type_of(node)) + " stands where an array of texts belongs");
+  if (array == nullptr) refuse(key, std::string("expected an array of texts, found ") + type_of(node));
   std::vector<std::string> texts;
   for (const auto& entry : *array) {
-    if (!entry.is_string()) refuse(key, std::string(type_of(entry)) + " stands where a text belongs");
+    if (!entry.is_string()) refuse(key, std::string("expected a text, found ") + type_of(entry));
     texts.push_back(entry.as_string()->get());
   }
   return texts;
@@ -183,9 +183,9 @@ std::vector<std::string> TomlTable::texts(std::string_view key) const {
 std::vector<std::pair<std::vector<std::string>, bool>> TomlTable::names_and_lists(std::string_view key) const {
   const auto& node = need(key);
   const auto* array = node.as_array();
-  if (array == nullptr) refuse(key, std::string(type_of(node)) + " stands where an array of names belongs");
+  if (array == nullptr) refuse(key, std::string("expected an array of names, found ") + type_of(node));
   const auto name_in = [&](const toml::node& entry) {
-    if (!entry.is_string()) refuse(key, std::string(type_of(entry)) + " stands where a name belongs");
+    if (!entry.is_string()) refuse(key, std::string("expected a name, found ") + type_of(entry));
     return checked_name(key, entry.as_string()->get());
   };
   std::vector<std::pair<std::vector<std::string>, bool>> found;
@@ -203,11 +203,11 @@ std::vector<std::pair<std::vector<std::string>, bool>> TomlTable::names_and_list
 std::vector<double> TomlTable::numbers(std::string_view key) const {
   const auto& node = need(key);
   const auto* array = node.as_array();
-  if (array == nullptr) refuse(key, std::string(type_of(node)) + " stands where an array of numbers belongs");
+  if (array == nullptr) refuse(key, std::string("expected an array of numbers, found ") + type_of(node));
   std::vector<double> numbers;
   for (const auto& entry : *array) {
     const auto value = entry.is_number() ? entry.value<double>() : std::nullopt;
-    if (!value) refuse(key, std::string(type_of(entry)) + " stands where a number belongs");
+    if (!value) refuse(key, std::string("expected a number, found ") + type_of(entry));
     if (!std::isfinite(*value)) refuse(key, "its numbers must be finite");
     numbers.push_back(*value);
   }
@@ -217,7 +217,7 @@ std::vector<double> TomlTable::numbers(std::string_view key) const {
 double TomlTable::number(std::string_view key, double min_value) const {
   const auto& node = need(key);
   const auto value = node.is_number() ? node.value<double>() : std::nullopt;
-  if (!value) refuse(key, std::string(type_of(node)) + " stands where a number belongs; write for example 10.0");
+  if (!value) refuse(key, std::string("expected a number, found ") + type_of(node) + "; write for example 10.0");
   if (!std::isfinite(*value) || *value < min_value) {
     refuse(key, "it must be a number of at least " + short_number(min_value));
   }
@@ -228,7 +228,7 @@ std::int64_t TomlTable::integer(std::string_view key, std::int64_t min_value, st
   const auto& node = need(key);
   const auto* value = node.as_integer();
   if (value == nullptr) {
-    refuse(key, std::string(type_of(node)) + " stands where a whole number belongs; write for example 8");
+    refuse(key, std::string("expected a whole number, found ") + type_of(node) + "; write for example 8");
   }
   if (value->get() < min_value || value->get() > max_value) {
     refuse(key, std::to_string(value->get()) + " is out of range; it must lie between " +
@@ -240,7 +240,7 @@ std::int64_t TomlTable::integer(std::string_view key, std::int64_t min_value, st
 bool TomlTable::flag(std::string_view key) const {
   const auto& node = need(key);
   const auto* value = node.as_boolean();
-  if (value == nullptr) refuse(key, std::string(type_of(node)) + " stands where true or false belongs");
+  if (value == nullptr) refuse(key, std::string("expected true or false, found ") + type_of(node));
   return value->get();
 }
 
@@ -251,7 +251,7 @@ std::vector<TomlTable> TomlTable::entries(std::string_view key) const {
   const auto* array = node->as_array();
   const auto complain = [&] {
     refuse(key,
-           std::string(type_of(*node)) + " stands where tables belong; begin each with [[" + full(key) + "]]");
+           std::string("expected tables, found ") + type_of(*node) + "; begin each with [[" + full(key) + "]]");
   };
   if (array == nullptr) complain();
   for (const auto& entry : *array) {
@@ -265,7 +265,7 @@ TomlTable TomlTable::table(std::string_view key) const {
   const auto& node = need(key);
   const auto* table = node.as_table();
   if (table == nullptr) {
-    refuse(key, std::string(type_of(node)) + " stands where a table belongs; begin it with [" + full(key) + "]");
+    refuse(key, std::string("expected a table, found ") + type_of(node) + "; begin it with [" + full(key) + "]");
   }
   return {*table, file_, full(key)};
 }

@@ -112,7 +112,9 @@ class Measurer final : private RoundBasedMeasurement {
   void measure_tlb(Initiator& initiator, const Probe& probe) {
     if (initiator.caches.size() < 2) return;
     if (ordinary_ == Pages::huge)
-      return note("programs get huge pages here, whose TLB misses lie beyond the caches: no TLB is described");
+      return note(
+          "huge pages are the default here, and their TLB misses occur only beyond the caches: no TLB is "
+          "modelled");
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const auto lines = initiator.caches.back().size.value / 2 / sizeof(ChaseLine);
     const Bytes max_size{std::min(available_memory(-1).value / 2, k_max_translated.value)};
@@ -234,7 +236,7 @@ class Measurer final : private RoundBasedMeasurement {
   // Measures latencies while the initiator's other cores read the place at increasing rates.
   void measure_loaded_latency(const Path& path, const std::string& name, ChaseBuffer& chase) {
     const auto processors = cores(path.initiator);
-    if (processors.size() < 2) return note("latencies beside other cores that read need a second core");
+    if (processors.size() < 2) return note("latencies under load need a second core");
     const auto last = found_.last_level.at(path.initiator);
     const auto& buffer = plain_buffer(
         name, [&] { return fit_size(std::max(64 * k_mib, 4 * last), 2, path.initiator, path.place); }, Pages::huge,

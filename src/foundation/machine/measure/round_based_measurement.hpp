@@ -134,7 +134,7 @@ class RoundBasedMeasurement {
     if (taken.stolen > k_max_stolen) text += "; the host of this virtual machine took " + tenths(taken.stolen);
     if (figures_.count_without_shared_cache() > 0)
       text += "; in " + std::to_string(figures_.count_without_shared_cache()) +
-              " windows the host of this virtual machine had put processors apart that share a cache";
+              " windows the host of this virtual machine ran the processors on cores without a shared cache";
     throw Refusal(text + "; no machine file is made: measure again when the machine is idle");
   }
 
@@ -230,10 +230,10 @@ class RoundBasedMeasurement {
     if (node < 0) return;
     const auto share = buffer.share_on(node);
     if (!share) {
-      note("the kernel does not tell where pages lie; they were asked for on the place's node");
+      note("the kernel does not report where pages are; their policy requests the place's node");
     } else if (*share < 0.99) {
       throw Error(Code::failed,
-                  "only " + percent(*share) + " of the pages came to lie on NUMA node " + std::to_string(node));
+                  "only " + percent(*share) + " of the pages are on NUMA node " + std::to_string(node));
     }
   }
 

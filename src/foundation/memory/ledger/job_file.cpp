@@ -36,8 +36,7 @@ LedgerDescription make_description(const JobDescription& given) {
   copy_name(description.job, given.job);
   if (given.places.size() > k_ledger_places)
     throw Error(Code::unsupported, "the machine has " + std::to_string(given.places.size()) +
-                                       " places; a ledger keeps accounts of at most " +
-                                       std::to_string(k_ledger_places));
+                                       " places; a ledger supports at most " + std::to_string(k_ledger_places));
   description.places = static_cast<std::uint32_t>(given.places.size());
   for (std::size_t i = 0; i < given.places.size(); ++i) {
     copy_name(description.place[i].name, given.places[i].name);

@@ -38,8 +38,8 @@ Nodes nodes_of(const Machine& machine, InitiatorId initiator, std::string_view i
 int node_of(const Machine& machine, const RankedPlace& one) { return machine.place(one.place).numa_node; }
 
 // Returns the source of a node's rank for an intent.
-std::optional<Source> parse_source(const Machine& machine, InitiatorId initiator, std::string_view intent,
-                                   int node) {
+std::optional<Source> source_of_rank(const Machine& machine, InitiatorId initiator, std::string_view intent,
+                                     int node) {
   for (const auto& one : rank_places(machine, initiator, intent))
     if (node_of(machine, one) == node) return one.source;
   return std::nullopt;
@@ -78,8 +78,8 @@ TEST(SavedMachines, KnlFlat_IsDiscovered) {
   EXPECT_EQ(nodes_of(machine, 0, "capacity"), (Nodes{{0}, {1}}));
   EXPECT_EQ(nodes_of(machine, 0, "normal"), (Nodes{{0}, {1}}));
   // Its firmware states nothing, so the defaults of the kind apply, and the source says so.
-  EXPECT_EQ(parse_source(machine, 0, "bandwidth", 1), Source::kind);
-  EXPECT_EQ(parse_source(machine, 0, "latency", 0), Source::kind);
+  EXPECT_EQ(source_of_rank(machine, 0, "bandwidth", 1), Source::kind);
+  EXPECT_EQ(source_of_rank(machine, 0, "latency", 0), Source::kind);
   EXPECT_NE(machine.parts().description.find("not measured (defaults of each kind)"), std::string::npos);
 }
 
@@ -100,7 +100,7 @@ TEST(SavedMachines, KnlSnc4_IsDiscovered) {
     // As in Linux, where the distances are 10, 21, 31 and 41; hwloc has none.
     EXPECT_EQ(nodes_of(machine, i, "normal"), (Nodes{{own}, other_ddr, {4 + own}, other_hbm}));
     EXPECT_EQ(machine.path(i, 0).distance, 0);
-    for (int node = 0; node < 8; ++node) EXPECT_EQ(parse_source(machine, i, "bandwidth", node), Source::kind);
+    for (int node = 0; node < 8; ++node) EXPECT_EQ(source_of_rank(machine, i, "bandwidth", node), Source::kind);
     // Within a tie the local place comes first.
     EXPECT_EQ(node_of(machine, rank_places(machine, i, "capacity").front()), own);
   }
@@ -138,8 +138,8 @@ TEST(SavedMachines, XeonMaxSnc4_IsDiscovered) {
                                                      nodes(far, 4),
                                                      nodes(8 + far, 4)}));
     // Linux exposes the firmware's figures of the nearest cores only.
-    EXPECT_EQ(parse_source(machine, i, "bandwidth", 8 + own), Source::firmware);
-    EXPECT_EQ(parse_source(machine, i, "bandwidth", 8 + (own + 1) % 8), Source::distance);
+    EXPECT_EQ(source_of_rank(machine, i, "bandwidth", 8 + own), Source::firmware);
+    EXPECT_EQ(source_of_rank(machine, i, "bandwidth", 8 + (own + 1) % 8), Source::distance);
   }
   EXPECT_NE(machine.parts().description.find("kind told from figures alone: hbm0"), std::string::npos);
 }
@@ -158,8 +158,8 @@ TEST(SavedMachines, DdrAndCxl_IsDiscovered) {
     EXPECT_EQ(nodes_of(machine, i, "capacity"), (Nodes{{3}, {0, 1, 2}}));
     // The kernel prefers the near expander to the other socket's DDR, by distance: 14 against 21.
     EXPECT_EQ(nodes_of(machine, i, "normal"), (Nodes{{own}, {2 + own}, {other}, {2 + other}}));
-    EXPECT_EQ(parse_source(machine, i, "latency", 2 + own), Source::firmware);
-    EXPECT_EQ(parse_source(machine, i, "latency", 2 + other), Source::distance);
+    EXPECT_EQ(source_of_rank(machine, i, "latency", 2 + own), Source::firmware);
+    EXPECT_EQ(source_of_rank(machine, i, "latency", 2 + other), Source::distance);
   }
   EXPECT_EQ(machine.parts().description.find("figures alone"), std::string::npos)
       << "CXL memory is identified by DAX";
@@ -173,7 +173,7 @@ TEST(SavedMachines, GraceHopper_IsDiscovered) {
   EXPECT_EQ(kinds(machine), (std::map<int, std::string>{{0, "ddr"}, {1, "gpu"}}));
   for (const char* intent : {"bandwidth", "latency", "capacity", "normal"})
     EXPECT_EQ(nodes_of(machine, 0, intent), (Nodes{{0}, {1}})) << intent << " of Grace's cores";
-  EXPECT_EQ(parse_source(machine, 0, "bandwidth", 1), Source::kind);
+  EXPECT_EQ(source_of_rank(machine, 0, "bandwidth", 1), Source::kind);
   EXPECT_EQ(machine.path(0, 1).distance, 80);
 }
 

@@ -82,7 +82,7 @@ std::string title(const Machine& machine, const Initiator& initiator) {
   return initiator.name + " (domain " + machine.domains()[initiator.domain].name + ")\n";
 }
 
-const char* source_name(Basis basis) {
+const char* basis_name(Basis basis) {
   switch (basis) {
     case Basis::bandwidth:
       return "bandwidth";
@@ -112,7 +112,7 @@ Json ranks_of(const Machine& machine, InitiatorId initiator, std::string_view in
                             {"kind", place.kind},
                             {"domain", machine.domains()[place.domain].name},
                             {"numa_node", place.numa_node >= 0 ? Json(place.numa_node) : Json(nullptr)},
-                            {"basis", source_name(one.basis)},
+                            {"basis", basis_name(one.basis)},
                             {"value", has_value ? Json(one.value) : Json(nullptr)},
                             {"source", one.source ? Json(source_name(*one.source)) : Json(nullptr)},
                             {"own_ordinary", one.own_ordinary},

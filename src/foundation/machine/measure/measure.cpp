@@ -298,8 +298,8 @@ class Measurer final : private RoundBasedMeasurement {
       const auto effective = static_cast<std::uint64_t>(data / 0.75);
       if (effective >= cache.size.value) return;
       const auto set = parts_.line.value * cache.ways;
-      note("of " + cache.name + ", " + format(cache.size) + ", chases keep " + format(Bytes{effective}) +
-           ": others fill the rest");
+      note("of the " + cache.name + " of " + format(cache.size) + ", " + format(Bytes{effective}) +
+           " are effective for chases: other programs fill the rest");
       cache.size = {std::max<std::uint64_t>(effective / set, 1) * set};
       return;
     }

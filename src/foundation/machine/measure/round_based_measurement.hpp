@@ -212,7 +212,7 @@ class RoundBasedMeasurement {
     return parts_.places.size() > 1 ? parts_.places[place].numa_node : -1;
   }
 
-  // Returns the size of one of `parts` buffers on a place: `requested`, or what half of the available memory holds.
+  // Returns the size of one of `parts` buffers on a place: `requested`, or less if half of the memory holds less.
   [[nodiscard]] Bytes fit_size(Bytes requested, std::uint64_t parts, std::size_t initiator,
                                std::size_t place) const {
     const auto available = available_memory(node_of(place));

@@ -27,7 +27,7 @@ std::optional<Source> parse_source(std::string_view word) {
 }
 
 LibraryTimes library_times(const Initiator& initiator) {
-  constexpr double k_usual_frequency = 2.6e9;  // of library.hpp's machine; if unknown
+  constexpr double k_usual_frequency = 2.6e9;  // as in library.hpp, if it is unknown
   const double frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : k_usual_frequency;
   auto times = initiator.library;
   for (std::size_t i = 0; i < times.size(); ++i)

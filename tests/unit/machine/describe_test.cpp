@@ -22,7 +22,7 @@ TEST(Describe, Text_ShowsTreeAndPaths) {
   auto parts = example_parts();
   parts.fingerprint = "f00d";
   parts.initiators[1].tlb = {1536, 12, {4096}, {2.5e-9}};
-  give_geometry(parts, 3);
+  set_geometry(parts, 3);
   const auto measured = example_measurement();
   const auto text = describe(Machine(parts), &measured);
   for (const char* line : {
@@ -91,7 +91,7 @@ TEST(DescribeJson, Numbers_AreInPlainUnits) {
   parts.initiators[0].library[static_cast<std::size_t>(LibraryFunction::sincosf)] = {4e-9};
   parts.initiators[0].tlb = {1536, 12, {4096}, {2.5e-9}};
   parts.fingerprint = "f00d";
-  give_geometry(parts, 3);
+  set_geometry(parts, 3);
   const auto measured = example_measurement();
   const auto json = nlohmann::json::parse(describe_json(Machine(parts), &measured));
   EXPECT_EQ(json["schema"], 1);
@@ -162,7 +162,7 @@ TEST(DescribeOrderings, Text_ShowsRanksTiesAndReasons) {
 TEST(DescribeOrderings, UnequalPlacesOfATie_HaveOwnLines) {
   auto parts = example_parts();
   parts.paths[0].latency = {102e-9};
-  give_geometry(parts, 2);
+  set_geometry(parts, 2);
   std::erase_if(parts.paths, [](const Path& path) { return path.initiator == 0 && path.place == 3; });
   const auto text = squeezed(describe_orderings(Machine(parts)));
   EXPECT_NE(text.find(" latency 1 ddr0 100ns machine file\n"

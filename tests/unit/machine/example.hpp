@@ -38,7 +38,7 @@ inline MachineParts example_parts() {
 }
 
 // Geometry of two devices of 2 GiB.
-inline void give_geometry(MachineParts& parts, PlaceId place) {
+inline void set_geometry(MachineParts& parts, PlaceId place) {
   parts.places[place].geometry = {1024, 131072, 16, 8, 2};
   parts.places[place].capacity = {4ull << 30};
 }

@@ -97,7 +97,7 @@ TEST(MachineFile, Tlbs_RoundTrip) {
 
 TEST(MachineFile, Geometries_RoundTrip) {
   auto parts = example_parts();
-  give_geometry(parts, 3);
+  set_geometry(parts, 3);
   const Machine machine(parts);
   const auto text = format_machine_file(machine);
   EXPECT_NE(text.find("\n[place.geometry]\ndevices = 2\nbanks = 8\nsubarrays = 16\nrows = 1024\n"

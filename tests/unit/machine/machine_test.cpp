@@ -43,7 +43,7 @@ TEST(Machine, Home_IsLargestPlaceAndOfEqualsTheSlower) {
 
 TEST(Machine, PimPlace_IsNoHomeAndComesLast) {
   auto parts = example_parts();
-  give_geometry(parts, 3);  // the fastest of domain 1
+  set_geometry(parts, 3);  // the fastest of domain 1
   EXPECT_EQ(Machine(parts).fastest_first(1), (std::vector<PlaceId>{4, 3}));
   EXPECT_EQ(Machine(parts).home(1), PlaceId{4});
   parts.places[4].capacity = {1ull << 30};  // less than its capacity

@@ -48,7 +48,7 @@ MachineParts random_parts(std::mt19937& random) {
     Place place{"p" + std::to_string(p), kinds[below(4)], {(1ull << 30) * (20 + below(4))}, {4096}, 0, -1};
     place.domain = static_cast<DomainId>(p < domains ? p : below(domains));
     parts.places.push_back(place);
-    if (below(8) == 0) give_geometry(parts, static_cast<PlaceId>(p));
+    if (below(8) == 0) set_geometry(parts, static_cast<PlaceId>(p));
   }
   for (int d = 0; d < domains; ++d) {
     Initiator initiator;
@@ -253,7 +253,7 @@ TEST(Ordering, Normal_OwnOrdinaryMemoryIsFirst) {
 
 TEST(Ordering, PimAndUnknownPlaces_ComeLast) {
   auto parts = example_parts();
-  give_geometry(parts, 0);
+  set_geometry(parts, 0);
   std::erase_if(parts.paths, [](const Path& path) { return path.initiator == 0 && path.place == 3; });
   const Machine machine(parts);
   for (const char* intent : {"bandwidth", "latency", "capacity", "normal"}) {

@@ -81,7 +81,7 @@ TEST(MakeProblem, DeclaredUseWithoutTraffic_CountsAsOneSweep) {
 // Planners count it as full: the time law would have streams use its channel beside the others.
 TEST(MakeProblem, ComputingPlace_WithoutBudget_IsFull) {
   auto parts = machine::example_parts();
-  machine::give_geometry(parts, 3);
+  machine::set_geometry(parts, 3);
   const machine::Machine machine(parts);
   const auto profile = profile_of({{{1, 10, 4, 2.5, 3}}}, 1);
   EXPECT_EQ(make_problem(profile, machine, {}).places[3].budget, Bytes{0});

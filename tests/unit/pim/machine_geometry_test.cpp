@@ -21,7 +21,7 @@ std::string complaint(const machine::Machine& machine, const std::string& name) 
 
 TEST(MachineGeometry, IsThatOfThePlaceAndHoldsWhatItDoes) {
   auto parts = machine::example_parts();
-  machine::give_geometry(parts, 3);
+  machine::set_geometry(parts, 3);
   const machine::Machine machine(parts);
   for (const auto* name : {"", "hbm1"}) {
     EXPECT_EQ(find_device(machine, name), 3);
@@ -35,8 +35,8 @@ TEST(MachineGeometry, SaysWhichPlacesCompute) {
   auto parts = machine::example_parts();
   EXPECT_EQ(complaint(machine::Machine(parts), ""),
             "machine 'example' has no place that computes; give one a [place.geometry] in its file");
-  machine::give_geometry(parts, 0);
-  machine::give_geometry(parts, 3);
+  machine::set_geometry(parts, 0);
+  machine::set_geometry(parts, 3);
   EXPECT_EQ(complaint(machine::Machine(parts), "ddr0"),
             "machine 'example' has no place 'ddr0' that computes; there is hbm0, hbm1");
 }

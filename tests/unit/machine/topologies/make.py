@@ -1,11 +1,10 @@
-"""Writes machines as hwloc exports them (`lstopo machine.xml`), each from what is published of it.
+"""Writes machines as hwloc exports them (`lstopo machine.xml`), each from published data.
 
-The files beside this one are kept in git, because tests read them: `make.py` writes them anew, `make.py --check`
-says whether they are what it would write. Left out of all of them: hardware threads beyond one a core, what the
-kernel keeps of each node's memory, first-level caches, and devices.
+The files are kept in git, because tests read them. `make.py` writes them anew, `make.py --check` compares them.
+They omit hardware threads beyond one a core, the kernel's reserve of each node, first-level caches, and devices.
 
-Figures of memory (HMAT) stand where Linux shows any, and as it shows them: for the nearest cores of each node
-alone. hwloc attaches nodes without cores to those that they are near to.
+Memory figures (HMAT) are present where Linux exposes them: for the nearest cores of each node only. hwloc attaches
+nodes without cores to the nearest ones.
 """
 
 import sys
@@ -20,7 +19,7 @@ FOLDER = Path(__file__).parent
 
 @dataclass
 class Node:
-    """A NUMA node: its memory, and what is known of it."""
+    """A NUMA node: its memory and its known figures."""
 
     number: int
     size: int
@@ -32,7 +31,7 @@ class Node:
 
 @dataclass
 class Part:
-    """Cores with the nodes and caches that are theirs: a package, or a part of one."""
+    """A package, or a part of one: cores with their nodes and caches."""
 
     nodes: Sequence[Node]
     cores: int
@@ -41,7 +40,7 @@ class Part:
 
 @dataclass
 class Saved:
-    """A whole machine."""
+    """A machine."""
 
     name: str
     processor: str
@@ -63,7 +62,7 @@ def knl_flat() -> Saved:
 
 
 def knl_snc4() -> Saved:
-    """The same in SNC-4: each quarter has its own DDR4 (nodes 0 to 3) and MCDRAM (nodes 4 to 7).
+    """Intel Xeon Phi 7210 in SNC-4: each quarter has its own DDR4 (nodes 0 to 3) and MCDRAM (nodes 4 to 7).
 
     Sources: as above.
     """
@@ -162,17 +161,17 @@ def mi300a() -> Saved:
 
 
 class Writer:
-    """One machine as hwloc's XML, version 2."""
+    """Writes a machine as hwloc's XML, version 2."""
 
     def __init__(self, saved: Saved) -> None:
         self.saved = saved
         self.lines: list[str] = []
         self.level = 0
         self.index = 0
-        self.targets: list[tuple[Node, int, str]] = []  # a node, its object's number, the cores that it is near to
+        self.targets: list[tuple[Node, int, str]] = []  # a node, the number of its object, its local cores
 
     def text(self) -> str:
-        """The file."""
+        """Returns the XML file."""
         parts = [part for package in self.saved.packages for part in package]
         cores = range(sum(part.cores for part in parts))
         numbers = [node.number for part in parts for node in part.nodes]
@@ -192,13 +191,13 @@ class Writer:
         return "\n".join(self.lines) + "\n"
 
     def package(self, index: int, parts: Sequence[Part], first: int) -> int:
-        """Returns the first core behind it."""
+        """Writes a part and returns the first core after it."""
         all_cores = range(first, first + sum(part.cores for part in parts))
         self.begin("Package", all_cores, [node.number for part in parts for node in part.nodes], os_index=index)
         self.info("CPUModel", self.saved.processor)
         for part in parts:
             cores = range(first, first + part.cores)
-            if len(parts) > 1:  # hwloc makes a group for each set of cores that has nodes of its own
+            if len(parts) > 1:  # hwloc adds a group for each set of cores with its own nodes
                 self.begin("Group", cores, [node.number for node in part.nodes], kind=1001, subkind=0)
             for node in part.nodes:
                 self.node(node, cores)
@@ -221,7 +220,7 @@ class Writer:
         self.end()
 
     def cached(self, part: Part, cores: range, caches: Sequence[tuple[str, int, int, int]]) -> None:
-        """Cores below the caches that they share."""
+        """Writes cores below the caches that they share."""
         nodes = [node.number for node in part.nodes]
         if caches:
             (kind, size, ways, each), *inner = caches
@@ -239,7 +238,7 @@ class Writer:
             self.end()
 
     def distances(self, numbers: list[int]) -> None:
-        """The system's table, as hwloc writes numbers: ten a line at most, each line with its length."""
+        """Writes the distance table in hwloc's format: at most ten numbers a line, each line with its length."""
         count = len(numbers)
         self.open(f'<distances2 type="NUMANode" nbobjs="{count}" kind="5" name="NUMALatency" indexing="os">')
         self.numbers("indexes", numbers)
@@ -252,7 +251,7 @@ class Writer:
             self.put(f'<{tag} length="{len(text)}">{text}</{tag}>')
 
     def figures(self) -> None:
-        """hwloc has bandwidths in MiB/s, latencies in ns; the flags say what is better, and that cores matter."""
+        """Writes bandwidths in MiB/s and latencies in ns; flags: which is better, and that initiators matter."""
         for name, flags in (("Bandwidth", 5), ("Latency", 6)):
             self.open(f'<memattr name="{name}" flags="{flags}">')
             for node, number, cores in self.targets:
@@ -263,7 +262,7 @@ class Writer:
             self.end("memattr")
 
     def begin(self, type_: str, cores: range, nodes: list[int], **more: object) -> int:
-        """Opens an object; returns its number."""
+        """Opens an object and returns its number."""
         self.index += 1
         attributes: dict[str, object] = {"type": type_}
         for key, numbers in (("cpuset", bits(cores)), ("nodeset", bits(nodes))):
@@ -290,7 +289,7 @@ class Writer:
 
 
 def bits(numbers: Iterable[int]) -> str:
-    """A set as hwloc writes it: words of 32 bits, the highest first."""
+    """Returns a set in hwloc's format: words of 32 bits, the highest first."""
     mask = sum(1 << number for number in numbers)
     words = [f"0x{mask >> at & 0xFFFFFFFF:08x}" for at in range(0, max(mask.bit_length(), 1), 32)]
     return ",".join(reversed(words))

@@ -29,7 +29,7 @@ namespace terrace::memory {
 namespace {
 
 constexpr int k_histories = 250;
-constexpr int k_fewest_lives = 8;  // in a history
+constexpr int k_min_lives = 8;  // in a history
 constexpr int k_max_lives = 24;
 constexpr int k_max_steps = 5'000;  // instructions until the lock; a step costs some 20 us
 
@@ -128,7 +128,7 @@ class History {
 
   void run() {
     for (std::size_t worker = 0; worker < k_workers; ++worker) begin(worker);
-    const auto most = k_fewest_lives + static_cast<int>(random_() % (k_max_lives - k_fewest_lives + 1));
+    const auto most = k_min_lives + static_cast<int>(random_() % (k_max_lives - k_min_lives + 1));
     for (lives_ = k_workers; lives_ < most; ++lives_) {
       const auto worker = random_() % k_workers;
       for (auto wait = random_() % 64; wait > 0; --wait) ::sched_yield();
@@ -141,7 +141,7 @@ class History {
     for (std::size_t worker = 0; worker < k_workers; ++worker) end(worker);
     everything_is_free();
   }
-  [[nodiscard]] const Account& account() const { return *beside_.account; }
+  [[nodiscard]] const Account& account() const { return *record_.account; }
   [[nodiscard]] bool compared() const { return compared_; }
   [[nodiscard]] int lives() const { return lives_; }
   [[nodiscard]] int killed_with_lock() const { return killed_with_lock_; }
@@ -150,19 +150,19 @@ class History {
  private:
   void begin(std::size_t worker) {
     const auto seed = static_cast<unsigned>(random_());
-    beside_.account->begun[worker] = 0;
+    record_.account->begun[worker] = 0;
     workers_[worker] = ::fork();
-    if (workers_[worker] == 0) live(*ledger_, *shared_.page, *beside_.account, worker, seed, scribbles_);
+    if (workers_[worker] == 0) live(*ledger_, *shared_.page, *record_.account, worker, seed, scribbles_);
   }
   // Stops the worker at any instant, removes it from the record, and kills it.
   void end(std::size_t worker) {
     const auto process = workers_[worker];
     workers_[worker] = 0;
     // Workers that pause at the end of a history take no lock.
-    const bool steps = beside_.account->ends == 0 && ends_++ % 8 == 0;
+    const bool steps = record_.account->ends == 0 && ends_++ % 8 == 0;
     if (!(steps ? step_into_lock(process, worker) : stop(process))) return;
     if (holds_lock(process)) ++killed_with_lock_;
-    beside_.account->forget(worker);
+    record_.account->forget(worker);
     ::kill(process, SIGKILL);
     ::waitpid(process, nullptr, 0);
   }
@@ -176,7 +176,7 @@ class History {
   // Stops the worker after it has executed a random number of instructions with the lock. Returns false if it
   // ended before. Stops it anywhere if the system allows no tracing.
   bool step_into_lock(pid_t process, std::size_t worker) {
-    while (beside_.account->begun[worker] == 0) {  // its start-up has many instructions and takes no lock
+    while (record_.account->begun[worker] == 0) {  // its start-up has many instructions and takes no lock
       if (::waitpid(process, nullptr, WNOHANG) == process) return false;
       let_others_run();
     }
@@ -201,7 +201,7 @@ class History {
   }
   // Restarts workers that have ended, so that all are alive.
   void pause() {
-    auto& account = *beside_.account;
+    auto& account = *record_.account;
     account.ends = 1;
     const auto wait_for = [&](int state) {
       for (std::size_t worker = 0; worker < k_workers; ++worker)
@@ -218,7 +218,7 @@ class History {
   void compare() {
     // A slot whose copies are both destroyed counts as held while a process without a slot is alive.
     compared_ = thorough_look(3);
-    const auto& account = *beside_.account;
+    const auto& account = *record_.account;
     for (PlaceId place = 0; place < k_places; ++place) {
       const auto handed_out = Account::sum(account.units[place].load());
       const auto waiting =
@@ -249,7 +249,7 @@ class History {
   std::mt19937 random_;
   bool scribbles_;
   SharedPage shared_;
-  SharedAccount beside_;
+  SharedAccount record_;
   std::optional<Ledger> ledger_;
   std::array<pid_t, k_workers> workers_{};
   int ends_ = 0;

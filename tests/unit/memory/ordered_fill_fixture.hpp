@@ -22,11 +22,11 @@ namespace terrace::memory {
 inline constexpr std::size_t k_places = 3;
 inline constexpr std::size_t k_workers = 4;
 inline constexpr std::uint64_t k_batch = 64 * k_page;
-inline constexpr std::array<std::uint64_t, k_places> k_totals{8000, 5000, 12000};  // pages
-inline constexpr std::uint64_t k_reserved = 100;                                   // pages, of each place
+inline constexpr std::array<std::uint64_t, k_places> k_capacities{8000, 5000, 12000};  // pages
+inline constexpr std::uint64_t k_reserved = 100;                                       // pages, of each place
 
 // Pages in use: one word for each place with 16 bits for each worker, so that changes are atomic.
-struct Machine {
+struct SharedPageCounts {
   std::array<std::atomic<std::uint64_t>, k_places> used;
   std::array<std::atomic<std::uint64_t>, k_places> peak;  // peak use
   std::atomic<std::uint64_t> kills;                       // no place had a free page
@@ -38,9 +38,9 @@ struct Machine {
     return total;
   }
   static std::uint64_t of(std::uint64_t word, std::size_t worker) { return word >> (16 * worker) & 0xffff; }
-  bool take(std::size_t worker, PlaceId place) {
+  bool take_page(std::size_t worker, PlaceId place) {
     for (auto word = used[place].load();;) {
-      if (sum(word) >= k_totals[place]) return false;
+      if (sum(word) >= k_capacities[place]) return false;
       if (!used[place].compare_exchange_weak(word, word + (std::uint64_t{1} << (16 * worker)))) continue;
       const auto now = sum(word) + 1;
       for (auto seen = peak[place].load(); seen < now && !peak[place].compare_exchange_weak(seen, now);) {
@@ -54,19 +54,19 @@ struct Machine {
 };
 
 // Models the kernel for one worker. Pages come from the preferred place, or from another one if that is full.
-class System final : public PlaceSystem {
+class ModelSystem final : public PlaceSystem {
  public:
-  System(Machine& machine, std::size_t worker, std::uint64_t total_of_last = k_totals[2])
+  ModelSystem(SharedPageCounts& machine, std::size_t worker, std::uint64_t total_of_last = k_capacities[2])
       : machine_(machine), worker_(worker), total_of_last_(total_of_last) {}
   [[nodiscard]] std::uint64_t capacity(PlaceId place) const noexcept override {
-    return (place == 2 ? total_of_last_ : k_totals[place]) * k_page;
+    return (place == 2 ? total_of_last_ : k_capacities[place]) * k_page;
   }
   [[nodiscard]] std::uint64_t kernel_reserve(PlaceId) const noexcept override { return k_reserved * k_page; }
   [[nodiscard]] std::uint64_t free_bytes(PlaceId place) noexcept override {
-    return (k_totals[place] - Machine::sum(machine_.used[place].load())) * k_page;
+    return (k_capacities[place] - SharedPageCounts::sum(machine_.used[place].load())) * k_page;
   }
   int prefer_place(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override {
-    if (place == refuses) return EPERM;
+    if (place == refused_place) return EPERM;
     for (auto at = address; at < address + size; at += k_page) policy[at] = place;
     return 0;
   }
@@ -77,18 +77,18 @@ class System final : public PlaceSystem {
     // A huge page may cover the rest of the batch if that has the same policy.
     const auto next = policy.find(address + size);
     if ((address + size) % k_batch != 0 && next != policy.end() && !pages.contains(address + size))
-      if (next->second == policy.at(address)) ++goes_too_far;
+      if (next->second == policy.at(address)) ++num_policy_overruns;
     for (auto at = address; at < address + size; at += k_page) {
       if (pages.contains(at)) continue;
       if (at % (16 * k_page) == 0) ::sched_yield();
       const auto wanted = policy.at(at);
-      if (machine_.take(worker_, wanted)) {
+      if (machine_.take_page(worker_, wanted)) {
         pages[at] = wanted;
         continue;
       }
       ++machine_.fallbacks;
       PlaceId other = 0;
-      while (other < k_places && !machine_.take(worker_, other)) ++other;
+      while (other < k_places && !machine_.take_page(worker_, other)) ++other;
       if (other == k_places)
         ++machine_.kills;
       else
@@ -100,7 +100,7 @@ class System final : public PlaceSystem {
     for (auto at = address; at < address + size; at += k_page) {
       const auto found = pages.find(at);
       if (found == pages.end() || found->second == place) continue;
-      if (!machine_.take(worker_, place)) return ENOMEM;
+      if (!machine_.take_page(worker_, place)) return ENOMEM;
       machine_.used[found->second].fetch_sub(std::uint64_t{1} << (16 * worker_));
       found->second = place;
     }
@@ -122,22 +122,22 @@ class System final : public PlaceSystem {
 
   // Adds a page to the place, as if it had been touched.
   void touch(std::uint64_t address, PlaceId place) {
-    ASSERT_TRUE(machine_.take(worker_, place));
+    ASSERT_TRUE(machine_.take_page(worker_, place));
     pages[address] = place;
   }
 
   std::map<std::uint64_t, PlaceId> policy, pages;
-  int goes_too_far = 0;
-  PlaceId refuses = k_no_place;
+  int num_policy_overruns = 0;
+  PlaceId refused_place = k_no_place;
   std::function<void()> on_pause;
 
  private:
-  Machine& machine_;
+  SharedPageCounts& machine_;
   std::size_t worker_;
   std::uint64_t total_of_last_;
 };
 
-struct Parts final : OrderedFill::Observer {
+struct RecordedParts final : OrderedFill::Observer {
   void on_accessible(std::uint64_t, std::uint64_t size) noexcept override { opened += size; }
   void on_placed(const OrderedFill::PlacedPart& part) noexcept override { all.push_back(part); }
   std::uint64_t opened = 0;
@@ -153,21 +153,21 @@ inline constexpr OrderedFill::Settings k_settings{.watermark = 0.1,
 class OrderedFillTest : public ::testing::Test {
  protected:
   OrderedFillTest()
-      : machine_(new (::mmap(nullptr, sizeof(Machine), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-                     Machine{}) {}
-  ~OrderedFillTest() override { ::munmap(machine_, sizeof(Machine)); }
+      : machine_(new (::mmap(nullptr, sizeof(SharedPageCounts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                             -1, 0)) SharedPageCounts{}) {}
+  ~OrderedFillTest() override { ::munmap(machine_, sizeof(SharedPageCounts)); }
 
   static std::uint64_t above_watermark(PlaceId place) {
-    return k_totals[place] - static_cast<std::uint64_t>(0.1 * static_cast<double>(k_totals[place]));
+    return k_capacities[place] - static_cast<std::uint64_t>(0.1 * static_cast<double>(k_capacities[place]));
   }
   static machine::Budget whole() {
     machine::Budget budget;
-    for (const auto pages : k_totals) budget.push_back({pages * k_page});
+    for (const auto pages : k_capacities) budget.push_back({pages * k_page});
     return budget;
   }
   // Checks that the parts cover the range contiguously, and that every page is on the place of its part.
-  static void expect_parts_are_true(const Parts& parts, const System& system, std::uint64_t address,
-                                    std::uint64_t size) {
+  static void expect_parts_match_pages(const RecordedParts& parts, const ModelSystem& system,
+                                       std::uint64_t address, std::uint64_t size) {
     auto at = address;
     for (const auto& part : parts.all) {
       ASSERT_EQ(part.address, at);
@@ -184,13 +184,13 @@ class OrderedFillTest : public ::testing::Test {
     EXPECT_EQ(at, address + size);
     EXPECT_EQ(parts.opened, size);
   }
-  static std::uint64_t pages_on(const System& system, PlaceId place) {
+  static std::uint64_t pages_on(const ModelSystem& system, PlaceId place) {
     return static_cast<std::uint64_t>(
         std::ranges::count_if(system.pages, [&](const auto& page) { return page.second == place; }));
   }
 
   SharedPage shared_;
-  Machine* machine_;
+  SharedPageCounts* machine_;
 };
 
 inline constexpr std::uint64_t k_address = 1ULL << 40;

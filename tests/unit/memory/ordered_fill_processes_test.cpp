@@ -20,7 +20,7 @@ namespace {
 // would leave a place that still has free memory.
 TEST_F(OrderedFillTest, ConcurrentReservation_WaitsBeforeNextPlace) {
   Ledger ledger(*shared_.page, whole());
-  System system(*machine_, 0);
+  ModelSystem system(*machine_, 0);
   std::array<int, 2> to{};
   std::array<int, 2> from{};
   ASSERT_EQ(::pipe(to.data()), 0);
@@ -29,7 +29,7 @@ TEST_F(OrderedFillTest, ConcurrentReservation_WaitsBeforeNextPlace) {
   const auto child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    System others(*machine_, 1);
+    ModelSystem others(*machine_, 1);
     const auto before = above_watermark(0) - 20 - 64;
     if (!ledger.take(0, {before * k_page})) ::_exit(1);
     for (std::uint64_t i = 0; i < before; ++i) others.touch(k_address + i * k_page, 0);
@@ -58,7 +58,7 @@ TEST_F(OrderedFillTest, ConcurrentReservation_WaitsBeforeNextPlace) {
     EXPECT_EQ(::read(from[0], &byte, 1), 1);
   };
   OrderedFill fill(ledger, system, k_places, k_settings);
-  Parts parts;
+  RecordedParts parts;
   const std::array<PlaceId, k_places> order{0, 1, 2};
   EXPECT_EQ(fill.fill(2 * k_address, 50 * k_page, order, OrderedFill::Content::none, parts).error, 0);
   EXPECT_EQ(pauses, 1);
@@ -89,14 +89,14 @@ TEST_F(OrderedFillTest, KilledProcesses_NeverPassAWatermark) {
       if (workers[worker] != 0) return;
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       std::mt19937 own(seed);
-      System system(*machine_, worker);
+      ModelSystem system(*machine_, worker);
       OrderedFill fill(ledger, system, k_places, k_settings);
       std::array<PlaceId, k_places> order{0, 1, 2};
       std::ranges::shuffle(order, own);
       std::uint64_t mine = 0;
       for (std::uint64_t at = k_address; mine < k_max; at += 1ULL << 32) {
         const auto pages = std::min<std::uint64_t>(1 + own() % 1500, k_max - mine);
-        Parts parts;
+        RecordedParts parts;
         if (fill.fill(at, pages * k_page, order, OrderedFill::Content::none, parts).error != 0) ::_exit(1);
         for (const auto& part : parts.all)
           if (part.held != part.size) ::_exit(2);

@@ -19,15 +19,15 @@ TEST_F(OrderedFillTest, Fill_EachPlaceDownToItsWatermark) {
     std::destroy_at(machine_);
     std::construct_at(machine_);
     Ledger ledger(*shared_.page, whole());
-    System system(*machine_, 0);
+    ModelSystem system(*machine_, 0);
     OrderedFill fill(ledger, system, k_places, k_settings);
-    Parts parts;
+    RecordedParts parts;
     const auto first = above_watermark(order[0]);
     const auto second = above_watermark(order[1]);
     const auto size = (first + second + 777) * k_page;
     // Not at the boundary of a batch.
     EXPECT_EQ(fill.fill(k_address + 5 * k_page, size, order, OrderedFill::Content::none, parts).error, 0);
-    expect_parts_are_true(parts, system, k_address + 5 * k_page, size);
+    expect_parts_match_pages(parts, system, k_address + 5 * k_page, size);
     std::uint64_t page = 0;
     for (const auto& [address, place] : system.pages) {
       ASSERT_EQ(place, page < first ? order[0] : page < first + second ? order[1] : order[2]) << "page " << page;
@@ -41,28 +41,28 @@ TEST_F(OrderedFillTest, Fill_EachPlaceDownToItsWatermark) {
 
 TEST_F(OrderedFillTest, AllAtWatermarks_UsesPlaceWithMostFreeMemory) {
   Ledger ledger(*shared_.page, whole());
-  System system(*machine_, 0);
+  ModelSystem system(*machine_, 0);
   OrderedFill fill(ledger, system, k_places, k_settings);
   const std::array<PlaceId, k_places> order{1, 2, 0};
   std::uint64_t above_watermarks = 0;
   std::uint64_t all = 0;
   for (PlaceId place = 0; place < k_places; ++place) {
     above_watermarks += above_watermark(place);
-    all += k_totals[place];
+    all += k_capacities[place];
   }
-  Parts parts;
+  RecordedParts parts;
   // The largest place has the most free memory, so it is used next.
   const auto more = 300 * k_page;
   EXPECT_EQ(fill.fill(k_address, above_watermarks * k_page + more, order, OrderedFill::Content::none, parts).error,
             0);
   EXPECT_EQ(pages_on(system, 2), above_watermark(2) + 300);
   // Fill more than all memory: down to the kernel's reserve, and no further.
-  Parts rest;
+  RecordedParts rest;
   EXPECT_EQ(fill.fill(2 * k_address, all * k_page, order, OrderedFill::Content::none, rest).error, ENOMEM);
-  expect_parts_are_true(rest, system, 2 * k_address, all * k_page);
+  expect_parts_match_pages(rest, system, 2 * k_address, all * k_page);
   for (PlaceId place = 0; place < k_places; ++place) {
-    EXPECT_LE(machine_->peak[place].load(), k_totals[place] - k_reserved);
-    EXPECT_GT(machine_->peak[place].load(), k_totals[place] - k_reserved - 1);
+    EXPECT_LE(machine_->peak[place].load(), k_capacities[place] - k_reserved);
+    EXPECT_GT(machine_->peak[place].load(), k_capacities[place] - k_reserved - 1);
   }
   EXPECT_EQ(machine_->kills.load(), 0u);
   EXPECT_EQ(machine_->fallbacks.load(), 0u);
@@ -72,9 +72,9 @@ TEST_F(OrderedFillTest, Budget_IsNotExceeded) {
   auto budget = whole();
   budget[0] = {1000 * k_page};
   Ledger ledger(*shared_.page, budget);
-  System system(*machine_, 0);
+  ModelSystem system(*machine_, 0);
   OrderedFill fill(ledger, system, k_places, k_settings);
-  Parts parts;
+  RecordedParts parts;
   const std::array<PlaceId, k_places> order{0, 1, 2};
   EXPECT_EQ(fill.fill(k_address, 3000 * k_page, order, OrderedFill::Content::none, parts).error, 0);
   EXPECT_EQ(pages_on(system, 0), 1000u);
@@ -86,16 +86,16 @@ TEST_F(OrderedFillTest, SplitBatch_ResetsOlderPolicy) {
   auto budget = whole();
   budget[0] = {(k_batch / k_page * 3 / 2) * k_page};
   Ledger ledger(*shared_.page, budget);
-  System system(*machine_, 0);
+  ModelSystem system(*machine_, 0);
   OrderedFill fill(ledger, system, k_places, k_settings);
   const std::array<PlaceId, k_places> order{0, 1, 2};
   for (const auto content : {OrderedFill::Content::none, OrderedFill::Content::some}) {
-    Parts parts;
+    RecordedParts parts;
     const auto address = k_address * (content == OrderedFill::Content::none ? 1 : 2);
     system.prefer_place(address, 4 * k_batch, 0);
     EXPECT_EQ(fill.fill(address, 4 * k_batch, order, content, parts).error, 0);
     ASSERT_EQ(parts.all.front().place, 0);
-    EXPECT_EQ(system.goes_too_far, 0);
+    EXPECT_EQ(system.num_policy_overruns, 0);
     EXPECT_TRUE(system.policy.contains(address + 4 * k_batch - k_page));
     for (const auto& part : parts.all) ledger.give(part.place, {part.held});
   }
@@ -104,9 +104,9 @@ TEST_F(OrderedFillTest, SplitBatch_ResetsOlderPolicy) {
 // Nothing is populated beyond all budgets, and an error is reported.
 TEST_F(OrderedFillTest, AllBudgetsExhausted_ReportsEnomem) {
   Ledger ledger(*shared_.page, {{1000 * k_page}, {500 * k_page}, {0}});
-  System system(*machine_, 0);
+  ModelSystem system(*machine_, 0);
   OrderedFill fill(ledger, system, k_places, k_settings);
-  Parts parts;
+  RecordedParts parts;
   const std::array<PlaceId, k_places> order{0, 1, 2};
   EXPECT_EQ(fill.fill(k_address, 1500 * k_page, order, OrderedFill::Content::none, parts).error, 0);
   EXPECT_EQ(fill.fill(2 * k_address, 100 * k_page, order, OrderedFill::Content::none, parts).error, ENOMEM);
@@ -120,10 +120,10 @@ TEST_F(OrderedFillTest, AllBudgetsExhausted_ReportsEnomem) {
 
 TEST_F(OrderedFillTest, RefusedPlace_IsSkipped) {
   Ledger ledger(*shared_.page, whole());
-  System system(*machine_, 0);
-  system.refuses = 0;
+  ModelSystem system(*machine_, 0);
+  system.refused_place = 0;
   OrderedFill fill(ledger, system, k_places, k_settings);
-  Parts parts;
+  RecordedParts parts;
   const std::array<PlaceId, k_places> order{0, 1, 2};
   EXPECT_EQ(fill.fill(k_address, 500 * k_page, order, OrderedFill::Content::none, parts).error, EPERM);
   EXPECT_EQ(pages_on(system, 1), 500u);
@@ -133,9 +133,9 @@ TEST_F(OrderedFillTest, RefusedPlace_IsSkipped) {
 
 TEST_F(OrderedFillTest, PlaceWithoutMemory_IsSkipped) {
   Ledger ledger(*shared_.page, whole());
-  System system(*machine_, 0, 0);
+  ModelSystem system(*machine_, 0, 0);
   OrderedFill fill(ledger, system, k_places, k_settings);
-  Parts parts;
+  RecordedParts parts;
   const std::array<PlaceId, k_places> order{2, 1, 0};
   EXPECT_EQ(fill.fill(k_address, 500 * k_page, order, OrderedFill::Content::none, parts).error, 0);
   EXPECT_EQ(pages_on(system, 1), 500u);
@@ -149,15 +149,16 @@ TEST_F(OrderedFillTest, ExistingPages_AreMigratedInOrder) {
     std::construct_at(machine_);
     SharedPage page;
     Ledger ledger(*page.page, whole());
-    System system(*machine_, 0);
+    ModelSystem system(*machine_, 0);
     const auto count = 1 + random() % 12000;
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto kind = random() % 8;
-      if (kind < 3 && Machine::sum(machine_->used[kind].load()) < above_watermark(static_cast<PlaceId>(kind)))
+      if (kind < 3 &&
+          SharedPageCounts::sum(machine_->used[kind].load()) < above_watermark(static_cast<PlaceId>(kind)))
         system.touch(k_address + i * k_page, static_cast<PlaceId>(kind));
     }
     OrderedFill fill(ledger, system, k_places, k_settings);
-    Parts parts;
+    RecordedParts parts;
     const std::array<PlaceId, k_places> order{0, 1, 2};
     OrderedFill::Outcome outcome;
     std::size_t passes = 0;
@@ -169,7 +170,7 @@ TEST_F(OrderedFillTest, ExistingPages_AreMigratedInOrder) {
       outcome = fill.fill(k_address, count * k_page, order, OrderedFill::Content::some, parts);
       ASSERT_EQ(outcome.error, 0);
     } while (outcome.needs_retry);
-    expect_parts_are_true(parts, system, k_address, count * k_page);
+    expect_parts_match_pages(parts, system, k_address, count * k_page);
     ASSERT_EQ(system.pages.size(), count);
     std::array<std::uint64_t, k_places> on{};
     PlaceId last = 0;
@@ -182,7 +183,7 @@ TEST_F(OrderedFillTest, ExistingPages_AreMigratedInOrder) {
       EXPECT_EQ(on[0], above_watermark(0)) << "the first place is filled to its watermark";
     }
     for (PlaceId place = 0; place < k_places; ++place) {
-      EXPECT_EQ(on[place], Machine::sum(machine_->used[place].load()));
+      EXPECT_EQ(on[place], SharedPageCounts::sum(machine_->used[place].load()));
       EXPECT_EQ(ledger.held(place).value, on[place] * k_page);
       EXPECT_LE(machine_->peak[place].load(), above_watermark(place));
     }

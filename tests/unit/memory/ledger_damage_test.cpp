@@ -71,7 +71,7 @@ TEST(LedgerDamage, Zombie_HoldsNothing) {
   Ledger ledger(*shared.page, {{100}});
   const Child child([&] { ledger.take(0, {60}); });
   EXPECT_FALSE(ledger.take(0, {41}));
-  shared.page->looked = 0;
+  shared.page->last_thorough_search_ns = 0;
   child.end_unasked();
   EXPECT_TRUE(ledger.take(0, {100}));
 }
@@ -98,7 +98,7 @@ TEST(LedgerDamage, ZeroedPage_CountsAsFull) {
   EXPECT_EQ(ledger.available(0), Bytes{0});
   EXPECT_EQ(ledger.held(0), Bytes{100});
   child.end();
-  shared.page->looked = 0;
+  shared.page->last_thorough_search_ns = 0;
   EXPECT_TRUE(ledger.take(0, {100}));
 }
 
@@ -126,7 +126,7 @@ TEST(LedgerDamage, ProcessWithoutFirstThread_IsAlive) {
   EXPECT_FALSE(ledger.take(0, {41}));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  shared.page->looked = 0;
+  shared.page->last_thorough_search_ns = 0;
   EXPECT_TRUE(ledger.take(0, {100}));
 }
 

@@ -1,4 +1,4 @@
-// Whether chunks serve a block or single pages: by how it was touched.
+// Tests of the choice between chunks and kernel paging by access statistics (block_use.hpp).
 #include "transfer/spill/block_use.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(VisitWork, ShortWorkBetweenChunks_IsSparse) {
 }
 
 TEST(VisitWork, ConcurrentSweeps_AreNotSparse) {
-  // Three arrays whose chunks begin at the same time: two visits in three are short.
+  // Three arrays whose chunks begin at the same time: two visits of three are short.
   VisitWork work;
   for (int i = 0; i < 3000; ++i) work.on_visit(Seconds{i % 3 == 0 ? 200e-6 : 1e-6});
   EXPECT_FALSE(work.is_sparse());
@@ -59,8 +59,8 @@ TEST(BlockUse, BackOff_DoublesRequiredLoads) {
   EXPECT_EQ(loads_until_pages(use, true, true), 128 << 16 < 100'000 ? 128 << 16 : -1);
 }
 
-// Loads of a heap of so many pieces, one piece after another, until the first is for pages: all of them. -1: none
-// is.
+// Returns the loads of a heap of `pieces` pieces, in rotation, until the first piece prefers kernel paging; -1 if
+// none does.
 int loads_until_a_piece_is_for_pages(std::uint32_t pieces, std::uint32_t chunks, std::uint32_t in_order) {
   BlockUse heap;
   std::vector<BlockUse> use(pieces);

@@ -1,4 +1,4 @@
-// Threads that copy together.
+// Tests of the pool of copying threads.
 #include "transfer/exchange/copy_thread_pool.hpp"
 
 #include <gtest/gtest.h>

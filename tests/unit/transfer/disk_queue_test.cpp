@@ -1,5 +1,4 @@
-// Reads and writes of the spill file that the kernel carries out in part: the rest follows, or the whole has
-// failed.
+// Tests of the disk queues: partial transfers are resumed, or the whole request fails.
 #include "transfer/spill/disk_queue.hpp"
 
 #include <fcntl.h>
@@ -22,7 +21,7 @@ namespace {
 
 constexpr std::size_t k_size = 64 << 10;
 
-// A file without a name.
+// An unlinked file.
 class File {
  public:
   File() {
@@ -45,7 +44,7 @@ class DiskQueueTest : public testing::TestWithParam<bool> {
     queue_ = GetParam() ? make_ring_queue(file) : make_thread_queue(file, 2);
     if (!queue_) GTEST_SKIP() << "no io_uring here";
   }
-  // None within so many milliseconds: nothing.
+  // Returns a completion, or nothing after `within` milliseconds.
   std::optional<DiskCompletion> wait_for_completion(int within) {
     DiskCompletion one;
     pollfd ended{queue_->completion_fd(), POLLIN, 0};
@@ -123,7 +122,7 @@ TEST_P(DiskQueueTest, WriteBeyondFileSizeLimit_Fails) {
   EXPECT_TRUE(std::equal(read.begin(), read.end(), bytes.begin()));
 }
 
-// A pipe gives what it has: the rest of a read comes later. pread(2), the threads' call, reads no pipes.
+// A pipe delivers partial reads. Ring only: pread(2), used by the thread queue, cannot read pipes.
 class DiskQueueOfPipe : public DiskQueueTest {};
 
 TEST_P(DiskQueueOfPipe, PartialRead_IsResumed) {

@@ -1,4 +1,5 @@
-// Transfers that are asked for before they are due, on real memory. A clock that counts its calls decides when.
+// Tests of transfers that are requested before they are due, on real memory. Time is a clock that counts its
+// calls.
 #include <chrono>
 #include <functional>
 #include <vector>
@@ -9,7 +10,7 @@
 namespace terrace::transfer {
 namespace {
 
-constexpr double k_far = 1e9;  // further than the clock ever counts here
+constexpr double k_far = 1e9;  // never reached by the counting clock
 
 std::vector<ChunkId> chunks_of(const std::vector<TransferResult>& results) {
   std::vector<ChunkId> chunks;
@@ -17,8 +18,8 @@ std::vector<ChunkId> chunks_of(const std::vector<TransferResult>& results) {
   return chunks;
 }
 
-// The first may begin only when the clock has come so far; the second, which might at once, waits behind it.
-// Nobody waits by ticket, which would make them due.
+// The first transfer is due later; the second is due now and waits behind it. The test does not call wait(), which
+// would make them due.
 TEST_F(MoveQueueTest, TransferNotDue_DelaysQueue) {
   start(2, 2);
   constexpr double k_due = 200;
@@ -26,7 +27,7 @@ TEST_F(MoveQueueTest, TransferNotDue_DelaysQueue) {
   mover_->submit({1, 0});
   std::vector<TransferResult> results;
   while (results.size() < 2) {
-    mover_->limit_rate(1);  // it looks at the clock again
+    mover_->limit_rate(1);  // wakes the mover, which reads the clock again
     for (const auto& result : mover_->completions()) results.push_back(result);
   }
   EXPECT_EQ(chunks_of(results), (std::vector<ChunkId>{0, 1}));
@@ -48,7 +49,7 @@ TEST_F(MoveQueueTest, ExpeditePending_BeginsAllInOrder) {
   for (const auto& result : results) EXPECT_FALSE(result.refused) << "the third made room for the fourth";
 }
 
-// What is behind what somebody waits for stays as it was.
+// Transfers behind the awaited one keep their start conditions.
 TEST_F(MoveQueueTest, Wait_MakesTicketAndPredecessorsDue) {
   start(3, 3);
   mover_->submit({0, 0, {k_never}});
@@ -71,24 +72,23 @@ TEST_F(MoveQueueTest, Forget_TransferNotDue_IsRefused) {
   EXPECT_EQ(place(1), 0);
 }
 
-// Each at a rate of its own: they cannot share a call of the kernel's.
+// Transfers with different rates cannot share a group.
 TEST_F(MoveQueueTest, TransfersOfDifferentRates_AreNotGrouped) {
   start(3, 3);
   clock_.shut();
-  mover_->submit({2, 1});  // holds the thread, until all are there
+  mover_->submit({2, 1});  // blocks the mover until all are queued
   clock_.await_arrival();
   mover_->submit({0, 0, {{}, 0.5}});
   mover_->submit({1, 0, {{}, 0.9}});
   mover_->submit({2, 0, {{}, 0.9}});
   clock_.open();
-  std::vector<TransferResult> results;  // nobody waits by ticket: who does ends all rates
+  std::vector<TransferResult> results;  // polls: wait() would end all rates
   while (results.size() < 4)
     for (const auto& result : mover_->completions()) results.push_back(result);
   EXPECT_LE(results[1].done, results[2].begun);
 }
 
-// --- sentinels
-// -----------------------------------------------------------------------------------------------------
+// --- sentinels ---
 
 class SentinelQueueTest : public MoveQueueTest {
  protected:
@@ -97,7 +97,7 @@ class SentinelQueueTest : public MoveQueueTest {
     MoveQueueTest::start(count, fast);
   }
   static TransferStart with(ChunkId sentinel) { return {k_never, 0, sentinel}; }
-  // Chunks that have pages put aside have none in their place.
+  // Returns which chunks are armed: their first pages are detached.
   bool is_aside(ChunkId chunk) { return tests::kernel_nodes(chunks_[chunk].address, 1).front() < 0; }
   void await(const std::function<bool()>& what) {
     for (int i = 0; i < 10'000 && !what(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -123,7 +123,7 @@ TEST_F(SentinelQueueTest, SentinelTouched_TransfersBegin) {
   EXPECT_EQ(place(1), 0);
 }
 
-// Those before it are due as well, and nobody watches for them any more.
+// Earlier transfers become due as well, and their sentinels are disarmed.
 TEST_F(SentinelQueueTest, LaterSentinelTouched_EarlierTransfersBegin) {
   start(6, 6);
   if (IsSkipped()) return;
@@ -143,7 +143,7 @@ TEST_F(SentinelQueueTest, AllDue_SentinelsAreDisarmed) {
   await([&] { return mover_->done(first) && !is_aside(4); });
 }
 
-// It is watched again where it arrives.
+// The sentinel is re-armed after its chunk has moved.
 TEST_F(SentinelQueueTest, SentinelChunkMoves_IsRearmed) {
   start(6, 6);
   if (IsSkipped()) return;
@@ -155,8 +155,8 @@ TEST_F(SentinelQueueTest, SentinelChunkMoves_IsRearmed) {
   await([&] { return mover_->done(last); });
 }
 
-// The touch of a phase that has ended says nothing of the next phase, however late it is told: its own chunk is
-// still untouched.
+// A late report of an earlier phase's touch does not start the next phase's transfers: their sentinel is
+// untouched.
 TEST_F(SentinelQueueTest, TouchOfEarlierEpoch_DoesNotBeginLaterTransfers) {
   start(6, 6);
   if (IsSkipped()) return;
@@ -174,7 +174,7 @@ TEST_F(SentinelQueueTest, TouchOfEarlierEpoch_DoesNotBeginLaterTransfers) {
   }
 }
 
-// What is freed is nobody's sentinel: its transfers begin by time.
+// A freed chunk is no sentinel any more: its transfers use their fallback time.
 TEST_F(SentinelQueueTest, ForgottenSentinel_PagesAreAttached) {
   start(6, 6);
   if (IsSkipped()) return;

@@ -1,5 +1,5 @@
-// exchange_stress SECONDS [COPYING THREADS]: the stress of exchange_stress.hpp; exit status 1 when something was
-// lost.
+// exchange_stress SECONDS [COPYING THREADS]: runs the stress of exchange_stress.hpp; exit status 1 after a lost
+// write.
 #include "exchange_stress.hpp"
 
 #include <cinttypes>

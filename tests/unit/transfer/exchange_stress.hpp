@@ -1,5 +1,5 @@
-// A mover that never stops against a program that writes: plain stores and atomics from two threads, system calls,
-// and a kernel that pages out. Every increment is checked against an account in memory that nobody moves.
+// Stress test of page exchange: a continuous mover against two writer threads (plain stores and atomics), system
+// calls, and the kernel's page-out. Every increment is compared with a count in memory that is not moved.
 #pragma once
 
 #include <sys/mman.h>
@@ -26,11 +26,11 @@ namespace terrace::tests {
 
 struct StressCounts {
   std::uint64_t exchanges = 0;
-  std::uint64_t skipped = 0;     // pages that were busy, or on their way out
+  std::uint64_t skipped = 0;     // exchanges refused: pages busy or being paged out
   std::uint64_t increments = 0;  // by both writers
-  std::uint64_t calls = 0;       // that wrote or read moved pages
-  std::uint64_t paged_out = 0;   // pages that the kernel wrote to swap, of whomever
-  std::uint64_t lost = 0;        // increments, or calls that saw something else than what was written
+  std::uint64_t calls = 0;       // system calls on moved pages
+  std::uint64_t paged_out = 0;   // pages written to swap, system-wide
+  std::uint64_t lost = 0;        // lost increments, or calls that read wrong content
 };
 
 class ExchangeStress {
@@ -93,7 +93,7 @@ class ExchangeStress {
     return reinterpret_cast<std::uint64_t*>(map.address())[word % k_words];
   }
 
-  // Of four words one is the writer's own, one the other's, and two are everybody's.
+  // Of four words one belongs to each writer, and two are shared.
   void write(unsigned writer) {
     std::mt19937_64 random(writer);
     while (!stop_.load(std::memory_order_relaxed)) {
@@ -112,8 +112,8 @@ class ExchangeStress {
     }
   }
 
-  // The kernel reads and writes pages that move. Bare calls: tools that watch the C library's would take them for
-  // accesses of this thread.
+  // Lets the kernel read and write pages that move. Raw system calls: tools that intercept the C library's would
+  // count them as accesses of this thread.
   void call() {
     int ends[2];
     if (pipe(ends) != 0) return;
@@ -136,7 +136,7 @@ class ExchangeStress {
     close(ends[1]);
   }
 
-  // In bursts: between them the mover and the writers go at full speed.
+  // Pages out in bursts; between them mover and writers run at full speed.
   void page_out() {
     std::mt19937 random(4);
     for (int burst = 0; !stop_.load(std::memory_order_relaxed); ++burst) {
@@ -178,7 +178,7 @@ class ExchangeStress {
   Mapping huge_{k_size, k_huge_page};
   Mapping small_{k_size, k_huge_page};
   Mapping buffer_{k_size, k_huge_page};
-  std::vector<std::uint64_t> counted_[k_writers];  // each writer's own account
+  std::vector<std::uint64_t> counted_[k_writers];  // expected counts, by writer
   std::atomic<bool> stop_{false};
   std::atomic<std::uint64_t> lost_{0};
   std::atomic<std::uint64_t> calls_{0};

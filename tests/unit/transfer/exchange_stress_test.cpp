@@ -1,4 +1,4 @@
-// The stress of exchange_stress.hpp for some seconds, alone and with a crew.
+// Runs the stress of exchange_stress.hpp for some seconds, with one copying thread and with several.
 #include "exchange_stress.hpp"
 
 #include <gtest/gtest.h>

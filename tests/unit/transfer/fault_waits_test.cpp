@@ -1,4 +1,5 @@
-// How long threads wait in page faults: threads that are held in one by a userfaultfd, against threads that sleep.
+// Tests of the sampling of waits in page faults: threads blocked by userfaultfd are counted, sleeping threads are
+// not.
 #include "transfer/spill/fault_waits.hpp"
 
 #include <gtest/gtest.h>
@@ -56,7 +57,7 @@ TEST(FaultWaits, Sample_ThreadInPageFault_CountsItsTime) {
   std::uint64_t held = 0;
   while (!faults.next_fault(held)) std::this_thread::yield();
   auto now = 2 * k_look;
-  while (waits.sample(now += k_look) == 0) std::this_thread::yield();  // it is about to block
+  while (waits.sample(now += k_look) == 0) std::this_thread::yield();  // until the thread blocks
   EXPECT_EQ(waits.sample(now += 3 * k_look), 3 * k_look);
   EXPECT_EQ(waits.sample(
                 now += k_look, [](const void*, std::uint32_t) { return true; }, nullptr),

@@ -1,5 +1,4 @@
-// What measuring moves leaves in a machine file. Times are whatever they are; laws that hold on any machine are
-// checked.
+// Tests of measured copier prices in a machine file: checks relations that hold on any machine, not times.
 #include "transfer/measure/measure_copiers.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +12,8 @@
 namespace terrace::transfer {
 namespace {
 
-// This machine, not measured; its paths so fast that only a mover's own lines in flight bound its copies.
+// Returns this machine without measurements, with paths so fast that only a mover's lines in flight limit its
+// copies.
 machine::MachineFile described(const machine::Discovered& here) {
   auto parts = here.machine.parts();
   for (auto& path : parts.paths) path = {path.initiator, path.place, {1e15}, {1e15}, {90e-9}};
@@ -57,7 +57,7 @@ TEST(MeasureCopiers, Copiers_GetPricesConsistentWithTheirMoves) {
     EXPECT_EQ(price.pages.front().page, Bytes{k_page});
     EXPECT_GE(price.call.value, 0);
     EXPECT_GE(price.threads, 1u);
-    // The rate of its copies is what was measured.
+    // The price reproduces the measured copy rate.
     const bool huge = price.pages.size() > 1;
     const auto* copy = row_of(measured, price.name, "copy", huge ? "huge" : "small", {k_huge_page});
     ASSERT_NE(copy, nullptr);
@@ -68,7 +68,7 @@ TEST(MeasureCopiers, Copiers_GetPricesConsistentWithTheirMoves) {
       ASSERT_NE(move, nullptr) << size;
       EXPECT_GT(move->seconds.median, 0);
     }
-    // Of who is interrupted, where there is somebody.
+    // Stall of a running thread, if there is a second processor.
     const auto* stall = row_of(measured, price.name, "stall", huge ? "huge" : "small", {k_huge_page});
     ASSERT_EQ(stall != nullptr, here.processors[0].size() > 1);
     EXPECT_EQ(price.stall.value, stall ? stall->seconds.median : 0);

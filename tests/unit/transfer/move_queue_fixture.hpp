@@ -1,4 +1,4 @@
-// A mover over real memory with a clock that can hold it up; the places share one node.
+// Fixture: a mover over real memory, with a clock that can block it. All places share one node.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using transfer::TransferResult;
 constexpr int k_no_such_node = 1000;
 constexpr std::uint32_t k_chunk_size = 4 * k_page;
 
-// Counts up. While the gate is shut the mover's thread stands still where it notes when a transfer begins.
+// Counting clock. While the gate is closed, the mover's thread blocks when it reads the start time of a transfer.
 class GatedClock final : public Clock {
  public:
   Seconds now() override {
@@ -43,7 +43,7 @@ class GatedClock final : public Clock {
     open_ = true;
     changed_.notify_all();
   }
-  // Until the mover's thread stands at the gate.
+  // Waits until the mover's thread is blocked at the gate.
   void await_arrival() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return arrivals_ > 0; });
@@ -60,7 +60,7 @@ class GatedClock final : public Clock {
 
 class MoveQueueTest : public ::testing::Test {
  protected:
-  // `count` touched chunks, of which the budget of place 0 holds `fast`; they lie on place 1, on the account.
+  // Makes `count` populated chunks on place 1, charged; place 0's budget holds `fast` of them.
   void start(std::uint32_t count, std::uint32_t fast, const std::vector<int>& nodes = {0, 0, k_no_such_node},
              std::uint32_t chunk_size = k_chunk_size) {
     chunk_size_ = chunk_size;

@@ -1,5 +1,5 @@
-// The mover's tickets, order and account. Its places share one node here, so that every machine can run this:
-// pages need no copying, all else is as ever. tests/guest moves between two nodes.
+// Tests of the mover's tickets, order and ledger charges. All places share one node, so that every machine can run
+// them: pages are not copied, all else is as usual. tests/guest moves between two nodes.
 #include "transfer/move_queue.hpp"
 
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ TEST_F(MoveQueueTest, SystemRefusal_ChunkAndChargesUnchanged) {
 
 TEST_F(MoveQueueTest, UnmappedMemory_IsRefused) {
   start(2, 2);
-  // Below what the kernel lets anyone map; a range that was unmapped might be somebody else's by now.
+  // Below mmap_min_addr: a range unmapped by the test could have been reused.
   const auto chunk = chunks_.add(k_page, k_chunk_size, 0, 0, k_no_place);
   mover_->wait(mover_->submit({chunk, 0}));
   const auto results = mover_->completions();
@@ -140,7 +140,7 @@ TEST_F(MoveQueueTest, UnmappedMemory_IsRefused) {
 
 TEST_F(MoveQueueTest, UnmappedStack_MovesChargeOnly) {
   start(2, 2);
-  // As a stack that has not grown so far.
+  // Like a stack that has not grown so far.
   const auto chunk = chunks_.add(k_page, k_chunk_size, 0, 0, 1);
   ASSERT_TRUE(ledger_->take(1, Bytes{k_chunk_size}));
   mover_->wait(mover_->submit({chunk, 0}));
@@ -170,7 +170,7 @@ TEST_F(MoveQueueTest, Forget_QueuedTransfer_IsRefused) {
   mover_->forget(2, 3);
   for (std::size_t i = 0; i < tickets.size(); ++i) EXPECT_EQ(mover_->done(tickets[i]), i >= 2 && i < 5) << i;
   EXPECT_FALSE(mover_->done(begun));
-  mover_->wait(tickets[3]);  // must not wait for what will never be
+  mover_->wait(tickets[3]);  // refused: must return at once
   clock_.open();
   mover_->wait(tickets.back());
   std::set<ChunkId> moved;
@@ -181,7 +181,7 @@ TEST_F(MoveQueueTest, Forget_QueuedTransfer_IsRefused) {
   EXPECT_EQ(held(0), 4u);
 }
 
-// A move in that counts on the room of a move out finds it, too, when the data of that are freed instead.
+// A promotion that relies on a demotion's capacity also finds it if the demoted data are freed instead.
 TEST_F(MoveQueueTest, Forget_ReleasesCharges) {
   start(8, 1);
   mover_->wait(mover_->submit({0, 0}));
@@ -209,7 +209,7 @@ TEST_F(MoveQueueTest, Forget_TransferInProgress_Waits) {
     mover_->forget(0, 2);
     returned = true;
   });
-  // Nothing lets it return before the gate opens: it can only have returned if it did not wait.
+  // It can return before the gate opens only if it did not wait.
   for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   EXPECT_FALSE(returned.load());
   clock_.open();
@@ -230,7 +230,7 @@ TEST_F(MoveQueueTest, SmallChunksInSequence_FormAGroup) {
   mover_->wait(last);
   std::map<double, std::vector<ChunkId>> groups;
   for (const auto& result : mover_->completions()) groups[result.begun.value].push_back(result.chunk);
-  // 16 KiB chunks: 128 of them are 512 pages, the other way is another group.
+  // 128 chunks of 16 KiB are 512 pages, one group; the opposite direction is another group.
   std::vector<std::size_t> sizes;
   sizes.reserve(groups.size());
   for (const auto& [begun, chunks] : groups) sizes.push_back(chunks.size());
@@ -239,7 +239,7 @@ TEST_F(MoveQueueTest, SmallChunksInSequence_FormAGroup) {
   std::uint64_t on_fast = 0;
   for (ChunkId chunk = 0; chunk < 200; ++chunk) on_fast += place(chunk) == 0;
   EXPECT_EQ(on_fast, 130u);
-  mover_.reset();  // and what it keeps for the next ones
+  mover_.reset();  // and frees its cached slots
   EXPECT_EQ(held(0), 130u);
 }
 
@@ -277,8 +277,7 @@ TEST_F(MoveQueueTest, LargeChunk_IsMovedInSeveralCalls) {
   for (std::size_t i = 0; i < k_pages; i += 97) ASSERT_EQ(*big.page(i), static_cast<unsigned char>(i + 1));
 }
 
-// The clock says that each transfer takes a second; at half speed the mover then rests, a tenth of a second at
-// most.
+// By the clock each transfer takes a second; at half speed the mover then pauses, for at most a tenth of a second.
 TEST_F(MoveQueueTest, RateLimit_PausesBetweenTransfers) {
   start(8, 8);
   mover_->limit_rate(0.5);
@@ -302,7 +301,7 @@ TEST_F(MoveQueueTest, RateLimit_WaitingThread_IsIgnored) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20)) << "30 s with rests";
 }
 
-// What the kernel says of this process's threads.
+// Returns the number of this process's threads by /proc.
 int threads_of_ours() {
   int count = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

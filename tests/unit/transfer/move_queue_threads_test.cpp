@@ -1,4 +1,4 @@
-// The mover under several threads at once.
+// Tests of the mover with concurrent callers.
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -14,14 +14,14 @@
 namespace terrace::transfer {
 namespace {
 
-// Everything at once: several threads ask, wait, free and completions while a fourth watches the account.
+// Several threads submit, wait, forget and collect completions while another one checks the ledger.
 TEST_F(MoveQueueTest, ConcurrentThreads_OrderAndChargesHold) {
   constexpr std::uint32_t k_chunks = 96;
   constexpr std::uint32_t k_fast = 20;
   constexpr int k_steps = 400;
   start(k_chunks, k_fast);
-  std::mutex table;  // as the runtime's: who adds a chunk and who asks for a move take turns, the mover does not
-  std::mutex mutex;  // of what is known about tickets
+  std::mutex table;  // as in the runtime: serialises additions of chunks and requests, but not the mover
+  std::mutex mutex;  // guards the tickets
   std::set<Ticket> open;
   std::set<Ticket> forgotten;
   std::set<ChunkId> gone;
@@ -31,7 +31,7 @@ TEST_F(MoveQueueTest, ConcurrentThreads_OrderAndChargesHold) {
   std::thread watcher([&] {
     while (!stop) over += held(0) > k_fast;
   });
-  // Each thread has its own third of the chunks, as each object has one owner; the table grows meanwhile.
+  // Each thread owns a third of the chunks, as an object has one owner; the table grows concurrently.
   const auto work = [&](unsigned number) {
     std::mt19937 random(number);
     std::vector<ChunkId> owned(k_chunks / 3);

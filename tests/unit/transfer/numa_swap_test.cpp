@@ -1,4 +1,4 @@
-// Chunks that are exchanged by the queue: content, account, and room that is there when somebody needs it.
+// Tests of the page-exchange copier through the queue: content, charges, and capacity of cached slots.
 #include <gtest/gtest.h>
 
 #include "move_queue_fixture.hpp"
@@ -39,7 +39,7 @@ TEST_F(NumaSwapTest, LargeChunks_KeepContent) {
   expect_content();
 }
 
-// What slots keep is never in the way of a chunk: the fast place holds three of them.
+// Cached slots never reduce the capacity for chunks: the fast place holds three of them.
 TEST_F(NumaSwapTest, CachedSlots_DoNotReduceBudget) {
   start(3);
   if (IsSkipped()) return;
@@ -53,8 +53,8 @@ TEST_F(NumaSwapTest, CachedSlots_DoNotReduceBudget) {
   expect_content();
 }
 
-// Small neighbours that are asked for together go as one range; one of them, which has a page that nobody touched,
-// does not keep the others.
+// Adjacent small chunks requested together are exchanged as one range; one with an untouched page does not prevent
+// the others.
 TEST_F(NumaSwapTest, AdjacentSmallChunks_AreExchangedTogether) {
   constexpr std::uint32_t k_small = 16 * k_page;
   if (!Userfault().is_available()) GTEST_SKIP() << "this system does not let pages be moved";
@@ -77,7 +77,7 @@ TEST_F(NumaSwapTest, Exchanges_ChargesEqualChunks) {
   start(100);
   if (IsSkipped()) return;
   for (ChunkId chunk = 0; chunk < k_count; ++chunk) ASSERT_FALSE(move(chunk, 0).refused);
-  // The places are one node: what slots keep is on the first of them.
+  // The places share one node: cached slots are charged to the first one.
   EXPECT_GE(held(0), k_count);
   EXPECT_LE(held(0), k_count + 8U);
   EXPECT_EQ(held(1), 0U);

@@ -1,4 +1,4 @@
-// Pages that are exchanged while the program uses them: nothing is lost, nothing is left behind.
+// Tests of page exchange during concurrent use: no write is lost, and no mapping is left.
 #include "transfer/exchange/page_exchange.hpp"
 
 #include <gtest/gtest.h>
@@ -45,9 +45,9 @@ std::size_t lines_of(const char* file) {
 
 std::size_t resident_pages() {
   std::size_t size = 0;
-  std::size_t resident_memory = 0;
-  std::ifstream("/proc/self/statm") >> size >> resident_memory;
-  return resident_memory;
+  std::size_t resident_bytes = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident_bytes;
+  return resident_bytes;
 }
 
 class PageExchangeTest : public ::testing::Test {
@@ -56,7 +56,7 @@ class PageExchangeTest : public ::testing::Test {
     if (!Userfault().is_available()) GTEST_SKIP() << "this system does not let pages be moved";
     exchange_ = std::make_unique<PageExchange>(account_, 1, 2);
   }
-  // Chunks of huge pages, or of small ones, of numbers that tell where they are.
+  // Fills chunks of huge or base pages with position-dependent values.
   std::uint64_t* numbers(bool huge) {
     map_ = std::make_unique<Mapping>(k_chunks * k_chunk, k_huge_page);
     auto* const all = reinterpret_cast<std::uint64_t*>(map_->address());
@@ -86,7 +86,7 @@ TEST_F(PageExchangeTest, Migration_KeepsContentAndAddresses) {
 
 TEST_F(PageExchangeTest, ConcurrentWrites_AreNotLost) {
   constexpr int k_writers = 2;
-  constexpr std::uint64_t k_min = 100;  // moves and calls
+  constexpr std::uint64_t k_min = 100;  // exchanges and system calls
   auto* const all = numbers(true);
   std::vector<std::atomic<std::uint64_t>> added(k_writers);
   std::atomic<bool> stop{false};
@@ -95,7 +95,7 @@ TEST_F(PageExchangeTest, ConcurrentWrites_AreNotLost) {
     writers.emplace_back([&, w] {
       std::mt19937_64 random(static_cast<std::uint64_t>(w));
       while (!stop) {
-        // Its own numbers by plain stores, everybody's by atomics.
+        // Own words by plain stores, shared words by atomics.
         auto& own = all[random() % (k_numbers / k_writers) * k_writers + static_cast<std::size_t>(w)];
         __atomic_store_n(&own, __atomic_load_n(&own, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
         ++added[static_cast<std::size_t>(w)];
@@ -116,7 +116,7 @@ TEST_F(PageExchangeTest, ConcurrentWrites_AreNotLost) {
       auto* const page = buffer.page(calls % (k_chunk / k_page));
       std::fill(text.begin(), text.end(), static_cast<unsigned char>(calls));
       for (const bool out : {false, true}) {
-        // Bare calls: tools that watch the C library's would take them for accesses of this thread.
+        // Raw system calls: tools that intercept the C library's would count them as accesses of this thread.
         failed += syscall(SYS_write, ends[1], out ? page : text.data(), k_page) != static_cast<long>(k_page);
         failed += syscall(SYS_read, ends[0], out ? back.data() : page, k_page) != static_cast<long>(k_page);
       }
@@ -147,7 +147,7 @@ TEST_F(PageExchangeTest, Destructor_LeavesNoMappings) {
     exchange_->settle_accounting();
   };
   go();
-  lines_of("/proc/self/maps");  // what looking allocates is there then
+  lines_of("/proc/self/maps");  // allocates what later reads need
   const auto mappings = lines_of("/proc/self/maps");
   const auto pages = resident_pages();
   go();
@@ -173,7 +173,7 @@ TEST_F(PageExchangeTest, CachedPages_AreCharged) {
 
 TEST_F(PageExchangeTest, CachedPages_ServeSmallerChunks) {
   numbers(false);
-  // With the first piece it is measured which copy is the fastest, between slots that stay filled.
+  // The first piece measures the copy kernels, between slots that stay filled.
   ASSERT_EQ(exchange_->migrate_range(chunk(0), k_chunk, k_node), 0);
   exchange_->settle_accounting();
   while (exchange_->trim(k_node)) continue;
@@ -187,7 +187,7 @@ TEST_F(PageExchangeTest, CachedPages_ServeSmallerChunks) {
   }
 }
 
-// Huge pages are exchanged for huge ones also where small ones went before and between.
+// Huge pages are exchanged for huge ones, also after and between exchanges of base pages.
 TEST_F(PageExchangeTest, HugePages_StayHuge) {
   numbers(true);
   const memory::PageMap pages;
@@ -208,10 +208,10 @@ TEST_F(PageExchangeTest, HugePages_StayHuge) {
 
 TEST_F(PageExchangeTest, Failure_RangeIsComplete) {
   auto* const all = numbers(false);
-  // A part that may not be written.
+  // A write-protected part.
   ASSERT_EQ(mprotect(reinterpret_cast<char*>(all) + 8 * k_page, k_page, PROT_READ), 0);
   EXPECT_NE(exchange_->migrate_range(chunk(0), k_chunk, k_node), 0);
-  // A node that there is not.
+  // A missing node.
   EXPECT_NE(exchange_->migrate_range(chunk(1), k_chunk, 1000), 0);
   for (std::size_t i = 0; i < k_numbers; ++i) ASSERT_EQ(all[i], i);
 }

@@ -1,5 +1,5 @@
-// Chunks that are watched: each touch is noticed, none is lost, and all that the program does to its memory
-// meanwhile finds its content.
+// Tests of page sentinels: each first touch is reported, no access is lost, and memory operations of the program
+// find the content.
 #include "transfer/exchange/page_sentinels.hpp"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ class PageSentinelsTest : public ::testing::Test {
     huge_ = true;
     fill();
   }
-  // Chunks of numbers that tell where they are.
+  // Fills chunks with position-dependent values.
   void fill() {
     map_ = std::make_unique<Mapping>(k_watched * k_watched_size, k_watched_size);
     madvise(map_->page(0), k_watched * k_watched_size, huge_ ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
@@ -49,7 +49,7 @@ class PageSentinelsTest : public ::testing::Test {
   bool arm(ChunkId chunk, std::size_t size = k_watched_size) {
     return sentinels_->arm(chunk, 0, address(chunk), size);
   }
-  // Who waited went on before anybody was told.
+  // The waiting thread continues before the callback.
   void expect_touched(ChunkId chunk, int times) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(100);
     while (touched_.at(chunk) < times && std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -109,7 +109,7 @@ TEST_F(PageSentinelsTest, Disarm_AttachesPagesAndReportsNothing) {
   for (ChunkId chunk = 0; chunk < k_watched; ++chunk) EXPECT_EQ(touched_.at(chunk), 0);
 }
 
-// A child of fork(2) has all of it, and so has who gives pages back; afterwards they are watched as before.
+// fork(2) and madvise(2) find all pages attached; afterwards the sentinels are armed again.
 TEST_F(PageSentinelsTest, SuspendedExchanges_PagesAreAttached) {
   ASSERT_TRUE(arm(0));
   ASSERT_TRUE(arm(1));
@@ -141,7 +141,7 @@ TEST_F(PageSentinelsTest, UntouchedPages_TrapAsWell) {
   expect_touched(3, 1);
 }
 
-// The program protects a range whose pages are put aside: it stays protected, and its content comes back.
+// The program protects a range with detached pages: it stays protected, and its content is restored.
 TEST_F(PageSentinelsTest, ProtectedRange_KeepsProtectionAndContent) {
   ASSERT_TRUE(arm(4));
   ASSERT_EQ(mprotect(reinterpret_cast<void*>(address(4)), k_watched_size, PROT_READ), 0);
@@ -177,7 +177,7 @@ TEST_F(PageSentinelsTest, UnsupportedRange_IsRefused) {
   sentinels_->disarm(0, 1);
 }
 
-// A program that closes all files that it does not know: what is aside comes back when it is touched.
+// A program closes all descriptors that it does not know: detached pages are attached at the next access.
 TEST_F(PageSentinelsTest, ClosedDescriptors_PagesComeBack) {
   ASSERT_TRUE(arm(5));
   std::vector<int> closed;
@@ -197,7 +197,7 @@ TEST_F(PageSentinelsTest, ClosedDescriptors_PagesComeBack) {
   EXPECT_FALSE(arm(5));
 }
 
-// A page that cannot be put aside again leaves the others watched, and its chunk is nobody's sentinel any more.
+// A page that cannot be detached again drops its own sentinel only.
 TEST_F(PageSentinelsTest, DetachAgain_Failure_DropsSentinel) {
   ASSERT_TRUE(arm(6));
   ASSERT_TRUE(arm(7));
@@ -211,7 +211,8 @@ TEST_F(PageSentinelsTest, DetachAgain_Failure_DropsSentinel) {
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-// Two threads count in all chunks while they are armed, disarmed and held all the time: no count is lost.
+// Two threads increment words in all chunks while sentinels are armed, disarmed and suspended: no increment is
+// lost.
 TEST_F(PageSentinelsTest, ConcurrentThreads_LoseNoWrite) {
   constexpr std::chrono::milliseconds k_time{700};
   std::atomic<bool> stop = false;
@@ -231,7 +232,7 @@ TEST_F(PageSentinelsTest, ConcurrentThreads_LoseNoWrite) {
         default:
           sentinels_->disarm(chunk, 1);
           arm(chunk);
-          std::this_thread::sleep_for(std::chrono::microseconds(100));  // for somebody to touch it
+          std::this_thread::sleep_for(std::chrono::microseconds(100));  // time for an access
       }
     }
   });

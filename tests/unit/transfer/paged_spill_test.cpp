@@ -1,4 +1,4 @@
-// Memory over a file by the kernel's own paging: contents against a shadow, the limit, and children of fork.
+// Tests of out-of-core memory by kernel paging: content against a shadow copy, the limit, and children of fork.
 #include "transfer/spill/paged_spill.hpp"
 
 #include <gtest/gtest.h>
@@ -61,11 +61,11 @@ class PagedSpillTest : public testing::Test {
   [[nodiscard]] std::uint64_t at(std::uint64_t chunk) const {
     return reinterpret_cast<std::uint64_t>(base_) + chunk * k_chunk;
   }
-  // One word of each page.
+  // Accesses one word of each page.
   [[nodiscard]] std::uint64_t& word(std::uint64_t chunk, std::uint64_t page) const {
     return *reinterpret_cast<std::uint64_t*>(base_ + chunk * k_chunk + page * k_page);
   }
-  // What a child says of a condition on its memory.
+  // Evaluates a condition on its memory in a child.
   template <class Holds>
   bool in_child(Holds&& holds) {
     engine_->before_fork({});
@@ -105,7 +105,7 @@ TEST_F(PagedSpillTest, WrittenData_IsReadBackWithinTheLimit) {
   EXPECT_EQ(counts_.max_kernel_paged, k_chunks * k_chunk);
 }
 
-// Blocks that come, are written, made zero and go, and children that look at all of it, one after another.
+// Allocates, writes, discards and releases blocks at random; children check all content.
 TEST_F(PagedSpillTest, RandomOperations_EqualShadow) {
   std::mt19937_64 random(7);
   std::map<std::uint64_t, std::uint64_t> blocks;  // chunk, count
@@ -174,8 +174,8 @@ TEST_F(PagedSpillTest, RandomOperations_EqualShadow) {
   EXPECT_GT(children, 3);
 }
 
-// A child has what there was at its beginning, whatever its parent does then, and its parent nothing of the
-// child's.
+// A child has the snapshot of its start, whatever its parent does later, and the parent sees none of the child's
+// writes.
 TEST_F(PagedSpillTest, Fork_ParentAndChildAreIndependent) {
   engine_->reserve(at(0), 32 * k_chunk);
   for (std::uint64_t chunk = 0; chunk < 32; ++chunk) word(chunk, 3) = chunk + 1;

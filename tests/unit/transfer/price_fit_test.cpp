@@ -1,4 +1,4 @@
-// Prices from moves whose cost is known.
+// Tests of price fits to moves with known costs.
 #include "transfer/measure/price_fit.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(PriceFit, NoisyMoves_PredictsTheirTimes) {
   }
 }
 
-// Moves that take less than the copy of their bytes have no price below 0, and what nobody moved has none.
+// Moves faster than their copy do not give a negative price; unused page sizes have none.
 TEST(PriceFit, AnyMoves_PriceIsNonNegative) {
   auto moves = moves_at({10e-6, 0.2e-6, 15e-6}, 0);
   for (auto& move : moves)

@@ -1,4 +1,4 @@
-// Memory over a file and children of fork: each has the content of its time.
+// Tests of out-of-core memory with children of fork: each has the snapshot of its start.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -17,9 +17,9 @@
 namespace terrace::transfer {
 namespace {
 
-constexpr unsigned k_max = k_deadline.count();  // seconds that a check by a child may take
+constexpr unsigned k_max = k_deadline.count();  // time limit of a child's check in seconds
 
-// In a child: it ends when its parent does, and in any case.
+// In a child: terminates with its parent, and after the time limit.
 void end_with(pid_t parent) {
   signal(SIGALRM, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -27,8 +27,7 @@ void end_with(pid_t parent) {
   alarm(k_max);
 }
 
-// While it lives this process ends, as a test that fails, when that takes too long: who waits for a page in vain
-// is woken by nothing else.
+// Fails the test process after the time limit: nothing else wakes a thread that waits for a lost page.
 class TimeLimit {
  public:
   TimeLimit() : before_(signal(SIGALRM, SIG_DFL)) { alarm(2 * k_max); }
@@ -43,8 +42,8 @@ class TimeLimit {
   void (*before_)(int);
 };
 
-// A child has the content as it was when it began, whatever its parent writes, frees and allocates since; and what
-// the child writes is its own. Of a block that the kernel paged, too.
+// A child has the snapshot of its start, whatever its parent writes, frees and allocates later; its own writes are
+// private. Includes a block that the kernel pages.
 TEST_P(SpillTest, Fork_ChildrenHaveTheSnapshot) {
   constexpr std::size_t k_chunks = 50;
   Spilled memory(4 * k_chunks, GetParam());
@@ -95,7 +94,7 @@ TEST_P(SpillTest, Fork_ChildrenHaveTheSnapshot) {
     auto* const fresh = memory.allocate(2);
     const auto child = child_of(round, fresh);
     ASSERT_GT(child, 0);
-    // Over everything that the child has.
+    // Applies to all memory of the child.
     fresh[0] = 1;
     memory.release(block);
     block = memory.allocate(k_chunks / 5);
@@ -115,8 +114,8 @@ TEST_P(SpillTest, Fork_ChildrenHaveTheSnapshot) {
   EXPECT_TRUE(is(random, k_chunks, 7));
 }
 
-// How a child ended that checks whether all has its content, after the parent has changed it. `begins` is what the
-// child does first: whether that went well.
+// Returns the exit status of a child that checks all content after the parent has changed it. `begins`: first step
+// of the child; returns success.
 template <class Begins, class Change>
 int check_by_child(Spilled& memory, const std::uint64_t* data, std::size_t chunks, Begins begins, Change change) {
   const TimeLimit limit;
@@ -143,7 +142,7 @@ int check_by_child(Spilled& memory, const std::uint64_t* data, std::size_t chunk
   return status;
 }
 
-// The same where the parent writes all of it, whatever its rights were; it is as before in the end.
+// Does the same with a parent that writes everything, whatever the protection, and restores it.
 int check_by_child(Spilled& memory, std::uint64_t* data, std::size_t chunks) {
   const auto open = [=] { return mprotect(data, chunks * k_chunk, PROT_READ | PROT_WRITE) == 0; };
   const int status = check_by_child(memory, data, chunks, open, [&] {
@@ -180,7 +179,7 @@ TEST_P(SpillTest, Fork_ProtectedData_ChildHasContent) {
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
   for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
-  for (const std::size_t c : {3UL, k_chunks - 1}) {  // the one is away, the other at its place
+  for (const std::size_t c : {3UL, k_chunks - 1}) {  // one is swapped out, the other mapped
     memory.spill().change_rights(reinterpret_cast<std::uint64_t>(data + c * k_words), k_chunk, false);
     ASSERT_EQ(mprotect(data + c * k_words, k_chunk / 2, PROT_NONE), 0);
     EXPECT_EQ(data[c * k_words + k_words / 2], value(c * k_words + k_words / 2, 0));
@@ -199,7 +198,7 @@ TEST_P(SpillTest, Fork_FileFull_ChildHasAllData) {
   for (int again = 0; again < 3; ++again) ASSERT_EQ(check_by_child(memory, data, k_chunks), 0);
 }
 
-// Where all is in memory nothing is written for a child; what is more later leaves as always.
+// With all chunks resident nothing is written for a child; later growth is evicted as usual.
 TEST_P(SpillTest, Fork_AllResident_ChildSharesPages) {
   const TimeLimit limit;
   const pid_t parent = getpid();
@@ -233,8 +232,7 @@ TEST_P(SpillTest, Fork_AllResident_ChildSharesPages) {
   }
 }
 
-// A child has the content of its time also where the kernel pages a block to a part of which the program has other
-// rights.
+// A child also has the snapshot of a kernel-paged block with non-default protection in a part.
 TEST_P(SpillTest, Fork_KernelPagedBlockWithOtherProtection_ChildHasSnapshot) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(2 * k_chunks, GetParam());

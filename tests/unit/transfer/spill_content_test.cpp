@@ -1,4 +1,4 @@
-// Memory over a file: what is compared with the file before it leaves, and what the file has of it after that.
+// Tests of write-back: the comparison of evicted chunks with the file, and the file's content afterwards.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -15,7 +15,7 @@
 namespace terrace::transfer {
 namespace {
 
-// The disk refuses new content of data that the file has: what it has is the old content, and must not come back.
+// The disk refuses new content of chunks that the file holds: the old content must not return.
 TEST_P(SpillTest, RefusedWrite_OldContentDoesNotReturn) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
@@ -27,7 +27,7 @@ TEST_P(SpillTest, RefusedWrite_OldContentDoesNotReturn) {
     for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(data[i], value(i, round)) << "word " << i;
   };
   write_round(0);
-  write_round(0);  // all of it has been in the file
+  write_round(0);  // every chunk has been in the file
   const auto usual = memory.counts().limit.load();
   std::optional<SmallFiles> small(1);
   write_round(1);
@@ -42,7 +42,7 @@ TEST_P(SpillTest, RefusedWrite_OldContentDoesNotReturn) {
   expect_round(1);
 }
 
-// A disk that is full in the middle of a chunk takes a part of it: that part is no copy.
+// A disk that is full in the middle of a chunk takes a part of it: that is no valid copy.
 TEST_P(SpillTest, PartialWrite_ChunkStaysInMemory) {
   constexpr std::size_t k_chunks = 80;
   auto* const before = signal(SIGXFSZ, SIG_IGN);
@@ -67,7 +67,7 @@ TEST_P(SpillTest, PartialWrite_ChunkStaysInMemory) {
   signal(SIGXFSZ, before);
 }
 
-// Chunks that differ from zero, and from what they had before, in one byte.
+// Chunks that differ from zero, and from their previous content, in one byte.
 TEST_P(SpillTest, ChunkWithOneNonZeroByte_IsKept) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(3 * k_chunks, GetParam());
@@ -85,7 +85,7 @@ TEST_P(SpillTest, ChunkWithOneNonZeroByte_IsKept) {
   }
 }
 
-// Zeros are all the same, but what is all the same need not be zeros.
+// A chunk of equal bytes is not necessarily zero.
 TEST_P(SpillTest, ChunkOfEqualBytes_IsKept) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(k_chunks, GetParam());
@@ -96,7 +96,7 @@ TEST_P(SpillTest, ChunkOfEqualBytes_IsKept) {
     ASSERT_EQ(data[i], all_of(i / k_words)) << "chunk " << i / k_words;
 }
 
-// The file has nothing of what was freed, even where the next content of the same addresses is the same again.
+// The file holds nothing of freed chunks, even if the same content is written to the same addresses again.
 TEST_P(SpillTest, SameContentAfterFree_IsWrittenAgain) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
@@ -114,7 +114,7 @@ TEST_P(SpillTest, SameContentAfterFree_IsWrittenAgain) {
   EXPECT_EQ(places.size(), 1U);
 }
 
-// The same for what was discarded, wherever the chunks were: at their places, put aside, on their way, or away.
+// Discarded chunks are zero from any state: mapped, unmapped, in transfer, or swapped out.
 TEST_P(SpillTest, DiscardedChunks_InAnyState_AreZero) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
@@ -125,7 +125,7 @@ TEST_P(SpillTest, DiscardedChunks_InAnyState_AreZero) {
         for (std::size_t i = 0; i < k_words; i += 512) data[c * k_words + i] = c + 1;
     const auto goes = [&](std::size_t c) { return (c + round) % 3 != 0; };
     std::size_t left = k_chunks;
-    // From the end: what was used last is in memory.
+    // From the end: the latest chunks are resident.
     for (std::size_t c = k_chunks; c-- > 0;) {
       if (!goes(c)) continue;
       memory.spill().discard(reinterpret_cast<std::uint64_t>(data + c * k_words), k_chunk);

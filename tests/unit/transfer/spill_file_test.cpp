@@ -1,4 +1,4 @@
-// The file behind memory over a file: nobody else can open it, and it gives back what is needed no more.
+// Tests of the backing file: access by its owner only, and release of disk blocks.
 #include "transfer/spill/spill_file.hpp"
 
 #include <fcntl.h>
@@ -33,9 +33,8 @@
 namespace terrace::transfer {
 namespace {
 
-// A file system that lacks something, as this thread sees it from now on: a call ends in EOPNOTSUPP, where its
-// third argument has one of these bits, or in any case where there are none. False where the system has no filters
-// of calls.
+// Emulates a file system without a feature for this thread, by seccomp: a system call fails with EOPNOTSUPP if its
+// third argument has one of these bits, or always if there are none. Returns false without seccomp support.
 bool deny(std::uint32_t call, std::uint32_t bits = 0) {
 #if defined(__x86_64__)
   constexpr std::uint32_t k_machine = AUDIT_ARCH_X86_64;
@@ -78,7 +77,7 @@ void expect_private(const std::string& folder) {
   EXPECT_EQ(pwrite(file.fd(), nullptr, 0, 0), 0) << "it can be written";
 }
 
-// Whatever mask the program has.
+// Regardless of the program's umask.
 class NoMask {
  public:
   NoMask() : before_(umask(0)) {}
@@ -112,8 +111,7 @@ TEST(SpillFile, NoTmpfileSupport_FileIsAccessibleByOwnerOnly) {
   if (!denied) GTEST_SKIP() << "no filters of calls here";
 }
 
-// What is written behind them stays: the file is made longer for a range that is released or mapped, and by writes
-// of others at the same time.
+// Concurrent extensions, by release(), map() and other writers, do not truncate content behind them.
 TEST(SpillFile, ConcurrentExtension_FileNeverShrinks) {
   constexpr std::uint64_t k_range = 64 << 10;
   constexpr int k_rounds = 3000;
@@ -148,7 +146,7 @@ TEST(SpillFile, ConcurrentExtension_FileNeverShrinks) {
   EXPECT_EQ(lost, 0);
 }
 
-// Also where the file system cannot say whether there is room.
+// Maps also where the file system cannot reserve space.
 TEST(SpillFile, NoFallocateSupport_FileIsMapped) {
   constexpr std::uint64_t k_range = 64 << 10;
   bool denied = false;
@@ -169,14 +167,14 @@ TEST(SpillFile, NoFallocateSupport_FileIsMapped) {
   if (!denied) GTEST_SKIP() << "no filters of calls here";
 }
 
-// What the file takes on the disk.
+// Returns the file's bytes on disk.
 std::uint64_t room_of(int file) {
   struct stat now {};
   EXPECT_EQ(fstat(file, &now), 0);
   return static_cast<std::uint64_t>(now.st_blocks) * 512;
 }
 
-// The spill file among this process's: that of the thread, whose files are its own.
+// Finds the spill file among the descriptors of the pager thread, which has its own file table.
 std::optional<std::uint64_t> room_of_spill_file() {
   namespace fs = std::filesystem;
   for (const auto& task : fs::directory_iterator("/proc/self/task")) {
@@ -214,7 +212,7 @@ TEST(SpillFile, Release_FreesDiskBlocks) {
 TEST_P(SpillTest, Release_FreesFileSpace) {
   if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
   constexpr std::size_t k_chunks = 60;
-  constexpr std::size_t k_little = k_chunk / 2;  // what the file system needs to know where the holes are
+  constexpr std::size_t k_little = k_chunk / 2;  // for the file system's own metadata
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
   const auto at = [&](std::size_t chunk) { return reinterpret_cast<std::uint64_t>(data + chunk * k_words); };
@@ -231,7 +229,7 @@ TEST_P(SpillTest, Release_FreesFileSpace) {
   memory.release(data);
 }
 
-// What is discarded stays in use: there is room for what is written to it next.
+// Discarded memory stays in use: its file space stays reserved.
 TEST_P(SpillTest, Discard_KeepsFileSpace) {
   if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
   constexpr std::size_t k_chunks = 60;
@@ -245,7 +243,7 @@ TEST_P(SpillTest, Discard_KeepsFileSpace) {
   memory.release(data);
 }
 
-// The same where the kernel pages it.
+// The same for kernel paging.
 TEST(PagedSpill, Release_FreesFileSpace) {
   if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
   constexpr std::size_t k_chunks = 16;
@@ -255,7 +253,7 @@ TEST(PagedSpill, Release_FreesFileSpace) {
   SpillEngine::Parts parts;
   parts.base = space.base();
   parts.size = space.reserved().value;
-  parts.memory = Bytes{resident_memory().value + k_chunks * k_chunk};
+  parts.memory = Bytes{resident_bytes().value + k_chunks * k_chunk};
   parts.folder = "/var/tmp";
   parts.counts = &counts;
   parts.paged = true;

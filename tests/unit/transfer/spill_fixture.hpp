@@ -1,4 +1,4 @@
-// What tests of memory over a file are made of.
+// Fixture for tests of out-of-core memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ namespace terrace::transfer {
 constexpr std::size_t k_chunk = Spill::k_chunk;
 constexpr std::size_t k_words = k_chunk / sizeof(std::uint64_t);
 
-// What was said to the user, from the thread of spilled memory.
+// Messages to the user, written by the pager thread.
 inline std::mutex g_saying;
 inline std::string g_said;
 
@@ -40,23 +40,24 @@ inline void say(const char* sentence) {
   g_said += std::string(sentence) + "\n";
 }
 
-inline Bytes resident_memory() {
+inline Bytes resident_bytes() {
   std::uint64_t size = 0;
   std::uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> size >> pages;
   return Bytes{pages * k_page};
 }
 
-// Of a process that has what it has now, and so many chunks.
+// Returns the limit for the process's current memory plus `chunks` chunks.
 inline Bytes memory_with(std::size_t chunks) {
-  return Bytes{resident_memory().value + (8ULL << 20) + chunks * k_chunk};
+  return Bytes{resident_bytes().value + (8ULL << 20) + chunks * k_chunk};
 }
 
-// Limits each wait for something that the disk's speed decides: many times what a busy machine needs.
+// Time limit of waits that depend on the disk's speed: many times the need of a busy machine.
 inline constexpr std::chrono::seconds k_deadline{100};
 
-// A memory of so many chunks, of which about 20 are in RAM, or `memory` bytes of the whole process. However slow
-// the disk is, handing a block over to the kernel is never given up; the kernel keeps it for `first_period_ns`.
+// Out-of-core memory of `chunks` chunks, with about 20 resident, or `memory` bytes for the whole process. A
+// handover to the kernel has no time limit, so that results do not depend on the disk; the kernel keeps a block
+// for `first_period_ns`.
 class Spilled {
  public:
   explicit Spilled(std::size_t chunks, bool ring = true, const std::string& folder = "/var/tmp", Bytes memory = {},
@@ -96,7 +97,7 @@ class Spilled {
   std::optional<Spill> spill_;
 };
 
-// While it lives no file of this process may have more chunks: a disk that takes no more.
+// Emulates a full disk: limits the size of files to `chunks` chunks (RLIMIT_FSIZE) during its lifetime.
 class SmallFiles {
  public:
   explicit SmallFiles(std::size_t chunks) : before_(signal(SIGXFSZ, SIG_IGN)) {
@@ -116,14 +117,14 @@ class SmallFiles {
   rlimit limit_{};
 };
 
-// Sanitizers have memory of their own, which grows: the limit is not what was reckoned with.
+// Sanitizers allocate growing memory of their own, which invalidates exact limits.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool k_knows_memory = false;
 #else
 inline constexpr bool k_knows_memory = true;
 #endif
 
-// Why there is no such memory here; "" where there is. It has to be there for root from Linux 6.8 on.
+// Returns why out-of-core memory is not available; "" if it is. Root must have it from Linux 6.8 on.
 inline std::string why_not() {
   try {
     const Spilled one(4);

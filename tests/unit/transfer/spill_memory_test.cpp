@@ -1,4 +1,4 @@
-// Memory over a file while the system has no memory for what Terrace itself asks for.
+// Tests of out-of-core memory while Terrace's own allocations fail.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -12,7 +12,7 @@
 namespace {
 
 std::atomic<bool> g_is_short{false};
-thread_local bool t_may_allocate = false;  // although it is
+thread_local bool t_may_allocate = false;  // exception for this thread
 
 void* allocate(std::size_t size) {
   if (g_is_short.load(std::memory_order_relaxed) && !t_may_allocate) throw std::bad_alloc();
@@ -43,7 +43,7 @@ class Shortage {
   Shortage& operator=(const Shortage&) = delete;
 };
 
-// Sweeps, touches in no order, blocks that come and go in parts, a child: nothing is lost, and nobody ends.
+// Sweeps, random accesses, partial allocations and releases, a child: no data are lost, and the process survives.
 TEST_P(SpillTest, AllocationFailures_LoseNoData) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(4 * k_chunks, GetParam());

@@ -1,4 +1,4 @@
-// Memory over a file while the disk takes its time to write what the kernel has of it.
+// Tests of reclaims with a slow sync of kernel-paged data.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,13 +12,14 @@
 
 namespace {
 
-std::atomic<std::uint64_t> g_steps{0};  // of a program that goes on
+std::atomic<std::uint64_t> g_steps{0};  // progress of the program
 std::atomic<bool> g_is_slow{false};
-std::atomic<int> g_syncs{0}, g_alone{0};  // how often; and while nothing else went on
+std::atomic<int> g_syncs{0}, g_alone{0};  // syncs, and syncs without concurrent progress
 
 }  // namespace
 
-// Takes until the program has gone on for some steps. A program that waits for it fails the test at the deadline.
+// Blocks until the program has made some progress. A program that waits for the sync fails the test at the
+// deadline.
 extern "C" int fdatasync(int file) {
   ++g_syncs;
   if (g_is_slow) {
@@ -45,11 +46,12 @@ TEST_P(SpillTest, ReclaimedBlock_SlowSync_ProgramContinues) {
   ASSERT_EQ(memory.counts().max_kernel_paged, k_chunks * k_chunk);
   std::uint64_t sum = 0;
   for (std::size_t c = 0; c < k_chunks; ++c) sum += data[c * k_words] = c + 1;
-  g_is_slow = true;  // a machine that was held up for the whole period has synchronised already, quickly
+  g_is_slow = true;  // a machine stalled for the whole period has already completed a fast sync
   for (std::uint64_t round = 0; round < 4000 && memory.counts().kernel_paged > 0; ++round)
     for (std::size_t c = 0; c < k_chunks; ++c) {
       ASSERT_EQ(other[c * k_words], round);
-      for (std::size_t i = c * k_words; i < (c + 1) * k_words; ++i) other[i] += 1;  // or the kernel had it, too
+      for (std::size_t i = c * k_words; i < (c + 1) * k_words; ++i)
+        other[i] += 1;  // keeps the other block in chunks
       ++g_steps;
     }
   g_is_slow = false;

@@ -1,5 +1,4 @@
-// Memory over a file between the program and the kernel: what the kernel pages, and what the program does to parts
-// of it.
+// Tests of kernel-paged blocks, and of the program's operations on parts of blocks.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -17,8 +16,8 @@
 namespace terrace::transfer {
 namespace {
 
-// What is touched in no order goes to the kernel's own paging, while threads use it; another block does not; and
-// when it is freed its addresses are as new.
+// An irregularly accessed block is handed over to the kernel during use; another block is not; after its release
+// its addresses are fresh.
 TEST_P(SpillTest, IrregularBlock_IsHandedOverToKernel) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(2 * k_chunks, GetParam());
@@ -52,7 +51,7 @@ TEST_P(SpillTest, IrregularBlock_IsHandedOverToKernel) {
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], c + 1);
 }
 
-// Of each chunk some words, time and again in the same order: as the columns of an array that has rows are read.
+// Accesses some words of each chunk repeatedly in the same order, as a column-wise traversal of a row-major array.
 TEST_P(SpillTest, SparselyUsedBlock_IsHandedOverToKernel) {
   constexpr std::size_t k_chunks = 60;
   constexpr std::size_t k_row = 5000;
@@ -68,11 +67,11 @@ TEST_P(SpillTest, SparselyUsedBlock_IsHandedOverToKernel) {
     ASSERT_EQ(wrong, 0U) << column;
   }
   EXPECT_EQ(memory.counts().max_kernel_paged, k_chunks * k_chunk);
-  // By chunks each column would have read two thirds of it.
+  // In chunks each column would have read two thirds of the data.
   EXPECT_LT(memory.counts().read, 60 * k_chunks * k_chunk);
 }
 
-// What left as zeros, or was discarded, is zero for the kernel's paging, too, whatever the file had there before.
+// Chunks that were zero or discarded are zero under kernel paging, too, whatever the file held before.
 TEST_P(SpillTest, HandedOverBlock_EmptyChunksAreZero) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(3 * k_chunks, GetParam());
@@ -82,7 +81,7 @@ TEST_P(SpillTest, HandedOverBlock_EmptyChunksAreZero) {
     for (std::size_t c = 0; c < k_chunks; ++c) other[c * k_words] += 1;
   };
   for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
-  sweep_other();  // all of it has been in the file
+  sweep_other();  // every chunk has been in the file
   std::memset(data, 0, k_chunks / 3 * k_chunk);
   sweep_other();
   memory.spill().discard(reinterpret_cast<std::uint64_t>(data + k_chunks / 3 * k_words), k_chunks / 3 * k_chunk);
@@ -111,7 +110,7 @@ TEST_P(SpillTest, PagesFreedByMadvise_AreZero) {
     ASSERT_EQ(data[i], i / k_words_of_a_page == 7 ? 0 : i + 1) << "word " << i;
 }
 
-// The kernel moves no pages from or to a range whose rights differ; they are copied, or stay.
+// UFFDIO_MOVE fails for ranges with different protection: pages are copied, or stay.
 TEST_P(SpillTest, PartlyProtectedChunk_KeepsContent) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
@@ -124,7 +123,7 @@ TEST_P(SpillTest, PartlyProtectedChunk_KeepsContent) {
       }
   };
   sweep(true);
-  auto* const half = data + 3 * k_words + k_words / 2;  // it is away by now
+  auto* const half = data + 3 * k_words + k_words / 2;  // swapped out by now
   ASSERT_EQ(mprotect(half, k_chunk / 2, PROT_READ), 0);
   sweep(false);
   sweep(false);
@@ -133,7 +132,7 @@ TEST_P(SpillTest, PartlyProtectedChunk_KeepsContent) {
   sweep(false);
 }
 
-// The kernel may page a block to which the rights were others for a while.
+// A block whose protection was changed and restored may be handed over.
 TEST_P(SpillTest, RestoredProtection_BlockIsHandedOver) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(2 * k_chunks, GetParam());
@@ -146,7 +145,7 @@ TEST_P(SpillTest, RestoredProtection_BlockIsHandedOver) {
   EXPECT_EQ(memory.counts().kernel_paged, k_chunks * k_chunk);
 }
 
-// Any part of a block may go, or become zero, wherever it is, and what is counted comes to nothing in the end.
+// Parts of a block may be released or discarded in any state; the counters return to zero.
 TEST_P(SpillTest, PartialReleaseAndDiscard_InAnyState_KeepCounts) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
@@ -157,16 +156,16 @@ TEST_P(SpillTest, PartialReleaseAndDiscard_InAnyState_KeepCounts) {
   EXPECT_EQ(memory.counts().content, 40 * k_chunk);
   for (std::size_t c = 0; c < k_chunks; ++c)
     ASSERT_EQ(data[c * k_words + 9], c >= 5 && c < 25 ? 0 : c + 1) << "chunk " << c;
-  memory.spill().release(at(30), 30 * k_chunk);  // the end
-  memory.spill().release(at(0), 10 * k_chunk);   // the beginning
+  memory.spill().release(at(30), 30 * k_chunk);  // its end
+  memory.spill().release(at(0), 10 * k_chunk);   // its beginning
   for (std::size_t c = 25; c < 30; ++c) ASSERT_EQ(data[c * k_words + 9], c + 1);
   memory.spill().release(at(10), 20 * k_chunk);
   EXPECT_EQ(memory.counts().content, 0U);
   memory.release(data);
 }
 
-// What is left to the program is in memory for good, whatever else wants to be there; a mapping over a part of it
-// stays the program's.
+// Chunks released to the program stay resident, whatever the demand; a mapping of the program over a part
+// survives.
 TEST_P(SpillTest, Leave_ChunksStayAndMappingsSurvive) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());

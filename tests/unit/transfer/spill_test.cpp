@@ -1,4 +1,4 @@
-// Memory over a file: every byte is what was written there last, whatever the disk does.
+// Tests of out-of-core memory: every byte has its latest value, whatever the disk does.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ TEST_P(SpillTest, Sweeps_ReadBackAllData) {
   for (std::uint64_t round = 0; round < 6; ++round)
     for (std::size_t i = 0; i < k_chunks * k_words; i += 64) {
       if (i % k_words == 0)
-        std::this_thread::sleep_for(std::chrono::milliseconds(3));  // a program that computes; the disk is faster
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));  // emulates computation, slower than the disk
       ASSERT_EQ(data[i], value(i, round)) << "round " << round << ", word " << i;
       data[i] = value(i, round + 1);
     }
@@ -52,8 +52,8 @@ TEST_P(SpillTest, ReadOnlyData_IsWrittenOnce) {
   EXPECT_GT(memory.counts().clean, 4 * (k_chunks - 25));
 }
 
-// Each thread adds to words of its own and to shared ones, and every now and then reads into a chunk by a system
-// call; blocks come and go.
+// Threads increment own and shared words, and occasionally read into a chunk by a system call, while blocks are
+// allocated and released.
 TEST_P(SpillTest, RandomAccessByThreads_LosesNoWrite) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(2 * k_chunks, GetParam());
@@ -102,7 +102,7 @@ TEST_P(SpillTest, RandomAccessByThreads_LosesNoWrite) {
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], 0U);
 }
 
-// Pages that had other content are cleared before they become new memory, also where nobody touched that content.
+// Recycled pages are cleared before they become new memory, also after unused prefetches.
 TEST_P(SpillTest, NewMemory_RecycledPages_IsZero) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(3 * k_chunks, GetParam());
@@ -110,7 +110,7 @@ TEST_P(SpillTest, NewMemory_RecycledPages_IsZero) {
   for (std::size_t c = 0; c < k_chunks; ++c)
     for (std::size_t i = 0; i < k_words; i += 512) data[c * k_words + i] = c + 1;
   for (int round = 0; round < 10; ++round) {
-    // Some of a sweep, so that what follows is read ahead and then not touched.
+    // A partial sweep: the following chunks are prefetched and not accessed.
     for (std::size_t c = 0; c < 20 + 4 * static_cast<std::size_t>(round % 5); ++c)
       ASSERT_EQ(data[c * k_words], c + 1);
     auto* const block = memory.allocate(k_chunks / 2);
@@ -129,7 +129,7 @@ TEST_P(SpillTest, ZeroChunks_AreNotWritten) {
   EXPECT_EQ(memory.counts().written, 0U);
 }
 
-// A file that takes no more: what it does not take stays in memory, and that is said once.
+// A full disk: data that the file refuses stay in memory, and one warning is printed.
 TEST_P(SpillTest, FileFull_DataStayInMemory) {
   constexpr std::size_t k_chunks = 40;
   const SmallFiles small(16);

@@ -1,4 +1,4 @@
-// What the kernel's userfaultfd(2) has to do for us, where it does it only nearly always.
+// Tests of userfaultfd(2) behaviour that the kernel guarantees only nearly always.
 #include "transfer/exchange/userfault.hpp"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ void idle(unsigned turns) {
   for (volatile unsigned turn = 0; turn < turns;) turn = turn + 1;
 }
 
-// A thread touches a page about when it is forgotten. Without a second call to wake it waited for ever in one of
-// 2,000 to 20,000 tries, each of which takes some microseconds (Linux 6.18).
+// A thread faults on a page while the range is unregistered. Without a second wake-up it hung in one of 2,000 to
+// 20,000 trials, each of which takes some microseconds (Linux 6.18).
 TEST(Userfault, FaultDuringUnregister_IsWoken) {
   Userfault faults(0);
   if (!faults.is_available()) GTEST_SKIP() << "this system does not let pages be watched";
@@ -53,7 +53,7 @@ TEST(Userfault, FaultDuringUnregister_IsWoken) {
     if (touched.load() == turn) continue;
     ++stuck;
     faults.wake(address, k_page);
-    round = k_rounds;  // the other thread goes through
+    round = k_rounds;  // lets the other thread finish
     break;
   }
   other.join();

@@ -1,4 +1,4 @@
-// How many chunks of memory over a file may be in memory, where something has to be.
+// Tests of the limit of resident chunks with unevictable memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -16,7 +16,7 @@
 namespace terrace::transfer {
 namespace {
 
-// What has to stay takes more than is allowed: that is said, and a set of chunks that is used over and over stays.
+// Unevictable memory exceeds the limit: a warning is printed, and a reused working set stays resident.
 TEST_P(SpillTest, UnevictableMemoryExceedsLimit_WorkingSetStays) {
   constexpr std::size_t k_chunks = 20;
   const std::vector<char> small(64ULL << 20, 1);
@@ -35,7 +35,7 @@ TEST_P(SpillTest, UnevictableMemoryExceedsLimit_WorkingSetStays) {
   EXPECT_NE(said().find("of --memory 64MiB: give at least "), std::string::npos) << said();
 }
 
-// A file that takes little: what it refuses does not take the others' room.
+// Chunks refused by the file do not reduce the limit of the others.
 TEST_P(SpillTest, RefusedChunks_DoNotReduceOthersLimit) {
   constexpr std::size_t k_chunks = 80;
   const SmallFiles small(16);
@@ -59,7 +59,7 @@ TEST_P(SpillTest, RefusedChunks_DoNotReduceOthersLimit) {
   EXPECT_GE(memory.counts().limit, memory.counts().max_over_limit + 12 * k_chunk) << "as much as without";
 }
 
-// A disk that was full for a while: when there is room again memory is what it should be, and nothing is lost.
+// A temporarily full disk: after space returns the limit holds again, and no data are lost.
 TEST_P(SpillTest, RefusedChunks_DiskSpaceReturns_AreEvicted) {
   constexpr std::size_t k_chunks = 80;
   std::optional<SmallFiles> small(16);
@@ -77,7 +77,7 @@ TEST_P(SpillTest, RefusedChunks_DiskSpaceReturns_AreEvicted) {
   for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(data[c * k_words], value(c, c < 20 ? 1 : 0));
 }
 
-// What cannot leave is in memory whatever it takes, and that is what is said of it.
+// Locked memory stays resident beyond the limit, and the reason is reported.
 TEST_P(SpillTest, LockedMemory_StaysResident) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
@@ -92,13 +92,13 @@ TEST_P(SpillTest, LockedMemory_StaysResident) {
   munlock(data, k_chunks * k_chunk);
 }
 
-// What the process had in memory at most, from a thread of its own.
+// Samples the peak of resident memory on a separate thread.
 class Peak {
  public:
   Peak()
       : thread_([this](const std::stop_token& stop) {
           while (!stop.stop_requested()) {
-            most_ = std::max(most_.load(), resident_memory().value);
+            most_ = std::max(most_.load(), resident_bytes().value);
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
           }
         }) {}
@@ -113,7 +113,7 @@ class Peak {
   std::jthread thread_;
 };
 
-// Sweeps, and touches in no order between them, of several threads.
+// Sweeps and random accesses by several threads.
 void sweep_and_jump(std::uint64_t* data, std::size_t chunks, unsigned seed) {
   std::mt19937 random(seed);
   for (std::size_t c = 0; c < chunks; ++c) data[c * k_words] = c;
@@ -141,7 +141,7 @@ TEST_P(SpillTest, ConcurrentThreads_StayWithinLimit) {
   EXPECT_LE(most.value, limit.value + (8ULL << 20));
 }
 
-// Small blocks that become more take their room from chunks, soon.
+// Growing other memory soon reduces the chunk budget.
 TEST_P(SpillTest, GrowingHeap_ReducesChunkBudget) {
   constexpr std::size_t k_chunks = 100;
   constexpr std::size_t k_rounds = 4;
@@ -161,7 +161,7 @@ TEST_P(SpillTest, GrowingHeap_ReducesChunkBudget) {
   EXPECT_LE(most.value, limit.value + (16ULL << 20));
 }
 
-// Where the kernel has all of it, too; and what it has is not taken for what has to stay.
+// The limit also holds for kernel-paged blocks, whose memory does not count as unevictable.
 TEST_P(SpillTest, KernelPagedBlocks_StayWithinLimit) {
   constexpr std::size_t k_chunks = 100;
   const auto limit = std::max(memory_with(20), Bytes{64ULL << 20});

@@ -1,5 +1,4 @@
-// Coverage of bounds from samples: random programs whose exact counts are known, seen by the collector of
-// `record`.
+// Coverage of bounds from samples: random programs with known exact counts, observed by the collector of `record`.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,8 +22,8 @@ constexpr std::size_t k_misses = 8000, k_quantum = 1000;
 
 enum class Mix { alike, objects_differ, chunks_differ, few_hot };
 
-// A program of some iterations, each phase of which meets chunks in slow memory at random, by the mix, and sweeps
-// through all of them. Seen exactly, and by a collector that takes so many load samples in an iteration.
+// A program of several iterations. Each phase accesses chunks in slow memory at random, by the mix, and sweeps
+// through all of them. Observed exactly, and by a collector with a given number of load samples per iteration.
 class SampledProgram {
  public:
   SampledProgram(std::uint32_t seed, Mix mix, double samples, bool drifts = false)
@@ -123,7 +122,7 @@ class SampledProgram {
   std::vector<std::vector<observe::Miss>> misses_;  // by iteration and phase
 };
 
-// At the same prices, so that nothing but the counts differs: whatever prices an ascent ends with prove a bound.
+// Compares at the same prices, so that only the counts differ: any prices prove a bound.
 TEST(BoundCoverage, SampledPrograms_StatedBoundIsBelowTheExactOne) {
   const std::vector<double> all(k_phases, 1);
   int held = 0, programs = 0;

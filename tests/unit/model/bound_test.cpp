@@ -1,4 +1,4 @@
-// The lower bound against everything that can be executed.
+// Tests of the lower bound against executable schedules.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ std::vector<Shape> shapes() {
           {.kinds = 3, .objects = 6, .phases = 4, .touched = 0.3, .priced = true}};
 }
 
-// 100 problems x 100 random executable schedules each, against the bound that climbed highest.
+// 100 problems with 100 random executable schedules each, against the highest bound of the ascent.
 TEST(LowerBound, RandomProblems_BoundIsNotAboveExecutableSchedules) {
   std::mt19937 random(1);
   int schedules = 0;
@@ -45,7 +45,7 @@ TEST(LowerBound, RandomProblems_BoundIsNotAboveExecutableSchedules) {
   }
 }
 
-// What a move costs beside its bytes the bound charges, too: with every move, and so much that none pays.
+// The bound charges the fixed costs of moves, also where they are so high that no move pays.
 TEST(LowerBound, PricedMoves_AreCharged) {
   std::mt19937 random(7);
   int dearer = 0, still = 0;
@@ -65,7 +65,7 @@ TEST(LowerBound, PricedMoves_AreCharged) {
   EXPECT_GT(still, 30) << "whoever pays, the placement stays the same";
 }
 
-// Any prices, however odd, bound from below.
+// Any prices give a valid lower bound.
 TEST(LowerBound, ArbitraryPrices_BoundHolds) {
   std::mt19937 random(2);
   for (int n = 0; n < 200; ++n) {
@@ -93,8 +93,8 @@ TEST(LowerBound, ArbitraryPrices_BoundHolds) {
   }
 }
 
-// Where everything fits, the best is to split each phase's traffic as the rows want it; nothing is lower than the
-// bound, and with one kind alone the bound is the time itself.
+// If everything fits, the best schedule splits each phase's traffic over the rows; no schedule is below the bound,
+// and with a single place the bound equals the time.
 TEST(LowerBound, NoPlacementChoice_EqualsTime) {
   std::mt19937 random(3);
   for (int n = 0; n < 50; ++n) {
@@ -108,8 +108,8 @@ TEST(LowerBound, NoPlacementChoice_EqualsTime) {
   }
 }
 
-// A single iteration may begin and end anywhere: its bound cannot be above that of the cycle.
-// With little room or none in fast memory it is about what is proved by a price of it that nobody pays.
+// A single iteration has free placements at both ends: its bound is not above the cyclic one.
+// With little or no fast capacity the bound is about that at a capacity price that no item pays.
 TEST(LowerBound, LittleFastCapacity_AscentConverges) {
   std::mt19937 random(6);
   for (const std::uint64_t room : {0, 1024, 16384}) {
@@ -138,8 +138,8 @@ TEST(LowerBound, AcyclicProblem_BoundIsNotHigher) {
   }
 }
 
-// What the law does not explain depends on the placement in ways that it cannot say: an exact problem's bound
-// leaves it out, a sampled one's keeps the constant that its predictions keep.
+// Unexplained time depends on the placement in an unknown way: an exact problem's bound excludes it, a sampled
+// one's keeps the constant, as its predictions do.
 TEST(LowerBound, ExactProblem_ExcludesUnexplainedTime) {
   std::mt19937 random(5);
   auto problem = random_problem(random, shapes()[0]);

@@ -1,4 +1,4 @@
-// C-AMAT's counters against published and hand-made examples, and against cycle-by-cycle counting.
+// Tests of C-AMAT's counters against published and hand-computed examples, and against cycle-by-cycle counting.
 #include "model/camat/camat.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Access {
 
 constexpr auto k_whole = ~std::uint64_t{0};
 
-// By the definitions: each cycle of each access before `until` is looked at.
+// Reference by the definitions: evaluates each cycle of each access before `until`.
 CamatCounters count_cycle_by_cycle(const std::vector<Access>& accesses, std::uint64_t until = k_whole) {
   std::map<std::uint64_t, std::uint64_t> looking_up;
   std::map<std::uint64_t, std::vector<std::size_t>> waiting;
@@ -53,7 +53,7 @@ CamatCounters count_cycle_by_cycle(const std::vector<Access>& accesses, std::uin
   return counters;
 }
 
-// What was counted before each of `cuts`, and last the whole.
+// Returns the counters up to each of `cuts`, and finally in total.
 std::vector<CamatCounters> count_up_to(const std::vector<Access>& accesses,
                                        const std::vector<std::uint64_t>& cuts) {
   struct Event {
@@ -105,8 +105,8 @@ void expect_equal(const CamatCounters& a, const CamatCounters& b) {
   EXPECT_EQ(a.active_cycles, b.active_cycles);
 }
 
-// The paper's figure 3 gives hits, misses and penalties of ten accesses of two cycles, not when they begin: these
-// begins have all the numbers of its text.
+// The paper's figure 3 gives hits, misses and penalties of ten accesses of two cycles, but not their begins: these
+// begins reproduce all numbers of its text.
 TEST(Camat, PublishedExample) {
   const std::vector<Access> accesses{{1, 2, 0}, {5, 2, 3},  {5, 2, 0},  {6, 2, 3},  {8, 2, 0},
                                      {8, 2, 7}, {11, 2, 3}, {11, 2, 0}, {11, 2, 7}, {13, 2, 3}};
@@ -127,8 +127,8 @@ TEST(Camat, PublishedExample) {
   EXPECT_DOUBLE_EQ(camat.from_components(), camat.value);
 }
 
-// Counted on paper: A1 and A2 begin in cycle 1, A3 and A4 in cycle 2; A1 misses in cycles 3 to 10, A3 in 4 to 10,
-// A4 in 4 to 7; A2 hits. In cycle 3 two accesses look up, so it is no pure-miss cycle.
+// Counted by hand: A1 and A2 begin in cycle 1, A3 and A4 in cycle 2; A1 misses in cycles 3 to 10, A3 in 4 to 10,
+// A4 in 4 to 7; A2 hits. In cycle 3 two accesses are in their hit phase, so it is no pure-miss cycle.
 TEST(Camat, ExampleByHand) {
   const auto counters = count({{1, 2, 8}, {1, 2, 0}, {2, 2, 7}, {2, 2, 4}});
   EXPECT_EQ(counters.active_cycles, 10U);
@@ -139,8 +139,8 @@ TEST(Camat, ExampleByHand) {
   EXPECT_DOUBLE_EQ(camat_of(counters).from_components(), 2.5);
 }
 
-// The same, cut before cycle 6. All misses have waited before the cut: they are pure there, and what follows has
-// cycles without accesses. Together it is the whole.
+// The same, divided before cycle 6. All misses have waited before that, so they are pure misses of the first
+// interval; the second has cycles without new accesses. The sum equals the total.
 TEST(Camat, CountersOfIntervals_AddUp) {
   const auto counted = count_up_to({{1, 2, 8}, {1, 2, 0}, {2, 2, 7}, {2, 2, 4}}, {2, 6});
   const auto& first = counted[0];
@@ -171,7 +171,7 @@ TEST(Camat, RandomAccesses_EqualCycleByCycleCount) {
     const auto hit_cycles = 1 + random() % 5;
     for (int i = 0; i < 60; ++i) {
       at += random() % (round % 2 == 0 ? 3 : 20);
-      // Hit phases of several lengths, too.
+      // Includes hit phases of different lengths.
       accesses.push_back(
           {at, round % 3 == 0 ? 1 + random() % 9 : hit_cycles, random() % 2 == 0 ? 0 : random() % 40});
     }
@@ -189,7 +189,7 @@ TEST(Camat, RandomAccesses_EqualCycleByCycleCount) {
   }
 }
 
-// It joins a miss whose data come before its own look-up is over.
+// The access merges with a miss whose data arrive before the end of its own hit phase.
 TEST(Camat, MissEndingInHitPhase_IsNotPure) {
   CamatMeter meter;
   const auto first = meter.add_miss(0, 4);
@@ -203,7 +203,7 @@ TEST(Camat, MissEndingInHitPhase_IsNotPure) {
   EXPECT_EQ(counters.pure_miss_cycles, 4U);
 }
 
-// Two caches of very different traffic: what they are together is not the mean of their ratios.
+// Two caches with very different traffic: the combined ratio is not the mean of their ratios.
 TEST(Camat, CountersOfCaches_AddUp) {
   const auto busy = count({{0, 1, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}});
   const auto slow = count({{0, 1, 99}});

@@ -1,4 +1,4 @@
-// The bound of a whole loop against every placement of small instances, and against the same loop written out.
+// Tests of the bound of a whole loop against all placements of small instances, and against the unrolled loop.
 #include "model/uncertainty/loop_bound.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using testing::Shape;
 
 constexpr Shape k_small = {.kinds = 2, .objects = 5, .phases = 4, .most_chunks = 2};
 
-// Seconds of the best placement that stays for the whole loop; every one within the budgets is tried.
+// Returns the seconds of the best constant placement; enumerates all within the budgets.
 double best_static(const Problem& problem) {
   double best = INFINITY;
   for (std::uint32_t chosen = 0; chosen < 1u << problem.items.size(); ++chosen) {
@@ -50,7 +50,7 @@ TEST(LoopBound, EveryPlacementOfSmallInstances_IsNotBelowIt) {
       tight += iterations == 1000 && bound > 0.9 * best;
     }
   }
-  EXPECT_GT(tight, 10);  // chunks are whole, and some of few instances leave a gap
+  EXPECT_GT(tight, 10);  // chunks are indivisible: some instances leave a gap
 }
 
 TEST(Relaxation, RepeatedIterations_EqualTheSequenceWrittenOut) {
@@ -71,7 +71,7 @@ TEST(Relaxation, RepeatedIterations_EqualTheSequenceWrittenOut) {
   }
 }
 
-// Feasible prices without any pattern.
+// Random feasible prices.
 Multipliers any_prices(const Problem& problem, std::mt19937& random) {
   std::uniform_real_distribution<double> share(-0.5, 1);
   Multipliers prices;
@@ -82,7 +82,7 @@ Multipliers any_prices(const Problem& problem, std::mt19937& random) {
   return make_feasible(problem, prices);
 }
 
-// Seconds of an activity at prices.
+// Returns the value of an activity at prices.
 double priced(const Problem& problem, const Multipliers& prices, const Activity& activity) {
   double sum = 0;
   for (const auto& phase : problem.phases) sum += problem.exact ? 0 : phase.unexplained.value;
@@ -94,7 +94,7 @@ double priced(const Problem& problem, const Multipliers& prices, const Activity&
   return sum;
 }
 
-// Weak duality: the value at any prices is that of the activity there, and no other activity costs less.
+// Weak duality: the value at any prices is that of the activity there, and no other activity is cheaper.
 TEST(Relaxation, Activity_AnyPrices_IsASupergradientOfTheValue) {
   std::mt19937 random(4);
   for (std::size_t n = 0; n < 200; ++n) {
@@ -114,7 +114,7 @@ TEST(Relaxation, Activity_AnyPrices_IsASupergradientOfTheValue) {
   }
 }
 
-// Two objects in two phases; sampled, as a collector that counts stalls leaves it.
+// Two objects in two phases, as sampled by a collector that counts stalls.
 Problem sampled_problem(double samples) {
   std::mt19937 random(3);
   auto problem = random_problem(random, k_small);
@@ -166,7 +166,7 @@ TEST(LoopBound, UnattributedStalls_AreNoCoreTime) {
   const auto prices = lower_bound(problem, placed).prices;
   const std::vector<double> all(problem.phases.size(), 1);
   const auto core = loop_bound(problem, all, all, 1, prices).core;
-  phase.samples_with_access = phase.samples;  // the core only waited, for chunks that no sample met
+  phase.samples_with_access = phase.samples;  // the core only stalled, on chunks without samples
   const auto less = loop_bound(problem, all, all, 1, prices).core;
   EXPECT_LT(less, core);
 }

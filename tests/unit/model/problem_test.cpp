@@ -1,4 +1,4 @@
-// From profile to problem.
+// Tests of make_problem().
 #include "model/problem.hpp"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(MakeProblem, Profile_GivesItemsPlacesAndBudgets) {
   EXPECT_EQ(problem.places[k_hbm].budget, Bytes{1ULL << 30});
   EXPECT_EQ(problem.places[k_cxl].budget, Bytes{128ULL << 30});
   EXPECT_EQ(problem.homes, (std::vector<PlaceId>{k_cxl, 4}));
-  EXPECT_EQ(problem.copy[k_hbm][4], 0);  // no chunk leaves its domain
+  EXPECT_EQ(problem.copy[k_hbm][4], 0);  // chunks stay in their domain
   ASSERT_EQ(problem.phases[0].cells.size(), 1U);
   const auto& cell = problem.phases[0].cells[0];
   EXPECT_EQ(cell.item, 1U);
@@ -65,7 +65,7 @@ TEST(MakeProblem, Profile_GivesItemsPlacesAndBudgets) {
   EXPECT_DOUBLE_EQ(cell.exposure, 2.5);
 }
 
-// How much nobody has seen: one reading, prefetched as by the cores that the program has, 20 lines each.
+// The amount is unknown: one sequential read is assumed, prefetched by the program's cores with 20 lines each.
 TEST(MakeProblem, DeclaredUseWithoutTraffic_CountsAsOneSweep) {
   auto profile = profile_of({{{1, 10, 4, 2.5, 3}}}, 1);
   for (const double cores : {1.0, 8.0}) {
@@ -78,7 +78,7 @@ TEST(MakeProblem, DeclaredUseWithoutTraffic_CountsAsOneSweep) {
   }
 }
 
-// Planners count it as full: the time law would have streams use its channel beside the others.
+// Planners treat it as full: the time law would let streams use its channel in addition to the others.
 TEST(MakeProblem, ComputingPlace_WithoutBudget_IsFull) {
   auto parts = machine::example_parts();
   machine::set_geometry(parts, 3);
@@ -91,7 +91,7 @@ TEST(MakeProblem, ComputingPlace_WithoutBudget_IsFull) {
             Bytes{1ULL << 30});
 }
 
-// An object that is made and freed within one iteration is in the problems of all: they can follow one another.
+// An object allocated and freed within one iteration is in the problems of all, so that they can be concatenated.
 TEST(MakeProblem, SingleIteration_HasObjectsOfAllIterations) {
   const auto machine = example();
   auto profile = profile_of({{{1, 10, 4, 2.5, 3}}, {{3, 10, 4, 2.5, 3}}}, 1);
@@ -101,7 +101,7 @@ TEST(MakeProblem, SingleIteration_HasObjectsOfAllIterations) {
   EXPECT_EQ(first.items.size(), 6U);
   EXPECT_EQ(second.items.size(), 6U);
   EXPECT_EQ(concatenate_iterations({first, second}).phases.size(), 2U);
-  profile.objects[2].live = false;  // nobody refers to it
+  profile.objects[2].live = false;  // not referenced
   EXPECT_EQ(make_problem(single_iteration(profile, 0), machine, {}).items.size(), 5U);
 }
 
@@ -120,7 +120,7 @@ TEST(MakeProblem, SkippedIterations_WeightTheLastObserved) {
   auto profile = profile_of({{{0, 10, 0, 0, 0}}, {{0, 20, 0, 0, 0}}}, 1);
   profile.iterations[1].stands_for = 4;
   EXPECT_DOUBLE_EQ(make_problem(profile, machine, {}).phases[0].cells[0].read_bytes, (10 + 4 * 20) / 5.0 * 64);
-  // So a first iteration that is unlike the others is none of the usual ones, though it is one of two.
+  // A first iteration unlike the others is not usual, although it is one of two observed.
   profile.iterations[0].phases[0].time = Seconds{2};
   EXPECT_DOUBLE_EQ(make_problem(profile, machine, {}).phases[0].cells[0].read_bytes, 20 * 64);
 }
@@ -131,12 +131,12 @@ TEST(MakeProblem, UnusualInstance_IsIgnored) {
   profile.iterations[1].phases[0].time = Seconds{1.05};
   profile.iterations[2].phases[0].time = Seconds{3};
   EXPECT_DOUBLE_EQ(make_problem(profile, machine, {}).phases[0].cells.at(0).read_bytes, 15 * 64.0);
-  // Where most iterations differ none is usual.
+  // If most iterations differ, all are used.
   profile.iterations[1].phases[0].time = Seconds{2};
   EXPECT_DOUBLE_EQ(make_problem(profile, machine, {}).phases[0].cells.at(0).read_bytes, 310 * 64.0);
 }
 
-// A solver's phase that took more steps once: the segments that it had then alone go, those of others stay.
+// A solver's phase that needed more steps once: segments reached only then are dropped.
 TEST(MakeProblem, SeldomReachedSegments_AreDropped) {
   auto profile = profile_of({{{0, 10, 0, 0, 1}}, {{0, 10, 0, 0, 1}}, {{0, 10, 0, 0, 1}}}, 1);
   for (auto& iteration : profile.iterations) {
@@ -169,7 +169,7 @@ TEST(MakeProblem, UnusualPhaseCount_IsIgnored) {
   EXPECT_DOUBLE_EQ(problem.phases[0].cells[0].read_bytes, 20 * 64);
 }
 
-// ddr: 100 GB/s, 100 ns. 10,000 latencies are 1 ms: what the phase took beyond that stays a constant.
+// ddr: 100 GB/s, 100 ns. 10,000 latencies are 1 ms: the rest of the phase's time stays a constant.
 TEST(MakeProblem, UnexplainedTime_IsConstant) {
   const auto problem = make_problem(profile_of({{{0, 10, 0, 10'000, 0}}}, 3e-3), example(), {});
   EXPECT_NEAR(problem.phases[0].unexplained.value, 3e-3 - 1e-3 - 1e-6, 1e-12);
@@ -185,7 +185,7 @@ TEST(MakeProblem, EstimatesAboveMeasuredTime_AreScaled) {
   EXPECT_EQ(problem.phases[0].unexplained.value, 0);
 }
 
-// Freed before the loop and never seen in it: no part of the problem. Freed, but used in the loop: still one.
+// An object freed before the loop and not accessed in it is dropped; one freed but accessed in the loop is kept.
 TEST(MakeProblem, FreedUnusedObjects_AreDropped) {
   auto profile = profile_of({{{3, 10, 0, 0, 0}}}, 1);
   profile.objects[0].live = false;
@@ -201,7 +201,7 @@ TEST(MakeProblem, NoIterations_Throws) {
   EXPECT_THROW(make_problem(profile, example(), {}), Error);
 }
 
-// 64 equal chunks and 64 whose traffic grows: the equal ones merge first, traffic and sizes are kept.
+// 64 equal chunks and 64 with growing traffic: the equal ones merge first; traffic and sizes are conserved.
 TEST(MakeProblem, ManyChunks_MostSimilarNeighboursMerge) {
   profile::Profile profile;
   profile.exact = true;
@@ -231,7 +231,7 @@ TEST(MakeProblem, ManyChunks_MostSimilarNeighboursMerge) {
   for (const auto& item : problem.items) {
     bytes += item.size.value;
     chunks += item.chunks;
-    EXPECT_LE(item.chunks, 6U);  // four times the mean share
+    EXPECT_LE(item.chunks, 6U);  // four times the mean size
     rising += item.object == 1 ? 1 : 0;
   }
   EXPECT_EQ(bytes, 128U * 4096);

@@ -1,4 +1,4 @@
-// Random placement problems and schedules, small enough for brute force where `small` says so.
+// Random placement problems and schedules; with `small`, small enough for brute force.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Shape {
   std::uint32_t most_chunks = 3;
   double touched = 0.6;     // share of (item, phase) pairs with traffic
   double fast_share = 0.4;  // of the footprint, each bounded kind
-  bool priced = false;      // moves cost more than their bytes
+  bool priced = false;      // moves have fixed costs
 };
 
 inline double uniform(std::mt19937& random, double low, double high) {
@@ -35,7 +35,7 @@ inline Problem random_problem(std::mt19937& random, const Shape& shape) {
     for (std::size_t p = 0; p < shape.kinds; ++p) {
       problem.places.push_back({std::string(kinds[p]) + std::to_string(d), kinds[p], static_cast<DomainId>(d),
                                 Bytes{0}, bandwidth, bandwidth * uniform(random, 0.5, 1), latency});
-      // Slower in bandwidth, in latency, or in both, as Unimem's emulated memories are.
+      // Slower in bandwidth, in latency, or in both, as Unimem's emulated memories.
       const auto how = random() % 3;
       if (how != 1) bandwidth *= uniform(random, 0.3, 0.6);
       if (how != 0) latency *= uniform(random, 2, 4);
@@ -104,7 +104,7 @@ inline Problem random_problem(std::mt19937& random, const Shape& shape) {
   return problem;
 }
 
-// Any schedule within the budgets: each phase takes over most of the one before it.
+// Returns a random schedule within the budgets; each phase keeps most of the previous placement.
 inline Schedule random_schedule(std::mt19937& random, const Problem& problem, double change = 0.3) {
   Schedule schedule;
   Placement now;

@@ -1,4 +1,4 @@
-// Where a phase goes on that is longer than its profile: against loops whose steps are known.
+// Tests of find_repeats() with loops of known steps.
 #include "model/repeats.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace terrace::model {
 namespace {
 
-// A machine does not matter: items of one object each.
+// Returns a problem with items of one object each; the machine is irrelevant.
 Problem with_items(std::uint32_t items) {
   Problem problem;
   for (std::uint32_t i = 0; i < items; ++i) {
@@ -20,7 +20,7 @@ Problem with_items(std::uint32_t items) {
   return problem;
 }
 
-// A phase of `accesses` whose access number a uses the item `used(a / 100)`, cut where `cuts` say.
+// Adds a phase of `accesses`; access a uses the item `used(a / 100)`. `cuts`: segment boundaries.
 template <class Used>
 void add_phase(Problem& problem, const std::string& name, const std::vector<std::uint64_t>& cuts,
                std::uint64_t accesses, Used used) {
@@ -41,7 +41,7 @@ std::vector<std::uint64_t> even_cuts(std::size_t segments, std::uint64_t length)
   return cuts;
 }
 
-// Steps of five hundred accesses, each of five items in turn, cut every hundred: a whole number of steps back.
+// Steps of 500 accesses to five items in rotation, cut every 100: continues a whole number of steps back.
 TEST(Repeats, PeriodicSteps_ContinuesWholeStepsBack) {
   auto problem = with_items(5);
   add_phase(problem, "setup", even_cuts(1, 1), 700, [](auto) { return 0; });
@@ -54,7 +54,7 @@ TEST(Repeats, PeriodicSteps_ContinuesWholeStepsBack) {
   EXPECT_GE(found[0].last - found[0].from, 15U) << "a quarter of the phase";
 }
 
-// Cuts come where time was spent, not where steps end: the nearest cut there is.
+// Cuts do not coincide with steps: continues at the nearest cut.
 TEST(Repeats, UnevenSegments_ContinuesAtNearestSegment) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
@@ -70,7 +70,7 @@ TEST(Repeats, UnevenSegments_ContinuesAtNearestSegment) {
   }
 }
 
-// What the samples of a phase show of the same usage differs; it still is the same.
+// Samples of equal usage differ; the repetition is still found.
 TEST(Repeats, SampledTraffic_FindsRepetition) {
   std::mt19937 random(11);
   auto problem = with_items(40);
@@ -87,7 +87,7 @@ TEST(Repeats, NoRepetition_IsEmpty) {
   auto sweep = with_items(61);
   add_phase(sweep, "sweep", even_cuts(61, 100), 6000, [](auto a) { return a; });
   EXPECT_TRUE(find_repeats(sweep).empty());
-  auto other = with_items(4);  // its second half does something else
+  auto other = with_items(4);  // its second half has other accesses
   add_phase(other, "change", even_cuts(61, 100), 6000, [](auto a) { return a < 47 ? a % 2 : 2 + a % 2; });
   EXPECT_TRUE(find_repeats(other).empty());
   auto short_one = with_items(2);

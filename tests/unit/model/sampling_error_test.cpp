@@ -1,4 +1,4 @@
-// Draws against the truth: intervals of problems drawn around samples hold the exact counts as often as they say.
+// Tests of draws against exact counts: intervals of draws have their stated coverage.
 #include "model/uncertainty/sampling_error.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t k_chunks = 24, k_objects = 6;
 constexpr int k_quanta = 12;
 
-// One program, seen exactly and by samplers of several seeds.
+// One program, observed exactly and by samplers with several seeds.
 struct Seen {
   explicit Seen(std::uint64_t seed) : program(k_chunks) {
     observe::ExactCollector exact(program.machine, 0, 1, program.chunks);
@@ -35,7 +35,7 @@ struct Seen {
       tee.quantum({0, 20000, 20000, {16000, 0, 0, 0}, misses});
     }
     for (auto* collector : {static_cast<observe::Collector*>(&exact), static_cast<observe::Collector*>(&sampled)})
-      collector->end_phase({1});  // long enough that nothing has to be scaled down to it
+      collector->end_phase({1});  // so long that no estimate is scaled down
     truth = problem(exact.take_iteration(), true);
     estimate = problem(sampled.take_iteration(), false);
   }
@@ -70,7 +70,8 @@ TEST(SamplingError, Intervals_HaveTheStatedCoverage) {
     for (std::uint64_t seed = 1; seed <= k_seeds; ++seed) {
       const Seen seen(seed * 0x9e3779b97f4a7c15u);
       const SamplingError error(seen.estimate);
-      const auto object = static_cast<std::uint32_t>(seed % k_objects);  // one a run: they are not independent
+      const auto object =
+          static_cast<std::uint32_t>(seed % k_objects);  // one object per run: objects are not independent
       std::vector<double> drawn(k_draws);
       for (int d = 0; d < k_draws; ++d)
         drawn[d] = of_object(error.draw(static_cast<std::uint64_t>(d)), object, value);
@@ -103,7 +104,7 @@ TEST(SamplingError, Draws_MeanAndTotalsMatch) {
   }
 }
 
-// What no sampler did has no error.
+// Exact counts have no error.
 TEST(SamplingError, ExactProblem_DrawEqualsProblem) {
   const Seen seen(1);
   EXPECT_TRUE(SamplingError(seen.truth).none());

@@ -1,4 +1,4 @@
-// Draws of the spread of prefetched lines against the distribution that they are said to have.
+// Tests of draws of prefetched lines' attribution against the stated distribution.
 #include "model/uncertainty/spread_error.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int k_draws = 4000;
 
-// A phase in which objects have these prefetched bytes, all in slow memory, one chunk each.
+// Returns a phase in which objects of one chunk each, in slow memory, have these prefetched bytes.
 Problem streams(const std::vector<double>& bytes, std::size_t phases = 1) {
   Problem problem;
   problem.places = {{"fast", "hbm", 0, Bytes{4096}, 16e9, 16e9, 100e-9},
@@ -100,7 +100,7 @@ TEST(SpreadError, Draws_OneObjectHasAllOrNoLines_90PercentIntervalCoversBoth) {
   std::sort(shares.begin(), shares.end());
   EXPECT_LT(shares[k_draws / 20], 0.02);
   EXPECT_GT(shares[k_draws - k_draws / 20], 0.9);
-  // Half of the draws are between: the collector's share is no bare guess.
+  // Half of the draws lie in between: the collector's share is informative.
   EXPECT_GT(shares[3 * k_draws / 4] - shares[k_draws / 4], 0.3);
   EXPECT_LT(shares[3 * k_draws / 4] - shares[k_draws / 4], 0.7);
 }

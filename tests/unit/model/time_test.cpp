@@ -1,4 +1,4 @@
-// The time law and the price of moves, against times worked out by hand.
+// Tests of the time law and of move costs against times computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,8 +51,8 @@ TEST(PhaseTime, Rows_LongestDetermines) {
   EXPECT_NEAR(phase_time(problem, 0, {k_fast, k_slow}).total, 2.6e-3, 1e-12);
 }
 
-// Item 0 is wanted fast in phase 2 alone, and nobody touches it in phases 0 and 1 before: the copy of 0.2 ms hides
-// behind them. It leaves in phase 0, when nobody waits.
+// Item 0 shall be fast in phase 2 only, and phases 0 and 1 do not access it: its copy of 0.2 ms is hidden behind
+// them. It is demoted in phase 0, which does not wait.
 TEST(Predict, CopyDuringUnrelatedPhases_IsHidden) {
   auto problem = machine_with(1, 1);
   problem.phases = {phase(1e-3, {}), phase(1e-3, {}), phase(1e-3, {{0, 0, 0, 10'000, 0}})};
@@ -66,9 +66,10 @@ TEST(Predict, CopyDuringUnrelatedPhases_IsHidden) {
   EXPECT_EQ(prediction.moved, Bytes{2'000'000});
 }
 
-// Phase 1 touches it where it lies, so phase 2 waits for the whole copy.
+// Phase 1 accesses it at its source, so phase 2 waits for the whole copy.
 TEST(Predict, CopyThatCannotBeHidden_IsWaitedFor) {
-  // The copy takes 0.2 ms and runs beside phases 0 and 1, which use the item where it lies, for half of that.
+  // The copy of 0.2 ms runs concurrently with phases 0 and 1, which use the item at its source, for half of that
+  // time.
   auto problem = machine_with(1, 1);
   const auto core = 0.05e-3 - problem.places[k_slow].latency;
   problem.phases = {phase(core, {{0, 0, 0, 1, 0}}), phase(core, {{0, 0, 0, 1, 0}}),
@@ -81,13 +82,13 @@ TEST(Predict, CopyThatCannotBeHidden_IsWaitedFor) {
   EXPECT_NEAR(prediction.phases[2].total, 2.1e-3, 1e-12);
 }
 
-// A copy of 5 items takes 1 ms at full speed. The phase beside it is bound by the slow memory's bandwidth, so each
-// gets half of that: after 2 ms the copy is done and the phase has 1 of its 2 ms behind it; 3 ms in all.
+// A copy of 5 items takes 1 ms at full speed. The concurrent phase is bound by the slow memory's bandwidth, so
+// each gets half: after 2 ms the copy is done and 1 of the phase's 2 ms has passed; 3 ms in total.
 TEST(Predict, ContendedMemory_IsSharedWithCopies) {
   auto problem = machine_with(2, 6);
   problem.items[0].size = Bytes{5'000'000};
   problem.phases = {phase(0, {{1, 10e6, 0, 0, 0}}), phase(1e-3, {{0, 0, 0, 10, 0}})};
-  // Out at once when phase 1 is over: the way back competes, too; look at a run that never goes back.
+  // The demotion after phase 1 would compete as well; use a run without it.
   problem.cyclic = false;
   const Schedule schedule{{{k_slow, k_slow}, {k_fast, k_slow}}};
   auto list = derive_moves(problem, schedule);
@@ -99,8 +100,8 @@ TEST(Predict, ContendedMemory_IsSharedWithCopies) {
   EXPECT_EQ(prediction.phases[1].waiting, 0);
 }
 
-// The same, with copies that keep a fifth: when the phase is over after 2.5 ms half of the copy is left, and
-// waited for at full speed.
+// The same with a copy share of a fifth: at the phase's end after 2.5 ms half of the copy is left, and is waited
+// for at full speed.
 TEST(Predict, CopyShare_LimitsCopies) {
   auto problem = machine_with(2, 6);
   problem.items[0].size = Bytes{5'000'000};
@@ -111,7 +112,7 @@ TEST(Predict, CopyShare_LimitsCopies) {
   EXPECT_NEAR(prediction.phases[1].waiting, 0.5e-3, 1e-12);
 }
 
-// A phase that needs half of the slow memory leaves the other half, whatever copies keep at least.
+// A phase that needs half of the slow memory leaves the other half to copies, whatever their minimum share.
 TEST(Predict, CopyShare_UnusedBandwidth_GoesToCopies) {
   auto problem = machine_with(2, 6);
   problem.items[0].size = Bytes{5'000'000};
@@ -123,19 +124,19 @@ TEST(Predict, CopyShare_UnusedBandwidth_GoesToCopies) {
   EXPECT_EQ(prediction.phases[1].waiting, 0);
 }
 
-// What is to leave and has not left is used where it lies: in phase 1 the item serves from fast memory until it is
-// out.
+// An item with a pending demotion is used at its source: in phase 1 it is served from fast memory until it has
+// moved.
 TEST(Predict, PendingDemotion_IsServedFromSource) {
   auto problem = machine_with(1, 1);
   problem.phases = {phase(1e-3, {{0, 0, 0, 1, 0}}), phase(0, {{0, 4e6, 0, 0, 0}}), phase(1e-3, {})};
   const Schedule schedule{{{k_fast}, {k_slow}, {k_slow}}};
   const auto prediction = predict(problem, schedule);
-  // From fast memory the phase alone takes 0.4 ms; beside the copy, which takes 5 of its 10 GB/s,
-  // the phase goes at 5 GB/s, too: after 0.2 ms the item is out and 1 of its 4 MB read.
+  // From fast memory alone the phase takes 0.4 ms; with the copy, which takes 5 of its 10 GB/s, it runs at 5 GB/s:
+  // after 0.2 ms the item has moved and 1 of its 4 MB is read.
   EXPECT_NEAR(prediction.phases[1].total, 0.2e-3 + 3e6 / 5e9, 1e-12);
 }
 
-// The copy of 0.2 ms runs beside phase 0, which uses the item for 1 ms.
+// The copy of 0.2 ms runs concurrently with phase 0, which uses the item for 1 ms.
 struct ItemInFlightTest : ::testing::Test {
   [[nodiscard]] double first_phase(double latencies, double streamed) {
     problem.phases = {phase(1e-3 - latencies * 400e-9, {{0, 0, 0, latencies, 0}}), phase(0, {{0, 0, 0, 1, 0}})};
@@ -150,8 +151,8 @@ TEST_F(ItemInFlightTest, Default_IsServedFromSource) { EXPECT_NEAR(first_phase(1
 
 TEST_F(ItemInFlightTest, TrappingCopier_IsWaitedFor) {
   problem.touch_waits = true;
-  EXPECT_NEAR(first_phase(1000, 0), 1.2e-3, 1e-12);  // there is no time without a use
-  // One latency, somewhere in 1 ms: not beside the copy with exp(-0.2), as of random ones.
+  EXPECT_NEAR(first_phase(1000, 0), 1.2e-3, 1e-12);  // the item is in use all the time
+  // One latency at a random time of 1 ms: outside the copy with probability exp(-0.2).
   EXPECT_NEAR(first_phase(1, 0), 1e-3 + 0.2e-3 * (1 - std::exp(-0.2)), 1e-12);
 }
 
@@ -160,7 +161,7 @@ TEST_F(ItemInFlightTest, Stream_DoesNotWait) {
   EXPECT_NEAR(first_phase(1000, 1000), 1e-3, 1e-12);
 }
 
-// Room for one item: the one in fast memory has to leave before the other may come, in every phase's list.
+// Capacity for one item: the eviction precedes the promotion in every phase's list.
 TEST(Moves, FullPlace_EvictionsPrecedePromotions) {
   auto problem = machine_with(2, 1);
   problem.phases = {phase(1e-3, {{0, 1e6, 0, 1, 0}}), phase(1e-3, {{1, 1e6, 0, 1, 0}})};
@@ -177,8 +178,8 @@ TEST(Moves, FullPlace_EvictionsPrecedePromotions) {
   }
 }
 
-// Room for three, which is full: 0 comes for this very phase, 4 for the next one. 1, 2 and 3 leave, and this phase
-// uses 3 where it goes to.
+// Capacity for three, full: item 0 is promoted for this phase, 4 for the next one. 1, 2 and 3 are evicted, and
+// this phase uses 3 on its target.
 TEST(Moves, EvictionsInUse_FollowNeededPromotions) {
   auto problem = machine_with(5, 3);
   problem.cyclic = false;
@@ -196,7 +197,7 @@ TEST(Moves, EvictionsInUse_FollowNeededPromotions) {
   EXPECT_EQ(order, (std::vector<std::uint32_t>{1, 0, 3, 4, 2}));
 }
 
-// Two items change places between two full memories: one of them stops at home on its way.
+// Two items exchange between two full memories: one of them stops on the default place.
 TEST(Moves, CyclicExchange_StopsOnDefaultPlace) {
   auto problem = machine_with(2, 1);
   problem.places.insert(problem.places.begin() + 1, {"middle", "mid", 0, Bytes{1'000'000}, 7e9, 7e9, 200e-9});
@@ -208,7 +209,7 @@ TEST(Moves, CyclicExchange_StopsOnDefaultPlace) {
                     phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}})};
   const auto list = derive_moves(problem, {{{0, 1}, {1, 0}}});
   EXPECT_TRUE(list.feasible);
-  ASSERT_EQ(list.moves.size(), 6U);  // three for each of the two exchanges
+  ASSERT_EQ(list.moves.size(), 6U);  // three for each of two exchanges
   EXPECT_EQ(list.moves[0].to, 2);
 }
 
@@ -220,8 +221,7 @@ TEST(Moves, NoFeasibleOrder_IsReported) {
   EXPECT_FALSE(derive_moves(problem, {{{0, 1}, {1, 0}}}).feasible);
 }
 
-// A law of conservation: the copy engine cannot copy for longer than an iteration takes, and no phase takes less
-// than its rows.
+// Conservation: copies do not take longer than the iteration, and no phase is shorter than its rows.
 TEST(Predict, RandomSchedules_RowsHold) {
   std::mt19937 random(21);
   for (int n = 0; n < 300; ++n) {
@@ -234,7 +234,7 @@ TEST(Predict, RandomSchedules_RowsHold) {
     const auto prediction = predict(problem, schedule);
     double copying = 0;
     for (const auto& move : list.moves) copying += move.awaited ? move.seconds : 0;
-    // Until it has left an item may serve where it lay.
+    // Until it has moved, an item may be served from its source.
     std::vector<std::vector<PlaceId>> left(problem.items.size());
     for (const auto& move : list.moves)
       if (!move.awaited) left[move.item].push_back(move.from);

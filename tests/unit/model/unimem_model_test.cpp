@@ -1,4 +1,4 @@
-// Equations 1 to 4 against the paper's worked example and numbers worked out by hand.
+// Tests of equations 1 to 4 against the paper's example and numbers computed by hand.
 #include "model/unimem_model.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(Equations2And3, OppositeMove_HasOppositeGain) {
   EXPECT_EQ(model.benefit(0, cell, 1, 1), 0);
 }
 
-// 64 MB at 4 GB/s: 16 ms, less what overlaps, never below nothing.
+// 64 MB at 4 GB/s: 16 ms, less the overlap, at least 0.
 TEST(Equation4, Overlap_IsSubtracted) {
   const auto problem = one_item(100);
   const Calibration constants;
@@ -84,7 +84,7 @@ TEST(Equation4, Overlap_IsSubtracted) {
   EXPECT_EQ(model.cost(0, 1, 1, 0), 0);
 }
 
-// Two chunks of one object that few samples met: what the object is sensitive to counts for both.
+// Two chunks of one object with few samples: the object's sensitivity applies to both.
 TEST(Sensitivity, SeveralChunks_UseTheWholeObject) {
   auto problem = one_item(0);
   problem.items.push_back(problem.items[0]);

@@ -1,5 +1,5 @@
-// Records survive the way through bytes, keep their layout from version to version, and no bytes whatever make the
-// decoder do anything but return a record or throw Error{corrupt}.
+// Tests of record encoding: round trips, a layout that is stable across versions, and robust decoding: any bytes
+// give a record or Error{corrupt}.
 #include "profile/records.hpp"
 
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST(Records, RunRecord_RoundTrips) {
   EXPECT_TRUE(read.core_time_fitted);
   EXPECT_EQ(read.progress, wanted.progress);
   EXPECT_EQ(read.core_time_from, wanted.core_time_from);
-  // Journals of the version before say nothing of it.
+  // Missing in journals of the previous version.
   const auto bytes = encoded(wanted);
   const auto field = sizeof(std::uint32_t) + wanted.core_time_from.size();
   const auto older = decoded<RunRecord>(std::span(bytes).first(bytes.size() - field));
@@ -203,7 +203,7 @@ void expect_equal(const std::vector<Transfer>& read, const std::vector<Transfer>
   }
 }
 
-// Each value is now and then what it was in the transfer before, as it mostly is in a journal.
+// Returns a value that sometimes equals that of the previous transfer, as is common in journals.
 TEST(Records, RandomTransfers_RoundTrip) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 500; ++round) {
@@ -306,7 +306,7 @@ TEST(Records, CoverageRecord_RoundTrips) {
   EXPECT_EQ(read.objects[0].size.value, 1U << 20);
 }
 
-// Journals outlive the version that wrote them: these bytes were written once and must read so for ever.
+// Journals outlive the version that wrote them: these bytes must always decode to these values.
 TEST(Records, EncodedBytes_AreUnchanged) {
   const auto bytes = encoded(PhaseRecord{1, 2, "ab", {1.0}, {2.0}, {0.5}});
   const std::array<unsigned char, 39> layout = {1,   0, 0, 0,    2, 0, 0, 0,    2,    0, 0,    0,    'a',
@@ -321,7 +321,7 @@ TEST(Records, ShortRecord_LeavesNewFieldsAtDefaults) {
   EXPECT_EQ(older.ended, Seconds{2.0});
   EXPECT_EQ(older.waited, Seconds{0});
   EXPECT_TRUE(older.observed);
-  // But a record that ends inside of a field is damaged.
+  // A record that ends within a field is damaged.
   EXPECT_THROW(decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - 2)), Error);
 }
 
@@ -342,7 +342,7 @@ void survive(const Record& record, std::mt19937& random) {
     }
     try {
       const auto read = decoded<Record>(bytes);
-      EXPECT_EQ(encoded(decoded<Record>(encoded(read))), encoded(read));  // whatever it is, it is a value
+      EXPECT_EQ(encoded(decoded<Record>(encoded(read))), encoded(read));  // any decoded record is a valid value
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::corrupt);
     }

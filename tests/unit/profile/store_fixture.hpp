@@ -1,4 +1,4 @@
-// A folder for journals and stores, and questions to a store.
+// Fixture: a folder for journals and stores, and queries of a store.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class StoreTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
-  // Written once: a killed process's journal beside a whole one.
+  // Merges the journal of a killed process and a complete one.
   MergeSummary merge_two() {
     test::write_synthetic_journal(path("1.journal"), {.process = 11});
     test::write_synthetic_journal(path("2.journal"), {.process = 12, .ends = false, .plans = false});

@@ -1,4 +1,4 @@
-// What a store says of loops: which is the main one, what its iterations stand for, and which of them count.
+// Tests of loops in a store: selection of the main loop, weights of iterations, and the profiled ones.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -39,8 +39,8 @@ TEST_F(StoreTest, SkippedIterations_WeightThePrecedingProfiledOne) {
   EXPECT_EQ(stand_for, (std::vector<double>{1, 4, 2}));
 }
 
-// Observing a set-up loop took more time than the steps, which do most of the work. A process that is killed has
-// no candidates.
+// Observation of a set-up loop took more time than the steps, which do most of the work. A killed process has no
+// candidates.
 TEST_F(StoreTest, MainLoop_SetUpTookLonger_IsTheCandidateWithoutVerdictOrTheLongestWithoutCandidates) {
   int stores = 0;
   const auto merged = [&](const LoopsRecord* loops) {
@@ -73,13 +73,13 @@ TEST_F(StoreTest, MainLoop_SetUpTookLonger_IsTheCandidateWithoutVerdictOrTheLong
       1);
   loops.loops[0].verdict = "little";
   EXPECT_EQ(count(merged(&loops), "main_loop"), 0);
-  // None of them was taken, as far as the candidates say.
+  // No candidate was taken.
   loops = {{{"sweep:5", false, 0, 0.2, 1, 6, "short"}}};
   EXPECT_EQ(has(merged(&loops), "fill:3"), 1);
 }
 
-// A loop that was found: `turns` of 1 s, of which the first two passed before it was recognised, begin at second
-// 4; the last of them lasts `last`, and the run goes on to `ended`.
+// Writes a detected loop: `turns` iterations of 1 s from second 4 on, the first two before its detection; the last
+// one lasts `last` seconds, and the run ends at `ended`.
 std::string found_loop(const std::string& journal_path, const std::string& store, std::uint32_t turns, double last,
                        double ended) {
   const double end = 4 + turns - 1 + last;
@@ -106,7 +106,7 @@ TEST_F(StoreTest, DetectedLoop_TwoFifthsOfTheRun_IsTheMainLoop) {
   EXPECT_EQ(count(found_loop(path("k"), path("y.terrace"), 8, 1, 24.1), "main_loop"), 0);  // of 20.1 s
 }
 
-// Nobody has seen its end: what follows the loop is in its last turn.
+// The loop's end is unknown: its last iteration includes what follows the loop.
 TEST_F(StoreTest, UnfinishedLoop_LastIterationCountsAsMean) {
   const auto store = found_loop(path("j"), path("x.terrace"), 8, 13, 24);
   EXPECT_EQ(count(store, "loop_time WHERE abs(time - 8) < 1e-9"), 1);
@@ -114,7 +114,7 @@ TEST_F(StoreTest, UnfinishedLoop_LastIterationCountsAsMean) {
   EXPECT_EQ(count(found_loop(path("k"), path("y.terrace"), 8, 14, 25), "main_loop"), 0);
 }
 
-// A program that was profiled again has the profile that its last plan was made of.
+// A program profiled again has the profile of its latest plan.
 TEST_F(StoreTest, ReprofiledLoop_LatestProfileIsRead) {
   {
     Journal journal(path("j"));

@@ -1,5 +1,5 @@
-// The store gives back what the journals held, of every process, also of one that was killed; appears whole or not
-// at all; overwrites nothing; and its documentation names every table and column that it has.
+// Tests of the store: content equals the journals, also of killed processes; the file appears atomically and
+// overwrites nothing; and the documentation names every table and column.
 #include "profile/store/store.hpp"
 
 #include <fcntl.h>
@@ -101,7 +101,7 @@ TEST_F(StoreTest, MachineAndPlan_RoundTrip) {
   EXPECT_TRUE(store.plans(2).empty());
 }
 
-// Against the formulas of docs/store.md, worked out by hand.
+// Compares with the formulas of docs/store.md, computed by hand.
 TEST(TimeCoverage, InstrumentedTime_IsDividedBySlowdown) {
   CoverageRecord record;
   record.sample_period = {0.5};
@@ -141,7 +141,7 @@ TEST_F(StoreTest, Coverage_IsStored) {
   EXPECT_EQ(count(merged.path, "coverage WHERE run = 2"), 0) << "it was killed before its loop ended";
 }
 
-// What a process says again replaces what it said before.
+// A repeated record replaces the previous one.
 TEST_F(StoreTest, RepeatedCoverage_LastIsStored) {
   {
     Journal journal(path("j"));
@@ -168,7 +168,7 @@ TEST_F(StoreTest, SeveralProcesses_RunsSeparateMachineShared) {
   EXPECT_EQ(runs[1].mode, "record");
   EXPECT_EQ(count(summary.path, "machine"), 1);
   EXPECT_EQ(count(summary.path, "object WHERE run = 2"), 8);
-  // Four phases an iteration; the killed process did not begin its last one.
+  // Four phases per iteration; the killed process did not begin its last one.
   EXPECT_EQ(count(summary.path, "phase_instance WHERE run = 1"), 24);
   EXPECT_EQ(count(summary.path, "phase_instance WHERE run = 2"), 20);
 }
@@ -235,7 +235,8 @@ TEST_F(StoreTest, TruncatedJournal_AtAnyByte_Merges) {
   }
 }
 
-// A writer with real records, killed at fifty random moments: what it counted as written is in the store.
+// A writer of real records is killed at fifty random times: all records that it counted as written are in the
+// store.
 TEST_F(StoreTest, KilledWriter_CommittedRecordsMerge) {
   using Counter = std::atomic<std::uint32_t>;
   void* shared = mmap(nullptr, sizeof(Counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -317,7 +318,7 @@ TEST_F(StoreTest, Schema_EveryColumnIsDocumented) {
       database, "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'");
   int columns = 0;
   for (; query.step(); ++columns) {
-    // A table has a heading of its own; its columns stand in the section that follows.
+    // A table has a heading; its columns are listed in that section.
     const auto heading = page.find("\n### `" + query.text(0) + "`");
     ASSERT_NE(heading, std::string::npos) << query.text(0);
     const auto section = page.substr(heading, page.find("\n#", heading + 4) - heading);

@@ -89,7 +89,7 @@ struct ConfigurationParts {
   Journal* journal = nullptr;
   std::function<CounterTotals()> totals;
   std::function<std::vector<profile::LevelUse>()> levels;  // in virtual time, so far; empty elsewhere
-  std::function<profile::FileIoTotals()> spilled;           // so far; empty if no data is in a file
+  std::function<profile::FileIoTotals()> spilled;          // so far; empty if no data is in a file
   // Phases with their own time of an instruction, and the callback that sets the current time of an instruction.
   observe::CoreTimes core_times;
   std::function<void(Seconds)> instructions_take;

@@ -64,7 +64,8 @@ class Memory {
         return false;
       }
       if (victim->when <= when) return false;
-      EXPECT_TRUE(state_[victim->chunk] == PageState::mapped || state_[victim->chunk] == PageState::unmapped_resident);
+      EXPECT_TRUE(state_[victim->chunk] == PageState::mapped ||
+                  state_[victim->chunk] == PageState::unmapped_resident);
       set(victim->chunk, PageState::swapped_out);
       --in_memory_;
     }

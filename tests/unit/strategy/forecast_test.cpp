@@ -134,7 +134,8 @@ Random random_case(std::mt19937& random) {
   one.state.kept = pick(0, 4);
   one.state.touch_s = 1e-5 * static_cast<double>(pick(0, 3));
   for (std::size_t c = 0; c < chunks; ++c) {
-    constexpr PageState k_all[] = {PageState::swapped_out, PageState::mapped, PageState::unmapped_resident, PageState::empty};
+    constexpr PageState k_all[] = {PageState::swapped_out, PageState::mapped, PageState::unmapped_resident,
+                                   PageState::empty};
     auto where = k_all[pick(0, 3)];
     const bool comes = where == PageState::mapped || where == PageState::unmapped_resident;
     if (comes && one.state.present == one.state.room) where = PageState::swapped_out;

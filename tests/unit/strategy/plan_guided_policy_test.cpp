@@ -13,8 +13,8 @@
 namespace terrace::strategy {
 namespace {
 
-using transfer::Preference;
 using transfer::PageState;
+using transfer::Preference;
 
 // A program that works a given share of each second, with the plan and without.
 struct Worker {
@@ -158,8 +158,9 @@ class Program {
       set(load->chunk, PageState::unmapped_resident);
   }
   bool make_room(ChunkId chunk, double when = -1) {
-    if (static_cast<std::size_t>(std::ranges::count_if(
-            where_, [](PageState one) { return one == PageState::mapped || one == PageState::unmapped_resident; })) < k_room)
+    if (static_cast<std::size_t>(std::ranges::count_if(where_, [](PageState one) {
+          return one == PageState::mapped || one == PageState::unmapped_resident;
+        })) < k_room)
       return true;
     const auto victim = next_.next_victim();
     if (!victim || victim->when <= when || victim->chunk == chunk) return false;

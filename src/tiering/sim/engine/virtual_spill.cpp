@@ -20,7 +20,8 @@ VirtualSpill::VirtualSpill(Parts parts) : parts_(std::move(parts)), disk_(parts_
 
 transfer::PageState VirtualSpill::page_state(std::uint32_t chunk) const {
   const auto& one = chunks_[chunk];
-  return transfer::page_state_of(one.state, one.fault_pending || (one.state == ChunkState::evicting && one.refault_pending));
+  return transfer::page_state_of(one.state,
+                                 one.fault_pending || (one.state == ChunkState::evicting && one.refault_pending));
 }
 
 void VirtualSpill::reserve(FilePages::Block block) {
@@ -66,10 +67,11 @@ void VirtualSpill::keep(Bytes data) {
 
 // Adapts the limit of resident chunks: memory that pinned data or kernel paging uses is not available to them.
 void VirtualSpill::adapt_limit() {
-  const auto share = kernel_paged_ == 0 ? 0
-                                 : static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) *
-                                                              static_cast<double>(kernel_paged_) /
-                                                              static_cast<double>(kernel_paged_ + num_with_content_));
+  const auto share = kernel_paged_ == 0
+                         ? 0
+                         : static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) *
+                                                      static_cast<double>(kernel_paged_) /
+                                                      static_cast<double>(kernel_paged_ + num_with_content_));
   const auto others = kept_.value + share;
   const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk.value : 0;
   limit_ = std::max<std::size_t>(rest, transfer::spill_limits::k_min);
@@ -171,7 +173,8 @@ void VirtualSpill::stored(FilePage page, Seconds now) {
     pages_[page] |= k_stored;
     return;
   }
-  const bool has_left = one.state == ChunkState::swapped_out || (one.state == ChunkState::evicting && (one.clean || one.writing));
+  const bool has_left =
+      one.state == ChunkState::swapped_out || (one.state == ChunkState::evicting && (one.clean || one.writing));
   if (has_left) {
     if (one.left_in == bound_.segment()) bound_.store(page, true);
     if (one.left_written || one.writing) return;  // the write includes this store

@@ -121,7 +121,7 @@ class VirtualSpill {
     transfer::BlockUse use{};
     transfer::PageTrial trial{};
     transfer::PageTrial::Sample seen{};  // when `use` began
-    bool handing_over = false;              // is being handed over to kernel paging
+    bool handing_over = false;           // is being handed over to kernel paging
     bool kernel_paged = false;                // under kernel paging
     Seconds since{};                   // when it was handed over
     Seconds period{};                  // until chunks are tried again
@@ -193,10 +193,10 @@ class VirtualSpill {
   Seconds busy_;                  // in which I/O was in flight
   Seconds looked_;                // busy_ is accounted up to here
   bool is_busy_ = false;          // since then
-  std::uint64_t num_unexpected_ = 0;  // faults on chunks in the file
-  std::uint64_t num_soft_faults_ = 0;      // faults on resident chunks
+  std::uint64_t num_unexpected_ = 0;   // faults on chunks in the file
+  std::uint64_t num_soft_faults_ = 0;  // faults on resident chunks
   Seconds page_waits_;            // for pages under kernel paging
-  Seconds soft_fault_time_;               // time to serve those waits
+  Seconds soft_fault_time_;       // time to serve those waits
   Seconds due_;                   // of the next event, or k_later_than_all
   double pace_ = 1;
   std::vector<Chunk> chunks_;

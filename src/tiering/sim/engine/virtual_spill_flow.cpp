@@ -46,7 +46,8 @@ void VirtualSpill::service_faults(bool forced) {
       beside_.written += static_cast<double>(k_chunk.value);
     }
     ++num_with_content_;
-    account_.max_content = std::max(account_.max_content, Bytes{(num_with_content_ + kernel_paged_) * k_chunk.value});
+    account_.max_content =
+        std::max(account_.max_content, Bytes{(num_with_content_ + kernel_paged_) * k_chunk.value});
     chunk.stored = true;  // the first access to memory without content writes it
     map_chunk(c);
     resume_waiters(c);

@@ -173,9 +173,9 @@ Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
 
 // Evicts in first-in, first-out order. The kernel's own order differs, but accesses to these pages have no order.
 void VirtualSpill::shrink_kernel_paged() {
-  const auto share =
-      static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) / 4096 * static_cast<double>(kernel_paged_) /
-                                 static_cast<double>(kernel_paged_ + num_with_content_));
+  const auto share = static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) / 4096 *
+                                                static_cast<double>(kernel_paged_) /
+                                                static_cast<double>(kernel_paged_ + num_with_content_));
   for (; paged_.size() > std::max<std::uint64_t>(share, 1); paged_.pop_front()) forget_page(paged_.front());
 }
 

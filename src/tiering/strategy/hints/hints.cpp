@@ -19,7 +19,8 @@ constexpr std::size_t k_max_name = 1000;
 constexpr std::size_t k_shown_of_name = 60;  // characters of an invalid name shown in a message
 
 bool any_is(const std::string& name_or_pattern, const std::vector<std::string>& all) {
-  return std::ranges::any_of(all, [&](const std::string& name) { return model::matches_name(name_or_pattern, name); });
+  return std::ranges::any_of(all,
+                             [&](const std::string& name) { return model::matches_name(name_or_pattern, name); });
 }
 
 std::string or_nearest(const std::string& word, const std::vector<std::string>& known) {

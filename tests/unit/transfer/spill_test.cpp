@@ -21,7 +21,7 @@ namespace {
 TEST_P(SpillTest, Sweeps_ReadBackAllData) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
-  EXPECT_STREQ(memory.spill().way(), GetParam() ? "io_uring" : "threads");
+  EXPECT_STREQ(memory.spill().queue_name(), GetParam() ? "io_uring" : "threads");
   auto* const data = memory.allocate(k_chunks);
   for (std::size_t i = 0; i < k_chunks * k_words; i += 64) data[i] = value(i, 0);
   for (std::uint64_t round = 0; round < 6; ++round)

@@ -1,4 +1,4 @@
-// Hands blocks of out-of-core memory over to kernel paging, as transfer/spill/spill_given.cpp does. See
+// Hands blocks of out-of-core memory over to kernel paging, as transfer/spill/spill_kernel_paged.cpp does. See
 // virtual_spill.hpp.
 #include <algorithm>
 

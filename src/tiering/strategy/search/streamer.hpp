@@ -17,7 +17,7 @@ struct Tuning {
   double worth = 0.25;     // price of a second of copying, in seconds of gain
   double patience = 1;     // price of a second of waiting, in seconds of gain
   double thrift = 0;       // price of a second of fast memory's bandwidth, in seconds of gain
-  double keep = 0.25;      // min share of a place's bandwidth for copies (Schedule::copies_keep)
+  double keep = 0.25;      // min share of a place's bandwidth for copies (Schedule::min_copy_share)
 
   bool operator==(const Tuning&) const = default;
 };

@@ -78,7 +78,7 @@ void test_backing_file(const std::string& folder) {
 
 Bytes min_memory(const std::string& subcommand) {
   constexpr Bytes k_of_process{64ULL << 20};
-  return subcommand == "run" ? k_of_process : transfer::spill_limits::k_min * Bytes{k_huge_page};
+  return subcommand == "run" ? k_of_process : transfer::spill_limits::k_min_resident * Bytes{k_huge_page};
 }
 
 Bytes parse_memory_limit(const ConfigurationOptions& options, const std::string& subcommand) {

@@ -108,7 +108,7 @@ TEST(BlockUse, PieceAfterBackOff_NeedsMoreOwnLoads) {
 }
 
 PageTrial::Sample seen(std::uint64_t reads, double worked, double time) {
-  return {static_cast<double>(reads) * spill_limits::k_page_read, Seconds{worked}, Seconds{time}};
+  return {static_cast<double>(reads) * spill_limits::k_min_page_read_time, Seconds{worked}, Seconds{time}};
 }
 
 TEST(PageTrial, FewFurtherPageReads_Passes) {

@@ -36,7 +36,7 @@ namespace {
 
 TEST_P(SpillTest, ReclaimedBlock_SlowSync_ProgramContinues) {
   constexpr std::size_t k_chunks = 60;
-  Spilled memory(3 * k_chunks, GetParam(), "/var/tmp", {}, spill_limits::k_period);
+  Spilled memory(3 * k_chunks, GetParam(), "/var/tmp", {}, spill_limits::k_min_period_ns);
   auto* const data = memory.allocate(k_chunks);
   auto* const other = memory.allocate(k_chunks);
   std::mt19937 random(5);

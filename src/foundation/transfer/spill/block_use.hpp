@@ -16,11 +16,13 @@ namespace terrace::transfer {
 // chunk: below it, most of what is loaded is not used. Example: column-wise traversal of a row-major array.
 class VisitWork {
  public:
-  void on_visit(Seconds work) noexcept { average_ += spill_limits::k_weight * (std::min(work, k_max) - average_); }
-  [[nodiscard]] bool is_sparse() const noexcept { return average_ < spill_limits::k_whole_visit; }
+  void on_visit(Seconds work) noexcept {
+    average_ += spill_limits::k_average_weight * (std::min(work, k_max) - average_);
+  }
+  [[nodiscard]] bool is_sparse() const noexcept { return average_ < spill_limits::k_min_chunk_read_time; }
 
  private:
-  static constexpr Seconds k_max = 16 * spill_limits::k_whole_visit;  // clamps outliers
+  static constexpr Seconds k_max = 16 * spill_limits::k_min_chunk_read_time;  // clamps outliers
   Seconds average_ = k_max;
 };
 
@@ -28,7 +30,7 @@ class VisitWork {
 //
 // Blocks may be pieces of one heap, as allocators map it (redis, R, Ruby): no piece is loaded often enough to be
 // judged alone. Pieces are therefore judged by a second set of statistics as well: that of all pieces in the same
-// region of the address space (spill_limits::k_heap). A piece's own loads must agree.
+// region of the address space (spill_limits::k_heap_region_chunks). A piece's own loads must agree.
 class BlockUse {
  public:
   // Records a demand load of a swapped-out chunk.
@@ -47,7 +49,9 @@ class BlockUse {
     return is_irregular() || (heap.is_irregular() && is_like(unexpected_, chunks));
   }
   // Returns whether a block of so many chunks is judged together with its neighbours.
-  [[nodiscard]] static bool is_piece(std::uint32_t chunks) noexcept { return chunks <= spill_limits::k_piece; }
+  [[nodiscard]] static bool is_piece(std::uint32_t chunks) noexcept {
+    return chunks <= spill_limits::k_max_piece_chunks;
+  }
   void reset() noexcept { unexpected_ = sparse_ = {}; }
   // Returns whether nothing was recorded since the last reset().
   [[nodiscard]] bool is_fresh() const noexcept { return sparse_.all == 0; }
@@ -61,17 +65,18 @@ class BlockUse {
     double weight = 0;  // total weight of all samples within `value`
     void add(bool one) noexcept {
       ++all;
-      value += spill_limits::k_weight * ((one ? 1 : 0) - value);
-      weight += spill_limits::k_weight * (1 - weight);
+      value += spill_limits::k_average_weight * ((one ? 1 : 0) - value);
+      weight += spill_limits::k_average_weight * (1 - weight);
     }
   };
   [[nodiscard]] bool most_are(const Share& share) const noexcept {
-    return share.all >= spill_limits::loads_before_giving(refusals_) && share.value >= spill_limits::k_strange;
+    return share.all >= spill_limits::min_loads_for_handover(refusals_) &&
+           share.value >= spill_limits::k_handover_share;
   }
   // Returns whether a piece's own few loads agree with those of its neighbours.
   [[nodiscard]] bool is_like(const Share& own, std::uint32_t chunks) const noexcept {
-    const auto enough = std::uint64_t{std::min(chunks, spill_limits::k_own_loads)} << refusals_;
-    return is_piece(chunks) && own.all >= enough && own.value >= spill_limits::k_strange * own.weight;
+    const auto enough = std::uint64_t{std::min(chunks, spill_limits::k_min_own_loads)} << refusals_;
+    return is_piece(chunks) && own.all >= enough && own.value >= spill_limits::k_handover_share * own.weight;
   }
 
   Share unexpected_, sparse_;
@@ -109,7 +114,7 @@ class PageTrial {
     const auto before = half.waited - begun_.value_or(half).waited;
     const auto after = seen.waited - half.waited;
     const auto since = seen.time - half.time;
-    return 2 * after < before || after < spill_limits::k_waiting * since ||
+    return 2 * after < before || after < spill_limits::k_max_wait_share * since ||
            seen.worked - half.worked > share_ * since;
   }
 

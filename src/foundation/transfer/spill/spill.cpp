@@ -27,12 +27,13 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr std::uint64_t k_adapt = 10'000'000;  // ns between two measurements of the process's resident memory
-using spill_limits::k_wait;
-constexpr std::uint64_t k_needed = k_userfault_move | k_userfault_thread | k_userfault_remap;
+constexpr std::uint64_t k_adapt_interval_ns =
+    10'000'000;  // ns between two measurements of the process's resident memory
+using spill_limits::k_max_poll_ms;
+constexpr std::uint64_t k_required_features = k_userfault_move | k_userfault_thread | k_userfault_remap;
 constexpr std::size_t k_disk_threads = 4;
-constexpr std::size_t k_workers = 256;   // max threads of the program with recorded times
-constexpr std::size_t k_waiting = 4096;  // max recorded waiters
+constexpr std::size_t k_max_workers = 256;   // max threads of the program with recorded times
+constexpr std::size_t k_max_waiters = 4096;  // max recorded waiters
 constexpr std::size_t k_min_slots = 4096;
 alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};
 
@@ -66,7 +67,7 @@ Spill::Spill(const Parts& parts)
   throw Error(Code::failed, problem_);
 }
 
-int Spill::problem_here() noexcept { return Userfault(k_needed).error(); }
+int Spill::problem_here() noexcept { return Userfault(k_required_features).error(); }
 
 Spill::~Spill() {
   post_and_wait({.what = Call::What::stop});
@@ -97,7 +98,7 @@ void* Spill::thread_body(void* self) {
 
 void Spill::acquire_resources() {
   unshare_file_table();
-  faults_.emplace(k_needed);
+  faults_.emplace(k_required_features);
   if (!faults_->is_available())
     throw Error(Code::failed,
                 "memory over a file cannot wait for page faults: " + why_no_userfault(faults_->error()));
@@ -114,9 +115,9 @@ void Spill::acquire_resources() {
   cpu_time_at_start_ = program_cpu_time();
   adapt_limit();
   policy_ = parts_.make_policy();
-  waiters_.reserve(k_waiting);
-  deferred_touches_.reserve(k_waiting);
-  workers_.reserve(k_workers);
+  waiters_.reserve(k_max_waiters);
+  deferred_touches_.reserve(k_max_waiters);
+  workers_.reserve(k_max_workers);
   fault_queue_.reserve(count_);
   eviction_queue_.reserve(count_);
   frozen_.resize(count_);
@@ -151,11 +152,11 @@ void Spill::run() noexcept {
   while (!stop_requested_ || reads_ + writes_ > 0) {
     pollfd files[] = {
         {faults_->fd(), POLLIN, 0}, {disk_->completion_fd(), POLLIN, 0}, {remapper_->completion_fd(), POLLIN, 0}};
-    poll(files, 3, kernel_paged_ > 0 ? fault_waits_.due_in_ms(steady_ns()) : k_wait);
+    poll(files, 3, kernel_paged_ > 0 ? fault_waits_.due_in_ms(steady_ns()) : k_max_poll_ms);
     if (files[2].revents != 0) remapper_->clear_event();
     drain_completions();
     drain_faults();
-    if (steady_ns() - limit_adapted_ns_ > k_adapt) adapt_limit();
+    if (steady_ns() - limit_adapted_ns_ > k_adapt_interval_ns) adapt_limit();
     step();
     if (is_reclaiming_) continue_reclaim();
     if (handover_since_ns_ > 0)
@@ -211,7 +212,7 @@ void Spill::update_prediction(std::uint64_t time) noexcept {
   const auto nanoseconds = [](Seconds value) { return static_cast<std::uint64_t>(value.value * 1e9); };
   SpillStatistics measured;
   measured.now = seconds(time);
-  measured.kept = spill_limits::kept(pool_->limit());
+  measured.kept = spill_limits::eviction_target(pool_->limit());
   measured.room = pool_->limit() - measured.kept;
   measured.under_way = reads_ + writes_;
   measured.written = chunks(counts_->written);
@@ -239,7 +240,7 @@ void Spill::update_prediction(std::uint64_t time) noexcept {
 Spill::Worker& Spill::worker(std::uint32_t thread) noexcept {
   const auto known = std::ranges::find(workers_, thread, &Worker::number);
   if (known != workers_.end()) return *known;
-  if (workers_.size() == k_workers) workers_.erase(std::ranges::min_element(workers_, {}, &Worker::resumed));
+  if (workers_.size() == k_max_workers) workers_.erase(std::ranges::min_element(workers_, {}, &Worker::resumed));
   workers_.push_back({.number = thread});
   return workers_.back();
 }
@@ -251,7 +252,7 @@ void Spill::on_fault(std::uint64_t address, std::uint32_t thread) noexcept {
   const auto block = block_of(c);
   if (block != blocks_.end() && block->second.kernel_paged && !block->second.flushing)
     return faults_->wake(address_of(c), k_chunk);
-  if (waiters_.size() < k_waiting)
+  if (waiters_.size() < k_max_waiters)
     waiters_.push_back({c, thread, time});  // waits of further threads are not measured
   if (block != blocks_.end() && (block->second.handing_over || block->second.flushing)) return;
   if (chunk.state == ChunkState::mapped || chunk.state == ChunkState::unmanaged) {
@@ -330,7 +331,7 @@ void Spill::on_read_done(ChunkId c, int error) noexcept {
   auto& chunk = chunks_[c];
   --reads_;
   if (error != 0) {
-    if (++chunk.failed_reads < k_read_tries) return start_read(c, chunk.slot);
+    if (++chunk.failed_reads < k_max_read_attempts) return start_read(c, chunk.slot);
     say_once(said_read_, "the spill file cannot be read: who touches what was lost gets a bus error", error);
     faults_->poison(address_of(c), k_chunk);
     pool_->release(chunk.slot);

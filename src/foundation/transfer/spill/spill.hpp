@@ -76,7 +76,7 @@ class Spill final : public SpillEngine {
  private:
   using Slot = SpillPool::Slot;
   static_assert(k_chunk == SpillPool::k_chunk);
-  static constexpr std::uint8_t k_read_tries = 3;
+  static constexpr std::uint8_t k_max_read_attempts = 3;
   struct Hash {
     std::uint64_t low = 0, high = 0;
     bool operator==(const Hash&) const = default;
@@ -230,8 +230,10 @@ class Spill final : public SpillEngine {
 
   // Blocks that the kernel pages (spill_kernel_paged.cpp).
   [[nodiscard]] Blocks::iterator block_of(ChunkId chunk) noexcept;
-  [[nodiscard]] BlockUse& heap_of(ChunkId first) noexcept { return heaps_[first / spill_limits::k_heap]; }
-  [[nodiscard]] std::size_t heaps() const noexcept { return count_ / spill_limits::k_heap + 1; }
+  [[nodiscard]] BlockUse& heap_of(ChunkId first) noexcept {
+    return heaps_[first / spill_limits::k_heap_region_chunks];
+  }
+  [[nodiscard]] std::size_t heaps() const noexcept { return count_ / spill_limits::k_heap_region_chunks + 1; }
   [[nodiscard]] bool is_irregular(Blocks::iterator block) noexcept;
   void merge_kernel_blocks(Blocks::iterator block) noexcept;
   void cancel_handovers_in(ChunkId first, ChunkId end) noexcept;
@@ -288,7 +290,7 @@ class Spill final : public SpillEngine {
   std::optional<Remapper> remapper_;
   std::unique_ptr<ReplacementPolicy> policy_;
   Chunk* chunks_ = nullptr;
-  BlockUse* heaps_ = nullptr;  // by region of k_heap chunks
+  BlockUse* heaps_ = nullptr;  // by region of k_heap_region_chunks chunks
   // Vectors have their final capacity from the start: the pager must not allocate.
   std::vector<Waiter> waiters_;
   std::vector<Worker> workers_;
@@ -313,12 +315,13 @@ class Spill final : public SpillEngine {
   std::uint64_t other_file_bytes_ = 0;  // resident bytes of the process's other file mappings
   std::uint64_t excess_bytes_ = 0;      // bytes beyond the limit that no chunk accounts for
   std::size_t chunk_budget_ = 0;        // chunks that fit beside the rest of the process
-  std::size_t allowed_chunks_ = 0;      // the same, at least k_min
-  std::size_t min_chunks_ = spill_limits::k_min, max_min_chunks_ = spill_limits::k_min;  // allowed in any case
-  std::size_t num_refused_ = 0;                              // chunks whose write the file refused
-  std::uint64_t refusals_retried_ns_ = 0;                    // time of the latest retry or first refusal
-  std::uint64_t retry_interval_ns_ = spill_limits::k_retry;  // until the next retry
-  std::size_t num_refaults_ = 0, num_early_refaults_ = 0;    // since the last evaluation
+  std::size_t allowed_chunks_ = 0;      // the same, at least k_min_resident
+  std::size_t min_chunks_ = spill_limits::k_min_resident,
+              max_min_chunks_ = spill_limits::k_min_resident;       // allowed in any case
+  std::size_t num_refused_ = 0;                                     // chunks whose write the file refused
+  std::uint64_t refusals_retried_ns_ = 0;                           // time of the latest retry or first refusal
+  std::uint64_t retry_interval_ns_ = spill_limits::k_min_retry_ns;  // until the next retry
+  std::size_t num_refaults_ = 0, num_early_refaults_ = 0;           // since the last evaluation
   std::uint32_t num_evictions_ = 0;
   std::uint64_t busy_since_ns_ = 0;     // start of I/O; 0: none in flight
   std::uint64_t num_unexpected_ = 0;    // unpredicted accesses to swapped-out chunks

@@ -159,7 +159,7 @@ void Spill::drop_content(ChunkId c) noexcept {
   if (chunk.state == ChunkState::empty) return;
   set_prefetched(c, false);
   set_refused(c, false);
-  if (chunk.failed_reads == k_read_tries || chunk.state == ChunkState::unmanaged)
+  if (chunk.failed_reads == k_max_read_attempts || chunk.state == ChunkState::unmanaged)
     remap_fresh(c, 1);  // its address is poisoned, or has a mapping of the program's
   else if (chunk.state == ChunkState::mapped)
     pool_->on_page_lost();
@@ -254,7 +254,7 @@ bool Spill::fetch(ChunkId c) noexcept {
 // Takes a chunk out of management: it counts as the process's other memory from now on.
 void Spill::release_to_program(ChunkId c) noexcept {
   if (chunks_[c].state == ChunkState::mapped) {
-    if (chunks_[c].failed_reads < k_read_tries) pool_->on_page_lost();  // else it has no page
+    if (chunks_[c].failed_reads < k_max_read_attempts) pool_->on_page_lost();  // else it has no page
     --num_with_content_;
   }
   set_prefetched(c, false);

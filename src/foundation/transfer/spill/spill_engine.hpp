@@ -40,8 +40,8 @@ class SpillEngine {
     // Limits handing a block over to kernel paging, in nanoseconds: how long it may take, and after what time the
     // block first comes back to be tried again. A test that must not depend on the disk's speed sets both to
     // k_no_limit.
-    std::uint64_t handover_limit_ns = spill_limits::k_patience;
-    std::uint64_t first_period_ns = spill_limits::k_period;
+    std::uint64_t handover_limit_ns = spill_limits::k_max_handover_ns;
+    std::uint64_t first_period_ns = spill_limits::k_min_period_ns;
   };
 
   explicit SpillEngine(const Parts& parts) : parts_(parts) {}

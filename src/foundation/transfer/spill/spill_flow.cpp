@@ -13,11 +13,11 @@ namespace terrace::transfer {
 
 namespace {
 
-using spill_limits::k_grace;
-using spill_limits::k_marks;
-using spill_limits::k_reads;
-using spill_limits::k_reserve;
-using spill_limits::k_writes;
+using spill_limits::k_fault_reserve;
+using spill_limits::k_max_reads;
+using spill_limits::k_max_sentinels;
+using spill_limits::k_max_writes;
+using spill_limits::k_write_back_grace;
 
 const std::byte* content(std::uint64_t address) {
   return reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
@@ -118,7 +118,7 @@ void Spill::start_read(ChunkId c, Slot slot) noexcept {
 
 // Reads the swapped-out chunks with the earliest predicted use, while there are pages for them.
 void Spill::prefetch() noexcept {
-  while (reads_ < k_reads && num_prefetched_ < pool_->limit() / 2 && disk_->num_free() > k_writes) {
+  while (reads_ < k_max_reads && num_prefetched_ < pool_->limit() / 2 && disk_->num_free() > k_max_writes) {
     const auto next = policy_->next_prefetch();
     if (!next) return;
     auto& chunk = chunks_[next->chunk];
@@ -131,7 +131,7 @@ void Spill::prefetch() noexcept {
       }
       continue;
     }
-    if (pool_->num_free() + num_clean_evicting() <= k_reserve) return;
+    if (pool_->num_free() + num_clean_evicting() <= k_fault_reserve) return;
     const auto slot = obtain_slot(false);
     if (slot == SpillPool::k_none) return;
     counts_->prefetched.fetch_add(1, std::memory_order_relaxed);
@@ -144,7 +144,7 @@ void Spill::prefetch() noexcept {
 // history.
 void Spill::arm_sentinels() noexcept {
   if (num_with_content_ <= pool_->limit() || !pool_->has_empty_slot()) return;
-  for (std::size_t set = 0; set < k_marks; ++set) {
+  for (std::size_t set = 0; set < k_max_sentinels; ++set) {
     const auto sentinel = policy_->next_sentinel();
     if (!sentinel) return;
     auto& chunk = chunks_[*sentinel];
@@ -164,7 +164,7 @@ void Spill::evict_ahead() noexcept {
   if (num_with_content_ + fault_queue_.size() <= pool_->limit() && pool_->pages() <= pool_->limit()) return;
   reserve_file_space();
   const auto over = pool_->pages() > pool_->limit() ? pool_->pages() - pool_->limit() : 0;
-  const auto wanted = spill_limits::kept(pool_->limit()) + fault_queue_.size() + over;
+  const auto wanted = spill_limits::eviction_target(pool_->limit()) + fault_queue_.size() + over;
   while (pool_->num_free() + eviction_queue_.size() < wanted && pool_->has_empty_slot()) {
     const auto victim = policy_->next_victim();
     if (!victim) return;
@@ -231,8 +231,8 @@ std::size_t Spill::num_clean_evicting() const noexcept {
 
 // Writes back the dirty chunks of the eviction queue, but for its latest entries while pages are plentiful.
 void Spill::write_back_dirty() noexcept {
-  const bool is_short = pool_->num_free() + num_clean_evicting() <= k_reserve || !fault_queue_.empty();
-  const auto grace = is_short ? 0 : k_grace;
+  const bool is_short = pool_->num_free() + num_clean_evicting() <= k_fault_reserve || !fault_queue_.empty();
+  const auto grace = is_short ? 0 : k_write_back_grace;
   const auto until = handover_since_ns_ > 0 ? 0 : grace;
   for (std::size_t i = 0; i + until < eviction_queue_.size();) {
     const auto c = eviction_queue_[i];
@@ -241,7 +241,7 @@ void Spill::write_back_dirty() noexcept {
       ++i;
       continue;
     }
-    if (writes_ >= k_writes || disk_->num_free() == 0) return;
+    if (writes_ >= k_max_writes || disk_->num_free() == 0) return;
     if (write_back(c)) ++i;
   }
 }

@@ -18,7 +18,7 @@ namespace terrace::transfer {
 
 namespace {
 
-using spill_limits::k_trials;
+using spill_limits::k_refusals_per_failed_trial;
 
 Seconds in_seconds(std::uint64_t ns) noexcept { return Seconds{static_cast<double>(ns) * 1e-9}; }
 
@@ -225,7 +225,7 @@ PageTrial::Sample Spill::sample_from_touches() const noexcept {
 // Returns the total wait for kernel page reads: sampled, or estimated from major faults where that is not
 // supported.
 Seconds Spill::page_wait_time() const noexcept {
-  if (!sees_fault_waits_) return static_cast<double>(major_faults()) * spill_limits::k_page_read;
+  if (!sees_fault_waits_) return static_cast<double>(major_faults()) * spill_limits::k_min_page_read_time;
   return in_seconds(counts_->paged_waited.load(std::memory_order_relaxed));
 }
 
@@ -255,7 +255,7 @@ void Spill::review_kernel_blocks() noexcept {
         block.trial.restart(end);
         continue;
       }
-      block.use.back_off(k_trials);
+      block.use.back_off(k_refusals_per_failed_trial);
       block.period = 0;
     }
     return start_reclaim(found);
@@ -323,7 +323,7 @@ void Spill::finish_reclaim(Blocks::iterator found, int error) noexcept {
     chunks_[c].pinned = error != 0;
     if (error != 0) {
       faults_->poison(address_of(c), k_chunk);
-      chunks_[c].failed_reads = k_read_tries;
+      chunks_[c].failed_reads = k_max_read_attempts;
     }
     notify_policy(c);
   }
@@ -383,7 +383,8 @@ void Spill::remap_fresh(ChunkId first, std::uint32_t count) noexcept {
 // bytes.
 std::uint64_t Spill::shrink_kernel_paged(std::uint64_t mapped, std::uint64_t stays) noexcept {
   if (kernel_paged_ == 0) return 0;
-  constexpr std::uint64_t k_min_bytes = spill_limits::k_min * k_chunk;  // for kernel-paged blocks, and for chunks
+  constexpr std::uint64_t k_min_bytes =
+      spill_limits::k_min_resident * k_chunk;  // for kernel-paged blocks, and for chunks
   const auto room = parts_.memory.value - std::min(parts_.memory.value, stays + k_min_bytes);
   const auto part = static_cast<double>(kernel_paged_) / static_cast<double>(kernel_paged_ + num_with_content_);
   const auto share = std::max(static_cast<std::uint64_t>(static_cast<double>(room) * part), k_min_bytes);

@@ -11,7 +11,7 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::uint64_t k_margin = 8ULL << 20;  // memory of the process that statm does not show
-using spill_limits::k_min;
+using spill_limits::k_min_resident;
 
 }  // namespace
 
@@ -27,8 +27,8 @@ void Spill::adapt_limit() noexcept {
   excess_bytes_ = stays > parts_.memory.value + k_margin ? stays - k_margin - parts_.memory.value : 0;
   const auto others = stays + shrink_kernel_paged(of_given, stays);
   chunk_budget_ = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
-  max_min_chunks_ = std::max<std::size_t>(stays / k_chunk, k_min);
-  if (chunk_budget_ >= min_chunks_) min_chunks_ = k_min;
+  max_min_chunks_ = std::max<std::size_t>(stays / k_chunk, k_min_resident);
+  if (chunk_budget_ >= min_chunks_) min_chunks_ = k_min_resident;
   apply_limit();
   pool_->shrink();
   if (excess_bytes_ > 0) warn_too_small();
@@ -47,7 +47,7 @@ void Spill::update_concurrency() noexcept {
 
 // Sets the pool's limit. Refused chunks are pinned, and are added so that they take nothing from the others.
 void Spill::apply_limit() noexcept {
-  allowed_chunks_ = std::max<std::size_t>(chunk_budget_, k_min);
+  allowed_chunks_ = std::max<std::size_t>(chunk_budget_, k_min_resident);
   pool_->set_limit(std::max<std::size_t>(chunk_budget_, min_chunks_) + num_refused_);
 }
 
@@ -58,12 +58,12 @@ void Spill::note_refault(std::uint32_t left) noexcept {
   ++num_refaults_;
   if (left + pool_->limit() <= max_min_chunks_ + num_refused_) ++num_early_refaults_;
   if (num_refaults_ < pool_->limit()) return;
-  const bool most =
-      static_cast<double>(num_early_refaults_) >= spill_limits::k_soon * static_cast<double>(num_refaults_);
+  const bool most = static_cast<double>(num_early_refaults_) >=
+                    spill_limits::k_early_refault_share * static_cast<double>(num_refaults_);
   num_refaults_ = num_early_refaults_ = 0;
-  if (!most || chunk_budget_ >= k_min) return;
+  if (!most || chunk_budget_ >= k_min_resident) return;
   min_chunks_ =
-      std::min(min_chunks_ + std::max<std::size_t>(min_chunks_ / spill_limits::k_growth, 1), max_min_chunks_);
+      std::min(min_chunks_ + std::max<std::size_t>(min_chunks_ / spill_limits::k_growth_part, 1), max_min_chunks_);
   apply_limit();
 }
 
@@ -80,11 +80,11 @@ void Spill::set_refused(ChunkId c, bool value) noexcept {
 // all refused chunks become evictable. Otherwise the interval to the next retry doubles.
 void Spill::retry_refused() noexcept {
   const auto now = steady_ns();
-  if (num_refused_ == 0 && now - refusals_retried_ns_ > spill_limits::k_last_retry)
-    retry_interval_ns_ = spill_limits::k_retry;
+  if (num_refused_ == 0 && now - refusals_retried_ns_ > spill_limits::k_max_retry_ns)
+    retry_interval_ns_ = spill_limits::k_min_retry_ns;
   if (num_refused_ == 0 || now - refusals_retried_ns_ < retry_interval_ns_) return;
   refusals_retried_ns_ = now;
-  retry_interval_ns_ = std::min(2 * retry_interval_ns_, spill_limits::k_last_retry);
+  retry_interval_ns_ = std::min(2 * retry_interval_ns_, spill_limits::k_max_retry_ns);
   bool has_space = false;
   for (const auto& [first, block] : blocks_)
     for (auto c = first; c < first + block.count; ++c) {

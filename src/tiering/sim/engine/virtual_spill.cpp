@@ -74,7 +74,7 @@ void VirtualSpill::adapt_limit() {
                                                       static_cast<double>(kernel_paged_ + num_with_content_));
   const auto others = kept_.value + share;
   const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk.value : 0;
-  limit_ = std::max<std::size_t>(rest, transfer::spill_limits::k_min);
+  limit_ = std::max<std::size_t>(rest, transfer::spill_limits::k_min_resident);
 }
 
 // Returns the maximum number of resident pages of the kernel's size.
@@ -101,7 +101,7 @@ bool VirtualSpill::turn(Seconds until) {
   if (due_ > until) return false;
   if (due_ == k_later_than_all) {
     // Nothing is in flight and no fault is pending: the thread polls after a while.
-    time_ += Seconds{transfer::spill_limits::k_wait * 1e-3};
+    time_ += Seconds{transfer::spill_limits::k_max_poll_ms * 1e-3};
   } else {
     time_ = due_;
   }
@@ -229,7 +229,7 @@ void VirtualSpill::take_fault() {
 void VirtualSpill::update_prediction(Seconds at) {
   transfer::SpillStatistics measured;
   measured.now = at;
-  measured.kept = transfer::spill_limits::kept(limit_);
+  measured.kept = transfer::spill_limits::eviction_target(limit_);
   measured.room = limit_ - measured.kept;
   measured.under_way = reads_ + writes_;
   measured.written = account_.written.value / k_chunk.value;

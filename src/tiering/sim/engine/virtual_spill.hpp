@@ -171,7 +171,7 @@ class VirtualSpill {
 
   // Blocks under kernel paging (virtual_spill_given.cpp).
   [[nodiscard]] transfer::BlockUse& heap_of(std::uint32_t first) {
-    return heaps_[first / transfer::spill_limits::k_heap];
+    return heaps_[first / transfer::spill_limits::k_heap_region_chunks];
   }
   void note_load(std::uint32_t chunk, bool expected, bool sparse);
   void continue_handover();

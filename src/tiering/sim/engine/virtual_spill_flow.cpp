@@ -100,7 +100,7 @@ void VirtualSpill::start_read(std::uint32_t c) {
 
 // Prefetches the chunks in the file that are used soonest, as long as there are pages for them.
 void VirtualSpill::prefetch() {
-  while (reads_ < limits::k_reads && num_prefetched_ < limit_ / 2 && room() > limits::k_writes) {
+  while (reads_ < limits::k_max_reads && num_prefetched_ < limit_ / 2 && room() > limits::k_max_writes) {
     const auto next = parts_.policy->next_prefetch();
     if (!next) return;
     auto& chunk = chunks_[next->chunk];
@@ -113,7 +113,7 @@ void VirtualSpill::prefetch() {
       }
       continue;
     }
-    if (free() + num_clean_evicting() <= limits::k_reserve) return;
+    if (free() + num_clean_evicting() <= limits::k_fault_reserve) return;
     if (!obtain_page(false)) return;
     ++account_.prefetched;
     start_read(next->chunk);
@@ -124,7 +124,7 @@ void VirtualSpill::prefetch() {
 // Arms sentinels: a fault on one reports a thread's position in its access history.
 void VirtualSpill::arm_sentinels() {
   if (num_with_content_ <= limit_) return;
-  for (std::size_t set = 0; set < limits::k_marks; ++set) {
+  for (std::size_t set = 0; set < limits::k_max_sentinels; ++set) {
     const auto mark = parts_.policy->next_sentinel();
     if (!mark) return;
     auto& chunk = chunks_[*mark];
@@ -141,7 +141,7 @@ void VirtualSpill::arm_sentinels() {
 void VirtualSpill::evict_ahead() {
   if (num_with_content_ + fault_queue_.size() <= limit_ && used_ <= limit_) return;
   const auto over = used_ > limit_ ? used_ - limit_ : 0;
-  const auto wanted = limits::kept(limit_) + fault_queue_.size() + over;
+  const auto wanted = limits::eviction_target(limit_) + fault_queue_.size() + over;
   while (free() + eviction_queue_.size() < wanted) {
     const auto victim = parts_.policy->next_victim();
     if (!victim) return;
@@ -201,12 +201,12 @@ std::size_t VirtualSpill::num_clean_evicting() const {
 
 // Compares an evicted chunk with the file's copy, and writes it if they differ.
 void VirtualSpill::write_back_dirty() {
-  const bool is_short = free() + num_clean_evicting() <= limits::k_reserve || !fault_queue_.empty();
-  const auto until = handover_block_ || is_short ? 0 : limits::k_grace;
+  const bool is_short = free() + num_clean_evicting() <= limits::k_fault_reserve || !fault_queue_.empty();
+  const auto until = handover_block_ || is_short ? 0 : limits::k_write_back_grace;
   for (std::size_t i = 0; i + until < eviction_queue_.size(); ++i) {
     const auto c = eviction_queue_[i];
     if (chunks_[c].clean || chunks_[c].writing) continue;
-    if (writes_ >= limits::k_writes || room() == 0) return;
+    if (writes_ >= limits::k_max_writes || room() == 0) return;
     write_back(c);
   }
 }

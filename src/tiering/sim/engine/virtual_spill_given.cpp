@@ -47,7 +47,7 @@ void VirtualSpill::continue_handover() {
     all = all && (chunk.state == ChunkState::empty || chunk.state == ChunkState::swapped_out);
   }
   if (!all) {
-    if (time_ - handover_since_ <= Seconds{1e-9 * static_cast<double>(limits::k_patience)}) return;
+    if (time_ - handover_since_ <= Seconds{1e-9 * static_cast<double>(limits::k_max_handover_ns)}) return;
     block.use.back_off(1);
     cancel_handover(first);
     return;
@@ -59,7 +59,7 @@ void VirtualSpill::continue_handover() {
     empty(c);
     chunks_[c].is_given = true;
   }
-  constexpr auto k_first_period = 1e-9 * static_cast<double>(limits::k_period);
+  constexpr auto k_first_period = 1e-9 * static_cast<double>(limits::k_min_period_ns);
   block.handing_over = false;
   block.kernel_paged = true;
   block.since = time_;
@@ -115,7 +115,7 @@ void VirtualSpill::review_kernel_blocks() {
         block.trial.restart(end);
         continue;
       }
-      block.use.back_off(limits::k_trials);
+      block.use.back_off(limits::k_refusals_per_failed_trial);
       block.period = {};
     }
     return reclaim_from_kernel(first, block);

@@ -11,9 +11,9 @@
 
 namespace terrace::transfer::spill_limits {
 
-inline constexpr std::size_t k_max_reads = 4;           // max prefetch reads in flight
-inline constexpr std::size_t k_max_writes = 4;          // max writes in flight
-inline constexpr std::size_t k_max_evicting = 16;       // max chunks evicted before their pages are needed
+inline constexpr std::size_t k_max_reads = 4;           // prefetches in flight
+inline constexpr std::size_t k_max_writes = 4;          // in flight
+inline constexpr std::size_t k_max_evicting = 16;       // chunks evicted before their pages are needed
 inline constexpr std::size_t k_max_evicting_part = 16;  // and at most one part in so many of resident chunks
 // The latest entries of the eviction queue are not written back yet: an access may still cancel their eviction.
 inline constexpr std::size_t k_write_back_grace = 4;
@@ -22,15 +22,15 @@ inline constexpr std::size_t k_fault_reserve = 2;  // pages reserved for faults
 constexpr std::size_t eviction_target(std::size_t pages) noexcept {
   return std::clamp<std::size_t>(pages / k_max_evicting_part, k_fault_reserve + 1, k_max_evicting);
 }
-inline constexpr std::size_t k_min_resident = 8;  // min resident chunks, however low the limit
+inline constexpr std::size_t k_min_resident = 8;  // chunks, however low the limit
 // Growth of the minimum where memory that cannot be evicted takes the whole limit: share of early refaults that
 // triggers it, and one part in so many that is added.
 inline constexpr double k_early_refault_share = 0.5;
 inline constexpr std::size_t k_growth_part = 4;
-inline constexpr std::size_t k_max_sentinels = 64;                    // max sentinels armed in one step
-inline constexpr std::uint64_t k_min_retry_ns = 1'000'000'000;        // ns until refused writes are first retried,
+inline constexpr std::size_t k_max_sentinels = 64;                    // armed in one step
+inline constexpr std::uint64_t k_min_retry_ns = 1'000'000'000;        // until refused writes are first retried,
 inline constexpr std::uint64_t k_max_retry_ns = 64 * k_min_retry_ns;  // and max interval (exponential back-off)
-inline constexpr int k_max_poll_ms = 100;                             // ms; max time of one poll
+inline constexpr int k_max_poll_ms = 100;                             // max time of one poll
 
 // Blocks that are handed over to kernel paging.
 inline constexpr double k_average_weight = 1.0 / 64;  // weight of the latest load in the moving averages
@@ -38,12 +38,11 @@ inline constexpr double k_average_weight = 1.0 / 64;  // weight of the latest lo
 inline constexpr double k_handover_share = 0.75;
 // Min time in which a core reads a whole chunk, at 50 GB/s.
 inline constexpr Seconds k_min_chunk_read_time{static_cast<double>(k_huge_page) / 50e9};
-inline constexpr Seconds k_min_page_read_time{50e-6};            // min time of a page read
+inline constexpr Seconds k_min_page_read_time{50e-6};            // of a page read
 inline constexpr double k_max_wait_share = 0.25;                 // tolerable share of time spent in page reads
 inline constexpr std::uint32_t k_refusals_per_failed_trial = 3;  // a failed page trial counts as so many refusals
-inline constexpr std::uint64_t k_max_handover_ns = 2'000'000'000;  // ns; max duration of a handover
-inline constexpr std::uint64_t k_min_period_ns =
-    2'000'000'000;  // ns until the first review of a handed-over block
+inline constexpr std::uint64_t k_max_handover_ns = 2'000'000'000;  // max duration of a handover
+inline constexpr std::uint64_t k_min_period_ns = 2'000'000'000;    // until a handed-over block's first review
 
 // Returns how many loads of a block must be observed before a handover. Each handover that timed out doubles it.
 constexpr std::uint32_t min_loads_for_handover(std::uint32_t refusals) noexcept {

@@ -137,14 +137,14 @@ void NumaCopier::commit(ChunkMigration& migration, PlaceId to) noexcept {
 // is charged on each, until a later migration unites it or its object is freed.
 void NumaCopier::rollback(ChunkMigration& migration, PlaceId to) noexcept {
   auto& chunk = *migration.chunk;
-  const auto home = place_of(chunk);
+  const auto source = place_of(chunk);
   const int error = migration.error;
   migration.refused = true;
-  set_policy(chunk, home);
+  set_policy(chunk, source);
   migration.pages_left = 1;
-  if (home != to && node_of(home) >= 0) NumaCopier::move_pages(std::span(&migration, 1), node_of(home));
+  if (source != to && node_of(source) >= 0) NumaCopier::move_pages(std::span(&migration, 1), node_of(source));
   migration.error = error;
-  retain_charges(migration, migration.pages_left == 0 ? bit_of(home) : places_with_pages(chunk));
+  retain_charges(migration, migration.pages_left == 0 ? bit_of(source) : places_with_pages(chunk));
 }
 
 PlaceSet NumaCopier::places_with_pages(const memory::Chunk& chunk) noexcept {

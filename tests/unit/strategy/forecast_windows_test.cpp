@@ -18,11 +18,11 @@ TEST(ForecastWindows, OpenWindow_CountsUpToTheThread) {
   EXPECT_FALSE(windows.is_open());
   windows.begin(3, Seconds{10}, {0, 1, 2, 4});
   EXPECT_EQ(windows.thread(), 3U);
-  EXPECT_EQ(windows.totals().stretches, 0U);
+  EXPECT_EQ(windows.totals().segments, 0U);
   windows.advance(2, Seconds{13});
   EXPECT_EQ(windows.totals().predicted.value, 2);
   EXPECT_EQ(windows.totals().measured.value, 3);
-  EXPECT_EQ(windows.totals().stretches, 1U);
+  EXPECT_EQ(windows.totals().segments, 1U);
   windows.advance(0, Seconds{13.5});  // unexpected ones are not in the prediction, but take time
   EXPECT_EQ(windows.totals().measured.value, 3.5);
   windows.advance(1, Seconds{15});
@@ -50,7 +50,7 @@ TEST(ForecastWindows, DiscardedWindow_DoesNotCount) {
   windows.discard();
   EXPECT_EQ(windows.totals().predicted.value, 2);
   EXPECT_EQ(windows.totals().measured.value, 4);
-  EXPECT_EQ(windows.totals().stretches, 1U);
+  EXPECT_EQ(windows.totals().segments, 1U);
 }
 
 SpillStatistics measured_after(std::uint64_t chunks, double busy) {
@@ -127,9 +127,9 @@ class Sweep {
 TEST(ForecastWindows, RepeatedSweep_IsPredicted) {
   Sweep sweep;
   sweep.round();
-  EXPECT_EQ(sweep.told().stretches, 0U) << "nothing is known in the first round";
+  EXPECT_EQ(sweep.told().segments, 0U) << "nothing is known in the first round";
   for (int i = 0; i < 5; ++i) sweep.round();
-  EXPECT_GE(sweep.told().stretches, 3U);
+  EXPECT_GE(sweep.told().segments, 3U);
   EXPECT_GT(sweep.told().measured.value, 0.8 * 5 * 200 * 3e-3);
 }
 
@@ -158,7 +158,7 @@ TEST(ForecastWindows, UnchangedProgram_TakesThePredictedTime) {
     sweep.disk = disk;
     for (int i = 0; i < 8; ++i) sweep.round();
     const auto& told = sweep.told();
-    EXPECT_GE(told.stretches, 5U);
+    EXPECT_GE(told.segments, 5U);
     EXPECT_GT(told.predicted.value, 0.8 * told.measured.value) << disk;
     EXPECT_LT(told.predicted.value, 1.2 * told.measured.value) << disk;
   }
@@ -169,7 +169,7 @@ TEST(ForecastWindows, DeviatingThread_WindowIsDiscarded) {
   for (int i = 0; i < 4; ++i) sweep.round();
   const auto before = sweep.told();
   for (ChunkId c = 300; c < 400; ++c) sweep.touch(c, 2e-3);
-  EXPECT_LT(sweep.told().stretches, before.stretches) << "the one that was under way";
+  EXPECT_LT(sweep.told().segments, before.segments) << "the one that was under way";
   EXPECT_LT(sweep.told().measured, before.measured);
 }
 

@@ -149,7 +149,7 @@ TEST_F(PagedSpillTest, RandomOperations_EqualShadow) {
         engine_->discard(at(first + part), (count - part) * k_chunk);
         forget(first + part, count - part);
       } else if (what == 12) {
-        engine_->leave(at(first), k_chunk);
+        engine_->unmanage(at(first), k_chunk);
       } else if (what == 13 && step % 8 == 0) {
         ++children;
         ASSERT_TRUE(in_child([&] {

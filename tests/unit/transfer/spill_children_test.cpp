@@ -180,7 +180,7 @@ TEST_P(SpillTest, Fork_ProtectedData_ChildHasContent) {
   auto* const data = memory.allocate(k_chunks);
   for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
   for (const std::size_t c : {3UL, k_chunks - 1}) {  // one is swapped out, the other mapped
-    memory.spill().change_rights(reinterpret_cast<std::uint64_t>(data + c * k_words), k_chunk, false);
+    memory.spill().change_protection(reinterpret_cast<std::uint64_t>(data + c * k_words), k_chunk, false);
     ASSERT_EQ(mprotect(data + c * k_words, k_chunk / 2, PROT_NONE), 0);
     EXPECT_EQ(data[c * k_words + k_words / 2], value(c * k_words + k_words / 2, 0));
   }
@@ -245,7 +245,7 @@ TEST_P(SpillTest, Fork_KernelPagedBlockWithOtherProtection_ChildHasSnapshot) {
   }
   EXPECT_EQ(memory.counts().kernel_paged, k_chunks * k_chunk);
   const auto first = reinterpret_cast<std::uint64_t>(data + 9 * k_words);
-  memory.spill().change_rights(first, k_chunk, false);
+  memory.spill().change_protection(first, k_chunk, false);
   ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ), 0);
   const auto is_written = [](std::size_t i) { return i < 9 * k_words || i >= 9 * k_words + k_words / 2; };
   const auto write_rest = [&] {
@@ -256,7 +256,7 @@ TEST_P(SpillTest, Fork_KernelPagedBlockWithOtherProtection_ChildHasSnapshot) {
                 memory, data, k_chunks, [] { return true; }, write_rest),
             0);
   ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ | PROT_WRITE), 0);
-  memory.spill().change_rights(first, k_chunk, true);
+  memory.spill().change_protection(first, k_chunk, true);
   for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(data[i], value(i, is_written(i) ? 1 : 0));
 }
 

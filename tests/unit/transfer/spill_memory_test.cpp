@@ -60,7 +60,7 @@ TEST_P(SpillTest, AllocationFailures_LoseNoData) {
       const auto i = random() % k_chunks * k_words;
       ASSERT_EQ(data[i], value(i, 3));
     }
-    memory.spill().change_rights(reinterpret_cast<std::uint64_t>(data + 9 * k_words), k_chunk, false);
+    memory.spill().change_protection(reinterpret_cast<std::uint64_t>(data + 9 * k_words), k_chunk, false);
     for (int again = 0; again < 2; ++again) {
       memory.spill().before_fork({});
       const pid_t child = fork();

@@ -64,7 +64,7 @@ TEST_P(SpillTest, Prediction_IsPublishedWithMeasurement) {
   EXPECT_EQ(counts.touches, g_measured.size()) << "each touch asks once";
   EXPECT_EQ(counts.predicted, g_measured.size() * 500'000'000);
   EXPECT_EQ(counts.measured, g_measured.size() * 1'500'000'000);
-  EXPECT_EQ(counts.stretches, g_measured.size() / 2);
+  EXPECT_EQ(counts.segments, g_measured.size() / 2);
   SpillStatistics last;
   last.now = Seconds{1e-9 * static_cast<double>(std::chrono::nanoseconds(before).count())};
   for (const auto& one : g_measured) {

@@ -138,7 +138,7 @@ TEST_P(SpillTest, RestoredProtection_BlockIsHandedOver) {
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
   for (const bool usual : {false, true})
-    memory.spill().change_rights(reinterpret_cast<std::uint64_t>(data), k_chunks * k_chunk, usual);
+    memory.spill().change_protection(reinterpret_cast<std::uint64_t>(data), k_chunks * k_chunk, usual);
   std::mt19937 random(3);
   for (int step = 0; step < 6000 && memory.counts().kernel_paged == 0; ++step)
     data[random() % k_chunks * k_words] += 1;
@@ -173,7 +173,7 @@ TEST_P(SpillTest, Leave_ChunksStayAndMappingsSurvive) {
   for (std::size_t c = 0; c < k_chunks; ++c)
     for (std::size_t i = 0; i < k_words; i += 512) data[c * k_words + i] = value(c * k_words + i, 3);
   auto* const left = data + 4 * k_words;
-  memory.spill().leave(reinterpret_cast<std::uint64_t>(left), 3 * k_chunk);
+  memory.spill().unmanage(reinterpret_cast<std::uint64_t>(left), 3 * k_chunk);
   EXPECT_EQ(memory.counts().content, (k_chunks - 3) * k_chunk);
   auto* const own = mmap(left + k_words, k_chunk / 2, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   ASSERT_EQ(own, left + k_words);

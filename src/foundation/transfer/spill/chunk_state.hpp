@@ -15,7 +15,7 @@ enum class ChunkState : std::uint8_t {
   evicting,           // resident in a pool slot, to be written or dropped
   swapped_out,        // in the file only
   reading,            // being read into a pool slot
-  unmanaged           // at its address, handed back to the program (SpillEngine::leave)
+  unmanaged           // at its address, handed back to the program (SpillEngine::unmanage)
 };
 
 // Returns the state as the policy sees it. `needed`: a chunk that is being evicted, or is swapped out, will

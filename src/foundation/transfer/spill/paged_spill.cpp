@@ -79,27 +79,27 @@ void PagedSpill::post_and_wait(const Call& call) noexcept {
 }
 
 void PagedSpill::reserve(std::uint64_t address, std::size_t size) noexcept {
-  post_and_wait(make_call(Call::What::reserve, address, size));
+  post_and_wait(make_call(Call::Kind::reserve, address, size));
 }
 
 void PagedSpill::release(std::uint64_t address, std::size_t size) noexcept {
-  post_and_wait(make_call(Call::What::release, address, size));
+  post_and_wait(make_call(Call::Kind::release, address, size));
 }
 
 void PagedSpill::discard(std::uint64_t address, std::size_t size) noexcept {
-  post_and_wait(make_call(Call::What::discard, address, size));
+  post_and_wait(make_call(Call::Kind::discard, address, size));
 }
 
-void PagedSpill::leave(std::uint64_t address, std::size_t size) noexcept {
-  post_and_wait(make_call(Call::What::detach, address, size));
+void PagedSpill::unmanage(std::uint64_t address, std::size_t size) noexcept {
+  post_and_wait(make_call(Call::Kind::detach, address, size));
 }
 
 // Does nothing: a file mapping keeps its protection.
-void PagedSpill::change_rights(std::uint64_t, std::size_t, bool) noexcept {}
+void PagedSpill::change_protection(std::uint64_t, std::size_t, bool) noexcept {}
 
 // Holds the mutex until after_fork(): no further calls reach the thread.
 void PagedSpill::before_fork(std::span<const std::uint64_t>) noexcept {
-  post_and_wait({Call::What::detach, 0, end_});
+  post_and_wait({Call::Kind::detach, 0, end_});
   call_mutex_.lock();
 }
 
@@ -130,7 +130,7 @@ void PagedSpill::run() noexcept {
   long pause = k_long_pause_ns;
   while (true) {
     if (wait_for(called_, pause)) {
-      const bool stops = call_.what == Call::What::stop;
+      const bool stops = call_.kind == Call::Kind::stop;
       execute_call();
       answers_.fetch_add(1, std::memory_order_release);
       answers_.notify_all();
@@ -167,20 +167,20 @@ void PagedSpill::for_each_run(const Call& range, Body&& body) noexcept {
 
 void PagedSpill::execute_call() noexcept {
   for_each_run(call_, [&](State state, std::uint64_t first, std::uint64_t count) {
-    switch (call_.what) {
-      case Call::What::stop:
+    switch (call_.kind) {
+      case Call::Kind::stop:
         return;
-      case Call::What::reserve:
+      case Call::Kind::reserve:
         return state == State::anonymous ? reserve_now(first, count) : void();
-      case Call::What::release:
+      case Call::Kind::release:
         return state != State::anonymous ? unmap_and_release(first, count) : void();
-      case Call::What::discard:
+      case Call::Kind::discard:
         return discard_now(state, first, count);
-      case Call::What::detach:
+      case Call::Kind::detach:
         return state == State::shared ? detach(first, count) : void();
     }
   });
-  if (call_.what == Call::What::detach && num_shared_ == 0) file_.reset();
+  if (call_.kind == Call::Kind::detach && num_shared_ == 0) file_.reset();
 }
 
 void PagedSpill::set_state(std::uint64_t first, std::uint64_t count, State state) noexcept {
@@ -225,7 +225,7 @@ void PagedSpill::discard_now(State state, std::uint64_t first, std::uint64_t cou
   unmap_and_release(first, count);
 }
 
-// Maps chunks privately: parent and child of a fork, or the program after leave(), see the current content and
+// Maps chunks privately: parent and child of a fork, or the program after unmanage(), see the current content and
 // keep their own writes.
 void PagedSpill::detach(std::uint64_t first, std::uint64_t count) noexcept {
   if (file_->map_private(address_of(first), first * k_chunk, count * k_chunk) == 0)
@@ -251,7 +251,7 @@ bool PagedSpill::enforce_limit() noexcept {
   for (std::uint64_t tried = 0; excess > 0 && tried < end_;) {
     if (clock_hand_ >= end_) clock_hand_ = 0;
     const auto count = std::min(k_pageout_batch, end_ - clock_hand_);
-    for_each_run({Call::What::stop, clock_hand_, count}, [&](State state, std::uint64_t first, std::uint64_t run) {
+    for_each_run({Call::Kind::stop, clock_hand_, count}, [&](State state, std::uint64_t first, std::uint64_t run) {
       if (state != State::anonymous) madvise(memory_at(address_of(first)), run * k_chunk, k_madv_pageout);
     });
     clock_hand_ += count;

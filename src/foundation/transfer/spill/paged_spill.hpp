@@ -31,10 +31,10 @@ class PagedSpill final : public SpillEngine {
   void reserve(std::uint64_t address, std::size_t size) noexcept override;
   void release(std::uint64_t address, std::size_t size) noexcept override;
   void discard(std::uint64_t address, std::size_t size) noexcept override;
-  void leave(std::uint64_t address, std::size_t size) noexcept override;
+  void unmanage(std::uint64_t address, std::size_t size) noexcept override;
   void prefer(std::uint64_t, std::size_t, Preference) noexcept override {
   }  // no effect: the kernel selects victims
-  void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept override;
+  void change_protection(std::uint64_t address, std::size_t size, bool is_default) noexcept override;
   // Detaches all blocks: parent and child map the file privately from then on, so it is not modified any more, and
   // their later writes stay in memory. New blocks use a new file.
   void before_fork(std::span<const std::uint64_t> at_once) noexcept override;
@@ -45,8 +45,8 @@ class PagedSpill final : public SpillEngine {
   // anonymous: not in the file; shared: mapped shared; detached: mapped privately, writes stay in memory.
   enum class State : std::uint8_t { anonymous, shared, detached };
   struct Call {
-    enum class What : std::uint8_t { stop, reserve, release, discard, detach };
-    What what = What::stop;
+    enum class Kind : std::uint8_t { stop, reserve, release, discard, detach };
+    Kind kind = Kind::stop;
     std::uint64_t first = 0;  // chunks
     std::uint64_t count = 0;
   };
@@ -54,8 +54,8 @@ class PagedSpill final : public SpillEngine {
   [[nodiscard]] std::uint64_t address_of(std::uint64_t chunk) const noexcept {
     return parts_.base + chunk * k_chunk;
   }
-  [[nodiscard]] Call make_call(Call::What what, std::uint64_t address, std::size_t size) const noexcept {
-    return {what, (address - parts_.base) / k_chunk, size / k_chunk};
+  [[nodiscard]] Call make_call(Call::Kind kind, std::uint64_t address, std::size_t size) const noexcept {
+    return {kind, (address - parts_.base) / k_chunk, size / k_chunk};
   }
   void post_and_wait(const Call& call) noexcept;
 

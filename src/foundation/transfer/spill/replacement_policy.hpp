@@ -42,7 +42,7 @@ struct SpillStatistics {
 // Totals over the segments of a thread's run: time predicted at the start of each segment, and time measured.
 struct PredictionTotals {
   Seconds predicted, measured;
-  std::uint64_t stretches = 0;  // segments
+  std::uint64_t segments = 0;
 };
 
 // Retention that a plan asks for a chunk.

@@ -70,7 +70,7 @@ Spill::Spill(const Parts& parts)
 int Spill::problem_here() noexcept { return Userfault(k_required_features).error(); }
 
 Spill::~Spill() {
-  post_and_wait({.what = Call::What::stop});
+  post_and_wait({.kind = Call::Kind::stop});
   pthread_join(thread_, nullptr);
   syscall(SYS_munmap, chunks_, count_ * sizeof(Chunk));
   syscall(SYS_munmap, heaps_, heaps() * sizeof(BlockUse));
@@ -227,7 +227,7 @@ void Spill::update_prediction(std::uint64_t time) noexcept {
   const auto totals = policy_->predicted(measured);
   counts_->predicted.store(nanoseconds(totals.predicted), std::memory_order_relaxed);
   counts_->measured.store(nanoseconds(totals.measured), std::memory_order_relaxed);
-  counts_->stretches.store(totals.stretches, std::memory_order_relaxed);
+  counts_->segments.store(totals.segments, std::memory_order_relaxed);
   const auto verdict = policy_->verdict();
   if (!verdict.gain) return;
   counts_->plan_gain.store(*verdict.gain, std::memory_order_relaxed);

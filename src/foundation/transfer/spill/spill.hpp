@@ -59,10 +59,10 @@ class Spill final : public SpillEngine {
   void reserve(std::uint64_t address, std::size_t size) noexcept override;
   void release(std::uint64_t address, std::size_t size) noexcept override;
   void discard(std::uint64_t address, std::size_t size) noexcept override;
-  void leave(std::uint64_t address, std::size_t size) noexcept override;
+  void unmanage(std::uint64_t address, std::size_t size) noexcept override;
   void prefer(std::uint64_t address, std::size_t size, Preference preference) noexcept override;
   // Chunks with non-default protection are never handed to the kernel: a file mapping could not preserve it.
-  void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept override;
+  void change_protection(std::uint64_t address, std::size_t size, bool is_default) noexcept override;
   // Returns the name of the I/O queue in use.
   [[nodiscard]] const char* queue_name() const noexcept { return queue_name_; }
 
@@ -118,11 +118,11 @@ class Spill final : public SpillEngine {
   // a period that doubles each time.
   struct Block {
     std::uint32_t count = 0;
-    bool space_requested = false;  // file space
-    bool has_file_space = false;   // for all of it
-    bool rights_changed = false;   // non-default protection in a part: neither handed over nor reclaimed
-    bool unreclaimable = false;    // stays with the kernel: a reclaim failed
-    bool merged = false;           // from several pieces
+    bool space_requested = false;     // file space
+    bool has_file_space = false;      // for all of it
+    bool protection_changed = false;  // non-default protection in a part: neither handed over nor reclaimed
+    bool unreclaimable = false;       // stays with the kernel: a reclaim failed
+    bool merged = false;              // from several pieces
     BlockUse use{};
     PageTrial trial{};
     PageTrial::Sample seen{};   // when `use` began
@@ -131,7 +131,9 @@ class Spill final : public SpillEngine {
     bool flushing = false;     // reclaimed: unmapped from the file, dirty pages being written
     std::uint64_t since = 0;   // start of the period; nanoseconds
     std::uint64_t period = 0;  // time with the kernel until the next review; nanoseconds
-    [[nodiscard]] bool can_come_back() const noexcept { return kernel_paged && !rights_changed && !unreclaimable; }
+    [[nodiscard]] bool can_be_reclaimed() const noexcept {
+      return kernel_paged && !protection_changed && !unreclaimable;
+    }
   };
   using Blocks = std::map<ChunkId, Block>;
   struct ChildMapping {  // what a child of fork maps at `place`
@@ -142,11 +144,11 @@ class Spill final : public SpillEngine {
     std::uint64_t mapped = 0;  // address of the inherited file mapping; 0: none
   };
   struct Call {
-    enum class What : std::uint8_t { stop, fork, reserve, release, discard, leave, prefer, change_rights };
-    What what = What::stop;
+    enum class Kind : std::uint8_t { stop, fork, reserve, release, discard, unmanage, prefer, change_protection };
+    Kind kind = Kind::stop;
     std::uint64_t address = 0;
     std::size_t size = 0;
-    bool usual = false;  // change_rights()
+    bool is_default = false;  // change_protection()
     Preference preference = Preference::none;
   };
 
@@ -199,12 +201,12 @@ class Spill final : public SpillEngine {
   // The *_now functions return false while an operation in flight prevents the call: retry when it has ended.
   bool release_now(ChunkId first, std::size_t count) noexcept;
   bool discard_now(ChunkId first, std::size_t count) noexcept;
-  bool release_to_program_now(ChunkId first, std::size_t count) noexcept;
-  bool change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept;
+  bool unmanage_now(ChunkId first, std::size_t count) noexcept;
+  bool change_protection_now(ChunkId first, std::size_t count, bool is_default) noexcept;
   [[nodiscard]] bool is_busy(ChunkId first, ChunkId end) const noexcept;
   bool fetch_and_pin(ChunkId chunk) noexcept;
   bool fetch(ChunkId chunk) noexcept;
-  void release_to_program(ChunkId chunk) noexcept;
+  void unmanage_chunk(ChunkId chunk) noexcept;
   void drop_content(ChunkId chunk) noexcept;
   void discard_page(ChunkId chunk) noexcept;
 

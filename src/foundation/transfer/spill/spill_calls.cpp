@@ -40,7 +40,7 @@ void Spill::complete_call() noexcept {
   if (calls_.load(std::memory_order_acquire) == answers_.load(std::memory_order_relaxed)) call_pending_ = false;
   if (!call_pending_ || std::exchange(is_executing_call_, true)) return;
   // The next caller may overwrite call_ as soon as this call is answered.
-  const bool forks = call_.what == Call::What::fork;
+  const bool forks = call_.kind == Call::Kind::fork;
   if (execute_call()) {
     call_pending_ = false;
     update_counts();
@@ -79,50 +79,51 @@ bool Spill::execute_call() noexcept {
   if (!refill_spare_blocks()) return false;
   const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
   const auto count = call_.size / k_chunk;
-  switch (call_.what) {
-    case Call::What::stop:
+  switch (call_.kind) {
+    case Call::Kind::stop:
       stop_requested_ = true;
       return true;
-    case Call::What::fork:
+    case Call::Kind::fork:
       if (!reclaim_range(0, static_cast<ChunkId>(count_)) || !fetch_eager_chunks() || reads_ + writes_ > 0)
         return false;
       snapshot_for_child();
       return true;
-    case Call::What::reserve:
+    case Call::Kind::reserve:
       reserve_now(first, count);
       return true;
-    case Call::What::release:
+    case Call::Kind::release:
       return release_now(first, count);
-    case Call::What::discard:
+    case Call::Kind::discard:
       return discard_now(first, count);
-    case Call::What::leave:
-      return release_to_program_now(first, count);
-    case Call::What::prefer:
+    case Call::Kind::unmanage:
+      return unmanage_now(first, count);
+    case Call::Kind::prefer:
       policy_->prefer(first, static_cast<std::uint32_t>(count), call_.preference);
       return true;
-    case Call::What::change_rights:
-      return change_rights_now(first, count, call_.usual);
+    case Call::Kind::change_protection:
+      return change_protection_now(first, count, call_.is_default);
   }
   return true;
 }
 
 void Spill::reserve(std::uint64_t address, std::size_t size) noexcept {
-  post_and_wait({.what = Call::What::reserve, .address = address, .size = size});
+  post_and_wait({.kind = Call::Kind::reserve, .address = address, .size = size});
 }
 void Spill::release(std::uint64_t address, std::size_t size) noexcept {
-  post_and_wait({.what = Call::What::release, .address = address, .size = size});
+  post_and_wait({.kind = Call::Kind::release, .address = address, .size = size});
 }
 void Spill::discard(std::uint64_t address, std::size_t size) noexcept {
-  post_and_wait({.what = Call::What::discard, .address = address, .size = size});
+  post_and_wait({.kind = Call::Kind::discard, .address = address, .size = size});
 }
-void Spill::leave(std::uint64_t address, std::size_t size) noexcept {
-  post_and_wait({.what = Call::What::leave, .address = address, .size = size});
+void Spill::unmanage(std::uint64_t address, std::size_t size) noexcept {
+  post_and_wait({.kind = Call::Kind::unmanage, .address = address, .size = size});
 }
 void Spill::prefer(std::uint64_t address, std::size_t size, Preference preference) noexcept {
-  post_and_wait({.what = Call::What::prefer, .address = address, .size = size, .preference = preference});
+  post_and_wait({.kind = Call::Kind::prefer, .address = address, .size = size, .preference = preference});
 }
-void Spill::change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept {
-  post_and_wait({.what = Call::What::change_rights, .address = address, .size = size, .usual = usual});
+void Spill::change_protection(std::uint64_t address, std::size_t size, bool is_default) noexcept {
+  post_and_wait(
+      {.kind = Call::Kind::change_protection, .address = address, .size = size, .is_default = is_default});
 }
 
 void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
@@ -252,7 +253,7 @@ bool Spill::fetch(ChunkId c) noexcept {
 }
 
 // Takes a chunk out of management: it counts as the process's other memory from now on.
-void Spill::release_to_program(ChunkId c) noexcept {
+void Spill::unmanage_chunk(ChunkId c) noexcept {
   if (chunks_[c].state == ChunkState::mapped) {
     if (chunks_[c].failed_reads < k_max_read_attempts) pool_->on_page_lost();  // else it has no page
     --num_with_content_;
@@ -266,7 +267,7 @@ void Spill::release_to_program(ChunkId c) noexcept {
 }
 
 // Releases chunks one by one: they need not all be resident at the same time.
-bool Spill::release_to_program_now(ChunkId first, std::size_t count) noexcept {
+bool Spill::unmanage_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
   if (is_being_reclaimed(first, end)) return false;
   cancel_handovers_in(first, end);
@@ -275,7 +276,7 @@ bool Spill::release_to_program_now(ChunkId first, std::size_t count) noexcept {
   for (; block != blocks_.end() && block->first < end;) {
     const auto& [start, one] = *block;
     if (one.kernel_paged) {  // its file mapping stays
-      for (auto c = start; c < start + one.count; ++c) release_to_program(c);
+      for (auto c = start; c < start + one.count; ++c) unmanage_chunk(c);
       kernel_paged_ -= one.count;
     }
     block = blocks_.erase(block);
@@ -283,16 +284,16 @@ bool Spill::release_to_program_now(ChunkId first, std::size_t count) noexcept {
   bool all = true;
   for (auto c = first; c < end; ++c)
     if (chunks_[c].state != ChunkState::unmanaged && fetch_and_pin(c))
-      release_to_program(c);
+      unmanage_chunk(c);
     else
       all = all && chunks_[c].state == ChunkState::unmanaged;
   return all;
 }
 
-bool Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept {
+bool Spill::change_protection_now(ChunkId first, std::size_t count, bool is_default) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
   if (is_being_reclaimed(first, end)) return false;
-  if (usual) {
+  if (is_default) {
     for (auto c = first; c < end; ++c) {
       if (chunks_[c].state != ChunkState::mapped || chunks_[c].failed_reads > 0) continue;
       chunks_[c].pinned = false;  // UFFDIO_MOVE may work again
@@ -300,18 +301,18 @@ bool Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noex
       notify_policy(c);
     }
     const auto is_kept = [&](const auto& one) {
-      return one.second.rights_changed && one.first < end && first < one.first + one.second.count;
+      return one.second.protection_changed && one.first < end && first < one.first + one.second.count;
     };
     if (std::ranges::none_of(blocks_, is_kept)) return true;
     for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
-      block->second.rights_changed = false;
+      block->second.protection_changed = false;
     return true;
   }
   cancel_handovers_in(first, end);
   // A file mapping with other protection could not be reclaimed, and a child would see the parent's writes to it.
   auto block = divide_blocks(first, end);
   if (!reclaim_range(first, end)) return false;
-  for (; block != blocks_.end() && block->first < end; ++block) block->second.rights_changed = true;
+  for (; block != blocks_.end() && block->first < end; ++block) block->second.protection_changed = true;
   return true;
 }
 

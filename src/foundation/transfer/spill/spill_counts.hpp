@@ -30,7 +30,7 @@ struct SpillCounts {
   std::atomic<std::uint64_t> kernel_paged;          // bytes handed over to kernel paging
   std::atomic<std::uint64_t> busy;                  // time with I/O in flight: nanoseconds
   std::atomic<std::uint64_t> predicted, measured;   // time of a thread's segments (ReplacementPolicy): nanoseconds
-  std::atomic<std::uint64_t> stretches;             // such segments
+  std::atomic<std::uint64_t> segments;              // such segments
   std::atomic<std::uint64_t> max_excess;            // max bytes beyond the limit that no chunk accounts for
   std::atomic<std::uint64_t> max_over_limit;        // max bytes of resident memory beyond the limit
   std::atomic<std::uint32_t> over_limit_reasons;    // OverReason

@@ -53,15 +53,15 @@ class SpillEngine {
   virtual void reserve(std::uint64_t address, std::size_t size) noexcept = 0;
   // Discards the range's content; later accesses read zeros. The caller frees the pages that remain in it.
   virtual void release(std::uint64_t address, std::size_t size) noexcept = 0;
-  // Zeroes the range, which stays in use. Requires: leave() was not called for any part of it. May reset its
+  // Zeroes the range, which stays in use. Requires: unmanage() was not called for any part of it. May reset its
   // protection.
   virtual void discard(std::uint64_t address, std::size_t size) noexcept = 0;
   // Stops managing the range, because the program maps memory of its own over a part of it: loads its chunks to
   // their addresses, where they stay until release(). May reset its protection.
-  virtual void leave(std::uint64_t address, std::size_t size) noexcept = 0;
-  // Announces that the program is going to change the protection of a part of the range; or, with `usual`, that
-  // the whole range has its default protection again.
-  virtual void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept = 0;
+  virtual void unmanage(std::uint64_t address, std::size_t size) noexcept = 0;
+  // Announces that the program is going to change the protection of a part of the range; or, with `is_default`,
+  // that the whole range has its default protection again.
+  virtual void change_protection(std::uint64_t address, std::size_t size, bool is_default) noexcept = 0;
 
   // Sets a plan's retention preference of the range, until it is released.
   virtual void prefer(std::uint64_t address, std::size_t size, Preference preference) noexcept = 0;

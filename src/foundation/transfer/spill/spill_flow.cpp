@@ -30,7 +30,7 @@ bool is_zero(const std::byte* data, std::size_t size) {
 }  // namespace
 
 void Spill::step() noexcept {
-  if (call_pending_ && call_.what == Call::What::fork) {  // waits for I/O in flight and the eager chunks
+  if (call_pending_ && call_.kind == Call::Kind::fork) {  // waits for I/O in flight and the eager chunks
     if (!fetch_eager_chunks()) service_faults(true);
     return disk_->submit();
   }

@@ -33,7 +33,7 @@ void Spill::before_fork(std::span<const std::uint64_t> at_once) noexcept {
     if (address - base_ < count_ * k_chunk && num_eager_chunks_ < k_at_once)
       eager_chunks_[num_eager_chunks_++] = static_cast<ChunkId>((address - base_) / k_chunk);
   }
-  post_call({.what = Call::What::fork});
+  post_call({.kind = Call::Kind::fork});
 }
 
 void Spill::after_fork() noexcept {

@@ -69,7 +69,7 @@ void Spill::note_load(ChunkId c, bool expected, bool sparse) noexcept {
   count(block.use);
   if (BlockUse::is_piece(block.count)) count(heap);
   // Without file space for the whole block the program would get SIGBUS.
-  if (block.use.prefers_kernel_paging(heap, block.count) && block.has_file_space && !block.rights_changed &&
+  if (block.use.prefers_kernel_paging(heap, block.count) && block.has_file_space && !block.protection_changed &&
       handover_since_ns_ == 0)
     hand_over_to_kernel(found);
 }
@@ -154,7 +154,7 @@ bool Spill::is_irregular(Blocks::iterator block) noexcept {
 void Spill::merge_kernel_blocks(Blocks::iterator found) noexcept {
   const auto can_join = [&](Blocks::iterator one) {
     const auto& block = one->second;
-    return (block.merged || BlockUse::is_piece(block.count)) && block.can_come_back() && !block.flushing &&
+    return (block.merged || BlockUse::is_piece(block.count)) && block.can_be_reclaimed() && !block.flushing &&
            !block.trial.is_running() && !(is_reclaiming_ && reclaimed_block_ == one);
   };
   const auto join = [&](Blocks::iterator one, Blocks::iterator next) {
@@ -245,7 +245,7 @@ void Spill::review_kernel_blocks() noexcept {
   for (auto found = blocks_.begin(); found != blocks_.end(); ++found) {
     auto& block = found->second;
     const auto since = now - block.since;
-    if (!block.can_come_back() || since <= block.period / 2) continue;
+    if (!block.can_be_reclaimed() || since <= block.period / 2) continue;
     if (block.trial.is_running() && !block.trial.has_midpoint()) block.trial.set_midpoint(sample_from_system());
     if (since <= block.period) continue;
     if (block.trial.is_running()) {
@@ -267,7 +267,7 @@ bool Spill::reclaim_range(ChunkId first, ChunkId end) noexcept {
   if (is_reclaiming_) return false;
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
     if (block->first >= end || block->first + block->second.count <= first) continue;
-    if (!block->second.can_come_back()) continue;
+    if (!block->second.can_be_reclaimed()) continue;
     start_reclaim(block);
     return false;
   }

@@ -295,7 +295,7 @@ void SpilledHeap::report_default_rights(Span span) {
   auto start = align_down(span.start, k_granule);
   const auto end = align_up(span.end, k_granule);
   const auto report = [&](std::uint64_t until) {
-    if (start < until) spill_->change_rights(start, until - start, true);
+    if (start < until) spill_->change_protection(start, until - start, true);
   };
   for (const auto& part : ranges_.within(start, end)) {
     if (part.is_managed() && part.protection == k_read_write) continue;

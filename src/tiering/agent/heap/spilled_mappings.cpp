@@ -104,7 +104,7 @@ void SpilledHeap::set_rights(Span span, int protection) {
   if (protection == k_read_write || span.is_empty()) return;
   protects_ = true;
   const auto first = align_down(span.start, k_granule);
-  spill_->change_rights(first, align_up(span.end, k_granule) - first, false);
+  spill_->change_protection(first, align_up(span.end, k_granule) - first, false);
   ranges_.protect(span.start, span.end, protection);
   apply_rights(span);
 }
@@ -150,7 +150,7 @@ void SpilledHeap::hand_over_with_content(Span span) {
                [&](Span part, bool is_handed_over) {
                  if (is_handed_over) return 0;
                  for (auto chunk = part.start; chunk < part.end; chunk += k_granule) handed_over_.insert(chunk);
-                 spill_->leave(part.start, part.end - part.start);
+                 spill_->unmanage(part.start, part.end - part.start);
                  apply_rights(part);
                  return 0;
                });
@@ -205,7 +205,7 @@ int SpilledHeap::protect(void* address, std::size_t length, int protection) noex
     if (!MappedRanges::is_covered(parts, span.start, span.end)) return ENOMEM;
     const auto first = align_down(span.start, k_granule);
     const auto size = align_up(span.end, k_granule) - first;
-    if (protection != k_read_write) spill_->change_rights(first, size, false);
+    if (protection != k_read_write) spill_->change_protection(first, size, false);
     protects_ = protects_ || protection != k_read_write;
     if (const int error = ask(SYS_mprotect, all.start, length, protection); error != 0) return error;
     ranges_.protect(span.start, span.end, protection);

@@ -33,7 +33,7 @@ void ForecastWindows::advance(std::size_t touches, Seconds now) {
 
 transfer::PredictionTotals ForecastWindows::totals() const {
   return {closed_.predicted + open_.predicted, closed_.measured + open_.measured,
-          closed_.stretches + open_.stretches};
+          closed_.segments + open_.segments};
 }
 
 SpillState ForecastWindows::state(const transfer::SpillStatistics& measured, bool several) {

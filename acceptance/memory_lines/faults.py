@@ -178,7 +178,7 @@ def _by_intent(
     }
 
 
-_STAYS = "what it does not take stays in memory "
+_STAYS = "the rest stays in memory "
 _NO_SPACE, _IO_ERROR = r"\(.*: No space left on device\)$", r"\(.*: Input/output error\)$"
 _NOT_PLACED = "the system did not let all data by intent be placed: Operation not permitted"
 _CALLS_REFUSED = tuple(

@@ -231,7 +231,7 @@ def test_what_is_not_taken_over_is_told(big, disk):
     done = run("--memory", "64MiB", "--spill", disk, "--", big, "shared", 300)
     assert done.returncode == 0
     first, last = done.stderr.splitlines()
-    assert "what has to stay in memory" in first and "give at least" in first
+    assert "memory that cannot be over a file" in first and "give at least" in first
     assert last.startswith(
         "terrace: its data are in mappings below 4MiB, which stay in memory, or in what else is not taken"
     )
@@ -332,7 +332,7 @@ def test_a_block_without_room_is_told_of_once(big, small_disk):
     assert done.returncode == 4
     first, last = done.stderr.splitlines()
     assert first.startswith(
-        "terrace: the spill file has no room for all data: what it does not take stays in memory"
+        "terrace: the spill file has no room for all data: the rest stays in memory"
     )
     assert str(small_disk) in first
     assert "306MiB of data in 64MiB of memory" in last

@@ -94,7 +94,7 @@ TEST(MeasureCopiers, NoNumaNode_IsNoted) {
   measure_copiers(file, here);
   EXPECT_TRUE(file.machine.parts().copiers.empty());
   ASSERT_EQ(file.measured->notes.size(), 1u);
-  EXPECT_EQ(file.measured->notes.front(), "no place is a NUMA node: what moves cost is not measured");
+  EXPECT_EQ(file.measured->notes.front(), "no place is a NUMA node: the price of moves is not measured");
 }
 
 }  // namespace

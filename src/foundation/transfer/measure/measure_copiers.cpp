@@ -96,7 +96,7 @@ class CopierMeasurer {
         return {};
       }
       if (pages == Pages::huge && rig.share_huge().value_or(0) < k_min_share_huge) {
-        note("moves of huge pages are not measured: the system gives none");
+        note("moves of huge pages are not measured: the system has no huge pages to give");
         continue;
       }
       piece_ = rig.copier()->max_piece();
@@ -214,9 +214,8 @@ class CopierMeasurer {
     if (best.stall)
       price.stall = {best.stall->median};  // a difference: noise may also reduce it
     else
-      note("what running threads lose needs a second core to be measured");
-    if (!moves)
-      note("pages do not move within one node: call and pages are what asking for it takes, without the move");
+      note("the stall of running threads is not measured: this needs a second core");
+    if (!moves) note("pages do not move within one node: call and pages are the costs of the request alone");
     price.trap = trap();
     price.lines = lines_of(rate);
     return price;
@@ -258,7 +257,7 @@ void measure_copiers(machine::MachineFile& file, const machine::Discovered& disc
   auto& measured = file.measured.value();
   const auto pair = measured_pair(file.machine);
   if (!pair) {
-    measured.notes.emplace_back("no place is a NUMA node: what moves cost is not measured");
+    measured.notes.emplace_back("no place is a NUMA node: the price of moves is not measured");
     return;
   }
   auto processors = discovered.processors.at(pair->initiator);
@@ -267,7 +266,7 @@ void measure_copiers(machine::MachineFile& file, const machine::Discovered& disc
   const Bytes memory{align_down(std::min(wanted, machine::available_memory(-1).value / k_share_of_free),
                                 k_small_chunks.back().value)};
   if (memory.value == 0) {
-    measured.notes.emplace_back("too little memory is free to measure what moves cost");
+    measured.notes.emplace_back("too little memory is free to measure the price of moves");
     return;
   }
   auto variants = copiers();

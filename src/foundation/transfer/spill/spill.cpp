@@ -332,7 +332,7 @@ void Spill::on_read_done(ChunkId c, int error) noexcept {
   --reads_;
   if (error != 0) {
     if (++chunk.failed_reads < k_max_read_attempts) return start_read(c, chunk.slot);
-    say_once(said_read_, "the spill file cannot be read: who touches what was lost gets a bus error", error);
+    say_once(said_read_, "the spill file cannot be read: accesses to the lost data raise SIGBUS", error);
     faults_->poison(address_of(c), k_chunk);
     pool_->release(chunk.slot);
     set_prefetched(c, false);
@@ -356,7 +356,7 @@ void Spill::on_write_done(ChunkId c, int error) noexcept {
   chunk.writing = false;
   if (error != 0) {
     if (error != ENOSPC || !said_full_)
-      say_once(said_write_, "the spill file cannot be written: what it does not take stays in memory", error);
+      say_once(said_write_, "the spill file cannot be written: the rest stays in memory", error);
     pin(c);
   } else {
     counts_->written.fetch_add(k_chunk, std::memory_order_relaxed);

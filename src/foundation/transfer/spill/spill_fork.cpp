@@ -21,7 +21,7 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr const char* k_child_lacks = "a child of fork does not have all data: the system has no memory for it";
+constexpr const char* k_child_lacks = "a child of fork lacks a part of its data: the system is out of memory";
 
 }  // namespace
 
@@ -200,7 +200,7 @@ bool Spill::write_sync(ChunkId c, std::uint64_t address) noexcept {
       done += static_cast<std::size_t>(got);
     } else if (got == 0 || errno != EINTR) {
       if (errno != ENOSPC || !said_full_)
-        say_once(said_write_, "the spill file cannot be written: what it does not take stays in memory", errno);
+        say_once(said_write_, "the spill file cannot be written: the rest stays in memory", errno);
       return false;
     }
   }

@@ -296,7 +296,7 @@ void Spill::continue_reclaim() noexcept {
   if (block.flushing) return finish_reclaim(reclaimed_block_, error);
   // After a write error the block stays with the kernel.
   if (error != 0)
-    say_once(said_kernel_, "the spill file cannot be written: what the kernel has of it stays in memory", error);
+    say_once(said_kernel_, "the spill file cannot be written: kernel-paged data stay in memory", error);
   if (error != 0 || !replace_mapping(address_of(first), count * k_chunk)) {
     block.unreclaimable = true;
     is_reclaiming_ = false;
@@ -317,7 +317,7 @@ void Spill::finish_reclaim(Blocks::iterator found, int error) noexcept {
   kernel_paged_ -= block.count;
   num_with_content_ += block.count;
   if (error != 0)
-    say_once(said_lost_, "the spill file cannot be written: who touches what was lost gets a bus error", error);
+    say_once(said_lost_, "the spill file cannot be written: accesses to the lost data raise SIGBUS", error);
   for (auto c = first; c < first + block.count; ++c) {
     chunks_[c].state = error == 0 ? ChunkState::swapped_out : ChunkState::mapped;
     chunks_[c].pinned = error != 0;

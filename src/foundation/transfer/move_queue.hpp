@@ -89,7 +89,7 @@ class MoveQueue final : public Mover {
   std::vector<ChunkMigration> migrations_;  // of the group; mover thread only
   Copier* copier_ = nullptr;                // of the group; mover thread only; null: none supports it
 
-  // Guarded by the mutex, which every private member function but migrate_group() requires.
+  // Guarded by the mutex in every member function but migrate_group().
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t work_available_ = PTHREAD_COND_INITIALIZER;     // signals the mover thread
   pthread_cond_t transfer_finished_ = PTHREAD_COND_INITIALIZER;  // signals waiting threads

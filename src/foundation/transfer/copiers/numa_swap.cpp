@@ -16,9 +16,9 @@ namespace {
 constexpr std::string_view k_name = "numa_swap";
 constexpr std::size_t k_max_threads = 4;
 // Below this size an exchange takes longer than the pages' share of a move_pages(2) batch.
-constexpr std::uint64_t k_min = 16 * k_page;
+constexpr std::uint64_t k_min_exchange_bytes = 16 * k_page;
 constexpr std::size_t k_max_cached_slots = 8;  // of 2 MiB
-constexpr std::uint64_t k_share_of_room = 8;   // a cached slot takes at most one part in so many of free capacity
+constexpr std::uint64_t k_capacity_part = 8;   // a cached slot takes at most one part in so many of free capacity
 
 // Returns the thread count of the machine file, else half of the allowed processors, at most four: they share one
 // memory's bandwidth.
@@ -39,7 +39,7 @@ class LedgerSlotAccounting final : public SlotAccounting {
 
   bool charge(int node, std::size_t size) noexcept override {
     const auto place = place_of(node);
-    return place != k_no_place && ledger_.available(place).value >= k_share_of_room * size &&
+    return place != k_no_place && ledger_.available(place).value >= k_capacity_part * size &&
            ledger_.take(place, Bytes{size});
   }
   void uncharge(int node, std::size_t size) noexcept override { ledger_.give(place_of(node), Bytes{size}); }
@@ -98,10 +98,10 @@ class NumaSwap final : public NumaCopier {
   // Counts chunks that are adjacent in memory: one range stalls the program and costs the mover once.
   static std::size_t count_contiguous(std::span<const ChunkMigration> migrations) {
     std::size_t count = 1;
-    const auto goes = [](const ChunkMigration& migration) {
+    const auto is_exchangeable = [](const ChunkMigration& migration) {
       return migration.in_flight && migration.chunk->size % k_page == 0;
     };
-    while (goes(migrations[count - 1]) && count < migrations.size() && migrations[count].in_flight &&
+    while (is_exchangeable(migrations[count - 1]) && count < migrations.size() && migrations[count].in_flight &&
            migrations[count].chunk->address ==
                migrations[count - 1].chunk->address + migrations[count - 1].chunk->size)
       ++count;
@@ -110,7 +110,8 @@ class NumaSwap final : public NumaCopier {
   bool exchange(std::span<ChunkMigration> migrations, int node) noexcept {
     const auto begin = migrations.front().chunk->address;
     const auto size = migrations.back().chunk->address + range_of(*migrations.back().chunk) - begin;
-    return migrations.front().in_flight && size >= k_min && exchange_.migrate_range(begin, size, node) == 0;
+    return migrations.front().in_flight && size >= k_min_exchange_bytes &&
+           exchange_.migrate_range(begin, size, node) == 0;
   }
   bool reclaim_space(PlaceId place) noexcept override { return exchange_.trim(node_of(place)); }
   void on_round_charged() noexcept override { exchange_.settle_accounting(); }

@@ -47,7 +47,7 @@ class OrderedHeap::PlacementRecorder final : public memory::OrderedFill::Observe
                     memory::OrderedFill::Content content)
       : heap_(heap), traps_(traps), intent_(intent), content_(content) {}
   void on_accessible(std::uint64_t address, std::uint64_t size) noexcept override {
-    if (traps_) traps_->forget(address, size);
+    if (traps_) traps_->unregister_range(address, size);
   }
   void on_placed(const memory::OrderedFill::PlacedPart& part) noexcept override {
     // A strict ordering that fails keeps nothing.

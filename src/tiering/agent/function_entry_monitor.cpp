@@ -84,7 +84,7 @@ struct FunctionEntryMonitor::State {
   void follow_named() {
     std::vector<std::uint64_t> begins;
     for (const auto& name : spec.functions)
-      for (const auto address : process.symbols->begins_of(name)) begins.push_back(address);
+      for (const auto address : process.symbols->entry_points(name)) begins.push_back(address);
     if (begins.empty()) return;
     for (const auto address : begins) resolve_name(address);
     observe::FunctionProbes probes(getpid());

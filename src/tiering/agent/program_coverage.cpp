@@ -96,7 +96,7 @@ void ProgramCoverage::end_thread() noexcept {
 void ProgramCoverage::drain_samples() noexcept {
   const std::lock_guard guard(lock_);
   for (auto* const samples : threads_)
-    if (samples != observe::t_thread.samples) samples->look();
+    if (samples != observe::t_thread.samples) samples->drain();
 }
 
 void ProgramCoverage::object_added(const observe::Object& object, std::uint64_t address) {

@@ -74,7 +74,7 @@ std::string describe_page_source(const runtime::Session& session, const observe:
   }
   auto text = fmt::format("the pages that it uses ({}), as it is not instrumented", watch->name());
   if (!watch->blind_spots().empty()) text += fmt::format("; not observed: {}", watch->blind_spots());
-  if (table.loads_more()) text += "; libraries that it loads later may be instrumented";
+  if (table.may_load_code()) text += "; libraries that it loads later may be instrumented";
   return text;
 }
 

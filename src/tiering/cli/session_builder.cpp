@@ -241,7 +241,7 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
 // Error{invalid}.
 std::string resolve_loop_option(const LaunchOptions& options, const observe::SymbolTable& table, bool is_described,
                                 std::vector<std::string>& unknown) {
-  if (is_described && !table.has_hooks() && !table.loads_more())
+  if (is_described && !table.has_hooks() && !table.may_load_code())
     throw Error(Code::invalid,
                 fmt::format("--loop needs hooks, and {} has none; without them phases are function entries "
                             "(--phases) or intervals of time",
@@ -331,7 +331,7 @@ bool records_pages(const LaunchOptions& options, const std::vector<std::string>&
     return false;
   observe::SymbolTable table;
   for (const auto& file : symbol_files) table.add_file(file.c_str());
-  return !symbol_files.empty() && !table.has_hooks() && !table.loads_more();
+  return !symbol_files.empty() && !table.has_hooks() && !table.may_load_code();
 }
 
 runtime::Session session_of(const LaunchOptions& options, const std::string& directory,

@@ -13,10 +13,10 @@
 namespace terrace::observe {
 
 enum class MissKind : std::uint8_t {
-  prefetched,  // fetched by a stream prefetcher: exposes latency / prefetch_mlp
-  independent,  // overlaps with neighbouring misses: exposes latency / mlp, plus `weight` latencies where these are distant
-  dependent,  // its address was loaded from a missed line: exposes `weight` latencies
-  writeback   // a dirty line written to its place: exposes nothing
+  prefetched,   // fetched by a stream prefetcher: exposes latency / prefetch_mlp
+  independent,  // overlaps with other misses: exposes latency / mlp, plus `weight` latencies if these are distant
+  dependent,    // its address was loaded from a missed line: exposes `weight` latencies
+  writeback     // a dirty line written to its place: exposes nothing
 };
 
 struct Miss {

@@ -3,8 +3,8 @@
 // time, the exact collector reports them, the sampling collector's clock advances by them.
 //
 // C = instructions x time of an instruction
-//   + hits at each cache level beyond the first x cost of one of many such hits (measured in the machine file, else
-//     latency / mlp, as independent misses overlap); hits of the first level are part of the instructions' time
+//   + hits at each cache level beyond the first x cost of one of many such hits (measured in the machine file,
+//     else latency / mlp, as independent misses overlap); hits of the first level are part of the instructions' time
 //   + page walks of such hits x cost of one of many walks
 //   + calls of libm functions x time of a call.
 // This under-estimates chains of dependent hits and of dependent calls. Both C and D are for `cores` cores that do

@@ -132,14 +132,14 @@ class Samples : public ::testing::Test {
 
 TEST_F(Samples, FallOnTheCodeThatRuns) {
   EXPECT_TRUE(burn_until([&] {
-    samples_->look(TimeSamples::As::by_address);
+    samples_->drain(TimeSamples::Attribution::by_address);
     return count("all") >= 3;
   }));
   EXPECT_EQ(count("(terrace)"), 0U);
 }
 
 TEST_F(Samples, InAScopeOfTerraceAreItsOwn) {
-  samples_->look(TimeSamples::As::by_address);
+  samples_->drain(TimeSamples::Attribution::by_address);
   const auto before = count("all");
   EXPECT_TRUE(burn_until([&] {
     const OwnTime own;
@@ -147,7 +147,7 @@ TEST_F(Samples, InAScopeOfTerraceAreItsOwn) {
     burn_until([n = 0]() mutable { return ++n > 50; });
     return count("(terrace)") >= 3;
   }));
-  samples_->look(TimeSamples::As::by_address);
+  samples_->drain(TimeSamples::Attribution::by_address);
   EXPECT_LE(count("all"), before + 2) << "but for what lies between the scopes";
 }
 
@@ -164,7 +164,7 @@ TEST_F(Samples, OfReportedCopiesAreKnown) {
 TEST_F(Samples, WaitUntilSomeoneLooks) {
   ASSERT_TRUE(burn_until([&, begun = std::clock()] { return std::clock() - begun > CLOCKS_PER_SEC / 5; }));
   EXPECT_EQ(count("all"), 0U);
-  std::thread([&] { samples_->look(TimeSamples::As::by_address); }).join();
+  std::thread([&] { samples_->drain(TimeSamples::Attribution::by_address); }).join();
   EXPECT_GE(count("all"), 10U);
 }
 
@@ -200,7 +200,7 @@ TEST_F(Samples, AreNotTheChilds) {
     const OwnTime own;
     before_reported();
     after_reported();
-    samples_->look(TimeSamples::As::by_address);
+    samples_->drain(TimeSamples::Attribution::by_address);
     _exit(7);
   }
   int status = -1;

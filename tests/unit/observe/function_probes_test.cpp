@@ -80,7 +80,7 @@ TEST(TimeSampler, FindsWhereTheTimeGoes) {
   // Until there are some: how long that takes is the machine's affair.
   while (addresses.size() < 50) {
     probed(1'000'000);
-    for (const auto address : sampler->take()) addresses.push_back(address);
+    for (const auto address : sampler->read_samples()) addresses.push_back(address);
   }
   const auto begin = reinterpret_cast<std::uint64_t>(&probed);
   const auto inside = std::ranges::count_if(addresses, [&](auto address) { return address - begin < 256; });

@@ -63,7 +63,7 @@ TEST(IdleBitmap, MarksExactlyTheFramesThatAreAskedFor) {
     for (std::uint64_t frame = 0; frame < k_frames; ++frame) {
       ASSERT_EQ((words[frame / 64] >> frame % 64 & 1) != 0, marked.contains(frame)) << frame;
       if (frame % 7 == 0) {
-        ASSERT_EQ(again.idle(frame), marked.contains(frame)) << frame;
+        ASSERT_EQ(again.is_idle(frame), marked.contains(frame)) << frame;
       }
     }
   }

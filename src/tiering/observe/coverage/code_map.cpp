@@ -1,3 +1,4 @@
+// Implements the attribution of time to files of code: see code_map.hpp.
 #include "observe/coverage/code_map.hpp"
 
 #include <algorithm>
@@ -54,7 +55,8 @@ void CodeMap::update(const std::vector<LoadedCode>& loaded) {
   current_.store(tables_.back().get(), std::memory_order_release);
 }
 
-// The pages keep their numbers: time that is counted at this moment still finds them.
+// Moves the time of pages whose file is known now. Pages keep their numbers, so that concurrent counting finds
+// them.
 void CodeMap::resolve_unknown(const Table& table) {
   for (auto& page : pages_) {
     const auto number = page.number.load(std::memory_order_relaxed);

@@ -1,7 +1,7 @@
-// Which loaded file the program's code at an address belongs to, whether that file's code reports its accesses,
-// and how the program's time falls on such files: what the hooks do not reach.
+// Attributes the program's time to the loaded files whose code it ran, and records whether that code is
+// instrumented: shows the code that the hooks do not reach.
 //
-// Counting takes no lock and allocates nothing: it may happen anywhere, also beside an update.
+// Counting is lock-free and async-signal-safe, and may run concurrently with an update.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@
 namespace terrace::observe {
 
 enum class CodeKind : std::uint8_t {
-  hooks,     // calls the hooks: its accesses are reported
-  no_hooks,  // what it accesses nobody sees
-  terrace    // Terrace's own
+  hooks,     // instrumented: its accesses are traced
+  no_hooks,  // uninstrumented: its accesses are not traced
+  terrace    // of the runtime
 };
 
 // The code of a loaded file.
@@ -36,24 +36,24 @@ struct TimeSplit {
   std::uint64_t in_loop = 0, elsewhere = 0;
 };
 struct CodeTime {
-  std::string path;  // or what it is, in brackets
+  std::string path;  // or a description in brackets
   CodeKind kind = CodeKind::no_hooks;
   TimeSplit time;
 };
 
 class CodeMap {
  public:
-  // What is loaded now. Of what was loaded before the counts are kept.
+  // Sets the code that is loaded now. Keeps the counts of unloaded files.
   void update(const std::vector<LoadedCode>& loaded);
-  // From now on the program is in a main loop, or is not.
+  // Sets whether the program is in a main loop from now on.
   void set_in_loop(bool in_loop) noexcept { in_loop_.store(in_loop, std::memory_order_relaxed); }
 
-  // So much time was spent at the address; on copies in the C library that were reported; on Terrace's own work.
+  // Count time spent at the address; in C library copies that were traced as ranges; in the runtime.
   void count(std::uint64_t address, std::uint64_t time_ns) noexcept;
   void count_reported(std::uint64_t time_ns) noexcept { add(reported_, time_ns); }
   void count_own(std::uint64_t time_ns) noexcept { add(own_, time_ns); }
 
-  // Everything counted so far, files in which no time was spent left out.
+  // Returns all counts so far, without files in which no time was spent.
   [[nodiscard]] std::vector<CodeTime> times() const;
 
  private:
@@ -69,7 +69,7 @@ class CodeMap {
     File* file;
   };
   using Table = std::vector<Entry>;  // ascending
-  struct Page {                      // of code that no file was known for
+  struct Page {                      // of code without a known file
     std::atomic<std::uint64_t> number{0};
     Counts time{};
   };
@@ -81,13 +81,13 @@ class CodeMap {
   void count_unknown(std::uint64_t address, std::uint64_t time_ns) noexcept;
   void resolve_unknown(const Table& table);
 
-  mutable SpinLock lock_;  // of updates, and of what only they change
+  mutable SpinLock lock_;  // guards updates and the data that only they change
   std::deque<File> files_;
-  std::vector<std::unique_ptr<const Table>> tables_;  // all that ever were: someone may be reading an old one
+  std::vector<std::unique_ptr<const Table>> tables_;  // all, because a reader may use an old one
   std::atomic<const Table*> current_{nullptr};
   std::atomic<bool> in_loop_{false};
   std::array<Page, k_pages> pages_{};
-  Counts nowhere_{};  // on code of no file, where there is no page left for it
+  Counts nowhere_{};  // on code without a file, when all pages are in use
   Counts reported_{}, own_{};
 };
 

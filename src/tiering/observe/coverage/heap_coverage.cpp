@@ -1,3 +1,4 @@
+// Implements the share of the heap that no traced access reaches: see heap_coverage.hpp.
 #include "observe/coverage/heap_coverage.hpp"
 
 #include <algorithm>
@@ -15,34 +16,34 @@ bool is_heap(ObjectKind kind) {
 
 HeapCoverage::HeapCoverage(std::function<Bytes(std::uint64_t, std::uint64_t)> touched,
                            std::function<Seconds()> now)
-    : touched_(std::move(touched)), now_(std::move(now)), looked_(now_().value) {}
+    : touched_(std::move(touched)), now_(std::move(now)), last_update_(now_().value) {}
 
-HeapCoverage::Times HeapCoverage::times() {
+HeapCoverage::Times HeapCoverage::update_times() {
   const auto now = now_().value;
-  if (observed_) times_.all += now - looked_;
-  if (observed_ && in_loop_) times_.in_loop += now - looked_;
-  looked_ = now;
+  if (observed_) times_.all += now - last_update_;
+  if (observed_ && in_loop_) times_.in_loop += now - last_update_;
+  last_update_ = now;
   return times_;
 }
 
 void HeapCoverage::set_in_loop(bool in_loop) {
-  times();
+  update_times();
   in_loop_ = in_loop;
 }
 
 void HeapCoverage::set_observed(bool observed) {
-  times();
+  update_times();
   observed_ = observed;
 }
 
 void HeapCoverage::object_added(const Object& object, std::uint64_t address) {
-  if (is_heap(object.kind)) live_.insert_or_assign(object.id, Live{object, address, times()});
+  if (is_heap(object.kind)) live_.insert_or_assign(object.id, Live{object, address, update_times()});
 }
 
 void HeapCoverage::object_removed(ObjectId object) {
   const auto found = live_.find(object);
   if (found == live_.end()) return;
-  account(found->second, times(), gone_);
+  account(found->second, update_times(), gone_);
   live_.erase(found);
 }
 
@@ -85,7 +86,7 @@ void HeapCoverage::account(const Live& live, const Times& now, Sums& sums) const
 }
 
 HeapShare HeapCoverage::share() {
-  const auto now = times();
+  const auto now = update_times();
   auto sums = gone_;
   for (const auto& [id, live] : live_) account(live, now, sums);
   const auto time = now.in_loop > 0 ? now.in_loop : now.all;

@@ -1,9 +1,9 @@
-// How much of the program's heap the hooks reach. A chunk that was touched (the system gave it memory), but that
-// no access has ever been reported of, is used by code without hooks: what it costs to have it here or there
-// nobody knows. Code without hooks that works on chunks which other code has accessed does not show here.
+// Measures how much of the program's heap the hooks reach. A chunk that is resident but has no traced access is
+// used by uninstrumented code only, so the cost of its placement is unknown. Uninstrumented code that uses chunks
+// which instrumented code has accessed is not detected.
 //
-// Any access is first a miss, since no two objects share a canonical address: so the misses tell which chunks the
-// hooks reach.
+// The first access to a chunk is always a miss, because no two objects share a canonical address: so the misses
+// identify the chunks that the hooks reach.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +18,31 @@
 namespace terrace::observe {
 
 struct HeapShare {
-  double bytes = 0, uncovered = 0;       // means over the time in main loops; without one, over all time
-  std::vector<UncoveredObject> objects;  // what of them weighs most, in that order
+  double bytes = 0, uncovered = 0;       // time-weighted means over main loops; over the run where there is none
+  std::vector<UncoveredObject> objects;  // the largest uncovered objects, in descending order
 };
 
 class HeapCoverage final : public TallySink {
  public:
   static constexpr std::size_t k_max_objects = 16;
 
-  // `touched`: bytes of [low, high) that the system has given memory for. `now` never goes back.
+  // `touched`: returns the resident bytes of [low, high). `now`: monotonic time.
   HeapCoverage(std::function<Bytes(std::uint64_t low, std::uint64_t high)> touched, std::function<Seconds()> now);
 
-  // Objects that are no heap are left out.
+  // Ignores objects that are not on the heap.
   void object_added(const Object& object, std::uint64_t address);
-  void object_removed(ObjectId object);  // its memory is still there
+  void object_removed(ObjectId object);  // called before its memory is unmapped
   void set_in_loop(bool in_loop);
-  // While accesses are not reported time stands still here: who used the heap then nobody knows.
+  // Sets whether accesses are traced. Time without tracing is not counted.
   void set_observed(bool observed);
   void on_tally(const Quantum& quantum, const Tally& tally) override;
-  // So far; asks of every live object.
+  // Returns the coverage so far. Queries the resident bytes of every live object.
   [[nodiscard]] HeapShare share();
 
  private:
   struct Times {
     double in_loop = 0, all = 0;
-    auto operator<=>(const Times&) const = default;  // what counts in loops comes first
+    auto operator<=>(const Times&) const = default;  // time in loops is compared first
   };
   struct Live {
     Object object;
@@ -57,7 +57,7 @@ class HeapCoverage final : public TallySink {
     Times bytes, uncovered;
     std::vector<Uncovered> largest;
   };
-  Times times();  // now
+  Times update_times();
   void account(const Live& live, const Times& now, Sums& sums) const;
 
   std::function<Bytes(std::uint64_t, std::uint64_t)> touched_;
@@ -67,7 +67,7 @@ class HeapCoverage final : public TallySink {
   Sums gone_;  // of objects that are removed
   bool in_loop_ = false;
   bool observed_ = true;
-  double looked_;  // when times_ was brought up to date
+  double last_update_;  // time of the last update of times_
   Times times_;
 };
 

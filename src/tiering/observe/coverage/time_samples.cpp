@@ -1,3 +1,4 @@
+// Implements samples of a thread's processor time: see time_samples.hpp.
 #include "observe/coverage/time_samples.hpp"
 
 #include <linux/perf_event.h>
@@ -18,24 +19,24 @@ namespace terrace::observe {
 
 namespace {
 
-// Of a ring, which then holds a minute: code without hooks may run for long, and nobody looks meanwhile. Less
-// where a user may not lock so much memory.
+// Data pages of a ring, for about a minute: uninstrumented code may run for long without a drain. Fewer where the
+// limit of locked memory is lower.
 constexpr std::uint64_t k_max_pages = 64;
 
-// The kernel itself, here and below: the program's mmap and open are Terrace's.
+// Raw system calls, here and below: the program's mmap and open are interposed.
 void* map(std::uint64_t size, int flags, int file) {
   const auto result = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, flags, file, 0L);
   return result == -1 ? nullptr : reinterpret_cast<void*>(result);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// The calling thread's, on processors.
+// Returns the calling thread's processor time.
 std::uint64_t thread_time_ns() {
   struct timespec now {};
   syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// The ring of the calling thread; it goes on when its descriptor is closed, until it is unmapped.
+// Maps a ring for the calling thread. The mapping keeps the event alive when its descriptor is closed.
 void* map_ring(std::uint64_t period_ns, std::uint64_t page, std::uint64_t& size) {
   perf_event_attr wanted{};
   wanted.size = sizeof wanted;
@@ -71,9 +72,9 @@ TimeSamples::TimeSamples(CodeMap& code, perf_event_mmap_page* ring, std::uint64_
 
 TimeSamples* TimeSamples::begin(CodeMap& code, std::uint64_t owed_ns, int& refused) noexcept {
   const int saved = errno;
-  // A thread that lives for long keeps the period that it began with: not too short a one.
-  constexpr auto k_shortest = k_sample_period_ns / 4;
-  const auto period = std::max(k_sample_period_ns - std::min(owed_ns, k_sample_period_ns), k_shortest);
+  // Limits the first period from below, because the thread keeps it.
+  constexpr auto k_min_period = k_sample_period_ns / 4;
+  const auto period = std::max(k_sample_period_ns - std::min(owed_ns, k_sample_period_ns), k_min_period);
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const auto size = align_up(sizeof(TimeSamples), page);
   TimeSamples* samples = nullptr;
@@ -94,8 +95,8 @@ TimeSamples* TimeSamples::begin(CodeMap& code, std::uint64_t owed_ns, int& refus
 }
 
 std::uint64_t TimeSamples::end(TimeSamples* samples) noexcept {
-  samples->look();
-  // Time in the kernel, which has no samples, must not pile up.
+  samples->drain();
+  // Limit the rest: time in the kernel has no samples and must not accumulate.
   const auto spent = thread_time_ns() - samples->begun_ns_;
   const auto rest = samples->owed_ns_ + spent - std::min(spent, samples->counted_ns_);
   if (samples->ring_) syscall(SYS_munmap, samples->ring_, samples->mapped_);
@@ -105,23 +106,23 @@ std::uint64_t TimeSamples::end(TimeSamples* samples) noexcept {
 
 std::uint64_t TimeSamples::head() const noexcept { return __atomic_load_n(&ring_->data_head, __ATOMIC_ACQUIRE); }
 
-// At the last sample's address.
-void TimeSamples::count(As as, std::uint64_t samples) noexcept {
+// Counts samples, those by address at the last sample's address.
+void TimeSamples::count(Attribution attribution, std::uint64_t samples) noexcept {
   const auto time = samples * period_ns_;
   counted_ns_ += time;
   const auto all = time + std::exchange(owed_ns_, 0);
-  switch (as) {
-    case As::by_address:
+  switch (attribution) {
+    case Attribution::by_address:
       return code_.count(last_, all);
-    case As::reported:
+    case Attribution::reported:
       return code_.count_reported(all);
-    case As::own:
+    case Attribution::own:
       return code_.count_own(all);
   }
 }
 
-void TimeSamples::count_new(As as) noexcept {
-  if (looking_.test_and_set(std::memory_order_acquire)) return;
+void TimeSamples::drain_ring(Attribution attribution) noexcept {
+  if (is_draining_.test_and_set(std::memory_order_acquire)) return;
   const auto* const data = reinterpret_cast<const char*>(ring_) + ring_->data_offset;
   const auto size = ring_->data_size;
   const auto word = [&](std::uint64_t at) {
@@ -137,16 +138,16 @@ void TimeSamples::count_new(As as) noexcept {
     if (header.size == 0) break;
     if (header.type == PERF_RECORD_SAMPLE) {
       last_ = word(at + 8);
-      count(as, 1);
+      count(attribution, 1);
     } else if (header.type == PERF_RECORD_LOST) {
-      // The ring was full: for that long nobody looked, so the thread was where it was before.
-      count(As::by_address, word(at + 16));
+      // The ring was full because nothing drained it: attribute the lost samples to the last address.
+      count(Attribution::by_address, word(at + 16));
     }
     at += header.size;
   }
   seen_.store(end, std::memory_order_relaxed);
   __atomic_store_n(&ring_->data_tail, end, __ATOMIC_RELEASE);
-  looking_.clear(std::memory_order_release);
+  is_draining_.clear(std::memory_order_release);
 }
 
 }  // namespace terrace::observe

@@ -1,10 +1,10 @@
-// Samples of a thread's time: every few milliseconds of its time on a processor the kernel writes down where it
-// was. No signal is involved and no descriptor stays open, so the program cannot notice; where the kernel does not
-// let programs sample themselves there are no samples.
+// Samples a thread's processor time by perf_event_open(2): every few milliseconds the kernel records the
+// instruction pointer. It uses no signals and keeps no descriptor open, so it is invisible to the program. There
+// are no samples where the kernel does not permit self-monitoring.
 //
-// The samples wait in a ring that the kernel shares with us, until someone looks. Most are known by their address.
-// What a library does on Terrace's behalf is not: whoever calls one looks before and after it (OwnTime), so that
-// what came in between is known for what it is.
+// Samples stay in a ring shared with the kernel until it is drained, and are attributed by their address. Library
+// code that runs on behalf of the runtime is the exception: the caller drains the ring before and after it
+// (OwnTime), and attributes the samples in between to the runtime.
 #pragma once
 
 #include <atomic>
@@ -17,60 +17,59 @@ struct perf_event_mmap_page;
 
 namespace terrace::observe {
 
-// Of a thread's time on a processor, between two samples. Not a round number, so that it does not fall into step
-// with a program that does things by the millisecond.
+// Processor time between two samples. Not a round number, to avoid aliasing with programs that are periodic in
+// milliseconds.
 inline constexpr std::uint64_t k_sample_period_ns = 3'970'000;
 
 class TimeSamples {
  public:
-  enum class As : std::uint8_t { by_address, reported, own };
+  enum class Attribution : std::uint8_t { by_address, reported, own };
 
-  // Samples the calling thread from now on. `owed_ns` is time that ended threads had left over: the first sample
-  // stands for it, too, and comes as much earlier, so that threads which live for less than a period are sampled
-  // together. nullptr where the system refuses: `refused` is its errno.
+  // Starts sampling the calling thread. `owed_ns`: unsampled rest of ended threads; the first sample also stands
+  // for it and comes earlier by as much, so that threads shorter than a period are sampled together. Returns
+  // nullptr where the kernel refuses, with errno in `refused`.
   static TimeSamples* begin(CodeMap& code, std::uint64_t owed_ns, int& refused) noexcept;
-  // No more samples, by the thread itself. What was not looked at is counted by its address. Returns the time
-  // since the last sample.
+  // Stops sampling; called by the thread itself. Attributes the remaining samples by address. Returns the
+  // unsampled rest.
   static std::uint64_t end(TimeSamples* samples) noexcept;
 
-  // Counts what came since the last look. Safe from any thread; if another one is looking, it counts.
-  void look(As as) noexcept {
-    if (ring_ && head() != seen_.load(std::memory_order_relaxed)) count_new(as);
+  // Counts the new samples. Thread-safe; does nothing while another thread drains the ring.
+  void drain(Attribution attribution) noexcept {
+    if (ring_ && head() != seen_.load(std::memory_order_relaxed)) drain_ring(attribution);
   }
-  // Around what Terrace does; nested scopes are the outermost's.
+  // Begin and end work of the runtime; scopes nest.
   void enter_own() noexcept {
-    if (own_.fetch_add(1, std::memory_order_relaxed) == 0) look(As::by_address);
+    if (own_.fetch_add(1, std::memory_order_relaxed) == 0) drain(Attribution::by_address);
   }
   void leave_own() noexcept {
-    if (own_.fetch_sub(1, std::memory_order_relaxed) == 1) look(As::own);
+    if (own_.fetch_sub(1, std::memory_order_relaxed) == 1) drain(Attribution::own);
   }
   [[nodiscard]] bool in_own() const noexcept { return own_.load(std::memory_order_relaxed) != 0; }
-  // For what it is, wherever the thread is: from outside, or at its end.
-  void look() noexcept { look(in_own() ? As::own : As::by_address); }
+  // Drains by the thread's present state: for calls from other threads, or at its end.
+  void drain() noexcept { drain(in_own() ? Attribution::own : Attribution::by_address); }
 
  private:
   TimeSamples(CodeMap& code, perf_event_mmap_page* ring, std::uint64_t mapped, std::uint64_t period_ns,
               std::uint64_t owed_ns) noexcept;
   [[nodiscard]] std::uint64_t head() const noexcept;
-  void count_new(As as) noexcept;
-  void count(As as, std::uint64_t samples) noexcept;
+  void drain_ring(Attribution attribution) noexcept;
+  void count(Attribution attribution, std::uint64_t samples) noexcept;
 
-  // All of this is on a page that the kernel empties in the child of a fork, however it was forked: there is no
-  // ring there.
+  // The object is on pages with MADV_WIPEONFORK, so that it is all zero, without a ring, in a child of fork.
   CodeMap& code_;
   perf_event_mmap_page* ring_;
   std::uint64_t mapped_;  // bytes
   std::atomic<std::uint64_t> seen_{0};
-  std::atomic_flag looking_ = ATOMIC_FLAG_INIT;
+  std::atomic_flag is_draining_ = ATOMIC_FLAG_INIT;
   std::uint64_t period_ns_;
-  std::uint64_t owed_ns_;   // until the first sample
-  std::uint64_t begun_ns_;  // of the thread's time
+  std::uint64_t owed_ns_;   // counted with the first sample
+  std::uint64_t begun_ns_;  // by the thread's clock
   std::uint64_t counted_ns_ = 0;
   std::uint64_t last_ = 0;  // address of the last sample
   std::atomic<std::uint32_t> own_{0};
 };
 
-// For the duration of a scope this thread's time is Terrace's own, whatever code it runs.
+// Attributes the calling thread's time to the runtime for the duration of a scope, whatever code runs.
 class OwnTime {
  public:
   OwnTime() noexcept : samples_(t_thread.samples) {
@@ -86,15 +85,15 @@ class OwnTime {
   TimeSamples* samples_;
 };
 
-// Around the C library's work for the program on memory that is reported. The program's memory may fault in there,
-// and its handler may not come back: nothing is remembered in between.
+// Called before and after a C library function whose accesses are traced as ranges. They keep no state in between:
+// the program's memory may fault there, and its handler may not return.
 inline void before_reported() noexcept {
   if (auto* const samples = t_thread.samples; samples && !samples->in_own())
-    samples->look(TimeSamples::As::by_address);
+    samples->drain(TimeSamples::Attribution::by_address);
 }
 inline void after_reported() noexcept {
   if (auto* const samples = t_thread.samples; samples && !samples->in_own())
-    samples->look(TimeSamples::As::reported);
+    samples->drain(TimeSamples::Attribution::reported);
 }
 
 }  // namespace terrace::observe

@@ -1,4 +1,4 @@
-// The compilers' hooks, by the names of their entry points.
+// Classifies the compilers' instrumentation hooks by the names of their entry points.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,9 @@ namespace terrace::observe {
 
 enum class Hook : unsigned char {
   none,
-  access,  // before a load, a store or both
-  block,   // at the beginning of a basic block
-  other    // at functions' entries and exits, for locks, ...
+  access,  // precedes a load, a store or both
+  block,   // begins a basic block
+  other    // function entries and exits, locks, ...
 };
 
 constexpr Hook hook_of(std::string_view name) {

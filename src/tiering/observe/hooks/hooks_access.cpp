@@ -1,13 +1,13 @@
-// The entry points that gcc and clang call before every load and store of code compiled with -fsanitize=thread,
-// and at every function's entry and exit. Names and parameters are the compilers' (gcc's sanitizer.def, clang's
-// ThreadSanitizer pass); and at basic blocks (-fsanitize-coverage=trace-pc, of both).
+// Defines the hooks that gcc and clang call before every load and store of code compiled with -fsanitize=thread,
+// at every function's entry and exit, and at basic blocks (-fsanitize-coverage=trace-pc). Names and parameters are
+// the compilers' (gcc's sanitizer.def, clang's ThreadSanitizer pass).
 #include "observe/pipeline/shadow_stack.hpp"
 #include "observe/pipeline/trace.hpp"
 
 using terrace::observe::trace_access;
 using terrace::observe::trace_range;
 
-// Both words of a name that the compilers made of a kind and a size.
+// Defines a hook whose name consists of a kind and a size, in both forms.
 #define HOOK_ACCESS(name, size, store)                                                                       \
   TERRACE_HOOK void __tsan_##name##size(void* address) { trace_access(address, size, store, TERRACE_SITE); } \
   TERRACE_HOOK void __tsan_##name##size##_pc(void* address, void* site) {                                    \
@@ -62,7 +62,7 @@ TERRACE_HOOK void __tsan_write_range_pc(void* address, std::size_t size, void* s
 TERRACE_HOOK void __tsan_vptr_read(void** vptr) { trace_access(vptr, sizeof *vptr, false, TERRACE_SITE); }
 TERRACE_HOOK void __tsan_vptr_update(void** vptr, void*) { trace_access(vptr, sizeof *vptr, true, TERRACE_SITE); }
 
-// Every basic block without accesses; with other compilers' code than gcc's, every one.
+// Called at every basic block without accesses; by other compilers than gcc, at every basic block.
 TERRACE_HOOK void __sanitizer_cov_trace_pc() {
   const auto& thread = terrace::observe::t_thread;
   if (auto* const pipeline = thread.active_pipeline) {
@@ -70,7 +70,7 @@ TERRACE_HOOK void __sanitizer_cov_trace_pc() {
   } else if (thread.inside != 0) {
     return;
   }
-  terrace::observe::trace_block(TERRACE_SITE);  // loops go on where nobody listens to accesses
+  terrace::observe::trace_block(TERRACE_SITE);  // loops are followed also while accesses are not traced
 }
 
 TERRACE_HOOK void __tsan_func_entry(void* call_site) {

@@ -1,6 +1,6 @@
-// Atomic operations, which code compiled with -fsanitize=thread leaves to the run-time library: they are reported
-// as accesses and then executed as real atomics of the order that was asked for. A read-modify-write is reported
-// as the store that it is; the load before it is of the same line.
+// Defines the atomic operations, which code compiled with -fsanitize=thread delegates to the run-time library.
+// They are traced as accesses and then executed with the requested memory order. A read-modify-write is traced as
+// a store; its load is of the same line.
 #include <type_traits>
 
 #include "observe/hooks/wide_atomic.hpp"

@@ -1,6 +1,6 @@
-// The rest of the thread sanitizer's interface. What it says about races, locks and fibers does not concern access
-// streams: these entry points exist so that programs that call them link and run. Callers pass more arguments than
-// the functions take; the C calling conventions that we build for leave that to the caller.
+// Defines the rest of the thread sanitizer's interface. Races, locks and fibers do not affect access streams:
+// these entry points exist so that programs that call them link and run. Callers pass more arguments than the
+// functions take, which the supported C calling conventions allow.
 #include <cstddef>
 #include <cstring>
 
@@ -15,7 +15,7 @@ extern "C" {
 
 HOOK_NOTHING(__tsan_init)
 HOOK_NOTHING(__tsan_flush_memory)
-// Accesses in such stretches are no races, but accesses they are.
+// Ranges in which races are ignored: their accesses are traced all the same.
 HOOK_NOTHING(__tsan_ignore_thread_begin)
 HOOK_NOTHING(__tsan_ignore_thread_end)
 HOOK_NOTHING(__tsan_acquire)
@@ -32,7 +32,7 @@ HOOK_NOTHING(__tsan_mutex_post_signal)
 HOOK_NOTHING(__tsan_mutex_pre_divert)
 HOOK_NOTHING(__tsan_mutex_post_divert)
 
-// A fiber is never looked into: any address that is not null names one.
+// Fibers are not followed: any non-null address is a valid handle.
 TERRACE_HOOK void* __tsan_get_current_fiber() { return &terrace::observe::t_thread; }
 TERRACE_HOOK void* __tsan_create_fiber() { return &terrace::observe::t_thread; }
 HOOK_NOTHING(__tsan_destroy_fiber)
@@ -45,11 +45,11 @@ HOOK_NOTHING(__tsan_external_assign_tag)
 HOOK_NOTHING(__tsan_external_read)
 HOOK_NOTHING(__tsan_external_write)
 
-// clang's names for what the program's memcpy, memmove and memset become.
+// clang replaces the program's memcpy, memmove and memset by these.
 TERRACE_HOOK void* __tsan_memcpy(void* to, const void* from, std::size_t size) {
   trace_range(from, size, false, TERRACE_SITE);
   trace_range(to, size, true, TERRACE_SITE);
-  const terrace::observe::Inside inside;  // the copy itself is reported already
+  const terrace::observe::Inside inside;  // the copy is traced already
   return std::memcpy(to, from, size);
 }
 TERRACE_HOOK void* __tsan_memmove(void* to, const void* from, std::size_t size) {
@@ -64,7 +64,7 @@ TERRACE_HOOK void* __tsan_memset(void* to, int value, std::size_t size) {
   return std::memset(to, value, size);
 }
 
-// Dynamic annotations, as programs and libraries put them into their sources.
+// Dynamic annotations in the sources of programs and libraries.
 HOOK_NOTHING(AnnotateHappensBefore)
 HOOK_NOTHING(AnnotateHappensAfter)
 HOOK_NOTHING(AnnotateCondVarSignal)

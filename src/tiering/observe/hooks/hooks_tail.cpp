@@ -1,6 +1,6 @@
-// The exit hook of a function that ends by a jump to another one (cli/wrapper/tail_calls.hpp). It is called after
-// the other's parameters have been set, so it preserves every register: general ones always, vector and x87
-// registers where the call is followed, as only then it runs code that uses them.
+// Defines the exit hook of a function that ends with a tail call (cli/wrapper/tail_calls.hpp). It runs after the
+// callee's parameters have been set, so it preserves all registers: general ones always, vector and x87 registers
+// where the call is followed, because only then it runs code that uses them.
 #include "observe/pipeline/shadow_stack.hpp"
 #include "observe/pipeline/trace.hpp"
 
@@ -10,14 +10,14 @@
 
 namespace terrace::observe {
 
-// The assembly below knows these by their mangled names. They are hidden, so calls of them go through no table.
+// The assembly below refers to these by their mangled names. They are hidden, so that calls do not use the PLT.
 [[gnu::visibility("hidden")]] bool follows_exits();
 [[gnu::visibility("hidden")]] void leave_by_jump(std::uint64_t stack_pointer, std::uint64_t site);
-// Whether the processor and the kernel have XSAVE; else FXSAVE saves all registers that there are.
+// Whether processor and kernel support XSAVE; otherwise FXSAVE saves all existing registers.
 [[gnu::visibility("hidden")]] extern constinit unsigned char has_xsave;
 constinit unsigned char has_xsave = 0;
 
-// Uses general registers only: the caller saves the others if this returns true.
+// Requires: compiled to general registers only; the caller saves the others if it returns true.
 [[gnu::target("general-regs-only")]] bool follows_exits() {
   const Thread& thread = t_thread;
   return thread.calls != nullptr && thread.inside == 0 && thread.depth != 0;
@@ -114,7 +114,7 @@ __tsan_func_exit_tail:
 
 #else
 
-// The wrappers restore tail calls on x86-64 alone.
+// The wrappers restore tail calls on x86-64 only.
 extern "C" TERRACE_HOOK void __tsan_func_exit_tail() {}
 
 #endif

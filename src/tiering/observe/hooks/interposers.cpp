@@ -1,5 +1,6 @@
-// memcpy, memmove, memset and their sisters, interposed: code compiled with -fno-builtin-memcpy and so on calls
-// them where the compiler would have copied unseen; libraries that are not instrumented are seen through them too.
+// Interposes memcpy, memmove, memset and related functions. Code compiled with -fno-builtin-memcpy and so on calls
+// them where the compiler would have inlined an untraced copy; copies of uninstrumented libraries are traced by
+// them, too.
 
 #include <dlfcn.h>
 
@@ -9,14 +10,16 @@
 #include "observe/coverage/time_samples.hpp"
 #include "observe/pipeline/trace.hpp"
 
-// The C library's headers are left out: they declare some of these names with attributes that a definition breaks.
+// Does not include the C library's headers: they declare some of these names with attributes that a definition
+// violates.
 extern "C" [[noreturn]] void __chk_fail();
 
 namespace terrace::observe {
 
 namespace {
 
-// Before the C library's functions are known. The empty asm keeps the compiler from seeing a memcpy in the loops.
+// Used before the C library's functions are resolved. The empty asm keeps the compiler from turning the loops into
+// memcpy.
 void* copy_up(void* to, const void* from, std::size_t size) {
   auto* t = static_cast<char*>(to);
   const auto* f = static_cast<const char*>(from);
@@ -62,10 +65,10 @@ void resolve(std::atomic<Function>& pointer, const char* name) {
   }
 }
 
-// Terrace's own copies come through here, too: they are nobody's accesses, not even unseen ones.
+// The runtime's own copies also end up here; they are not accesses of the program, traced or untraced.
 [[gnu::always_inline]] inline bool is_programs(std::size_t size) { return size != 0 && t_thread.inside == 0; }
 
-// Most programs are not followed: a jump to the C library is all that they pay.
+// Most programs are not traced: their cost is a jump to the C library.
 [[gnu::always_inline]] inline bool is_followed() { return t_thread.pipeline || t_thread.samples; }
 
 [[gnu::noinline]] void* copy_followed(Copy next, void* to, const void* from, std::size_t size,
@@ -103,7 +106,7 @@ void resolve(std::atomic<Function>& pointer, const char* name) {
   return set_followed(next, to, value, size, site);
 }
 
-// Until then (other libraries' constructors may copy before ours run) simple loops do the work.
+// Until then simple loops copy: constructors of other libraries may run before the runtime's.
 __attribute__((constructor(101))) void find_real_functions() {
   resolve(real_memcpy, "memcpy");
   resolve(real_memmove, "memmove");
@@ -141,7 +144,7 @@ TERRACE_HOOK void bcopy(const void* from, void* to, std::size_t size) {
 TERRACE_HOOK void bzero(void* to, std::size_t size) { terrace::observe::set(to, 0, size, TERRACE_SITE); }
 TERRACE_HOOK void explicit_bzero(void* to, std::size_t size) { terrace::observe::set(to, 0, size, TERRACE_SITE); }
 
-// What _FORTIFY_SOURCE makes of them.
+// The checked variants of _FORTIFY_SOURCE.
 TERRACE_HOOK void* __memcpy_chk(void* to, const void* from, std::size_t size, std::size_t room) {
   if (size > room) __chk_fail();
   return copy(real_memcpy, to, from, size, TERRACE_SITE);

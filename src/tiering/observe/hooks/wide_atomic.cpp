@@ -1,3 +1,4 @@
+// Implements 16-byte atomics: see wide_atomic.hpp.
 #include "observe/hooks/wide_atomic.hpp"
 
 #include <mutex>

@@ -1,5 +1,5 @@
-// Atomics of 16 bytes without libatomic: by cmpxchg16b on x86-64, elsewhere by a lock that every 16-byte atomic of
-// instrumented code takes.
+// Implements 16-byte atomics without libatomic: by cmpxchg16b on x86-64, elsewhere by a lock that all 16-byte
+// atomics of instrumented code share.
 #pragma once
 
 #include "observe/objects/spin_lock.hpp"
@@ -8,9 +8,9 @@ namespace terrace::observe {
 
 __extension__ using Wide = unsigned __int128;
 
-// Stores `desired` where `expected` is; returns what was there.
+// Replaces `expected` by `desired`; returns the previous value.
 Wide wide_compare_exchange(volatile Wide* at, Wide expected, Wide desired);
-// The memory must be writable: what x86-64 has is a store of what is there already.
+// Requires: the memory is writable, because x86-64 implements the load as a compare-exchange.
 Wide wide_load(const volatile Wide* at);
 
 }  // namespace terrace::observe

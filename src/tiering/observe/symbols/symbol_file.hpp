@@ -1,8 +1,9 @@
-// The symbol file: what the launcher found out about one executable or library, for the library inside the
-// program, which maps it and looks things up without allocating. One file a module, cached by build-id.
+// Defines the format of the symbol file: functions, lines, variables, hooks and loops of one executable or
+// library. The launcher writes it; the runtime in the program maps it and looks up without allocating. One file
+// for each module, cached by build-id.
 //
-// Layout: the header, then the tables in its order, each 8-byte aligned and sorted by address, then the strings,
-// each ended by a zero. Addresses are the module's own (before it is loaded somewhere). Native byte order.
+// Layout: header, then the tables in its order, each 8-byte aligned and sorted by address, then the
+// zero-terminated strings. Addresses are those in the module's file (before relocation). Native byte order.
 #pragma once
 
 #include <array>
@@ -17,13 +18,13 @@ inline constexpr std::uint32_t k_build_id_bytes = 32;
 struct SymbolFileHeader {
   std::array<char, 8> magic = k_symbol_magic;
   std::uint32_t version = k_symbol_version;
-  std::uint32_t check = 0;  // CRC-32C of everything behind the header
+  std::uint32_t check = 0;  // CRC-32C of all bytes after the header
   std::uint64_t file_bytes = 0;
   std::array<std::uint8_t, k_build_id_bytes> build_id{};
-  std::uint32_t build_id_size = 0;  // 0: the module has none
-  std::uint32_t path = 0;           // where the module was found (in the strings, as all names here)
+  std::uint32_t build_id_size = 0;  // 0: none
+  std::uint32_t path = 0;           // of the module; an offset in the strings, like all names here
   std::uint64_t flags = 0;
-  std::uint64_t functions = 0;  // how many of each
+  std::uint64_t functions = 0;  // numbers of rows
   std::uint64_t sites = 0;
   std::uint64_t variables = 0;
   std::uint64_t hooks = 0;
@@ -32,14 +33,14 @@ struct SymbolFileHeader {
   std::uint64_t string_bytes = 0;
 };
 
-inline constexpr std::uint64_t k_symbol_markers = 1;     // of the module: it marks its main loop and phases
-inline constexpr std::uint64_t k_symbol_loads_more = 2;  // of the module: it loads libraries or begins programs
-inline constexpr std::uint64_t k_symbol_loads_libraries = 4;  // of the module: it calls dlopen(3) or dlmopen(3)
+inline constexpr std::uint64_t k_symbol_markers = 1;  // module flag: it calls markers of its main loop or phases
+inline constexpr std::uint64_t k_symbol_may_load_code = 2;    // module flag: it loads libraries or starts programs
+inline constexpr std::uint64_t k_symbol_loads_libraries = 4;  // module flag: it calls dlopen(3) or dlmopen(3)
 inline constexpr std::uint32_t k_symbol_allocator =
-    1;  // it hands out memory for others: not what a block is named by
-inline constexpr std::uint32_t k_symbol_no_code = 2;   // sites: nothing is known from here on
-inline constexpr std::uint32_t k_symbol_unhooked = 8;  // functions: the version without hooks (code/unhooked.hpp)
-inline constexpr std::uint32_t k_symbol_common = 4;    // variables: a member of a COMMON block
+    1;  // site and function flag: an allocator, which does not name a block
+inline constexpr std::uint32_t k_symbol_no_code = 2;   // site flag: nothing is known from here on
+inline constexpr std::uint32_t k_symbol_unhooked = 8;  // function flag: the copy without hooks (code/unhooked.hpp)
+inline constexpr std::uint32_t k_symbol_common = 4;    // variable flag: a member of a COMMON block
 
 struct SymbolFunction {
   std::uint64_t low = 0;
@@ -49,8 +50,8 @@ struct SymbolFunction {
   std::uint32_t unused = 0;
 };
 
-// From `low` to the next one's `low`, code belongs to this line of this function: the innermost that is not an
-// allocator, with inlined functions counted as functions.
+// Assigns the code from `low` to the next row's `low` to a line of a function: the innermost, possibly inlined,
+// function that is not an allocator.
 struct SymbolSite {
   std::uint64_t low = 0;
   std::uint32_t function = 0;
@@ -59,26 +60,26 @@ struct SymbolSite {
   std::uint32_t flags = 0;
 };
 
-// A call of a hook (an access's, or a basic block's), by its return address, and how many instructions of the
-// program's own go with it.
+// A call of a hook of an access or of a basic block, by its return address, and the number of the program's own
+// instructions that it stands for.
 struct SymbolHook {
   std::uint64_t low = 0;
   std::uint32_t instructions = 0;
   std::uint32_t iterates =
       0;  // the loop of which an iteration begins or ends here, from 1; 0: none (code/loop_marks.hpp)
-  std::uint32_t enters = 0;  // the loop that begins behind it, from 1; 0: none
-  std::uint32_t at_end = 0;  // 1: the turn ends here, another may begin
+  std::uint32_t enters = 0;  // the loop that is entered behind it, from 1; 0: none
+  std::uint32_t at_end = 0;  // 1: an iteration ends here, another may begin
 };
 
-// A loop, with those in it right behind it, by the address of its head.
+// A loop, by the address of its header. Its descendants follow it directly.
 struct SymbolLoop {
   std::uint64_t low = 0;
-  std::uint64_t back = 0;    // the last instruction before it is begun again; 0: none was found
-  std::uint32_t around = 0;  // the loop around it, from 1; 0: none
-  std::uint32_t last = 0;    // of the loops in it, from 1; itself where there is none
+  std::uint64_t back = 0;    // the jump of the back edge; 0: none was found
+  std::uint32_t around = 0;  // the parent loop, from 1; 0: none
+  std::uint32_t last = 0;    // its last descendant, from 1; itself where there is none
 };
 
-// From `low` to the next one's `low`, code is in this loop and in none of those in it.
+// Assigns the code from `low` to the next row's `low` to its innermost loop.
 struct SymbolSpan {
   std::uint64_t low = 0;
   std::uint32_t loop = 0;  // from 1; 0: in none

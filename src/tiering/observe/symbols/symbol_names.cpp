@@ -1,4 +1,4 @@
-// Demangling. See symbol_names.hpp.
+// Implements demangling and source names: see symbol_names.hpp.
 #include "observe/symbols/symbol_names.hpp"
 
 #include <cxxabi.h>
@@ -12,7 +12,7 @@ namespace terrace::observe {
 
 std::string readable_name(const char* symbol) {
   int status = 0;
-  // A name of one letter is that of a type to the demangler.
+  // The demangler takes a one-letter name for a type.
   const bool is_mangled = symbol[0] == '_' && (symbol[1] == 'Z' || (symbol[1] == '_' && symbol[2] == 'Z'));
   char* const demangled = is_mangled ? abi::__cxa_demangle(symbol, nullptr, nullptr, &status) : nullptr;
   if (!is_mangled) status = -1;
@@ -30,7 +30,7 @@ std::string readable_name(const char* symbol) {
     }
     return name;
   }
-  // gfortran: a module's variable is "__module_MOD_name", a local one that is saved "name.7".
+  // gfortran: a module variable is "__module_MOD_name", a local variable with SAVE "name.7".
   if (name.starts_with("__"))
     if (const auto at = name.find("_MOD_"); at != std::string::npos)
       return name.substr(2, at - 2) + "." + name.substr(at + 5);
@@ -41,7 +41,7 @@ std::string readable_name(const char* symbol) {
   return name;
 }
 
-std::string written_name(std::string_view name) {
+std::string source_name(std::string_view name) {
   static constexpr std::array<std::string_view, 6> k_clones{".constprop", ".isra",     ".part",
                                                             ".cold",      ".lto_priv", ".unhooked"};
   auto end = name.size();

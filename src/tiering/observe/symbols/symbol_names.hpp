@@ -1,4 +1,4 @@
-// What a linker's symbol is called by people.
+// Derives readable names of functions and variables from linker symbols.
 #pragma once
 
 #include <string>
@@ -6,14 +6,15 @@
 
 namespace terrace::observe {
 
-// A change here raises k_naming_version (symbols_facts.hpp).
+// A change here requires a new k_naming_version (symbols_facts.hpp).
 //
-// Demangled and without parameters: "Grid<double>::smooth". Of gfortran's: "module.name", "name" for "name.7".
+// Returns the demangled name without parameters: "Grid<double>::smooth"; for gfortran's symbols "module.name", and
+// "name" for "name.7".
 std::string readable_name(const char* symbol);
 
-// The name under which a function was written, of the readable one of a part or a clone that the compiler made of
-// it.
-std::string written_name(std::string_view name);
+// Returns the name of a function in the source, for the readable name of a part or a clone that the compiler made
+// of it.
+std::string source_name(std::string_view name);
 
 // Returns whether the compiler made the function to initialise a file's static variables: its name, which differs
 // between compilers, is in no source.

@@ -1,4 +1,4 @@
-// Symbol files, mapped and searched. See symbols.hpp.
+// Maps and searches symbol files: see symbols.hpp.
 #include "observe/symbols/symbols.hpp"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ const char* base_name(const char* path) {
   return slash ? slash + 1 : path;
 }
 
-// The tables in the bytes, or false when the header promises more than there is.
+// Sets the tables; returns false where the header does not match the size of the file.
 bool open_tables(std::span<const std::byte> bytes, File& file) {
   if (bytes.size() < sizeof(SymbolFileHeader)) return false;
   const auto& header = *reinterpret_cast<const SymbolFileHeader*>(bytes.data());
@@ -67,7 +67,7 @@ bool open_tables(std::span<const std::byte> bytes, File& file) {
   return true;
 }
 
-// The last row that begins at or before the address.
+// Returns the last row that begins at or before the address.
 template <class Row>
 const Row* last_before(std::span<const Row> rows, std::uint64_t address) {
   const auto after = std::upper_bound(rows.begin(), rows.end(), address,
@@ -75,7 +75,7 @@ const Row* last_before(std::span<const Row> rows, std::uint64_t address) {
   return after == rows.begin() ? nullptr : &*(after - 1);
 }
 
-// What is known of the code at an offset.
+// Returns the site of the code at an offset.
 void describe_code(const File& file, std::uint64_t offset, SymbolTable::Site& site) {
   if (const auto* const row = last_before(file.sites, offset); row && !(row->flags & k_symbol_no_code)) {
     site.function = file.text(row->function);
@@ -106,10 +106,10 @@ struct SymbolTable::State {
   [[nodiscard]] const File* file_for(const Module& module) const;
   [[nodiscard]] bool any_has(std::uint64_t flag) const;
   [[nodiscard]] bool any_hooks() const;
-  // The module that the address is in; null: none that a symbol file describes.
+  // Returns the module with the address; null: none that a symbol file describes.
   [[nodiscard]] const Module* described(std::uint64_t address) const;
   [[nodiscard]] LoopId loop_id(const Module& module, std::uint32_t loop) const;
-  // Where the function that the code at the offset belongs to begins, in the process; 0: it is not known.
+  // Returns the entry address in the process of the function with the code at the offset; 0: unknown.
   [[nodiscard]] std::uint64_t function(const Module& module, std::uint64_t offset) const;
 
   std::deque<File> files;
@@ -180,7 +180,7 @@ bool SymbolTable::add_file(const char* path) noexcept {
       return true;
     }
   } catch (const std::exception&) {
-    // No memory: as if the file were not there.
+    // No memory: treat the file as missing.
   }
   munmap(map, size);
   return false;
@@ -191,7 +191,7 @@ int SymbolTable::add_module(const LoadedModule& module) noexcept {
     auto& modules = state_->modules;
     for (std::size_t i = 0; i < modules.size(); ++i)
       if (modules[i].loaded.low == module.low && modules[i].path == module.path) return static_cast<int>(i);
-    // What was there before was unloaded.
+    // The module that was there before has been unloaded.
     for (auto& old : modules)
       if (old.loaded.low < module.high && module.low < old.loaded.high) old.loaded.low = old.loaded.high = 0;
     auto& added = modules.emplace_back();
@@ -226,7 +226,7 @@ std::string SymbolTable::function_of(std::uint64_t address) const {
   if (!module) return {};
   const auto offset = address - module->loaded.bias;
   const auto* const row = last_before(module->file->functions, offset);
-  return row && offset - row->low < row->size ? written_name(module->file->text(row->name)) : std::string();
+  return row && offset - row->low < row->size ? source_name(module->file->text(row->name)) : std::string();
 }
 
 std::optional<SymbolTable::Work> SymbolTable::work(std::uint64_t site) const noexcept {
@@ -273,13 +273,13 @@ std::span<const SymbolVariable> SymbolTable::variables(std::size_t index) const 
 bool SymbolTable::has_hooks() const noexcept { return state_->any_hooks(); }
 bool SymbolTable::has_markers() const noexcept { return state_->any_has(k_symbol_markers); }
 
-bool SymbolTable::loads_more() const noexcept { return state_->any_has(k_symbol_loads_more); }
+bool SymbolTable::may_load_code() const noexcept { return state_->any_has(k_symbol_may_load_code); }
 
 bool SymbolTable::loads_libraries() const noexcept { return state_->any_has(k_symbol_loads_libraries); }
 
 namespace {
 
-// What runs at its first address: the innermost of what was inlined there.
+// Returns the name of the innermost function inlined at the function's first address.
 std::string_view name_at_entry(const File& file, const SymbolFunction& function) {
   const auto* const row = last_before(file.sites, function.low);
   return file.text(row && !(row->flags & k_symbol_no_code) ? row->function : function.name);
@@ -306,7 +306,7 @@ std::set<std::string> SymbolTable::function_names() const {
   return names;
 }
 
-std::vector<std::uint64_t> SymbolTable::begins_of(std::string_view name) const {
+std::vector<std::uint64_t> SymbolTable::entry_points(std::string_view name) const {
   std::vector<std::uint64_t> begins;
   for (const auto& module : state_->modules) {
     if (!module.file || module.loaded.high == 0) continue;

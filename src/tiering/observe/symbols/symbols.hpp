@@ -1,7 +1,7 @@
-// Names for addresses of this process: functions, source lines, static variables. Reads the symbol files that the
-// launcher wrote (symbol_file.hpp) and matches them to the loaded modules by build-id, or by path where there is
-// none. Lookups allocate nothing and may be called from anywhere; files and modules are added while nobody looks
-// up, or under the caller's lock.
+// Resolves addresses of this process to functions, source lines, static variables and loops. Reads the symbol
+// files that the launcher wrote (symbol_file.hpp) and matches them with the loaded modules by build-id, or by path
+// where there is none. Look-ups do not allocate unless stated and are async-signal-safe; adding files and modules
+// must not run concurrently with look-ups.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@
 
 namespace terrace::observe {
 
-// A part of the process that was loaded from one file.
+// An executable or a library in the process.
 struct LoadedModule {
-  const char* path = "";            // valid as long as the table
+  const char* path = "";            // borrowed by LoadedModule; the table has its own copy
   std::uint64_t bias = 0;           // address in the process = address in the file + bias
   std::uint64_t low = 0, high = 0;  // of its mappings
   std::span<const std::uint8_t> build_id;
@@ -35,28 +35,28 @@ class SymbolTable {
   SymbolTable(const SymbolTable&) = delete;
   SymbolTable& operator=(const SymbolTable&) = delete;
 
-  // Maps a symbol file. False when it is not a whole one of this version.
+  // Maps a symbol file. Returns false where it is incomplete or of another version.
   bool add_file(const char* path) noexcept;
-  // A module is there (again). Copies what `module` points to. Returns its index, or -1 without memory.
+  // Adds a loaded module; copies what `module` points to. Returns its index, or -1 without memory.
   int add_module(const LoadedModule& module) noexcept;
 
   struct Site {
-    int module = -1;                 // -1: no module is known there
+    int module = -1;                 // -1: no module at the address
     std::uint64_t offset = 0;        // in the module's file
-    const char* function = nullptr;  // nullptr: not known
+    const char* function = nullptr;  // nullptr: unknown
     const char* file = nullptr;      // base name; nullptr: no debug information
     std::uint32_t line = 0;
-    std::uint64_t function_offset = 0;  // without a file: from the beginning of the function
+    std::uint64_t function_offset = 0;  // where `file` is null: from the function's begin
     bool allocator = false;
   };
-  // What runs at the address. For a return address ask one byte before it.
+  // Returns the code at the address. For a call site pass the return address minus 1.
   [[nodiscard]] Site find(std::uint64_t address) const noexcept;
 
-  // Of the function whose code is at the address, without parameters and whatever was inlined there: one that the
-  // compiler has cloned or split goes by the name that it was written under. "": it is not known.
+  // Returns the name of the out-of-line function at the address, without parameters. A clone or a split part has
+  // the name of its source function. "": unknown.
   [[nodiscard]] std::string function_of(std::uint64_t address) const;
 
-  // What goes with the hook that returns to this address: instructions of the program's own, and what it tells of
+  // What the hook with a return address stands for: instructions of the program's own, and what it reports of
   // loops.
   struct Work {
     std::uint32_t instructions = 0;
@@ -64,35 +64,35 @@ class SymbolTable {
   };
   [[nodiscard]] std::optional<Work> work(std::uint64_t site) const noexcept;
 
-  // Loops of all modules together; the code at an address.
+  // Look up a loop by its id, which is unique over all modules, and the loop of the code at an address.
   [[nodiscard]] LoopCode::Loop loop(LoopId id) const noexcept;
   [[nodiscard]] LoopCode::Place place(std::uint64_t address) const noexcept;
 
   [[nodiscard]] std::size_t modules() const noexcept;
   [[nodiscard]] const LoadedModule& module(std::size_t index) const noexcept;
-  // Whether a symbol file describes it.
+  // Returns whether a symbol file describes the module.
   [[nodiscard]] bool described(std::size_t index) const noexcept;
-  // Of one module, by address in its file; `text()` gives their names.
+  // Returns the variables of a module, by address in its file; `text()` returns their names.
   [[nodiscard]] std::span<const SymbolVariable> variables(std::size_t index) const noexcept;
   [[nodiscard]] const char* text(std::size_t index, std::uint32_t name) const noexcept;
-  // What find() calls the functions of all files that were added, at their first address. Allocates.
+  // Returns the names of the functions of all files, as find() returns them for their first address. Allocates.
   [[nodiscard]] std::set<std::string> function_names() const;
-  // Where the functions of that name begin in this process, as function_names() has it, without their versions
-  // without hooks. Allocates.
-  [[nodiscard]] std::vector<std::uint64_t> begins_of(std::string_view name) const;
-  // The loops of all files that were added. Allocates.
+  // Returns the entry addresses in this process of the functions of that name, as in function_names(), without
+  // copies without hooks. Allocates.
+  [[nodiscard]] std::vector<std::uint64_t> entry_points(std::string_view name) const;
+  // Returns the names of the loops of all files. Allocates.
   [[nodiscard]] std::vector<LoopName> loop_names() const;
-  // Whether one of the files is of a program that marks its main loop itself.
+  // Returns whether a file is of a program with explicit markers.
   [[nodiscard]] bool has_markers() const noexcept;
-  // Whether the code of any of them calls hooks.
+  // Returns whether the code of any file calls hooks.
   [[nodiscard]] bool has_hooks() const noexcept;
-  // Whether one of them calls what loads libraries or begins other programs: there is code that no file describes.
-  [[nodiscard]] bool loads_more() const noexcept;
-  // Returns whether one of them may load libraries into its process, whose loops no file describes yet.
+  // Returns whether a module may load libraries or start programs, whose code no file describes.
+  [[nodiscard]] bool may_load_code() const noexcept;
+  // Returns whether a module may load libraries into its process, whose loops no file describes yet.
   [[nodiscard]] bool loads_libraries() const noexcept;
 
-  // "makea cg.cpp:120", "makea+0x1c", "1a2b3c4d+0x4711" (build-id, else the file's name), "0x7f...". Writes at
-  // most `room` bytes, the ending zero among them, and returns the text.
+  // Formats a site: "makea cg.cpp:120", "makea+0x1c", "1a2b3c4d+0x4711" (build-id, else the file's name),
+  // "0x7f...". Writes at most `room` bytes, including the terminating zero, and returns the text.
   std::string_view describe(const Site& site, std::uint64_t address, char* buffer,
                             std::size_t room) const noexcept;
 
@@ -101,7 +101,7 @@ class SymbolTable {
   std::unique_ptr<State> state_;
 };
 
-// Of the loop whose last instruction is at the site.
+// Returns the name of the loop whose back edge is at the site.
 LoopName name_of_loop(std::string function, const SymbolTable::Site& site);
 
 }  // namespace terrace::observe

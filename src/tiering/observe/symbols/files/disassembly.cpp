@@ -1,8 +1,8 @@
-// See disassembly.hpp. With Capstone.
+// Implements disassembly with Capstone: see disassembly.hpp.
 //
-// Not the program's own work are calls of hooks, copies from register to register and to and from the stack, and
-// saved registers: around a call of a hook nearly everything has to be saved. What is left counts as one, but for
-// those that keep a core's divider busy.
+// The program's own work excludes calls of hooks, register-to-register copies, accesses to the stack and saved
+// registers, because nearly all registers have to be saved around the call of a hook. Each other instruction
+// counts as one, except those that occupy a core's divider.
 #include "observe/symbols/files/disassembly.hpp"
 
 #include <capstone/capstone.h>
@@ -22,8 +22,8 @@ namespace {
 
 using Code = Disassembly::Code;
 
-// Divisions and square roots of doubles begin every four to six cycles, others of today's instructions four a
-// cycle (Fog, Instruction tables, Intel Ice Lake and AMD Zen 4: DIVSD, SQRTSD).
+// Throughput: a division or square root of doubles every four to six cycles, other instructions four a cycle (Fog,
+// Instruction tables, Intel Ice Lake and AMD Zen 4: DIVSD, SQRTSD).
 constexpr std::uint32_t k_division = 16;
 
 using Hooks = std::map<std::uint64_t, Hook>;  // by address
@@ -48,12 +48,12 @@ std::vector<Code> find_code(Elf* elf) {
   return found;
 }
 
-// Where the module keeps the addresses of hooks, of functions that never return, and of the byte that says whether
-// anyone listens.
+// The GOT slots with the addresses of hooks, of functions that do not return, and of the byte that disables
+// tracing.
 struct Slots {
   Hooks hooks;
-  std::uint64_t unhooked = 0;       // 0: it looks nowhere
-  std::set<std::uint64_t> endless;  // those of functions that never return
+  std::uint64_t unhooked = 0;        // 0: none
+  std::set<std::uint64_t> noreturn;  // slots of functions that do not return
 };
 
 Slots find_slots(Elf* elf) {
@@ -76,7 +76,7 @@ Slots find_slots(Elf* elf) {
       const char* const name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
       if (!name) continue;
       if (const auto hook = hook_of(name); hook != Hook::none) slots.hooks.emplace(relocation.r_offset, hook);
-      if (never_returns(name)) slots.endless.insert(relocation.r_offset);
+      if (never_returns(name)) slots.noreturn.insert(relocation.r_offset);
       if (name == k_unhooked) slots.unhooked = relocation.r_offset;
     }
   }
@@ -99,8 +99,7 @@ class Disassembly::Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // The linker's own jumps to hooks, and to functions that never return; to be known before code that calls them
-  // is read.
+  // Finds the PLT entries of hooks and of functions that do not return, before the code that calls them is read.
   void learn_linkage(const Code& code) {
     std::uint64_t begin = code.address;
     each(code.address, code.bytes, [&](const cs_insn& found) {
@@ -111,12 +110,12 @@ class Disassembly::Reader {
         linkage_.emplace(begin, hook);
         linkage_.emplace(found.address, hook);
       }
-      if (slots_.endless.contains(slot_of(found))) endless_.insert({begin, found.address});
+      if (slots_.noreturn.contains(slot_of(found))) noreturn_.insert({begin, found.address});
     });
   }
   [[nodiscard]] std::vector<Instruction> read(std::uint64_t address, std::span<const std::uint8_t> bytes) {
     std::vector<Instruction> all;
-    // Whether anyone listens is asked behind calls, by three instructions that are not the program's.
+    // The test of the tracing byte after calls has three instructions that are not the program's.
     constexpr int k_asking = 3;
     int asking = 0;
     each(address, bytes, [&](const cs_insn& found) {
@@ -138,7 +137,7 @@ class Disassembly::Reader {
     while (left > 0) {
       if (cs_disasm_iter(capstone_, &at, &left, &address, instruction_)) {
         visit(*instruction_);
-      } else {  // data, or an instruction that Capstone does not know yet
+      } else {  // data, or an instruction unknown to Capstone
         ++at, ++address, --left;
       }
     }
@@ -146,12 +145,12 @@ class Disassembly::Reader {
   [[nodiscard]] bool in_group(const cs_insn& found, cs_group_type group) const {
     return cs_insn_group(capstone_, &found, static_cast<unsigned>(group));
   }
-  // Where an instruction finds the address that it goes to: at a distance from itself. 0: elsewhere.
+  // Returns the slot of an indirect jump or call with a PC-relative operand; 0: none.
   static std::uint64_t slot_of(const cs_insn& found) {
     const auto& x86 = found.detail->x86;
     return x86.op_count == 1 ? address_of(found, x86.operands[0]) : 0;
   }
-  // Of what lies at a distance from the instruction; 0: elsewhere.
+  // Returns the address of a PC-relative operand; 0: none.
   static std::uint64_t address_of(const cs_insn& found, const cs_x86_op& operand) {
     if (operand.type != X86_OP_MEM || operand.mem.base != X86_REG_RIP) return 0;
     return found.address + found.size + static_cast<std::uint64_t>(operand.mem.disp);
@@ -178,7 +177,7 @@ class Disassembly::Reader {
   }
 
   [[nodiscard]] bool is_endless(const cs_insn& found) const {
-    return slots_.endless.contains(slot_of(found)) || endless_.contains(target_of(found));
+    return slots_.noreturn.contains(slot_of(found)) || noreturn_.contains(target_of(found));
   }
 
   [[nodiscard]] Instruction examine(const cs_insn& found) const {
@@ -192,7 +191,7 @@ class Disassembly::Reader {
     const bool always = found.id == X86_INS_JMP;
     const bool ends = found.id == X86_INS_UD2 || found.id == X86_INS_HLT || (calls && is_endless(found));
     instruction.falls_through = !returns && !always && !ends;
-    // Not where a slot that the linker fills says: that is a call at the function's end.
+    // A jump through a GOT slot is a tail call and not indirect.
     instruction.has_indirect_jump = always && instruction.target == 0 && slot_of(found) == 0;
     instruction.calls = calls && instruction.hook == Hook::none;
     if (instruction.hook == Hook::none) instruction.work = work_of(found);
@@ -203,7 +202,7 @@ class Disassembly::Reader {
     return operand.type == X86_OP_MEM && operand.mem.base == X86_REG_RSP;
   }
   static bool is_register(const cs_x86_op& operand) { return operand.type == X86_OP_REG; }
-  // Into a register in which hooks take parameters.
+  // Returns whether the instruction writes a register of a hook's parameter.
   static bool is_parameter(const cs_x86_op& operand) {
     return is_register(operand) && (operand.reg == X86_REG_RDI || operand.reg == X86_REG_RSI ||
                                     operand.reg == X86_REG_EDI || operand.reg == X86_REG_ESI);
@@ -228,7 +227,7 @@ class Disassembly::Reader {
   cs_insn* instruction_ = nullptr;
   Slots slots_;
   Hooks linkage_;
-  std::set<std::uint64_t> endless_;  // the linker's jumps to functions that never return
+  std::set<std::uint64_t> noreturn_;  // PLT entries of functions that do not return
 };
 
 Disassembly::Disassembly(Elf* elf) {

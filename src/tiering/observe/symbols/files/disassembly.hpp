@@ -1,4 +1,4 @@
-// A module's code, instruction by instruction, as far as hooks and jumps are concerned.
+// Disassembles a module's code into instructions with their hooks and control flow.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace terrace::observe {
 
 struct Instruction {
   std::uint64_t at = 0, next = 0;
-  std::uint64_t target = 0;  // of a jump within the module
-  std::uint32_t work = 0;    // as much as so many instructions of the program's own
+  std::uint64_t target = 0;  // of a jump within the module; 0: none
+  std::uint32_t work = 0;    // in instructions of the program's own
   Hook hook = Hook::none;
   bool jumps = false;
-  bool falls_through = true;       // to the next one
-  bool has_indirect_jump = false;  // to where the program computes
+  bool falls_through = true;       // to the next instruction
+  bool has_indirect_jump = false;  // an indirect jump
   bool calls = false;              // a function that is no hook
 };
 
@@ -33,9 +33,9 @@ class Disassembly {
   struct Code {
     std::uint64_t address = 0;
     std::span<const std::uint8_t> bytes;
-    bool linkage = false;  // jumps to other modules' functions
+    bool linkage = false;  // the PLT
   };
-  // Without the linker's own; none where nothing calls a hook.
+  // Returns the code sections without the PLT; empty where no code calls a hook.
   [[nodiscard]] const std::vector<Code>& code() const { return code_; }
   [[nodiscard]] std::vector<Instruction> read(std::uint64_t address, std::span<const std::uint8_t> bytes) const;
 

@@ -1,4 +1,4 @@
-// See function_ranges.hpp.
+// Reads the ranges of functions from symbol tables: see function_ranges.hpp.
 #include "observe/symbols/files/function_ranges.hpp"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ std::vector<FunctionRange> function_ranges(const std::string& file) {
       const auto segments = code_segments(elf.get());
       for (const auto& function : facts.functions)
         if (const auto begin = offset_of(function.low, segments))
-          ranges.push_back({*begin, *begin + function.size, written_name(facts.strings.at(function.name))});
+          ranges.push_back({*begin, *begin + function.size, source_name(facts.strings.at(function.name))});
     }
   }
   close(descriptor);

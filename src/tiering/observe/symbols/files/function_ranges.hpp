@@ -1,5 +1,4 @@
-// Where in a program's file the code of its functions is: samples of a process that is over name files and
-// offsets.
+// Reads the file ranges of a program's functions, to resolve recorded samples, which consist of file and offset.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +9,11 @@ namespace terrace::observe {
 
 struct FunctionRange {
   std::uint64_t begin = 0, end = 0;  // offsets in the file
-  std::string name;                  // as it was written, without parameters (symbol_names.hpp)
+  std::string name;                  // in the source, without parameters (symbol_names.hpp)
 };
 
-// Those of the file's symbol table, by where they begin. Empty where the file is no program or library of this
-// machine.
+// Returns the functions of the file's symbol table, ascending by offset. Empty where the file is no program or
+// library of this machine.
 std::vector<FunctionRange> function_ranges(const std::string& file);
 
 }  // namespace terrace::observe

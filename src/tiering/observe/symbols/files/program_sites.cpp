@@ -1,4 +1,4 @@
-// See program_sites.hpp.
+// Implements the look-up of code addresses of past runs: see program_sites.hpp.
 #include "observe/symbols/files/program_sites.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ struct EndElf {
   void operator()(Elf* elf) const { elf_end(elf); }
 };
 
-// The program's addresses in its file; low is above high where it is none.
+// The program's address range in its file; low > high where it is no program.
 LoadedModule loaded(Elf* elf) {
   LoadedModule module;
   module.low = ~std::uint64_t{0};

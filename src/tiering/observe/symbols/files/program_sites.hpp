@@ -1,5 +1,5 @@
-// The code of a program by addresses that it had in a process that is over, as another tool has written them down:
-// called what `terrace run` calls it when it names an object by who allocated it.
+// Resolves code addresses of a past run, recorded by another tool, to the names that `terrace run` gives to
+// objects allocated there.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace terrace::observe {
 
 class ProgramSites {
  public:
-  // `bias`: where that process had the beginning of a program that may lie anywhere; one that may not lies where
-  // its file says. Of a file that is no program of this machine nothing is found.
+  // `bias`: load address of a position-independent program in that process; ignored for others. Finds nothing
+  // where the file is no program of this machine.
   ProgramSites(const std::string& program, std::uint64_t bias);
 
   struct Site {
     std::string name;      // "makea cg.cpp:120", "makea+0x1c"
-    std::string function;  // "": not known
+    std::string function;  // "": unknown
     bool is_allocator = false;
   };
-  // Nothing where the address is none of the program's.
+  // Returns nothing where the address is not in the program.
   [[nodiscard]] std::optional<Site> find(std::uint64_t address) const;
 
  private:

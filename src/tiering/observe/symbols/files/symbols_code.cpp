@@ -1,8 +1,8 @@
-// What goes with each call of a hook, and loops: a program's functions are taken apart, and the instructions of
-// each basic block that the program itself would execute without hooks are shared out among the hooks in it. To
-// the block's own hook, if it has one; else evenly to its accesses'. See symbols_facts.hpp.
+// Counts the instructions of each hook and finds the loops: see symbols_facts.hpp. It disassembles a program's
+// functions and assigns the instructions of each basic block that the uninstrumented program would execute to the
+// hooks in it: to the block's own hook, if it has one, else evenly to the hooks of its accesses.
 //
-// The loops are still scalar: what a vector unit saves is for the fit of the time of an instruction to find.
+// Instrumented loops are scalar: the fit of the time of an instruction accounts for the gain of vectorisation.
 #include <gelf.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::uint32_t work_of(Block block) {
                          [](std::uint32_t sum, const Instruction& one) { return sum + one.work; });
 }
 
-// A block's work goes to its hooks.
+// Assigns a block's work to its hooks.
 void share_out(Block block, std::uint32_t work, std::vector<SymbolHook>& hooks) {
   std::vector<std::uint64_t> accesses;
   std::uint64_t own = 0;
@@ -40,7 +40,7 @@ void share_out(Block block, std::uint32_t work, std::vector<SymbolHook>& hooks) 
     if (instruction.hook == Hook::block && own == 0)
       own = instruction.next;
     else if (instruction.hook == Hook::block)
-      hooks.push_back({.low = instruction.next});  // two blocks that the compiler made one
+      hooks.push_back({.low = instruction.next});  // two blocks that the compiler merged
     if (instruction.hook == Hook::access) accesses.push_back(instruction.next);
   }
   if (own != 0) hooks.push_back({.low = own, .instructions = std::exchange(work, 0)});
@@ -68,8 +68,8 @@ std::vector<Block> cut_blocks(const std::vector<Instruction>& code) {
   return blocks;
 }
 
-// Blocks without hooks are small (cli/wrapper/thin_blocks.hpp). Their work goes to the block before them: half of
-// it where that may jump past them.
+// Assigns the work of blocks without hooks, which are small (cli/wrapper/thin_blocks.hpp), to the preceding block:
+// half of it where that may jump past them.
 void share_out(const std::vector<Block>& blocks, std::vector<SymbolHook>& hooks) {
   Block last;
   std::uint32_t work = 0;  // of that block, in halves
@@ -86,7 +86,7 @@ void share_out(const std::vector<Block>& blocks, std::vector<SymbolHook>& hooks)
   share_out(last, work / 2, hooks);
 }
 
-// Where the block's own hook returns to; 0: it has none.
+// Returns the return address of the block's own hook; 0: none.
 std::uint64_t own_hook(Block block) {
   const auto found = std::ranges::find(block, Hook::block, &Instruction::hook);
   return found == block.end() ? 0 : found->next;
@@ -109,7 +109,7 @@ LoopMarks loop_marks(const std::vector<Block>& blocks) {
   return mark_loops(flow);
 }
 
-// Loops get their numbers from outside in: those in a loop come right behind it.
+// Numbers the loops in pre-order: a loop's descendants follow it directly.
 class LoopTables {
  public:
   LoopTables(const std::vector<Block>& blocks, SymbolFacts& facts)
@@ -117,13 +117,13 @@ class LoopTables {
         marks_(loop_marks(blocks)),
         facts_(facts),
         numbers_(blocks.size()),
-        inside_(blocks.size()),
+        children_(blocks.size()),
         back_(blocks.size()) {
     std::vector<BlockIndex> outermost;
     for (BlockIndex i = 0; i < blocks.size(); ++i) {
       if (!marks_.forest.is_head[i]) continue;
       const auto around = marks_.forest.around[i];
-      (around == k_no_block ? outermost : inside_[around]).push_back(i);
+      (around == k_no_block ? outermost : children_[around]).push_back(i);
     }
     find_jumps_back();
     for (const auto head : outermost) add(head);
@@ -161,7 +161,7 @@ class LoopTables {
       }
     }
   }
-  // Not a recursion: there is code with thousands of loops in one another.
+  // Not recursive: generated code nests thousands of loops.
   void add(BlockIndex outermost) {
     std::vector<BlockIndex> left{outermost};
     while (!left.empty()) {
@@ -174,16 +174,16 @@ class LoopTables {
       facts_.loops.push_back(
           {.low = blocks_[head].front().at, .back = back_[head], .around = number(marks_.forest.around[head])});
       numbers_[head] = static_cast<std::uint32_t>(facts_.loops.size());
-      left.insert(left.end(), inside_[head].rbegin(), inside_[head].rend());
+      left.insert(left.end(), children_[head].rbegin(), children_[head].rend());
     }
   }
 
   const std::vector<Block>& blocks_;
   LoopMarks marks_;
   SymbolFacts& facts_;
-  std::vector<std::uint32_t> numbers_;           // of loops, by head; 0: it is none
-  std::vector<std::vector<BlockIndex>> inside_;  // by head: the heads of the loops right in it
-  std::vector<std::uint64_t> back_;              // by head: the last instruction before it is begun again
+  std::vector<std::uint32_t> numbers_;             // of loops, by head; 0: no loop
+  std::vector<std::vector<BlockIndex>> children_;  // by head: the heads of its child loops
+  std::vector<std::uint64_t> back_;                // by head: the jump of the back edge
 };
 
 void read_function(const std::vector<Instruction>& code, SymbolFacts& facts) {
@@ -206,7 +206,7 @@ void read_code(Elf* elf, SymbolFacts& facts) {
   if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64) return;
   const Disassembly disassembly(elf);
   for (const auto& part : disassembly.code()) {
-    // From one function's beginning to the next one's.
+    // A function's code extends to the begin of the next one.
     const auto end = part.address + part.bytes.size();
     for (auto here = part.address; here < end;) {
       const auto after = std::ranges::upper_bound(facts.functions, here, {}, &SymbolFunction::low);

@@ -1,7 +1,7 @@
-// Scopes, lines and static variables from DWARF. See symbols_facts.hpp.
+// Reads scopes, lines and static variables from DWARF: see symbols_facts.hpp.
 //
-// Two walks over all entries: the first notes for every function in which namespace or class it was declared,
-// because inlined and out-of-line copies only point back there; the second collects code ranges and variables.
+// Walks all entries twice: first it records the namespace or class in which each function was declared, because
+// inlined and out-of-line copies only refer to the declaration; then it collects code ranges and variables.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
@@ -18,7 +18,7 @@ namespace terrace::observe {
 
 namespace {
 
-// What surrounds an entry.
+// The enclosing scopes of an entry.
 struct Context {
   bool standard = false;     // the C++ library's own
   bool of_template = false;  // a member of a class template's instance
@@ -44,7 +44,7 @@ bool type_of(Dwarf_Die* die, Dwarf_Die* type) {
   return dwarf_peel_type(type, type) == 0;
 }
 
-// A pointer or an object that may hold one is what an allocator returns; a number or nothing is not.
+// Returns whether the return type can be an allocator's: a pointer, or an object that may contain one.
 bool returns_memory(Dwarf_Die* function) {
   Dwarf_Die type;
   if (!type_of(function, &type)) return false;
@@ -59,9 +59,9 @@ bool returns_memory(Dwarf_Die* function) {
   }
 }
 
-// posix_memalign's way: where to put the address comes first.
+// Returns whether the first parameter is a pointer to the result, as of posix_memalign.
 bool fills_pointer(Dwarf_Die* function) {
-  // A copy may lack parameters, or have them in another order: the original counts.
+  // A clone may lack parameters or reorder them: use the original's.
   Dwarf_Attribute attribute;
   Dwarf_Die original = *function;
   if (!dwarf_formref_die(dwarf_attr(function, DW_AT_abstract_origin, &attribute), &original)) original = *function;
@@ -76,15 +76,15 @@ bool fills_pointer(Dwarf_Die* function) {
   return false;
 }
 
-// A change to names, or to what is an allocator, raises k_naming_version (symbols_facts.hpp).
+// A change to names or to the set of allocators requires a new k_naming_version (symbols_facts.hpp).
 
-// "Grid::smooth"; a lambda, whose class has no name, goes by the function that it is written in.
+// Returns a name such as "Grid::smooth"; a lambda has the name of its enclosing function.
 std::string full_name(const std::string& name, const Context& declared) {
   if (declared.type.empty() && name == "operator()" && !declared.prefix.empty()) return declared.prefix + "lambda";
   return declared.type.empty() ? name : declared.type + "::" + name;
 }
 
-// What a container does to its memory under its user's orders.
+// Member functions by which a container allocates on behalf of its user.
 bool is_container_member(const std::string& name, const Context& context) {
   if (!context.of_template) return false;
   static constexpr std::array k_names{"resize",       "reserve", "assign", "insert", "push_back",
@@ -111,13 +111,13 @@ class DebugReader {
   [[nodiscard]] std::uint32_t file_name(std::uint64_t index) const;
 
   SymbolFacts& facts_;
-  Dwarf_Files* files_ = nullptr;  // of the unit that is read
+  Dwarf_Files* files_ = nullptr;  // of the current unit
   std::size_t file_count_ = 0;
   std::unordered_map<Dwarf_Off, Context> contexts_;  // of functions
   std::vector<CodeScope> scopes_;
   std::vector<ScopeRange> ranges_;
   std::vector<LineRow> lines_;
-  std::map<std::uint64_t, SymbolVariable> variables_;  // with better names than the symbol table has
+  std::map<std::uint64_t, SymbolVariable> variables_;  // with better names than in the symbol table
   std::vector<std::uint64_t> common_blocks_;
 };
 
@@ -154,7 +154,7 @@ void DebugReader::note_contexts(Dwarf_Die* parent, const Context& context) {
   } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-// Follows a copy of a function to where it was declared.
+// Follows a copy of a function to its declaration.
 const Context& DebugReader::declared_in(Dwarf_Die* function) const {
   static const Context k_none;
   const Context* found = &k_none;
@@ -178,7 +178,7 @@ std::uint32_t DebugReader::file_name(std::uint64_t index) const {
   return facts_.strings.add(slash ? slash + 1 : name);
 }
 
-// A function or an inlined one, with everything in it.
+// Reads a function or an inlined function, with its nested scopes.
 void DebugReader::collect_code(Dwarf_Die* die, int parent, std::uint32_t depth, const Context& context) {
   auto inside = parent;
   Dwarf_Addr base = 0;
@@ -240,7 +240,7 @@ void DebugReader::collect(Dwarf_Die* parent, const Context& context, int scope, 
   } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-// A variable at a fixed address.
+// Reads a variable at a fixed address.
 void DebugReader::collect_variable(Dwarf_Die* die, const std::string& prefix, std::uint32_t flags) {
   Dwarf_Attribute attribute;
   Dwarf_Op* ops = nullptr;
@@ -259,7 +259,7 @@ void DebugReader::collect_variable(Dwarf_Die* die, const std::string& prefix, st
     return;
   const bool member = (flags & k_symbol_common) != 0;
   if (address == 0 || size == 0 || (!member && (prefix.empty() || size < k_min_variable))) return;
-  // Each function that uses a COMMON block describes it; the first description stays.
+  // Each function that uses a COMMON block describes it; the first description is used.
   variables_.try_emplace(address, SymbolVariable{address, size, facts_.strings.add(prefix + name_of(die)), flags});
 }
 

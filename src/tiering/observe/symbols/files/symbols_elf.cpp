@@ -1,4 +1,4 @@
-// Functions, variables and the build-id from an ELF file's own tables. See symbols_facts.hpp.
+// Reads functions, variables and the build-id from an ELF file's tables: see symbols_facts.hpp.
 #include <gelf.h>
 
 #include <algorithm>
@@ -15,19 +15,19 @@ namespace terrace::observe {
 
 namespace {
 
-// Of include/terrace: what says where the main loop or a phase begins.
+// Functions of include/terrace that mark the main loop or a phase.
 bool is_marker(std::string_view name) {
   return name == "terrace_loop_begin" || name == "terrace_phase" || name == "terrace_fortran_loop_begin" ||
          name == "terrace_fortran_phase" || name == "unimem_start";
 }
 
-// Loads code into the process itself.
+// Functions that load code into the process.
 bool is_library_loader(std::string_view name) {
   name = name.substr(0, name.find('@'));
   return name == "dlopen" || name == "dlmopen";
 }
 
-// What brings in code that is not linked with the program. A symbol table has versions behind an @.
+// Functions that load or start code that is not linked with the program. Symbol tables append versions after an @.
 bool is_loader(std::string_view name) {
   static constexpr std::array k_loaders{"dlopen",      "dlmopen",      "execv",  "execve", "execvp",
                                         "execvpe",     "execl",        "execlp", "execle", "system",
@@ -45,7 +45,7 @@ void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts
     const char* const name = elf_strptr(elf, header.sh_link, symbol.st_name);
     if (!name || !*name) continue;
     if (symbol.st_shndx == SHN_UNDEF && is_marker(name)) facts.has_markers = true;
-    if (symbol.st_shndx == SHN_UNDEF && is_loader(name)) facts.loads_more = true;
+    if (symbol.st_shndx == SHN_UNDEF && is_loader(name)) facts.may_load_code = true;
     if (symbol.st_shndx == SHN_UNDEF && is_library_loader(name)) facts.loads_libraries = true;
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
     const auto type = GELF_ST_TYPE(symbol.st_info);
@@ -99,7 +99,7 @@ void read_build_id(Elf* elf, SymbolFacts& facts) {
 }
 
 void read_elf_symbols(Elf* elf, SymbolFacts& facts) {
-  bool full = false;  // .dynsym is a part of .symtab
+  bool full = false;  // .symtab includes .dynsym
   Elf_Scn* dynamic = nullptr;
   GElf_Shdr dynamic_header{};
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {

@@ -1,4 +1,4 @@
-// What is known about a module while its symbol file is made: the tables of symbol_file.hpp with their strings.
+// Collects the tables of a module's symbol file (symbol_file.hpp) while it is created, with their strings.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Elf;
 
 namespace terrace::observe {
 
-// Strings, each once.
+// Stores each string once.
 class StringPool {
  public:
   StringPool() { add(""); }
@@ -29,8 +29,8 @@ class StringPool {
 struct SymbolFacts {
   std::string path;
   std::vector<std::uint8_t> build_id;
-  bool has_markers = false;      // it calls those of terrace.h
-  bool loads_more = false;       // it calls what loads libraries or begins other programs
+  bool has_markers = false;      // it calls markers of terrace.h
+  bool may_load_code = false;    // it may load libraries or start other programs
   bool loads_libraries = false;  // it calls dlopen(3) or dlmopen(3)
   std::vector<SymbolFunction> functions;
   std::vector<SymbolSite> sites;
@@ -41,29 +41,29 @@ struct SymbolFacts {
   StringPool strings;
 };
 
-// What a module's names and flags are, and which instructions count (symbols_code.cpp), beyond the layout of the
-// file that they are kept in: symbol files stay in the user's cache, and one of another version is made anew. To
-// be raised with every change to what things are called (symbol_names.cpp, symbols_dwarf.cpp, symbols_scopes.cpp),
-// to which of them are allocators (is_allocator_name and its users) or to which are left out.
+// Version of the contents of symbol files, beyond their layout: files of another version in the user's cache are
+// created anew. Increase it with every change to names (symbol_names.cpp, symbols_dwarf.cpp, symbols_scopes.cpp),
+// to the set of allocators (is_allocator_name and its users), to the counted instructions (symbols_code.cpp), or
+// to what is omitted.
 //
-// 2: lambdas go by the function that they are written in; inlined copies are allocators when the original is.
-// 3: what goes with hooks.
-// 4: a jump by a slot that the linker fills leads out of the function.
+// 2: lambdas have the name of their enclosing function; inlined copies are allocators if the original is.
+// 3: instructions of hooks.
+// 4: a jump through a GOT slot leaves the function.
 // 5: whether a module loads libraries.
 inline constexpr std::uint32_t k_naming_version = 6;
 
-// Static data from this size on is worth a name: smaller objects never have a page of their own.
+// Minimum size of a named static variable: smaller ones never have a page of their own.
 inline constexpr std::uint64_t k_min_variable = 1024;
 
-// Whether a function's name alone says that it hands out memory for others.
+// Returns whether a function's name alone identifies it as an allocator.
 bool is_allocator_name(std::string_view name);
 
 void read_build_id(Elf* elf, SymbolFacts& facts);
-// From the ELF symbol tables: functions, variables.
+// Reads functions and variables from the ELF symbol tables.
 void read_elf_symbols(Elf* elf, SymbolFacts& facts);
-// From the code itself (x86-64): what goes with each call of a hook, and loops.
+// Reads the instructions of each hook and the loops from the code (x86-64).
 void read_code(Elf* elf, SymbolFacts& facts);
-// From the debug information, if there is any: sites, better names of variables, members of COMMON blocks.
+// Reads sites, better names of variables and members of COMMON blocks from the debug information, if there is any.
 void read_debug_information(Elf* elf, SymbolFacts& facts);
 
 }  // namespace terrace::observe

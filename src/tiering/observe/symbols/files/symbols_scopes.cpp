@@ -1,4 +1,4 @@
-// From nested scopes to one sorted table. See symbols_scopes.hpp.
+// Flattens nested scopes into one sorted table: see symbols_scopes.hpp.
 #include "observe/symbols/files/symbols_scopes.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr std::uint32_t k_lost = 1U << 31U;  // a site's flag, here only
+constexpr std::uint32_t k_lost = 1U << 31U;  // internal flag: the scope was lost
 
 SymbolSite resolve(const std::vector<CodeScope>& scopes, int scope, const LineRow& row, std::uint64_t low) {
   auto file = row.file;
@@ -22,7 +22,8 @@ SymbolSite resolve(const std::vector<CodeScope>& scopes, int scope, const LineRo
   return {low, at->name, file, line, at->allocator ? k_symbol_allocator : lost ? k_lost : 0};
 }
 
-// Runs towards the end: gives lost ones the line of the last one before in the same function that is not.
+// Sets the lines of lost sites, in iteration order, to that of the previous site of the same function that is not
+// lost.
 template <class Iterator>
 void find_lost(Iterator begin, Iterator end) {
   const SymbolSite* known = nullptr;
@@ -67,7 +68,7 @@ std::vector<SymbolSite> flatten_scopes(const std::vector<CodeScope>& scopes, std
     return depth(a) < depth(b);
   });
   std::ranges::stable_sort(lines, [](const auto& a, const auto& b) {
-    // An end and a beginning at one address: the beginning counts.
+    // Where one range ends and another begins at an address, the begin counts.
     return a.address != b.address ? a.address < b.address : a.end && !b.end;
   });
 

@@ -1,4 +1,4 @@
-// The scopes of a program's code, functions and what was inlined into them, and what an address in them is called.
+// Defines the scopes of a program's code, functions and inlined functions, and derives the site of each address.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace terrace::observe {
 struct CodeScope {
   std::uint32_t name = 0;
   bool allocator = false;
-  int parent = -1;              // the scope that it was inlined into
-  std::uint32_t call_file = 0;  // where in the parent
+  int parent = -1;              // the scope into which it was inlined
+  std::uint32_t call_file = 0;  // call site in the parent
   std::uint32_t call_line = 0;
   std::uint32_t depth = 0;
 };
@@ -26,13 +26,13 @@ struct LineRow {
   std::uint64_t address = 0;
   std::uint32_t file = 0;
   std::uint32_t line = 0;
-  bool end = false;      // nothing is known from here on
+  bool end = false;      // the line table ends here
   bool library = false;  // of a header of the C++ library
 };
 
-// One row for each stretch of code that has one answer: the innermost scope that is no allocator, and the line in
-// it. Compilers lose the scopes of some code that they have inlined from the library: it has the line of the code
-// behind it in the same function, else of the code before it.
+// Returns one row for each range of code with the same site: the innermost scope that is no allocator, and the
+// line in it. Compilers lose the scopes of some code inlined from the library: it gets the line of the following
+// code in the same function, else of the preceding code.
 std::vector<SymbolSite> flatten_scopes(const std::vector<CodeScope>& scopes, std::vector<ScopeRange> ranges,
                                        std::vector<LineRow> lines);
 

@@ -1,4 +1,4 @@
-// Which files get a symbol file, and writing it. See symbols_writer.hpp.
+// Selects the files that get a symbol file, and writes it: see symbols_writer.hpp.
 #include "observe/symbols/files/symbols_writer.hpp"
 
 #include <fcntl.h>
@@ -52,8 +52,9 @@ std::string hexadecimal(const std::vector<std::uint8_t>& bytes) {
   return text;
 }
 
-// What the file is kept under. The size tells a stripped copy from the one with debug information, which has the
-// same build-id; without a build-id the path and the time have to do. Layout and naming have a version each.
+// Returns the name of the cached file. The size distinguishes a stripped copy from the file with debug
+// information, which has the same build-id; without a build-id path and time identify the file. Layout and
+// contents have a version each.
 std::string cache_name(const std::string& module, const std::vector<std::uint8_t>& build_id) {
   const auto size = std::to_string(fs::file_size(module));
   const auto version =
@@ -80,14 +81,14 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
-// Complete or not at all: a run that starts at the same moment must not see half of it.
+// Writes the file atomically: a concurrent run must not read an incomplete one.
 bool write_facts(SymbolFacts& facts, const fs::path& path) {
   SymbolFileHeader header;
   header.path = facts.strings.add(facts.path);
   header.build_id_size = static_cast<std::uint32_t>(facts.build_id.size());
   std::ranges::copy(facts.build_id, header.build_id.begin());
   if (facts.has_markers) header.flags |= k_symbol_markers;
-  if (facts.loads_more) header.flags |= k_symbol_loads_more;
+  if (facts.may_load_code) header.flags |= k_symbol_may_load_code;
   if (facts.loads_libraries) header.flags |= k_symbol_loads_libraries;
   header.functions = facts.functions.size();
   header.sites = facts.sites.size();
@@ -133,7 +134,7 @@ void split(std::string_view list, std::vector<std::string>& out) {
   }
 }
 
-// What a module's dynamic section says: the names of libraries, and folders in which to look for them first.
+// The needed libraries of a module's dynamic section, and its run-time search path.
 struct Linked {
   std::vector<std::string> libraries;
   std::vector<std::string> folders;
@@ -183,7 +184,7 @@ std::vector<std::string> needed_libraries(Elf* elf, const std::string& module) {
   return found;
 }
 
-// The dynamic linker, which loads libraries, is named in a program header of its own.
+// Returns the dynamic linker, which a program header names.
 bool has_linker(Elf* elf) {
   std::size_t headers = 0;
   if (elf_getphdrnum(elf, &headers) != 0) return true;
@@ -194,7 +195,7 @@ bool has_linker(Elf* elf) {
   return false;
 }
 
-// An executable as the shell would find it.
+// Finds an executable as the shell does.
 std::string find_executable(const std::string& word, bool first) {
   std::error_code ignored;
   if (word.find('/') != std::string::npos || !first)
@@ -290,7 +291,7 @@ std::string why_not_loaded(const std::string& program) {
   if (fstat(file.file, &about) != 0) return {};
   if ((about.st_mode & S_ISUID) != 0 && about.st_uid != getuid()) return "it is set-uid";
   if ((about.st_mode & S_ISGID) != 0 && about.st_gid != getgid()) return "it is set-gid";
-  // The superuser gains nothing by them (capabilities(7)).
+  // These rights do not matter for the superuser (capabilities(7)).
   const bool gains = getuid() != 0 && fgetxattr(file.file, "security.capability", nullptr, 0) > 0;
   return gains ? "it has file capabilities" : "";
 }

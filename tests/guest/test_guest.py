@@ -50,7 +50,7 @@ def test_used_pages_are_told_by_this_kernel_too(guest):
     said = guest.text("page_watches")
     assert guest.status("page_watches") == 0, said
     for watch in ("clearrefs", "softdirty"):
-        assert f"[       OK ] PageWatches.CountsThePagesThatWereTouchedInTheWindow/{watch}" in said
+        assert f"[       OK ] PageWatches.TouchedPages_AreCounted/{watch}" in said
 
 
 # --- data by intent ----------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ MemorySample read(std::uint64_t word) {
 }
 
 // As `perf script -F data_src` prints them: "68100142 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No".
-TEST(DataSource, WordsThatPerfShows) {
+TEST(DataSource, PerfToolWords_AreDecoded) {
   EXPECT_EQ(read(0x68100142).level, Level::l1);
   EXPECT_EQ(read(0x68100242).level, Level::fill_buffer);
   EXPECT_EQ(read(0x68100442).level, Level::l2);
@@ -40,7 +40,7 @@ std::uint64_t word_of(auto set) {
   return word.val;
 }
 
-TEST(DataSource, BitsOfOlderKernels) {
+TEST(DataSource, OlderKernelBits_GiveLevel) {
   const auto level = [](unsigned levels) {
     return read(word_of([&](auto& w) { w.mem_op = PERF_MEM_OP_LOAD, w.mem_lvl = levels & 0x3fffU; })).level;
   };
@@ -58,7 +58,7 @@ TEST(DataSource, BitsOfOlderKernels) {
   EXPECT_EQ(level(PERF_MEM_LVL_HIT | PERF_MEM_LVL_L3 | PERF_MEM_LVL_REM_CCE1), Level::remote_cache);
 }
 
-TEST(DataSource, NumbersOfNewerOnes) {
+TEST(DataSource, NewerKernelNumbers_GiveLevel) {
   const auto level = [](unsigned number, bool remote, unsigned hops, unsigned levels = PERF_MEM_LVL_HIT) {
     return read(word_of([&](auto& w) {
              w.mem_op = PERF_MEM_OP_LOAD, w.mem_lvl = levels & 0x3fffU, w.mem_lvl_num = number & 15U;
@@ -86,7 +86,7 @@ TEST(DataSource, NumbersOfNewerOnes) {
   EXPECT_EQ(level(PERF_MEM_LVLNUM_NA, false, 0, PERF_MEM_LVL_HIT | PERF_MEM_LVL_L2), Level::l2);
 }
 
-TEST(DataSource, KindsAndTranslations) {
+TEST(DataSource, OperationAndTlb_AreDecoded) {
   const auto sample = [](unsigned kind, unsigned tlb) {
     return read(word_of([&](auto& w) { w.mem_op = kind & 31U, w.mem_dtlb = tlb & 127U; }));
   };
@@ -110,7 +110,7 @@ std::optional<MemorySample> read(const perf_builder::IbsOp& op) {
   return sample;
 }
 
-TEST(IbsOp, WhereTheDataCameFrom) {
+TEST(IbsOp, DataSource_GivesLevel) {
   constexpr std::uint32_t k_zen4 = 0x81f | 1U << 11;
   perf_builder::IbsOp op{.load = true, .address = 0x7f00'1234'5678};
   EXPECT_EQ(read(op)->level, Level::l1);
@@ -144,7 +144,7 @@ TEST(IbsOp, WhereTheDataCameFrom) {
   EXPECT_EQ(from(0x18 | 3, false, false), Level::local_dram);
 }
 
-TEST(IbsOp, WhatIsNoAccessAndWhatIsOdd) {
+TEST(IbsOp, InvalidOperation_IsRejected) {
   EXPECT_FALSE(read(perf_builder::IbsOp{}));
   EXPECT_FALSE(read(perf_builder::IbsOp{.load = true, .address_valid = false}));
   const auto store = read(perf_builder::IbsOp{
@@ -185,7 +185,7 @@ Told tell(const Bytes& bytes, std::mt19937_64& random, std::size_t piece,
   return told;
 }
 
-TEST(SpePackets, AnAccessHasAllThatItsPacketsSay) {
+TEST(SpePackets, PacketsOfAccess_AllFieldsSet) {
   namespace spe = perf_builder::spe;
   Bytes bytes;
   spe::address(bytes, 0, 0x0000'aaaa'0000'1234);
@@ -218,7 +218,7 @@ TEST(SpePackets, AnAccessHasAllThatItsPacketsSay) {
   }
 }
 
-TEST(SpePackets, LevelsByEventsAndBySources) {
+TEST(SpePackets, EventAndSourcePackets_GiveLevel) {
   namespace spe = perf_builder::spe;
   std::mt19937_64 random(2);
   const auto level = [&](std::uint64_t events, int source, SpeSources sources) {
@@ -250,7 +250,7 @@ TEST(SpePackets, LevelsByEventsAndBySources) {
   EXPECT_EQ(level(k_l1, 0x77, neoverse), Level::l1);
 }
 
-TEST(SpePackets, OperationsThatAreNoAccessesAreLeftOut) {
+TEST(SpePackets, NonMemoryOperation_IsSkipped) {
   namespace spe = perf_builder::spe;
   std::mt19937_64 random(3);
   Bytes bytes;
@@ -273,7 +273,7 @@ TEST(SpePackets, OperationsThatAreNoAccessesAreLeftOut) {
 }
 
 // Any number of accesses, with padding and alignment between them, cut anywhere: all are told, in order.
-TEST(SpePackets, RandomBuffersAreToldWhole) {
+TEST(SpePackets, RandomBuffers_AllAccessesDecoded) {
   namespace spe = perf_builder::spe;
   std::mt19937_64 random(4);
   for (int round = 0; round < 300; ++round) {
@@ -304,7 +304,7 @@ TEST(SpePackets, RandomBuffersAreToldWhole) {
   }
 }
 
-TEST(SpePackets, WhatIsCutOffIsForgotten) {
+TEST(SpePackets, Reset_DropsIncompletePacket) {
   namespace spe = perf_builder::spe;
   Bytes first, second;
   spe::operation(first, 1, 0);
@@ -327,7 +327,7 @@ TEST(SpePackets, WhatIsCutOffIsForgotten) {
   EXPECT_EQ(told[0].sample.latency_cycles, 0U);
 }
 
-TEST(SpePackets, AnyBytesAreTaken) {
+TEST(SpePackets, ArbitraryBytes_AreAccepted) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 2000; ++round) {
     Bytes bytes(random() % 400);

@@ -15,7 +15,7 @@
 namespace terrace::observe {
 namespace {
 
-TEST(AddressMap, KnowsWhatWasAddedAndNothingElse) {
+TEST(AddressMap, LookUp_OnlyAddedRangesFound) {
   AddressMap map;
   const std::uint64_t canonical = map.add_range(0x10000, 0x3000);
   Location at;
@@ -26,13 +26,13 @@ TEST(AddressMap, KnowsWhatWasAddedAndNothingElse) {
   EXPECT_EQ(at.chunk, memory::k_no_chunk);
 }
 
-TEST(AddressMap, KeepsTheOffsetInThePage) {
+TEST(AddressMap, CanonicalAddress_KeepsPageOffset) {
   AddressMap map;
   map.add_range(0x7f0000001230, 100);
   EXPECT_EQ(map.add_range(0x7f0000005670, 5000) % k_page, 0x670u);
 }
 
-TEST(AddressMap, PiecesLieWhereTheyAreTold) {
+TEST(AddressMap, AddAt_UsesGivenCanonicalAddress) {
   AddressMap map;
   const std::uint64_t room = map.add_range(0x10000, 0x2000, 0x100000);
   ASSERT_TRUE(map.add_at(0x10123, 10, room + 0x40000));
@@ -48,7 +48,7 @@ TEST(AddressMap, PiecesLieWhereTheyAreTold) {
   EXPECT_EQ(0x11000 + at.delta, room + 0x1000);
 }
 
-TEST(AddressMap, SeveralChunksInOneRange) {
+TEST(AddressMap, RangeWithSeveralChunks_EachIsFound) {
   AddressMap map;
   map.add_range(0x100000, 8 * k_page);
   map.set_chunk(0x100000, 2 * k_page, 7);
@@ -65,7 +65,7 @@ TEST(AddressMap, SeveralChunksInOneRange) {
   EXPECT_EQ(at.chunk, memory::k_no_chunk);
 }
 
-TEST(AddressMap, WhatMemoryStandsForGoesWithItsChunk) {
+TEST(AddressMap, ReuseDelta_BelongsToChunk) {
   AddressMap map;
   const auto base = map.add_range(0x100000, 8 * k_page);
   map.set_chunk(0x100000, 2 * k_page, 7);
@@ -83,7 +83,7 @@ TEST(AddressMap, WhatMemoryStandsForGoesWithItsChunk) {
   }
 }
 
-TEST(AddressMap, FreedMemoryIsGoneBothWays) {
+TEST(AddressMap, RemovedRange_IsNotFoundEitherWay) {
   AddressMap map;
   const std::uint64_t canonical = map.add_range(0x200000, 4 * k_page);
   map.set_chunk(0x200000, 4 * k_page, 1);
@@ -99,7 +99,7 @@ TEST(AddressMap, FreedMemoryIsGoneBothWays) {
   EXPECT_NE(map.add_range(0x201000, k_page), canonical + k_page);
 }
 
-TEST(AddressMap, GrowsWithinItsRoom) {
+TEST(AddressMap, Extend_WithinReserve_KeepsDelta) {
   AddressMap map;
   const std::uint64_t heap = map.add_range(0x300000, k_page, 64 * k_page);
   const std::uint64_t next = map.add_range(0x900000, k_page);
@@ -111,7 +111,7 @@ TEST(AddressMap, GrowsWithinItsRoom) {
   EXPECT_FALSE(map.extend(0x5000, 0x6000, k_page));
 }
 
-TEST(AddressMap, GrowthBeyondTheRoomTakesFromTheNext) {
+TEST(AddressMap, Extend_BeyondReserve_TakesFromNextRange) {
   AddressMap map;
   map.add_range(0x300000, k_page);
   map.add_range(0x900000, k_page);
@@ -120,7 +120,7 @@ TEST(AddressMap, GrowthBeyondTheRoomTakesFromTheNext) {
   EXPECT_FALSE(map.find(0x900000, at));
 }
 
-TEST(AddressMap, StacksCountFromTheirReference) {
+TEST(AddressMap, Stack_IsRelativeToReference) {
   // Two runs whose kernel put the stack elsewhere, with environments of other sizes and another limit.
   AddressMap a, b;
   const std::uint64_t main_a = 0x7ffd12345670, main_b = 0x7ffe00fedcb0;
@@ -202,17 +202,17 @@ std::vector<std::pair<std::uint64_t, ChunkId>> random_history(std::uint64_t base
   return all;
 }
 
-TEST(AddressMap, RandomHistoriesEqualAMapOfPages) {
+TEST(AddressMap, RandomChanges_EqualPageMap) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) random_history(0x7f1234560000, seed, true);
 }
 
-TEST(AddressMap, CanonicalAddressesDoNotDependOnTheBase) {
+TEST(AddressMap, DifferentBase_SameCanonicalAddresses) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     EXPECT_EQ(random_history(0x7f1234560000, seed, false), random_history(0x555500001000, seed, false));
   }
 }
 
-TEST(AddressMap, ManyChunksStayInOrder) {
+TEST(AddressMap, ManyChunks_StayOrdered) {
   AddressMap map;
   constexpr std::uint64_t k_chunks = 20000;
   map.add_range(0x100000000, k_chunks * k_page);
@@ -228,7 +228,7 @@ TEST(AddressMap, ManyChunksStayInOrder) {
   }
 }
 
-TEST(AddressMap, ReadersRunBesideAWriter) {
+TEST(AddressMap, ConcurrentReaders_NeverSeeWrongResult) {
   // What never changes is found at every moment, whatever a writer does around it.
   AddressMap map;
   constexpr std::uint64_t k_fixed = 64;

@@ -91,7 +91,7 @@ std::vector<std::uint64_t> lines_of(std::uint64_t capacity, std::uint64_t seed) 
 
 class Caches : public testing::TestWithParam<Form> {};
 
-TEST_P(Caches, OuterCacheIsTrueLru) {
+TEST_P(Caches, OuterCache_RandomAccesses_EqualLruModel) {
   const auto [size, ways] = GetParam();
   Cache cache(Bytes{size}, ways, Bytes{64});
   Model model(cache.shape().sets, cache.shape().ways);
@@ -121,7 +121,7 @@ TEST_P(Caches, OuterCacheIsTrueLru) {
   EXPECT_EQ(cache.num_resident(), model.num_resident());
 }
 
-TEST_P(Caches, FirstCacheIsTrueLru) {
+TEST_P(Caches, FirstCache_RandomAccesses_EqualLruModel) {
   const auto [size, ways] = GetParam();
   FastTable table(size / 64, Bytes{64});
   FirstCache cache(Bytes{size}, ways, Bytes{64}, table);
@@ -242,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, Caches,
                          testing::Values(Form{32768, 8}, Form{49152, 12}, Form{651264, 20}, Form{4096, 64},
                                          Form{64, 8}, Form{6400, 3}, Form{65536, 1}, Form{8192, 17}));
 
-TEST(CacheGeometry, SetsNeedNotBeAPowerOfTwo) {
+TEST(CacheGeometry, NonPowerOfTwoSets_IndexIsModulo) {
   const CacheGeometry shape(Bytes{636 * 1024}, 20, Bytes{64});
   EXPECT_EQ(shape.sets, 508u);
   std::mt19937_64 random(3);

@@ -41,7 +41,7 @@ class Calls : public testing::Test {
   std::array<std::uint64_t, k_heights> stack_{};
 };
 
-TEST_F(Calls, InnermostFirst) {
+TEST_F(Calls, Capture_InnermostCallFirst) {
   enter(1, 101, 9000);
   enter(2, 102, 8000);
   enter(3, 103, 7000);
@@ -56,7 +56,7 @@ TEST_F(Calls, InnermostFirst) {
 }
 
 // Half of what gcc compiles ends so.
-TEST_F(Calls, AJumpToTheExitHookLeavesOneFunction) {
+TEST_F(Calls, TailCallToExitHook_PopsOneCall) {
   enter(1, 101, 9000);
   enter(2, 102, 8000);
   enter(3, 103, 7000);
@@ -76,7 +76,7 @@ TEST_F(Calls, AJumpToTheExitHookLeavesOneFunction) {
   EXPECT_TRUE(frames().empty());
 }
 
-TEST_F(Calls, JumpsOutOfSeveralFunctionsAreSeenAtTheNextEntry) {
+TEST_F(Calls, Longjmp_StaleCallsPoppedAtNextEntry) {
   enter(1, 101, 9000);
   enter(2, 102, 8000);
   enter(3, 103, 7000);
@@ -85,7 +85,7 @@ TEST_F(Calls, JumpsOutOfSeveralFunctionsAreSeenAtTheNextEntry) {
   EXPECT_EQ(frames(), (std::vector<std::uint64_t>{105, 101}));
 }
 
-TEST_F(Calls, AndAtTheNextExit) {
+TEST_F(Calls, Longjmp_StaleCallsPoppedAtNextExit) {
   enter(1, 101, 9000);
   enter(2, 102, 8000);
   enter(3, 103, 7000);
@@ -93,7 +93,7 @@ TEST_F(Calls, AndAtTheNextExit) {
   EXPECT_EQ(frames(), (std::vector<std::uint64_t>{101}));
 }
 
-TEST_F(Calls, AStaleCallBesideALargerFrameIsNotNamed) {
+TEST_F(Calls, Capture_StaleCallInLargerFrame_IsSkipped) {
   enter(1, 101, 9000);
   enter(2, 102, 8000);
   enter(3, 103, 7995);  // called by 1 as well, after 2 jumped; its frame reaches further down than that of 2
@@ -104,7 +104,7 @@ TEST_F(Calls, AStaleCallBesideALargerFrameIsNotNamed) {
   EXPECT_TRUE(frames().empty());
 }
 
-TEST_F(Calls, RecursionDeeperThanTheStackComesBack) {
+TEST_F(Calls, RecursionBeyondDepth_Return_RestoresStack) {
   constexpr std::uint64_t k_deep = k_shadow_stack_depth + 100;
   for (std::uint64_t i = 0; i < k_deep; ++i) enter(i, i, k_heights - 2 - 2 * i);
   EXPECT_EQ(t_thread.depth, k_deep);
@@ -113,14 +113,14 @@ TEST_F(Calls, RecursionDeeperThanTheStackComesBack) {
   EXPECT_EQ(frames(), (std::vector<std::uint64_t>{2, 1, 0}));
 }
 
-TEST_F(Calls, JumpOutOfTheDepth) {
+TEST_F(Calls, LongjmpFromBeyondDepth_RestoresStack) {
   constexpr std::uint64_t k_deep = k_shadow_stack_depth + 100;
   for (std::uint64_t i = 0; i < k_deep; ++i) enter(i, i, k_heights - 2 - 2 * i);
   enter(7, 777, k_heights - 2 - 2 * 2);
   EXPECT_EQ(frames(), (std::vector<std::uint64_t>{777, 1, 0}));
 }
 
-TEST_F(Calls, NothingInsideTerrace) {
+TEST_F(Calls, InsideRuntime_NoCallsRecorded) {
   enter(1, 101, 9000);
   {
     const Inside inside;
@@ -130,7 +130,7 @@ TEST_F(Calls, NothingInsideTerrace) {
   EXPECT_EQ(frames(), (std::vector<std::uint64_t>{101}));
 }
 
-TEST_F(Calls, TheObserverHearsOfWhatItWants) {
+TEST_F(Calls, Observer_ReceivesWantedEntriesOnly) {
   struct Log {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> entered;
     int asked = 0;
@@ -160,7 +160,7 @@ TEST_F(Calls, TheObserverHearsOfWhatItWants) {
   EXPECT_EQ(log.asked, 2);
 }
 
-TEST_F(Calls, ThreadsHaveTheirOwnAndNumbers) {
+TEST_F(Calls, Threads_HaveOwnStackAndNumber) {
   enter(1, 101, 9000);
   const std::uint32_t mine = t_thread.number;
   const std::uint32_t theirs = next_thread_number();

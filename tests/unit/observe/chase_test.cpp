@@ -31,7 +31,7 @@ void link(char* base, const std::vector<std::uint32_t>& order, std::size_t offse
   }
 }
 
-TEST(Chase, PointerChaseWaitsForEveryMiss) {
+TEST(Chase, PointerChase_EveryMissIsDependent) {
   Bench bench(k_nodes * k_node_bytes);
   const auto order = shuffled(k_nodes, 1);
   link(bench.as<char>(), order);
@@ -43,7 +43,7 @@ TEST(Chase, PointerChaseWaitsForEveryMiss) {
   EXPECT_NEAR(bench.sink.exposed() / static_cast<double>(k_nodes), 1.0, 0.01);
 }
 
-TEST(Chase, FieldsOfANodeDoNotHideThePointer) {
+TEST(Chase, NodeFields_PointerStaysDependent) {
   Bench bench(k_nodes * k_node_bytes);
   const auto order = shuffled(k_nodes, 2);
   link(bench.as<char>(), order, 40);
@@ -73,7 +73,7 @@ void index_chase(std::size_t stride_bytes, std::uint64_t seed) {
   EXPECT_NEAR(bench.sink.exposed() / static_cast<double>(bench.sink.fetched()), 1.0, 0.01) << stride_bytes;
 }
 
-TEST(Chase, IndexChasesOfEveryScaleWaitForEveryMiss) {
+TEST(Chase, IndexChase_EveryScale_EveryMissIsDependent) {
   index_chase<std::uint32_t>(4, 3);
   index_chase<std::int64_t>(8, 4);
   index_chase<std::int32_t>(8, 5);
@@ -82,7 +82,7 @@ TEST(Chase, IndexChasesOfEveryScaleWaitForEveryMiss) {
 
 class Interleaved : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(Interleaved, KChasesExposeOneInK) {
+TEST_P(Interleaved, KChases_ExposeOneLatencyInK) {
   const std::size_t k = GetParam();
   Bench bench(k_nodes * k_node_bytes);
   const auto order = shuffled(k_nodes, 7);
@@ -105,7 +105,7 @@ TEST_P(Interleaved, KChasesExposeOneInK) {
 }
 INSTANTIATE_TEST_SUITE_P(Chase, Interleaved, testing::Values(1, 2, 3, 4, 5, 7, 8, 10, 16));
 
-TEST(Chase, InterleavedIndexChasesExposeOneInK) {
+TEST(Chase, InterleavedIndexChases_ExposeOneLatencyInK) {
   constexpr std::size_t k = 4;
   Bench bench(k_nodes * k_node_bytes, config_of(1024, 65536));
   constexpr std::size_t n = k_nodes * 8 / k;
@@ -124,7 +124,7 @@ TEST(Chase, InterleavedIndexChasesExposeOneInK) {
   EXPECT_NEAR(bench.sink.exposed() / static_cast<double>(bench.sink.fetched()), 0.25, 0.01);
 }
 
-TEST(Chase, RandomUpdatesWaitForNone) {
+TEST(Chase, RandomUpdates_AreIndependent) {
   // GUPS: table[a mod n] ^= a, with the table holding its own indices at first, as the benchmark has it.
   Bench bench(k_nodes * k_node_bytes);
   constexpr std::size_t n = k_nodes * k_node_bytes / 8;
@@ -165,12 +165,12 @@ void gather() {
   EXPECT_GE(static_cast<double>(bench.sink.count(MissKind::prefetched)), 0.98 * n * sizeof(Index) / 64);
 }
 
-TEST(Chase, GathersByAStreamOfIndicesWaitForNone) {
+TEST(Chase, GatherByStreamedIndices_IsIndependent) {
   gather<std::int32_t>();
   gather<std::int64_t>();
 }
 
-TEST(Chase, RowSweepsWaitForNone) {
+TEST(Chase, RowSweeps_AreIndependent) {
   // Rows with a gap between them.
   constexpr std::size_t rows = 512, columns = 960, pitch = 1024;
   Bench bench(rows * pitch * 8);
@@ -184,7 +184,7 @@ TEST(Chase, RowSweepsWaitForNone) {
   EXPECT_GE(bench.sink.share(MissKind::prefetched), 0.95);
 }
 
-TEST(Chase, SweepsThroughRowPointersWaitForNone) {
+TEST(Chase, RowPointerSweeps_AreIndependent) {
   constexpr std::size_t rows = 512, columns = 4096;
   Bench bench(rows * columns * 8 + rows * 8);
   auto* data = bench.as<std::uint64_t>();
@@ -198,7 +198,7 @@ TEST(Chase, SweepsThroughRowPointersWaitForNone) {
   EXPECT_LE(bench.sink.share(MissKind::dependent), 0.01);
 }
 
-TEST(Chase, ScatteredStoresOfAChaseAreItsMisses) {
+TEST(Chase, ScatteredStoresOfChase_AreDependent) {
   // The store comes first and brings the line; the chain goes on through it.
   Bench bench(k_nodes * k_node_bytes);
   const auto order = shuffled(k_nodes, 10);
@@ -212,7 +212,7 @@ TEST(Chase, ScatteredStoresOfAChaseAreItsMisses) {
   EXPECT_GE(bench.sink.share(MissKind::dependent), 0.99);
 }
 
-TEST(Chase, ATreeOfLookUpsExposesItsDepthPerWindow) {
+TEST(Chase, TreeLookUps_ExposeDepthPerWindow) {
   // Independent chains of 4 dependent misses behind a head, 10 miss registers: 40 misses are 10 chains and expose
   // as many latencies as fit into the registers one after another, between 4 (all overlap) and 16 (pairs do).
   constexpr std::size_t depth = 5, chains = k_nodes / depth;
@@ -252,7 +252,7 @@ double exposed_by_stores(std::size_t stores, std::size_t loads) {
 }
 
 // A buffer of 56 stores, a window of 64 accesses, 10 miss registers.
-TEST(Stores, ThatMissOverlapAsFarAsTheBufferReaches) {
+TEST(Stores, MissingStores_OverlapWithinStoreBuffer) {
   EXPECT_NEAR(exposed_by_stores(0, 0), 0.1, 0.01);
   EXPECT_NEAR(exposed_by_stores(0, 200), 0.1, 0.01);
   EXPECT_NEAR(exposed_by_stores(27, 27), 0.5, 0.01);
@@ -262,7 +262,7 @@ TEST(Stores, ThatMissOverlapAsFarAsTheBufferReaches) {
 
 // The last pass of a counting sort: the next line of every bucket is prefetched where as many streams are
 // followed.
-TEST(Stores, IntoBucketsArePrefetchedAsFarAsStreamsAreFollowed) {
+TEST(Stores, BucketStores_PrefetchedUpToNumStreams) {
   constexpr std::size_t k_buckets = 200, k_lines = 161;  // odd: in different sets
   const auto prefetched = [](std::uint32_t streams) {
     auto config = small_config();

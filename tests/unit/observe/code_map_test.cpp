@@ -27,7 +27,7 @@ TimeSplit time_of(const CodeMap& map, const std::string& path) {
   return {};
 }
 
-TEST(CodeMap, CountsByAddressInLoopsAndElsewhere) {
+TEST(CodeMap, Count_SplitsTimeByFileAndLoop) {
   CodeMap map;
   map.update({k_library, k_program});
   map.count(0x400000, 1);
@@ -43,7 +43,7 @@ TEST(CodeMap, CountsByAddressInLoopsAndElsewhere) {
     EXPECT_EQ(time.kind, time.path == "/bin/app" ? CodeKind::hooks : CodeKind::no_hooks);
 }
 
-TEST(CodeMap, KnowsLaterWhatWasLoadedLately) {
+TEST(CodeMap, UnknownCode_LaterUpdate_ResolvesTime) {
   CodeMap map;
   map.update({k_program});
   map.count(0x8000123, 4);
@@ -55,7 +55,7 @@ TEST(CodeMap, KnowsLaterWhatWasLoadedLately) {
   EXPECT_EQ(time_of(map, "(no file)").elsewhere, 2U);
 }
 
-TEST(CodeMap, KeepsTheCountsOfWhatWasUnloaded) {
+TEST(CodeMap, UnloadedFile_KeepsCounts) {
   CodeMap map;
   map.update({k_program, k_plugin});
   map.count(0x8000123, 4);
@@ -71,7 +71,7 @@ TEST(CodeMap, KeepsTheCountsOfWhatWasUnloaded) {
 }
 
 // However many pages of unknown code there are, no sample is lost.
-TEST(CodeMap, LosesNothing) {
+TEST(CodeMap, ManyUnknownPages_NoTimeLost) {
   CodeMap map;
   for (std::uint64_t page = 1; page <= 1000; ++page) map.count(page << 12, 1);
   map.count_own(5);
@@ -81,7 +81,7 @@ TEST(CodeMap, LosesNothing) {
   EXPECT_EQ(sum, 1011U);
 }
 
-TEST(CodeMap, CountsBesideUpdates) {
+TEST(CodeMap, ConcurrentUpdates_NoTimeLost) {
   CodeMap map;
   map.update({k_program});
   std::atomic<bool> stop{false};
@@ -130,7 +130,7 @@ class Samples : public ::testing::Test {
   TimeSamples* samples_ = nullptr;
 };
 
-TEST_F(Samples, FallOnTheCodeThatRuns) {
+TEST_F(Samples, RunningCode_GetsSamples) {
   EXPECT_TRUE(burn_until([&] {
     samples_->drain(TimeSamples::Attribution::by_address);
     return count("all") >= 3;
@@ -138,7 +138,7 @@ TEST_F(Samples, FallOnTheCodeThatRuns) {
   EXPECT_EQ(count("(terrace)"), 0U);
 }
 
-TEST_F(Samples, InAScopeOfTerraceAreItsOwn) {
+TEST_F(Samples, OwnTimeScope_AttributedToRuntime) {
   samples_->drain(TimeSamples::Attribution::by_address);
   const auto before = count("all");
   EXPECT_TRUE(burn_until([&] {
@@ -151,7 +151,7 @@ TEST_F(Samples, InAScopeOfTerraceAreItsOwn) {
   EXPECT_LE(count("all"), before + 2) << "but for what lies between the scopes";
 }
 
-TEST_F(Samples, OfReportedCopiesAreKnown) {
+TEST_F(Samples, ReportedCopies_AttributedToReported) {
   EXPECT_TRUE(burn_until([&] {
     before_reported();
     burn_until([n = 0]() mutable { return ++n > 50; });
@@ -161,7 +161,7 @@ TEST_F(Samples, OfReportedCopiesAreKnown) {
 }
 
 // Nobody looks while code without hooks runs; others may look from outside.
-TEST_F(Samples, WaitUntilSomeoneLooks) {
+TEST_F(Samples, Ring_KeepsSamplesUntilDrain) {
   ASSERT_TRUE(burn_until([&, begun = std::clock()] { return std::clock() - begun > CLOCKS_PER_SEC / 5; }));
   EXPECT_EQ(count("all"), 0U);
   std::thread([&] { samples_->drain(TimeSamples::Attribution::by_address); }).join();
@@ -169,7 +169,7 @@ TEST_F(Samples, WaitUntilSomeoneLooks) {
 }
 
 // Each of them ends before its first sample would come.
-TEST_F(Samples, OfShortThreadsStandForAllOfThem) {
+TEST_F(Samples, ShortThreads_SampledTogether) {
   CodeMap map;
   std::uint64_t owed = 0, spent_ns = 0;
   for (int i = 0; i < 100; ++i) {
@@ -194,7 +194,7 @@ TEST_F(Samples, OfShortThreadsStandForAllOfThem) {
 }
 
 // In a child, however it was forked, there is no ring to look at.
-TEST_F(Samples, AreNotTheChilds) {
+TEST_F(Samples, ForkChild_HasNoSamples) {
   const auto child = fork();
   if (child == 0) {
     const OwnTime own;

@@ -11,7 +11,7 @@
 namespace terrace::observe {
 namespace {
 
-TEST(ExactCollector, CountsWhatAProgramCounts) {
+TEST(ExactCollector, KnownProgram_CountsAreExact) {
   Program program(7);
   ExactCollector collector(program.machine, 0, 2, program.chunks);
   collector.begin_iteration(3);
@@ -74,7 +74,7 @@ TEST(ExactCollector, CountsWhatAProgramCounts) {
 }
 
 // Core time alone: 3 calls at the machine's own time, 50 at the usual cycles at its 1 GHz, shared by two cores.
-TEST(ExactCollector, CountsWhatCallsOfLibmTake) {
+TEST(ExactCollector, LibmCalls_AddCoreTime) {
   using machine::LibraryFunction;
   Program program(1);
   auto parts = program.machine.parts();
@@ -94,7 +94,7 @@ TEST(ExactCollector, CountsWhatCallsOfLibmTake) {
 
 // 7 walks, shared by two cores, beside 100 instructions and 20 hits at latency / mlp; on a machine without a TLB,
 // none.
-TEST(ExactCollector, CountsWhatPageWalksTake) {
+TEST(ExactCollector, PageWalks_AddCoreTime) {
   Program program(1);
   auto parts = program.machine.parts();
   for (const double walk : {3e-9, 0.0}) {
@@ -112,7 +112,7 @@ TEST(ExactCollector, CountsWhatPageWalksTake) {
 
 // Threads that run side by side: the phase cannot have been shorter than what each did on average, whoever was
 // there in each of its segments.
-TEST(ExactCollector, SharesCoreTimeAndExposureAmongThreadsOfAPhase) {
+TEST(ExactCollector, SeveralThreads_CoreTimeAndExposureDivided) {
   Program program(9);
   ExactCollector collector(program.machine, 0, 1, program.chunks);
   collector.begin_iteration(0);
@@ -145,7 +145,7 @@ TEST(ExactCollector, SharesCoreTimeAndExposureAmongThreadsOfAPhase) {
   EXPECT_NEAR(cell.streamed_exposure, 3, 1e-9);
 }
 
-TEST(ExactCollector, CellsDoNotDependOnWhereDataLies) {
+TEST(ExactCollector, DifferentPlacement_SameCells) {
   const auto with = [](PlaceId place) {
     Program program(5);
     for (ChunkId c = 0; c < 5; ++c) program.chunks[c].place = place;
@@ -166,7 +166,7 @@ TEST(ExactCollector, CellsDoNotDependOnWhereDataLies) {
   }
 }
 
-TEST(ExactCollector, MemoryThatBelongsToNoChunkIsTimeThatNoPlacementWins) {
+TEST(ExactCollector, UnownedMemory_CountsAsCoreTime) {
   Program program(1);
   ExactCollector collector(program.machine, 0, 1, program.chunks);
   collector.begin_iteration(0);
@@ -178,7 +178,7 @@ TEST(ExactCollector, MemoryThatBelongsToNoChunkIsTimeThatNoPlacementWins) {
   EXPECT_NEAR(phase.core.value, 1000e-9 + 100 * 300e-9, 1e-15);
 }
 
-TEST(Collector, HearsNothingOutsideOfPhasesOrWhileInactive) {
+TEST(Collector, OutsideOfPhaseOrInactive_CountsNothing) {
   Program program(3);
   ExactCollector collector(program.machine, 0, 1, program.chunks);
   const auto misses = program.misses(100);

@@ -6,7 +6,7 @@
 namespace terrace::observe {
 namespace {
 
-TEST(CoreTimes, TheFirstPatternThatMatchesDecides) {
+TEST(CoreTimes, SeveralPatterns_FirstMatchApplies) {
   const CoreTimes times{{{"psinv.5", {1}}, {"psinv.*", {2}}, {"resid.[0-3]", {3}}, {"*inv*", {4}}}, {}};
   EXPECT_EQ(times.of("psinv.5"), Seconds{1});
   EXPECT_EQ(times.of("psinv.12"), Seconds{2});
@@ -16,7 +16,7 @@ TEST(CoreTimes, TheFirstPatternThatMatchesDecides) {
   EXPECT_EQ(CoreTimes{}.of("psinv.5"), std::nullopt);
 }
 
-TEST(CoreTimes, ReadBack) {
+TEST(CoreTimes, Blob_RoundTrip) {
   const CoreTimes times{{{"b", {0.1}}, {"a*", {1e-300}}}, {{"solve", {2e-9}}, {"operator==", {1}}}};
   BlobWriter out;
   times.to_blob(out);

@@ -44,17 +44,17 @@ double exposed(std::uint32_t registers, std::uint32_t window, std::size_t count,
   return exposed(registers, window, k_store_buffer, {count, apart, 0, false});
 }
 
-TEST(ExposureModel, IndependentMissesSideBySideShareTheRegisters) {
+TEST(ExposureModel, AdjacentIndependentMisses_ShareRegisters) {
   for (const std::uint32_t registers : {1u, 4u, 10u, 16u})
     EXPECT_NEAR(exposed(registers, 64, 10000, 1), 10000.0 / registers, 1.0) << registers;
 }
 
-TEST(ExposureModel, MissesFartherApartThanTheWindowDoNotOverlap) {
+TEST(ExposureModel, LoadsBeyondWindow_DoNotOverlap) {
   EXPECT_NEAR(exposed(10, 64, 10000, 64), 10000, 1);
   EXPECT_NEAR(exposed(10, 64, 10000, 1000), 10000, 1);
 }
 
-TEST(ExposureModel, AsManyOverlapAsTheWindowHolds) {
+TEST(ExposureModel, LoadsWithinWindow_Overlap) {
   EXPECT_NEAR(exposed(10, 64, 10000, 32), 5000, 1);
   EXPECT_NEAR(exposed(10, 64, 10000, 16), 2500, 1);
   EXPECT_NEAR(exposed(10, 64, 10000, 21), 2500, 1);  // 64 accesses reach over 4 of them
@@ -62,14 +62,14 @@ TEST(ExposureModel, AsManyOverlapAsTheWindowHolds) {
 }
 
 // N stores that miss, with loads that hit between them: the window does not matter.
-TEST(ExposureModel, StoresThatMissDoNotHoldTheWindow) {
+TEST(ExposureModel, MissingStores_DoNotBlockWindow) {
   for (const std::uint64_t apart : {1u, 64u, 1000u})
     EXPECT_NEAR(exposed(10, 64, 56, {10000, apart, 1, true}), 1000, 1) << apart;
   EXPECT_NEAR(exposed(60, 64, 20, {10000, 1000, 1, true}), 500, 1);  // the buffer is less than the registers
 }
 
 // N stores that miss with k - 1 that hit between them: of a buffer of S, S / k wait at a time, rounded up.
-TEST(ExposureModel, AsManyStoresOverlapAsTheBufferHolds) {
+TEST(ExposureModel, StoresWithinBuffer_Overlap) {
   EXPECT_NEAR(exposed(10, 64, 56, {10000, 1000, 56, true}), 10000, 1);
   EXPECT_NEAR(exposed(10, 64, 56, {10000, 64, 100, true}), 10000, 1);
   EXPECT_NEAR(exposed(10, 64, 56, {10000, 64, 28, true}), 5000, 1);
@@ -78,7 +78,7 @@ TEST(ExposureModel, AsManyStoresOverlapAsTheBufferHolds) {
 }
 
 // A load that misses keeps the stores behind it in the buffer.
-TEST(ExposureModel, StoresBehindALoadThatMissesFillTheBuffer) {
+TEST(ExposureModel, StoresBehindMissingLoad_FillBuffer) {
   EXPECT_NEAR(exposed(10, 512, 56, {10000, 60, 56, false}), 10000, 1);
   EXPECT_NEAR(exposed(10, 512, 56, {10000, 60, 28, false}), 5000, 1);
   EXPECT_NEAR(exposed(10, 512, 56, {10000, 64, 1, false}), 1250, 1);  // here it is the window
@@ -86,7 +86,7 @@ TEST(ExposureModel, StoresBehindALoadThatMissesFillTheBuffer) {
 
 // Loads that miss, each a window after the last, expose a latency each; stores that miss between them nothing more
 // than what they are charged anyway.
-TEST(ExposureModel, StoresHideBehindLoads) {
+TEST(ExposureModel, StoresBehindLoads_AreHidden) {
   ExposureModel exposure(10, 64, 56);
   std::vector<Miss> misses;
   for (std::uint32_t i = 0; i < 8000; ++i) {
@@ -101,7 +101,7 @@ TEST(ExposureModel, StoresHideBehindLoads) {
   EXPECT_NEAR(sum, 2000, 1);
 }
 
-TEST(ExposureModel, WhatAMissWaitsForCountsBeforeTheWindow) {
+TEST(ExposureModel, DependentMiss_WaitsForDataAndWindow) {
   constexpr std::size_t k_count = 3000;
   for (const std::uint64_t chains : {1u, 2u, 5u}) {
     ExposureModel exposure(10, 64, k_store_buffer);
@@ -119,7 +119,7 @@ TEST(ExposureModel, WhatAMissWaitsForCountsBeforeTheWindow) {
 }
 
 // A chase beside misses that overlap with it: they cost nothing beyond what they are charged anyway.
-TEST(ExposureModel, IndependentMissesHideBehindAChase) {
+TEST(ExposureModel, IndependentMisses_HiddenByChase) {
   ExposureModel exposure(10, 64, k_store_buffer);
   std::vector<Miss> misses;
   Level end = 0;
@@ -142,7 +142,7 @@ TEST(ExposureModel, IndependentMissesHideBehindAChase) {
 }
 
 // Any mixture: what is exposed in all is the time of a window that is filled and retired in order.
-TEST(ExposureModel, EqualsAPlainModelOfTheWindow) {
+TEST(ExposureModel, RandomMisses_EqualReferenceModel) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     std::mt19937_64 random(seed);
     const auto registers = static_cast<std::uint32_t>(1 + random() % 16);

@@ -26,7 +26,7 @@ __attribute__((noinline, noclone)) void other(unsigned n) {
 
 std::uint64_t begin_of(void (*function)(unsigned)) { return reinterpret_cast<std::uint64_t>(function); }
 
-TEST(FunctionProbes, SeeEachCallInOrder) {
+TEST(FunctionProbes, Calls_AreReportedInOrder) {
   if (const auto why = FunctionProbes::unavailable_reason(); !why.empty()) GTEST_SKIP() << why;
   FunctionProbes probes(static_cast<int>(gettid()));
   ASSERT_TRUE(probes.add(0, begin_of(probed)));
@@ -48,7 +48,7 @@ TEST(FunctionProbes, SeeEachCallInOrder) {
   EXPECT_EQ(probes.lost(), 0U);
 }
 
-TEST(FunctionProbes, AreThisThreadsAlone) {
+TEST(FunctionProbes, OtherThreads_AreNotReported) {
   if (const auto why = FunctionProbes::unavailable_reason(); !why.empty()) GTEST_SKIP() << why;
   FunctionProbes probes(static_cast<int>(gettid()));
   ASSERT_TRUE(probes.add(0, begin_of(probed)));
@@ -56,7 +56,7 @@ TEST(FunctionProbes, AreThisThreadsAlone) {
   EXPECT_TRUE(probes.read_events().empty());
 }
 
-TEST(FunctionProbes, EndWithTheProcessorsBreakpoints) {
+TEST(FunctionProbes, NoFreeBreakpoint_AddFails) {
   if (const auto why = FunctionProbes::unavailable_reason(); !why.empty()) GTEST_SKIP() << why;
   FunctionProbes probes(static_cast<int>(gettid()));
   std::uint32_t added = 0;
@@ -69,7 +69,7 @@ TEST(FunctionProbes, EndWithTheProcessorsBreakpoints) {
   EXPECT_EQ(probes.read_events().size(), 1U);
 }
 
-TEST(TimeSampler, FindsWhereTheTimeGoes) {
+TEST(TimeSampler, BusyFunction_GetsSamples) {
   std::optional<TimeSampler> sampler;
   try {
     sampler.emplace(static_cast<int>(gettid()), 1e-3);

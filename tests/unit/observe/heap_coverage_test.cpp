@@ -45,7 +45,7 @@ class HeapReachTest : public ::testing::Test {
   ChunkId next_ = 0;
 };
 
-TEST_F(HeapReachTest, IsWhatNoAccessWasReportedOf) {
+TEST_F(HeapReachTest, UntracedChunks_AreUncovered) {
   add(0, 4);  // chunks 0 to 3
   add(1, 2);  // 4 and 5
   add(2, 8, ObjectKind::stack);
@@ -59,7 +59,7 @@ TEST_F(HeapReachTest, IsWhatNoAccessWasReportedOf) {
   for (const auto& object : share.objects) EXPECT_EQ(object.size.value, k_chunk);
 }
 
-TEST_F(HeapReachTest, TimeStandsStillWhileNothingIsFollowed) {
+TEST_F(HeapReachTest, Unobserved_TimeIsNotCounted) {
   add(0, 1);
   access({0});
   now_ = 2;
@@ -78,7 +78,7 @@ TEST_F(HeapReachTest, TimeStandsStillWhileNothingIsFollowed) {
   EXPECT_TRUE(share.objects.empty());
 }
 
-TEST_F(HeapReachTest, IsAMeanOverTime) {
+TEST_F(HeapReachTest, Lifetimes_WeightTheMean) {
   add(0, 1);
   access({0});
   now_ = 3;
@@ -91,7 +91,7 @@ TEST_F(HeapReachTest, IsAMeanOverTime) {
   EXPECT_DOUBLE_EQ(share.uncovered, k_chunk * 3.0 / 4);
 }
 
-TEST_F(HeapReachTest, IsOfTheLoopsWhereThereAreAny) {
+TEST_F(HeapReachTest, MainLoop_OnlyLoopTimeCounts) {
   add(0, 100);  // gone when the loop begins
   now_ = 10;
   coverage_.object_removed(0);
@@ -110,7 +110,7 @@ TEST_F(HeapReachTest, IsOfTheLoopsWhereThereAreAny) {
   EXPECT_EQ(share.objects[0].object, 2U);
 }
 
-TEST_F(HeapReachTest, NamesTheLargest) {
+TEST_F(HeapReachTest, ManyObjects_LargestAreNamed) {
   for (ObjectId id = 0; id < 40; ++id) add(id, 1 + (id * 7) % 40);
   now_ = 1;
   const auto share = coverage_.share();
@@ -120,7 +120,7 @@ TEST_F(HeapReachTest, NamesTheLargest) {
                                      [](const UncoveredObject& object) { return object.size.value; }));
 }
 
-TEST_F(HeapReachTest, OfNothingIsNothing) {
+TEST_F(HeapReachTest, NoObjects_ShareIsZero) {
   EXPECT_EQ(coverage_.share().bytes, 0);
   now_ = 1;
   EXPECT_EQ(coverage_.share().bytes, 0);

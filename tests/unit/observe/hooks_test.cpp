@@ -42,7 +42,7 @@ class Followed : public Bench {
   }
 };
 
-TEST(Hooks, EveryElementOfALoopIsSeen) {
+TEST(Hooks, InstrumentedLoop_EveryElementTraced) {
   constexpr std::size_t n = 1 << 16;
   Followed followed(3 * n * 8);
   auto* a = followed.as<double>();
@@ -54,7 +54,7 @@ TEST(Hooks, EveryElementOfALoopIsSeen) {
   EXPECT_EQ(sink.hits[0] + sink.hits[1] + sink.fetched(), 3 * n);
 }
 
-TEST(Hooks, AChaseIsDependent) {
+TEST(Hooks, InstrumentedChase_MissesAreDependent) {
   constexpr std::size_t nodes = 1 << 14;
   Followed followed(nodes * 64);
   std::vector<std::uint32_t> order(nodes);
@@ -69,7 +69,7 @@ TEST(Hooks, AChaseIsDependent) {
   EXPECT_GE(followed.stop().share(MissKind::dependent), 0.99);
 }
 
-TEST(Hooks, EverySizeAndKindIsSeen) {
+TEST(Hooks, AllSizesAndKinds_AreTraced) {
   Followed followed(4096);
   touch_all_sizes(followed.as<char>());
   followed.pipeline->flush();
@@ -88,7 +88,7 @@ TEST(Hooks, EverySizeAndKindIsSeen) {
   EXPECT_EQ(followed.stop().accesses, 17u);
 }
 
-TEST(Hooks, AtomicsAreExecuted) {
+TEST(Hooks, Atomics_HaveTheirEffect) {
   alignas(16) std::uint64_t memory[2] = {};
   Followed followed(4096);
   EXPECT_EQ(atomics(reinterpret_cast<std::uint8_t*>(memory)), 252);
@@ -100,7 +100,7 @@ TEST(Hooks, AtomicsAreExecuted) {
   EXPECT_GT(followed.stop().accesses, 5u * 16);
 }
 
-TEST(Hooks, AtomicsAreAtomic) {
+TEST(Hooks, ConcurrentAtomics_LoseNoUpdate) {
   constexpr int k_threads = 4, k_times = 20000;
   alignas(16) static Wide wide;
   static std::uint64_t narrow;
@@ -120,7 +120,7 @@ void look() {
   seen.resize(capture_calls(seen.data(), seen.size()));
 }
 
-TEST(Hooks, CallsAreKnown) {
+TEST(Hooks, FunctionHooks_MaintainCallStack) {
   Followed followed(4096);
   nest(1, look);
   ASSERT_EQ(seen.size(), 1u);
@@ -132,7 +132,7 @@ TEST(Hooks, CallsAreKnown) {
   EXPECT_EQ(t_thread.depth, 0u);
 }
 
-TEST(Hooks, LongjmpAndExceptionsUnwindTheCalls) {
+TEST(Hooks, LongjmpAndExceptions_UnwindCallStack) {
   Followed followed(4096);
   jump_and_look(look);
   EXPECT_EQ(seen.size(), 2u);
@@ -142,7 +142,7 @@ TEST(Hooks, LongjmpAndExceptionsUnwindTheCalls) {
   EXPECT_EQ(t_thread.depth, 0u);
 }
 
-TEST(Hooks, NothingIsFollowedInsideTerrace) {
+TEST(Hooks, InsideRuntime_NothingTraced) {
   Followed followed(4096);
   const auto before = untraced_accesses();
   {
@@ -156,7 +156,7 @@ TEST(Hooks, NothingIsFollowedInsideTerrace) {
 char* handler_memory = nullptr;
 void on_alarm(int) { touch_all_sizes(handler_memory); }
 
-TEST(Hooks, SignalHandlersMayInterruptAnything) {
+TEST(Hooks, SignalHandlers_InterruptSafely) {
   constexpr std::size_t n = 1 << 15;
   Followed followed(3 * n * 8);
   handler_memory = followed.as<char>();
@@ -195,7 +195,7 @@ void before_constructors(int, char**, char**) {
 }
 __attribute__((section(".preinit_array"), used)) void (*preinit)(int, char**, char**) = before_constructors;
 
-TEST(Interposers, WorkBeforeConstructors) {
+TEST(Interposers, BeforeConstructors_CopiesWork) {
   char expected[64];
   for (int i = 0; i < 64; ++i) expected[i] = static_cast<char>(i);
   for (int i = 20; i > 0; --i) expected[i] = expected[i - 1];
@@ -205,7 +205,7 @@ TEST(Interposers, WorkBeforeConstructors) {
   for (int i = 0; i < 64; ++i) ASSERT_EQ(early[i], expected[i]) << i;
 }
 
-TEST(Interposers, DoWhatTheCLibraryDoes) {
+TEST(Interposers, Results_EqualCLibrary) {
   std::mt19937_64 random(2);
   std::vector<unsigned char> ours(5000), expected(5000);
   for (int i = 0; i < 3000; ++i) {
@@ -233,7 +233,7 @@ TEST(Interposers, DoWhatTheCLibraryDoes) {
   }
 }
 
-TEST(Interposers, ReportBothSides) {
+TEST(Interposers, Copies_TraceSourceAndTarget) {
   Followed followed(1 << 16);
   char* at = followed.as<char>();
   call_memcpy(at, at + 32768, 6400);
@@ -245,7 +245,7 @@ TEST(Interposers, ReportBothSides) {
 
 // --- names ----------------------------------------------------------------------------------------------------
 
-TEST(Names, AreThoseOfTheSymbolMap) {
+TEST(Names, ExportedSymbols_EqualSymbolMap) {
   std::set<std::string> defined;
   FILE* const nm = popen(TERRACE_NM " --defined-only --extern-only --format=posix " TERRACE_HOOK_OBJECTS, "r");
   ASSERT_NE(nm, nullptr);

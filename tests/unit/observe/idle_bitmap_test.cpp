@@ -37,7 +37,7 @@ class WordFile {
   std::filesystem::path path_;
 };
 
-TEST(IdleBitmap, MarksExactlyTheFramesThatAreAskedFor) {
+TEST(IdleBitmap, RandomFrames_ExactlyTheseSetIdle) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 50; ++round) {
     constexpr std::uint64_t k_frames = 1U << 16U;
@@ -69,7 +69,7 @@ TEST(IdleBitmap, MarksExactlyTheFramesThatAreAskedFor) {
   }
 }
 
-TEST(IdleBitmap, SaysWhereMarksCouldNotBeMade) {
+TEST(IdleBitmap, FailedWrite_FlushReturnsFalse) {
   IdleBitmap bitmap("/dev/full");
   bitmap.set_idle(5);
   bitmap.set_idle(50'000);
@@ -78,7 +78,7 @@ TEST(IdleBitmap, SaysWhereMarksCouldNotBeMade) {
   EXPECT_TRUE(bitmap.flush());
 }
 
-TEST(PageFrames, PartsOfACompoundPageAreItsFirstFrame) {
+TEST(PageFrames, CompoundTail_MapsToHeadFrame) {
   constexpr std::uint64_t k_page = 4096, k_tail = 1U << 16U;
   // Pages 0 and 1 small, 2 absent, 3 to 6 the second half of a compound page of 8 frames, from frame 1000 on.
   const WordFile pagemap("pagemap", {k_page_present | 77, k_page_present | 600, 0, k_page_present | 1004,
@@ -94,7 +94,7 @@ TEST(PageFrames, PartsOfACompoundPageAreItsFirstFrame) {
   EXPECT_EQ(found, (std::vector<std::uint64_t>{77, 600, 1000, 1000, 1000, 1000}));
 }
 
-TEST(PageFrames, HiddenNumbersAreNotKnown) {
+TEST(PageFrames, HiddenFrameNumbers_ReturnFalse) {
   const WordFile pagemap("pagemap", {k_page_present, k_page_present});
   const WordFile kernel_flags("kpageflags", std::vector<std::uint64_t>(8));
   const FramePaths paths{"", pagemap.path(), kernel_flags.path()};

@@ -27,7 +27,7 @@ struct Watched : testing::Test {
   IntervalCollector collector{program.machine, 0, 1, program.chunks, clock, 10};
 };
 
-TEST_F(Watched, OneLineInTenIsASample) {
+TEST_F(Watched, PeriodTen_OneLineInTenSampled) {
   see(1, 25, 0);
   see(2, 5, 12);
   see(1, 9, 0);
@@ -48,7 +48,7 @@ TEST_F(Watched, OneLineInTenIsASample) {
 
 // 1,000 lines of 64 bytes at 4 GB/s are 16 us, 500 written at 2 GB/s as much again: of 64 us a half. 100 dependent
 // misses stall for 300 ns each.
-TEST_F(Watched, PlacesAreAsBusyAsTheyAre) {
+TEST_F(Watched, Utilisation_MatchesTraffic) {
   see(1, 900, 500, MissKind::prefetched);
   see(1, 100, 0, MissKind::dependent, 255);
   clock.time = Seconds{64e-6};
@@ -62,7 +62,7 @@ TEST_F(Watched, PlacesAreAsBusyAsTheyAre) {
   EXPECT_NEAR(seen.places[1].latency.value, 300e-9 + 8e-9, 1e-15);
 }
 
-TEST_F(Watched, AProtectedChunkFaultsOnce) {
+TEST_F(Watched, ProtectedChunk_FaultsOnce) {
   clock.time = Seconds{1};
   collector.protect(std::vector<ChunkId>{1, 3});
   clock.time = Seconds{1.25};
@@ -82,7 +82,7 @@ TEST_F(Watched, AProtectedChunkFaultsOnce) {
 }
 
 // 640 records at 250 ns, ten interrupts at 2.5 us; a protected page is 42 ns.
-TEST_F(Watched, TheProgramPaysForSamplesAndForWhatIsProtected) {
+TEST_F(Watched, SamplesAndProtection_AreCharged) {
   see(1, 6400, 0);
   EXPECT_NEAR(collector.take_cost().value, 640 * 250e-9 + 10 * 2.5e-6, 1e-12);
   EXPECT_EQ(collector.take_cost().value, 0);
@@ -91,7 +91,7 @@ TEST_F(Watched, TheProgramPaysForSamplesAndForWhatIsProtected) {
   EXPECT_NEAR(collector.take_cost().value, pages * 42e-9, 1e-12);
 }
 
-TEST_F(Watched, PrefetchedLinesAreCountedAndHaveNoAddresses) {
+TEST_F(Watched, PrefetchedLines_CountedWithoutSamples) {
   see(1, 1000, 0, MissKind::prefetched);
   const auto seen = collector.take();
   EXPECT_TRUE(seen.samples.empty());
@@ -100,7 +100,7 @@ TEST_F(Watched, PrefetchedLinesAreCountedAndHaveNoAddresses) {
   EXPECT_EQ(collector.take_cost().value, 0);
 }
 
-TEST_F(Watched, WithoutAPeriodNothingIsSampled) {
+TEST_F(Watched, PeriodZero_TakesNoSamples) {
   IntervalCollector none{program.machine, 0, 1, program.chunks, clock, 0};
   const std::vector<Miss> misses(100, Miss{1, 0, 0, MissKind::independent});
   none.quantum({0, 1, 1, {}, misses});

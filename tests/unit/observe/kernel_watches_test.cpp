@@ -21,7 +21,7 @@ using namespace terrace::observe;
 
 const PageWatchVariant& damon() { return **std::ranges::find(page_watches(), "damon", &PageWatchVariant::name); }
 
-TEST(DamonMonitor, TellsHotFromColdRanges) {
+TEST(DamonMonitor, HotAndColdRanges_AreDistinguished) {
   if (const auto reason = damon().unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
   const auto watch = damon().make();
   const Memory hot(4096), cold(4096);
@@ -48,7 +48,7 @@ TEST(DamonMonitor, TellsHotFromColdRanges) {
   EXPECT_LE(of_cold, 4096 * hot.page_bytes / 10);
 }
 
-TEST(DamonMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {
+TEST(DamonMonitor, KilledOwner_MonitorIsReusable) {
   if (const auto reason = damon().unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
   int ready[2] = {};
   ASSERT_EQ(pipe(ready), 0);
@@ -81,7 +81,7 @@ TEST(DamonMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {
 }
 
 // What the program pays for afterwards: of the whole process where the kernel clears all of it.
-TEST(ClearRefs, KnowsHowManyPagesItCleared) {
+TEST(ClearRefs, Window_ReportsClearedPages) {
   const auto found = std::ranges::find(page_watches(), "clear-refs", &PageWatchVariant::name);
   ASSERT_NE(found, page_watches().end());
   if (const auto reason = (*found)->unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;

@@ -49,7 +49,7 @@ struct LoadSampling : testing::Test {
 };
 
 // No load misses, so there is no sample: counters and references alone find it, evenly by bytes.
-TEST_F(LoadSampling, AStreamIsFoundByCountersAndReferences) {
+TEST_F(LoadSampling, Stream_FoundByCountersAndReferences) {
   std::vector<Miss> misses;
   for (const ChunkId chunk : {1U, 2U, 5U}) sweep(chunk, k_lines, MissKind::prefetched, misses);
   sweep(6, k_lines / 2, MissKind::prefetched, misses);  // 8 of 16 pages
@@ -74,7 +74,7 @@ TEST_F(LoadSampling, AStreamIsFoundByCountersAndReferences) {
 }
 
 // Nothing is prefetched: samples say where, counters how much.
-TEST_F(LoadSampling, AChaseIsFoundBySamples) {
+TEST_F(LoadSampling, Chase_FoundBySamples) {
   std::vector<Miss> misses;
   for (std::uint32_t i = 0; i < 20000; ++i)
     misses.push_back(
@@ -95,7 +95,7 @@ TEST_F(LoadSampling, AChaseIsFoundBySamples) {
 }
 
 // A chunk whose lines demand misses account for gets nothing of what was prefetched.
-TEST_F(LoadSampling, AStreamBesideAChaseGoesToTheOtherChunks) {
+TEST_F(LoadSampling, StreamWithChase_AttributedToOtherChunks) {
   for (int q = 0; q < 50; ++q) {
     std::vector<Miss> misses;
     for (std::uint32_t i = 0; i < 2000; ++i) {
@@ -137,7 +137,7 @@ TEST_F(LoadSampling, SweptAndWrittenFourTimes_WriteBacksRaiseItsPrefetchedLines)
 }
 
 // One in N stands in for the store that made the line dirty.
-TEST_F(LoadSampling, WrittenLinesAreFoundByStoreSamples) {
+TEST_F(LoadSampling, WrittenLines_FoundByStoreSamples) {
   std::vector<Miss> misses;
   for (std::uint32_t i = 0; i < 10000; ++i)
     misses.push_back({i % 5 == 0 ? 6U : 7U, static_cast<std::uint16_t>(i % k_lines), 0, MissKind::writeback});
@@ -155,7 +155,7 @@ TEST_F(LoadSampling, WrittenLinesAreFoundByStoreSamples) {
 }
 
 // Lines of a place come to what its counters say, and time to cycles; what samples say is near the truth by chunk.
-TEST_F(LoadSampling, PlacesAndTimeComeToTheirCounters) {
+TEST_F(LoadSampling, Cells_SumToCountersOfPlaceAndTime) {
   for (ChunkId c = 0; c < program.chunks.size(); ++c) program.chunks[c].place = static_cast<PlaceId>(c % 2);
   constexpr Seconds k_short{2e-7};
   LoadSamplingCollector sampled(program.machine, 0, 1, program.chunks, k_short);
@@ -198,7 +198,7 @@ TEST_F(LoadSampling, PlacesAndTimeComeToTheirCounters) {
 }
 
 // Neither counters by place nor references: nothing is known of a stream but that the core stood still.
-TEST_F(LoadSampling, SamplesAloneSeeNoStream) {
+TEST_F(LoadSampling, SamplesAlone_MissStreams) {
   LoadSamplingCollector alone(program.machine, 0, 1, program.chunks, k_interval, {false, false});
   alone.begin_iteration(0);
   alone.begin_phase("p");
@@ -213,7 +213,7 @@ TEST_F(LoadSampling, SamplesAloneSeeNoStream) {
 }
 
 // Without references a stream is spread over everything that is there.
-TEST_F(LoadSampling, WithoutReferencesAStreamIsEverywhere) {
+TEST_F(LoadSampling, WithoutReferences_StreamSpreadOverAllChunks) {
   LoadSamplingCollector without(program.machine, 0, 1, program.chunks, k_interval, {true, false});
   without.begin_iteration(0);
   without.begin_phase("p");
@@ -227,7 +227,7 @@ TEST_F(LoadSampling, WithoutReferencesAStreamIsEverywhere) {
 }
 
 // 250 ns a record, 2.5 us for each 64 of them, 42 ns a page of 4 KiB: eight chunks have 128.
-TEST_F(LoadSampling, WhatItCostsIsOwedOnce) {
+TEST_F(LoadSampling, Cost_IsChargedOnce) {
   std::vector<Miss> misses;
   sweep(0, 200, MissKind::dependent, misses, 255);
   see(misses);  // one in four, but for the first
@@ -244,7 +244,7 @@ TEST_F(LoadSampling, WhatItCostsIsOwedOnce) {
 }
 
 // Each of the cores takes its own samples, at the same time; one of them looks at the pages.
-TEST_F(LoadSampling, CoresPaySideBySide) {
+TEST_F(LoadSampling, SeveralCores_PayConcurrently) {
   LoadSamplingCollector four(program.machine, 0, 4, program.chunks, k_interval);
   four.begin_iteration(0);
   four.begin_phase("p");
@@ -258,7 +258,7 @@ TEST_F(LoadSampling, CoresPaySideBySide) {
 
 // A scan takes 128 x 42 ns and no more than a twentieth of the time: one for each 107.5 us. What was prefetched
 // before is known then, and goes where it was, segments that became one since included.
-TEST_F(LoadSampling, ShortSegmentsWaitForTheScan) {
+TEST_F(LoadSampling, ShortSegments_AttributedAtScan) {
   static_cast<void>(phase());
   collector.begin_iteration(0);
   std::vector<Miss> misses;
@@ -285,7 +285,7 @@ TEST_F(LoadSampling, ShortSegmentsWaitForTheScan) {
 }
 
 // Equal truths: pooled counts lie far nearer to them than samples do. Unequal ones stay apart.
-TEST_F(LoadSampling, ChunksThatSamplesCannotTellApartCountAsAlike) {
+TEST_F(LoadSampling, IndistinguishableChunks_ArePooled) {
   for (int q = 0; q < 40; ++q) {
     std::vector<Miss> misses;
     for (std::uint32_t i = 0; i < 4000; ++i)
@@ -310,13 +310,13 @@ TEST_F(LoadSampling, ChunksThatSamplesCannotTellApartCountAsAlike) {
   EXPECT_NEAR(cell(unlike, 0).read_lines / cell(unlike, 1).read_lines, 1.0 / 3, 0.03);
 }
 
-TEST(LoadSamplingCollector, AnIntervalOfNothingIsRefused) {
+TEST(LoadSamplingCollector, ZeroInterval_IsRefused) {
   const Program program(1);
   EXPECT_THROW(LoadSamplingCollector(program.machine, 0, 1, program.chunks, {0}), Error);
 }
 
 // 18 MiB in nine pages, of which misses tell lines of 4 MiB apart.
-TEST(PageBits, ASweepThroughALargeChunkTouchesItsPagesOneByOne) {
+TEST(PageBits, SweepOfLargeChunk_TouchesPagesInOrder) {
   constexpr std::uint64_t k_size = 18 << 20, k_told = 4 << 20;
   PageBits bits;
   EXPECT_EQ(bits.touched(k_size, k_told), 0);

@@ -65,7 +65,7 @@ Edges random_flow(std::minstd_rand& random) {
   return edges;
 }
 
-TEST(LoopForest, FindsNaturalLoops) {
+TEST(LoopForest, RandomReducibleFlow_FindsNaturalLoops) {
   std::minstd_rand random(7);
   int reducible = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -90,7 +90,7 @@ TEST(LoopForest, FindsNaturalLoops) {
 }
 
 // Whatever the flow: heads enclose one another without a circle, and every circle has a head.
-TEST(LoopForest, EveryCircleHasAHead) {
+TEST(LoopForest, RandomFlow_EveryCycleHasHead) {
   std::minstd_rand random(8);
   for (int i = 0; i < 20000; ++i) {
     auto edges = random_flow(random);
@@ -108,7 +108,7 @@ TEST(LoopForest, EveryCircleHasAHead) {
   }
 }
 
-TEST(LoopForest, DeepNestsAreNoRecursion) {
+TEST(LoopForest, DeepNest_DoesNotOverflowStack) {
   constexpr BlockIndex k_deep = 100000;
   Edges edges(k_deep);
   for (BlockIndex i = 0; i + 1 < k_deep; ++i) edges[i].push_back(i + 1);
@@ -127,7 +127,7 @@ LoopForest joined(const Edges& edges) {
 
 // for (step = 1; step <= n; ++step) { if (step % 20 == 0) print(); step(); }, as a compiler lays it out: what
 // prints is before the loop's body, and each end of the body goes there or past it.
-TEST(SplitLoops, TestAtTheBeginningThatIsJumpedPast_IsOneLoop) {
+TEST(SplitLoops, SkippedFirstTest_IsOneLoop) {
   //              0    1: print  2: step  3: exit?  4: print?  5: end
   const auto one = joined({{1}, {2}, {3}, {5, 4}, {1, 2}, {}});
   EXPECT_EQ(one.is_head, (std::vector<bool>{false, false, true, false, false, false}));
@@ -139,7 +139,7 @@ TEST(SplitLoops, TestAtTheBeginningThatIsJumpedPast_IsOneLoop) {
   for (const BlockIndex block : {1, 2, 4, 5}) EXPECT_EQ(deep.around[block], 3u);
 }
 
-TEST(SplitLoops, NestsThatDecideThemselves_StayTwo) {
+TEST(SplitLoops, NestWithOwnExit_StaysTwoLoops) {
   const auto nested = [](const Edges& edges) {
     const auto forest = joined(edges);
     return forest.is_head[1] && forest.is_head[2] && forest.around[2] == 1;
@@ -152,7 +152,7 @@ TEST(SplitLoops, NestsThatDecideThemselves_StayTwo) {
 }
 
 // Heads and what they hold are those that natural loops have, but that some loops have lost their own.
-TEST(SplitLoops, RandomFlow_LosesOnlyLoopsThatAreLeftFromWithinAnother) {
+TEST(SplitLoops, RandomFlow_LosesOnlyLoopsExitedFromInnerLoop) {
   std::minstd_rand random(9);
   int lost = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -187,7 +187,7 @@ FlowBlock block(std::vector<BlockIndex> targets, bool falls_through = true) {
 }
 
 // for (...) { work; for (...) sum; if (...) print(); }
-TEST(LoopMarks, OuterLoopsTurnAndInnerOnesAreEntered) {
+TEST(LoopMarks, Nest_OuterReportsIterationsInnerEntries) {
   auto print = block({});
   print.calls = true;
   const std::vector<FlowBlock> blocks{block({}), block({}),  block({2}),      block({5}),
@@ -213,7 +213,7 @@ TEST(LoopMarks, EntryBehindCall_HookBeforeCall_MarksNothing) {
 }
 
 // The head has no hook of its own: the next block on the only way does as well, one on a branch does not.
-TEST(LoopMarks, HooksAreLookedForOnTheOnlyWay) {
+TEST(LoopMarks, SinglePath_FirstHookIsMarked) {
   auto head = block({});
   head.has_hook = false;
   auto call = block({});
@@ -231,7 +231,7 @@ TEST(LoopMarks, HooksAreLookedForOnTheOnlyWay) {
 }
 
 // What every turn passes behind the test that decides whether there is one: it is not passed at the end.
-TEST(LoopMarks, TestThatDecidesOnTurns_HookBehindItTells) {
+TEST(LoopMarks, ExitTest_HookBehindItIsMarked) {
   auto call = block({});
   call.calls = true;
   auto latch = block({1}, false);
@@ -252,7 +252,7 @@ TEST(LoopMarks, TestThatDecidesOnTurns_HookBehindItTells) {
 }
 
 // while (true) switch (next()) { case 0: a(); break; case 1: b(); break; }: nobody can read where it jumps to.
-TEST(LoopMarks, ComputedJumpsLeadToWhatNothingElseLeadsTo) {
+TEST(LoopMarks, IndirectJump_LeadsToBlocksWithoutPredecessor) {
   FlowBlock choice{
       .targets = {}, .falls_through = false, .has_indirect_jump = true, .has_hook = true, .calls = true};
   const auto marks = mark_loops(std::vector<FlowBlock>{choice, block({0}, false), block({0}, false)});

@@ -100,7 +100,7 @@ class MemorySamplerHere : public testing::Test {
   std::vector<MemorySample> samples_;
 };
 
-TEST_F(MemorySamplerHere, EachTouchedPageIsSampledOnce) {
+TEST_F(MemorySamplerHere, TouchedPages_EachSampledOnce) {
   const Fresh memory(k_few);
   const PerfEvent events[] = {page_faults()};
   const auto begun = now_ns();
@@ -128,7 +128,7 @@ TEST_F(MemorySamplerHere, EachTouchedPageIsSampledOnce) {
   EXPECT_EQ(sampler_.blind_spots(), "pages that are there");
 }
 
-TEST_F(MemorySamplerHere, PeriodsAreWeights) {
+TEST_F(MemorySamplerHere, Period_IsWeight) {
   const Fresh memory(k_few);
   const PerfEvent events[] = {page_faults(4)};
   sampler_.start(events);
@@ -140,7 +140,7 @@ TEST_F(MemorySamplerHere, PeriodsAreWeights) {
   EXPECT_NEAR(weight, k_few, 4);
 }
 
-TEST_F(MemorySamplerHere, WhatDoesNotFitIsCounted) {
+TEST_F(MemorySamplerHere, FullRing_LossIsCounted) {
   // A ring holds less than what all these leave, if each wrote as fast as the kernel lets it.
   const Fresh memory(20'000);
   const PerfEvent events[] = {page_faults()};
@@ -170,7 +170,7 @@ TEST_F(MemorySamplerHere, WhatDoesNotFitIsCounted) {
   EXPECT_LE(counts.samples + counts.lost, static_cast<std::uint64_t>(last_look.ru_minflt - before.ru_minflt) + 1);
 }
 
-TEST_F(MemorySamplerHere, ThreadsThatAreThereAndThreadsThatComeAreSampled) {
+TEST_F(MemorySamplerHere, OldAndNewThreads_AreSampled) {
   const Fresh early(k_few), late(k_few), brief(k_few);
   std::atomic<int> step{0};
   int tids[2] = {};
@@ -214,7 +214,7 @@ TEST_F(MemorySamplerHere, ThreadsThatAreThereAndThreadsThatComeAreSampled) {
   }
 }
 
-TEST_F(MemorySamplerHere, SkippedThreadsAreNotSampled) {
+TEST_F(MemorySamplerHere, ExcludedThread_IsNotSampled) {
   const Fresh memory(k_few);
   sampler_.exclude_thread(thread_id());
   const PerfEvent events[] = {page_faults()};
@@ -224,7 +224,7 @@ TEST_F(MemorySamplerHere, SkippedThreadsAreNotSampled) {
   EXPECT_TRUE(samples_.empty());
 }
 
-TEST_F(MemorySamplerHere, AChildReadsNothingAndEndsWell) {
+TEST_F(MemorySamplerHere, ForkChild_ReadsNothing) {
   const Fresh memory(k_few);
   const PerfEvent events[] = {page_faults()};
   sampler_.start(events);
@@ -250,7 +250,7 @@ TEST_F(MemorySamplerHere, AChildReadsNothingAndEndsWell) {
   EXPECT_FALSE(found.contains(15));
 }
 
-TEST_F(MemorySamplerHere, HoldsNoFileAndGivesMappingsBack) {
+TEST_F(MemorySamplerHere, Stop_LeavesNoDescriptorOrMapping) {
   const auto files = [] {
     const std::filesystem::directory_iterator all("/proc/self/fd");
     return std::distance(begin(all), end(all));
@@ -277,7 +277,7 @@ TEST_F(MemorySamplerHere, HoldsNoFileAndGivesMappingsBack) {
 }
 
 // Samples by time have no address of data: they are no accesses.
-TEST_F(MemorySamplerHere, RecordsWithoutAnAddressAreLeftOut) {
+TEST_F(MemorySamplerHere, RecordWithoutAddress_IsDropped) {
   PerfEvent clock = page_faults();
   clock.config = PERF_COUNT_SW_CPU_CLOCK;
   clock.period = 1'000'000;
@@ -294,7 +294,7 @@ TEST_F(MemorySamplerHere, RecordsWithoutAnAddressAreLeftOut) {
   for (const auto& sample : samples_) EXPECT_NE(sample.address, 0U);
 }
 
-TEST(MemorySampler, SaysWhatTheKernelRefuses) {
+TEST(MemorySampler, RefusedEvent_ReasonNamesCall) {
   PerfEvent event = page_faults();
   event.type = 4095;
   event.name = "no/such/";
@@ -316,7 +316,7 @@ TEST(MemorySampler, SaysWhatTheKernelRefuses) {
 }
 
 // As containers do it.
-TEST(MemorySampler, SaysThatACallIsFilteredOut) {
+TEST(MemorySampler, SeccompFilter_ReasonNamesCall) {
   const auto child = fork();
   if (child == 0) {
     sock_filter filter[] = {
@@ -341,7 +341,7 @@ TEST(MemorySampler, SaysThatACallIsFilteredOut) {
 }
 
 // What this machine has of its own: loads of a buffer are sampled in it.
-TEST(MemorySampler, SamplesRealAccessesWhereTheProcessorCan) {
+TEST(MemorySampler, RealEvents_SampleAccesses) {
   const auto found = memory_events();
   if (found.events.empty()) GTEST_SKIP() << found.unavailable_reason;
   if (const auto reason = MemorySampler::unavailable_reason(found.events); !reason.empty()) GTEST_SKIP() << reason;

@@ -67,7 +67,7 @@ struct PageReferences : testing::Test {
   double swept = 0;  // seconds
 };
 
-TEST_F(PageReferences, SweepsThatAreLongerThanWindowsCountByTheirBytes) {
+TEST_F(PageReferences, SweepLongerThanWindow_CountsItsBytes) {
   start();
   constexpr int k_times = 9500;
   phase("p", {0, 1, 0, 0, 0, 2}, k_times);
@@ -90,14 +90,14 @@ TEST_F(PageReferences, SweepsThatAreLongerThanWindowsCountByTheirBytes) {
   EXPECT_NEAR(seen.samples * k_window.value / swept, 1, 1e-9);
 }
 
-TEST_F(PageReferences, WhatAWindowUsesManyTimesCountsOnce) {
+TEST_F(PageReferences, RepeatedUseInWindow_CountsOnce) {
   start({10 * k_chunks * k_lines * k_line_time});
   phase("p", {0}, 2000);
   const auto seen = collector->take_iteration().phases.at(0);
   EXPECT_NEAR(lines_of(seen, 0) / (200.0 * k_chunks * k_lines), 1, 0.02);
 }
 
-TEST_F(PageReferences, PhasesAreToldApartWhereTheyAreLongerThanWindows) {
+TEST_F(PageReferences, PhasesLongerThanWindows_AreDistinguished) {
   start();
   for (int i = 0; i < 20; ++i) {
     phase("a", {0}, 600);
@@ -112,7 +112,7 @@ TEST_F(PageReferences, PhasesAreToldApartWhereTheyAreLongerThanWindows) {
   }
 }
 
-TEST_F(PageReferences, ShorterOnesHaveWhatIsUsedAroundThem) {
+TEST_F(PageReferences, PhasesShorterThanWindows_ShareUse) {
   start({8 * k_chunks * k_lines * k_line_time});
   for (int i = 0; i < 6000; ++i) {
     phase("a", {0}, 1);
@@ -124,7 +124,7 @@ TEST_F(PageReferences, ShorterOnesHaveWhatIsUsedAroundThem) {
 }
 
 // From one iteration to the next, too.
-TEST_F(PageReferences, WhatIsKnownOfAPhaseIsKept) {
+TEST_F(PageReferences, NextIteration_KeepsPhaseEstimate) {
   start();
   phase("a", {0}, 1000);
   phase("b", {1}, 1000);
@@ -137,7 +137,7 @@ TEST_F(PageReferences, WhatIsKnownOfAPhaseIsKept) {
   EXPECT_TRUE(seen.phases.at(1).cells.empty()) << "it took no time";
 }
 
-TEST_F(PageReferences, APhaseThatNoWindowMetCountsAsTheOthersDo) {
+TEST_F(PageReferences, PhaseWithoutWindow_GetsMean) {
   start();
   phase("a", {0}, 400);
   collector->begin_phase("short");
@@ -150,7 +150,7 @@ TEST_F(PageReferences, APhaseThatNoWindowMetCountsAsTheOthersDo) {
   EXPECT_GT(lines_of(seen, 0), 0);
 }
 
-TEST_F(PageReferences, TakesItsShareOfTheTime) {
+TEST_F(PageReferences, Windows_CostTheirShareOfTime) {
   start();
   Seconds cost;
   for (int i = 0; i < 50; ++i) {
@@ -165,7 +165,7 @@ TEST_F(PageReferences, TakesItsShareOfTheTime) {
   EXPECT_NEAR(cost.value, windows * (300e-6 + pages * (130e-9 + 385e-9)), 1e-9);
 }
 
-TEST_F(PageReferences, TheFirstWindowIsEarnedBeforeItBegins) {
+TEST_F(PageReferences, FirstWindow_WaitsForItsCost) {
   start();
   const auto cost = 300e-6 + static_cast<double>(pages_of(chunks)) * (130e-9 + 385e-9);
   collector->begin_phase("p");
@@ -177,7 +177,7 @@ TEST_F(PageReferences, TheFirstWindowIsEarnedBeforeItBegins) {
 }
 
 // One window, which sees one sweep of an object with chunks of two sizes; then as much time again without one.
-TEST_F(PageReferences, WhatAPhaseComesToIsKnownToTheDigit) {
+TEST_F(PageReferences, SingleWindow_EstimateIsExact) {
   const auto small = chunks.add(std::uint64_t{9} << 32, k_chunk, 9, 0, 1);
   const auto large = chunks.add((std::uint64_t{9} << 32) + k_chunk, 3 * k_chunk, 9, 0, 1);
   constexpr double k_rounding = 1e-11;  // of sums of times
@@ -218,7 +218,7 @@ TEST_F(PageReferences, WhatAPhaseComesToIsKnownToTheDigit) {
 }
 
 // It has read more in windows than it can have waited for.
-TEST_F(PageReferences, NoPhaseWaitsLongerThanItTakes) {
+TEST_F(PageReferences, StallTime_LimitedToPhaseTime) {
   start();
   earn_a_window();
   collector->begin_phase("p");
@@ -238,7 +238,7 @@ TEST_F(PageReferences, NoPhaseWaitsLongerThanItTakes) {
   EXPECT_NEAR(seen.core.value, 0, 1e-12);
 }
 
-TEST_F(PageReferences, FreedChunksHaveNoLines) {
+TEST_F(PageReferences, FreedChunks_HaveNoLines) {
   start();
   phase("p", {0, 1}, 1000);
   for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) chunks[chunk].live = false;
@@ -247,7 +247,7 @@ TEST_F(PageReferences, FreedChunksHaveNoLines) {
   EXPECT_GT(lines_of(seen, 1), 0);
 }
 
-TEST_F(PageReferences, AWindowTakesTime) {
+TEST_F(PageReferences, ZeroWindow_IsRefused) {
   EXPECT_THROW(start({0}), Error);
   EXPECT_THROW(start({-1}), Error);
 }

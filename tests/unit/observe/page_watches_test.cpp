@@ -54,7 +54,7 @@ class PageWatches : public testing::TestWithParam<const PageWatchVariant*> {
   std::unique_ptr<PageWatch> watch_;
 };
 
-TEST_P(PageWatches, CountsThePagesThatWereTouchedInTheWindow) {
+TEST_P(PageWatches, TouchedPages_AreCounted) {
   const Memory memory;
   std::mt19937 random(1);
   for (int window = 0; window < 60; ++window) {
@@ -77,7 +77,7 @@ TEST_P(PageWatches, CountsThePagesThatWereTouchedInTheWindow) {
   }
 }
 
-TEST_P(PageWatches, SeesAThreadThatNeverStops) {
+TEST_P(PageWatches, BusyThread_PagesAreCounted) {
   const Memory memory;
   constexpr std::size_t k_hot = 16;  // few enough for the processor to know them all the time
   std::atomic<bool> stop{false};
@@ -104,7 +104,7 @@ TEST_P(PageWatches, SeesAThreadThatNeverStops) {
   for (const auto bytes : told) EXPECT_EQ(bytes, k_hot * memory.page_bytes);
 }
 
-TEST_P(PageWatches, TellsRangesOfOneMappingApartOrSharesItsFigure) {
+TEST_P(PageWatches, RangesOfOneMapping_SeparateOrShared) {
   const Memory memory;
   const std::vector<WatchedRange> ranges = {memory.range(0, 100), memory.range(100, 28), memory.range(300, 84)};
   watch_->begin(ranges);
@@ -120,7 +120,7 @@ TEST_P(PageWatches, TellsRangesOfOneMappingApartOrSharesItsFigure) {
 }
 
 // What the kernel writes for the program is used by it.
-TEST_P(PageWatches, SystemCallsThatWriteCount) {
+TEST_P(PageWatches, SystemCallWrites_AreCounted) {
   const Memory memory;
   const std::vector<WatchedRange> ranges = {memory.range()};
   const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
@@ -131,7 +131,7 @@ TEST_P(PageWatches, SystemCallsThatWriteCount) {
   close(zero);
 }
 
-TEST_P(PageWatches, NewPagesOfTheWindowCount) {
+TEST_P(PageWatches, NewPages_AreCounted) {
   const Memory memory;
   madvise(const_cast<char*>(memory.at(64)), 64 * memory.page_bytes, MADV_DONTNEED);
   const std::vector<WatchedRange> ranges = {memory.range()};
@@ -142,7 +142,7 @@ TEST_P(PageWatches, NewPagesOfTheWindowCount) {
 
 // Where the kernel gives huge pages, one counts as a whole, or as its parts after it was split; others do not
 // count.
-TEST_P(PageWatches, HugePagesThatAreNotTouchedDoNotCount) {
+TEST_P(PageWatches, UntouchedHugePages_AreNotCounted) {
   constexpr std::size_t k_huge = 2 << 20, k_count = 8;
   auto* const map = static_cast<char*>(
       mmap(nullptr, (k_count + 2) * k_huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -162,7 +162,7 @@ TEST_P(PageWatches, HugePagesThatAreNotTouchedDoNotCount) {
   munmap(map, (k_count + 2) * k_huge);
 }
 
-TEST_P(PageWatches, TheProgramMapsAndUnmapsMeanwhile) {
+TEST_P(PageWatches, ConcurrentMapAndUnmap_WatchContinues) {
   const Memory memory;
   std::atomic<bool> stop{false};
   std::thread thread([&] {
@@ -187,7 +187,7 @@ TEST_P(PageWatches, TheProgramMapsAndUnmapsMeanwhile) {
   for (std::size_t window = 0; window < told.size(); ++window) EXPECT_EQ(told[window], window * memory.page_bytes);
 }
 
-TEST_P(PageWatches, KnowsNothingOfWhatIsNotMapped) {
+TEST_P(PageWatches, UnmappedRange_IsUnknown) {
   WatchedRange gone{};
   const Memory memory;
   {
@@ -204,7 +204,7 @@ TEST_P(PageWatches, KnowsNothingOfWhatIsNotMapped) {
   EXPECT_EQ(bytes[1 - at], memory.page_bytes);
 }
 
-TEST_P(PageWatches, AChildKnowsNothingAndHarmsNothing) {
+TEST_P(PageWatches, ForkChild_ReportsUnknownWithoutEffect) {
   const Memory memory;
   const std::vector<WatchedRange> ranges = {memory.range()};
   watch_->begin(ranges);
@@ -227,7 +227,7 @@ TEST_P(PageWatches, AChildKnowsNothingAndHarmsNothing) {
 }
 
 // As daemons do.
-TEST_P(PageWatches, AProgramThatClosesAllFilesKeepsItsNext) {
+TEST_P(PageWatches, ClosedDescriptors_ProgramsFilesStayOpen) {
   const auto child = fork();
   if (child == 0) {
     auto watch = GetParam()->make();
@@ -244,7 +244,7 @@ TEST_P(PageWatches, AProgramThatClosesAllFilesKeepsItsNext) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST_P(PageWatches, LeavesNoFileOpen) {
+TEST_P(PageWatches, Destruction_LeavesNoDescriptor) {
   const auto files = [] {
     const auto all = std::filesystem::directory_iterator("/proc/self/fd");
     return std::distance(begin(all), end(all));
@@ -276,7 +276,7 @@ INSTANTIATE_TEST_SUITE_P(, PageWatches, testing::ValuesIn(all_but_the_monitor())
   return name;
 });
 
-TEST(PageWatchTable, EachHasANameARankAndSomethingToSayWhereItLacks) {
+TEST(PageWatchTable, Variants_HaveNameRankAndReason) {
   std::vector<int> ranks;
   for (const auto* variant : page_watches()) {
     EXPECT_FALSE(variant->name().empty());

@@ -54,7 +54,7 @@ void write_core(Files& files, const std::string& name, const std::string& type) 
 }
 
 // Skylake: "cpu/mem-loads,ldlat=30/P" is r1cd with 30 as its threshold, "cpu/mem-stores/P" r82d0.
-TEST(MemoryEvents, OfAnIntelServer) {
+TEST(MemoryEvents, IntelServer_EventsFound) {
   Files files;
   files.write("paranoid", "2");
   write_core(files, "cpu", "4");
@@ -90,7 +90,7 @@ TEST(MemoryEvents, OfAnIntelServer) {
 }
 
 // Alder Lake: two kinds of core, and loads behind an auxiliary event (r8203) on the large ones.
-TEST(MemoryEvents, OfAnIntelHybrid) {
+TEST(MemoryEvents, IntelHybrid_EventsOfBothCores) {
   Files files;
   files.write("paranoid", "1");
   write_core(files, "cpu_core", "4");
@@ -108,7 +108,7 @@ TEST(MemoryEvents, OfAnIntelHybrid) {
   EXPECT_EQ(found.events[1].leader_config, 0x8203U);
 }
 
-TEST(MemoryEvents, OfAnAmdServer) {
+TEST(MemoryEvents, AmdServer_IbsFound) {
   Files files;
   files.write("paranoid", "2")
       .write("devices/ibs_op/type", "11")
@@ -127,7 +127,7 @@ TEST(MemoryEvents, OfAnAmdServer) {
   EXPECT_EQ(op.period % 16, 0U);  // the counter has no lower bits
 }
 
-TEST(MemoryEvents, OfAnArmServer) {
+TEST(MemoryEvents, ArmServer_SpeFound) {
   Files files;
   files.write("paranoid", "2")
       .write("devices/arm_spe_0/type", "8")
@@ -142,7 +142,7 @@ TEST(MemoryEvents, OfAnArmServer) {
   EXPECT_EQ(found.events[0].format, AccessFormat::spe);
 }
 
-TEST(MemoryEvents, SayWhatIsMissing) {
+TEST(MemoryEvents, NoEvents_ReasonNamesFile) {
   Files files;
   EXPECT_NE(files.events().unavailable_reason.find("paranoid is not there"), std::string::npos);
   files.write("paranoid", "2").write("devices/software/type", "1");
@@ -157,13 +157,13 @@ TEST(MemoryEvents, SayWhatIsMissing) {
   EXPECT_NE(found.unavailable_reason.find("devices/cpu/format/colour"), std::string::npos) << found.unavailable_reason;
 }
 
-TEST(MemoryEvents, OfThisMachineAreFewOrNone) {
+TEST(MemoryEvents, ThisMachine_EventsOrReason) {
   const auto found = memory_events();
   EXPECT_EQ(found.unavailable_reason.find('\n'), std::string::npos);
   EXPECT_TRUE(!found.events.empty() || !found.unavailable_reason.empty());
 }
 
-TEST(EventDevice, BitsGoWhereTheFormatSays) {
+TEST(EventDevice, Format_PlacesBits) {
   Encoding encoding;
   place_bits("config:0-7,32-35", 0xabc, encoding);
   EXPECT_EQ(encoding.config, 0xbcULL | 0xaULL << 32);
@@ -178,7 +178,7 @@ TEST(EventDevice, BitsGoWhereTheFormatSays) {
 }
 
 // What was placed is found again, whatever the format.
-TEST(EventDevice, RandomFormatsKeepTheirValues) {
+TEST(EventDevice, RandomFormats_KeepValues) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 2000; ++round) {
     std::vector<unsigned> places;
@@ -206,7 +206,7 @@ TEST(EventDevice, RandomFormatsKeepTheirValues) {
   }
 }
 
-TEST(EventDevice, TermsAreReadOrRefused) {
+TEST(EventDevice, Terms_ParsedOrRefused) {
   using Terms = std::vector<std::pair<std::string, std::uint64_t>>;
   EXPECT_EQ(event_terms("event=0xcd,umask=0x1,ldlat=3,edge"),
             (Terms{{"event", 0xcd}, {"umask", 1}, {"ldlat", 3}, {"edge", 1}}));
@@ -228,7 +228,7 @@ TEST(EventDevice, TermsAreReadOrRefused) {
 }
 
 // libpfm4's own tables, for processors that are not here; encodings by Intel's published lists of events.
-TEST(EventNames, AreThoseOfTheMakersLists) {
+TEST(EventNames, Libpfm_EncodingsEqualVendorLists) {
   setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
   std::string why;
   const auto missed = event_by_name("skl::MEM_LOAD_RETIRED:L3_MISS", why);
@@ -239,7 +239,7 @@ TEST(EventNames, AreThoseOfTheMakersLists) {
   EXPECT_NE(why.find("NO_SUCH_EVENT"), std::string::npos);
 }
 
-TEST(PerfEvents, ComeOutOfABlobAsTheyWentIn) {
+TEST(PerfEvents, Blob_RoundTrip) {
   std::mt19937_64 random(3);
   terrace::BlobWriter blob;
   std::vector<PerfEvent> events;

@@ -32,7 +32,7 @@ class Reader {
 };
 
 // Which fields a sample has decides where each lies: all sets of fields.
-TEST(PerfRecords, EverySetOfFieldsIsReadInItsOrder) {
+TEST(PerfRecords, AllFieldSets_AreDecoded) {
   std::mt19937_64 random(1);
   const std::uint64_t all[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,          PERF_SAMPLE_TID,
                                PERF_SAMPLE_TIME,       PERF_SAMPLE_ADDR,        PERF_SAMPLE_ID,
@@ -77,7 +77,7 @@ TEST(PerfRecords, EverySetOfFieldsIsReadInItsOrder) {
   }
 }
 
-TEST(PerfRecords, TheOtherWeightIsItsFirstHalf) {
+TEST(PerfRecords, WeightStruct_UsesLowHalf) {
   constexpr std::uint64_t k_weights = 1ULL << 24;
   perf_builder::Sample s;
   s.weight = 0x0007'0009'0000'0123;
@@ -87,13 +87,13 @@ TEST(PerfRecords, TheOtherWeightIsItsFirstHalf) {
   EXPECT_EQ(read->weight, 0x123U);
 }
 
-TEST(PerfRecords, FieldsThatCannotBeReadAreRefused) {
+TEST(PerfRecords, UnsupportedField_IsRefused) {
   const std::vector<std::byte> body(4096);
   for (unsigned bit = 0; bit < 64; ++bit)
     EXPECT_EQ(read_sample(body, 1ULL << bit).has_value(), (k_readable_fields >> bit & 1) != 0) << bit;
 }
 
-TEST(PerfRing, AllRecordsComeInOrderAroundTheEnd) {
+TEST(PerfRing, WrapAround_RecordsInOrder) {
   std::mt19937_64 random(2);
   // Counters that begin anywhere, and go over the end of their own range.
   for (const std::uint64_t start :
@@ -151,7 +151,7 @@ TEST(PerfRing, AllRecordsComeInOrderAroundTheEnd) {
   }
 }
 
-TEST(PerfRing, AnotherThreadsRecordsArriveWhole) {
+TEST(PerfRing, ConcurrentWriter_RecordsAreWhole) {
   perf_builder::Ring ring(8192);
   Reader reader(ring);
   constexpr std::uint64_t k_records = 200'000;
@@ -186,7 +186,7 @@ TEST(PerfRing, AnotherThreadsRecordsArriveWhole) {
   EXPECT_EQ(wrong, 0U);
 }
 
-TEST(PerfRing, SizesThatCannotBeAreGivenUpOn) {
+TEST(PerfRing, InvalidSize_RingIsDiscarded) {
   for (const unsigned size : {0U, 1U, 7U, 9U, 12U, 4096U, 65535U}) {
     perf_builder::Ring ring(4096);
     Reader reader(ring);
@@ -209,7 +209,7 @@ TEST(PerfRing, SizesThatCannotBeAreGivenUpOn) {
   }
 }
 
-TEST(PerfRing, CountersThatCannotBeAreGivenUpOn) {
+TEST(PerfRing, InvalidHead_RingIsDiscarded) {
   perf_builder::Ring ring(4096);
   Reader reader(ring);
   for (const std::uint64_t head : {std::uint64_t{4097}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
@@ -225,7 +225,7 @@ TEST(PerfRing, CountersThatCannotBeAreGivenUpOn) {
 }
 
 // Whatever stands in the ring: it comes to an end, and stays inside.
-TEST(PerfRing, AnyBytesAreRead) {
+TEST(PerfRing, ArbitraryBytes_AreAccepted) {
   std::mt19937_64 random(9);
   for (int round = 0; round < 3000; ++round) {
     perf_builder::Ring ring(4096, 0, 8 * (random() % 512));
@@ -243,7 +243,7 @@ TEST(PerfRing, AnyBytesAreRead) {
   }
 }
 
-TEST(PerfRing, TimesAreThoseOfThePage) {
+TEST(PerfRing, Time_ReadFromHeaderPage) {
   perf_builder::Ring ring(4096);
   Reader reader(ring);
   ring.page().time_enabled = 1000;
@@ -254,7 +254,7 @@ TEST(PerfRing, TimesAreThoseOfThePage) {
   EXPECT_EQ(reader.ring().time().enabled, 1000U);
 }
 
-TEST(PerfRing, TheBufferBesideComesInPieces) {
+TEST(PerfRing, AuxBuffer_WrapsIntoTwoPieces) {
   perf_builder::Ring ring(8192, 256);
   Reader reader(ring);
   std::vector<unsigned char> written, read;

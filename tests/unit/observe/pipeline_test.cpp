@@ -15,7 +15,7 @@
 namespace terrace::observe::test {
 namespace {
 
-TEST(Pipeline, StreamOverALargeArrayFetchesEachLineOnce) {
+TEST(Pipeline, StreamOverLargeArray_EachLineFetchedOnce) {
   constexpr std::size_t n = 1 << 18;
   Bench bench(n * 8);
   for (std::size_t i = 0; i < n; ++i) bench.load(bench.as<double>() + i);
@@ -27,7 +27,7 @@ TEST(Pipeline, StreamOverALargeArrayFetchesEachLineOnce) {
   EXPECT_EQ(bench.sink.hits[0], n - n / 8);
 }
 
-TEST(Pipeline, MissesCarryChunkAndLine) {
+TEST(Pipeline, Misses_HaveChunkAndLine) {
   Bench bench(4 * 65536);
   for (std::size_t at = 0; at < 4 * 65536; at += 64) bench.load(bench.as<char>() + at);
   bench.pipeline->flush();
@@ -39,7 +39,7 @@ TEST(Pipeline, MissesCarryChunkAndLine) {
 }
 
 // Arguments lie side by side in a line of this process's memory, and in lines of their own for the caches.
-TEST(Pipeline, PiecesThatShareALineAreTwoLines) {
+TEST(Pipeline, RangesSharingLine_AreTwoLines) {
   for (const std::size_t begin : {0, 1, 30, 50, 63}) {
     Bench bench(65536);
     const std::uint64_t room = bench.map.add_range(bench.base + 65536, 4096, 65536);
@@ -55,7 +55,7 @@ TEST(Pipeline, PiecesThatShareALineAreTwoLines) {
   }
 }
 
-TEST(Pipeline, StoresGoBackToWhereTheyBelong) {
+TEST(Pipeline, DirtyVictims_WrittenBackToTheirChunk) {
   constexpr std::size_t lines = 8192;
   Bench bench(lines * 64);
   for (std::size_t i = 0; i < lines; ++i) bench.store(bench.as<std::uint64_t>() + i * 8, std::uint64_t{1});
@@ -72,7 +72,7 @@ TEST(Pipeline, StoresGoBackToWhereTheyBelong) {
   EXPECT_EQ(written.size(), lines);
 }
 
-TEST(Pipeline, DirtyLinesOfFreedMemoryVanish) {
+TEST(Pipeline, DirtyLinesOfFreedMemory_AreDropped) {
   constexpr std::size_t lines = 1024;
   Bench bench(64 * lines + (1 << 20));
   for (std::size_t i = 0; i < lines; ++i) bench.store(bench.as<std::uint64_t>() + i * 8, std::uint64_t{1});
@@ -85,7 +85,7 @@ TEST(Pipeline, DirtyLinesOfFreedMemoryVanish) {
   EXPECT_EQ(bench.sink.count(MissKind::writeback), before);
 }
 
-TEST(Pipeline, DirtyLinesOfARenamedRangeGoToTheNewChunk) {
+TEST(Pipeline, DirtyLinesOfReassignedRange_GoToNewChunk) {
   constexpr std::size_t lines = 256;
   Bench bench(64 * lines + (1 << 20));
   for (std::size_t i = 0; i < lines; ++i) bench.store(bench.as<std::uint64_t>() + i * 8, std::uint64_t{1});
@@ -101,7 +101,7 @@ TEST(Pipeline, DirtyLinesOfARenamedRangeGoToTheNewChunk) {
 // Random programs: every count adds up, on every kind of cache hierarchy.
 class Conservation : public testing::TestWithParam<std::vector<machine::Cache>> {};
 
-TEST_P(Conservation, HitsAndMissesAreAllLineAccesses) {
+TEST_P(Conservation, HitsAndMisses_SumToLineAccesses) {
   PipelineConfig config;
   config.caches = GetParam();
   config.quantum_accesses = 1000;
@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(Hierarchies, Conservation,
 
 // A cache hierarchy of one level against the definition of LRU, through the whole pipeline: the fast way must not
 // change what is a hit.
-TEST(Pipeline, OneLevelHitsAreThoseOfLru) {
+TEST(Pipeline, OneLevel_HitsEqualLru) {
   for (const bool shared : {false, true}) {
     PipelineConfig config;
     config.caches = {cache(8192, 8, shared)};
@@ -166,7 +166,7 @@ TEST(Pipeline, OneLevelHitsAreThoseOfLru) {
   }
 }
 
-TEST(Pipeline, RangesTouchEachLineOnce) {
+TEST(Pipeline, Range_TouchesEachLineOnce) {
   Bench bench(1 << 20);
   bench.pipeline->range(bench.base + 60, 8, false, 1);         // two lines
   bench.pipeline->range(bench.base + 4096, 640, true, 1);      // ten
@@ -176,7 +176,7 @@ TEST(Pipeline, RangesTouchEachLineOnce) {
   EXPECT_EQ(bench.sink.fetched(), 23u);
 }
 
-TEST(Pipeline, UnknownAddressesAreAskedForOnce) {
+TEST(Pipeline, UnknownAddress_ResolvedOnce) {
   AddressMap map;
   RecordingSink sink;
   const auto config = small_config();
@@ -200,7 +200,7 @@ TEST(Pipeline, UnknownAddressesAreAskedForOnce) {
   EXPECT_EQ(sink.all_hits() + sink.fetched(), 10u);
 }
 
-TEST(Pipeline, RefusesWhatItCannotModel) {
+TEST(Pipeline, InvalidConfig_IsRefused) {
   auto config = small_config();
   config.line = Bytes{48};
   EXPECT_THROW(make_shared_cache(config), Error);
@@ -256,7 +256,7 @@ std::vector<std::uint64_t> run_at(char* heap, char* stack) {
   return result;
 }
 
-TEST(Pipeline, ResultsDoNotDependOnWhereMemoryLies) {
+TEST(Pipeline, DifferentBase_SameResults) {
   // The kernel's randomisation moves mappings by pages and the frame of main by 16 bytes.
   constexpr std::size_t k_bytes = 64 << 20;
   void* arena = mmap(nullptr, k_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -269,7 +269,7 @@ TEST(Pipeline, ResultsDoNotDependOnWhereMemoryLies) {
   munmap(arena, k_bytes);
 }
 
-TEST(Pipeline, ThreadsShareTheLastLevel) {
+TEST(Pipeline, TwoPipelines_ShareLastLevel) {
   constexpr std::size_t bytes = 1 << 20;
   const auto config = small_config();
   auto shared = make_shared_cache(config);

@@ -11,7 +11,7 @@
 namespace terrace::observe::test {
 namespace {
 
-TEST(Quanta, AreOfAFixedNumberOfAccesses) {
+TEST(Quanta, FullQuantum_HasFixedAccesses) {
   auto config = small_config();
   config.quantum_accesses = 100;
   Bench bench(1 << 16, config);
@@ -24,7 +24,7 @@ TEST(Quanta, AreOfAFixedNumberOfAccesses) {
   EXPECT_EQ(bench.sink.lengths.back(), 100u);
 }
 
-TEST(Quanta, AFullMissBufferEndsTheQuantum) {
+TEST(Quanta, FullMissBuffer_EndsQuantum) {
   auto config = small_config();
   config.quantum_accesses = 1 << 30;
   Bench bench(16 << 20, config);
@@ -34,7 +34,7 @@ TEST(Quanta, AFullMissBufferEndsTheQuantum) {
   EXPECT_EQ(bench.sink.fetched(), (16u << 20) / 64);
 }
 
-TEST(Quanta, NothingOfTheSinkIsFollowed) {
+TEST(Quanta, AccessesOfSink_AreNotTraced) {
   struct Nosy final : observe::AccessSink {
     void quantum(const observe::Quantum&) override {
       inside = t_thread.inside;
@@ -59,7 +59,7 @@ TEST(Quanta, NothingOfTheSinkIsFollowed) {
 }
 
 // Calls of libm are told with the quantum in which they fall, by function, and bring its end nearer.
-TEST(Quanta, CallsOfLibmAreCountedAndEndQuanta) {
+TEST(Quanta, LibmCalls_CountedAndEndQuanta) {
   using machine::LibraryFunction;
   auto config = small_config();
   config.quantum_accesses = 100 * observe::k_accesses_per_call;
@@ -83,7 +83,7 @@ TEST(Quanta, CallsOfLibmAreCountedAndEndQuanta) {
 
 #if defined(__SSE2__)
 // What ends a quantum computes and waits, in the middle of the program's work.
-TEST(Quanta, LeavesErrnoAndFloatingPointAsTheyWere) {
+TEST(Quanta, QuantumEnd_PreservesErrnoAndFloatingPoint) {
   struct Computing final : observe::AccessSink {
     void quantum(const observe::Quantum&) override {
       errno = EAGAIN;

@@ -89,7 +89,7 @@ perf_builder::Sample load(std::uint64_t address, std::uint64_t source = k_load_o
   return s;
 }
 
-TEST(SampledMachines, IntelsLoads) {
+TEST(SampledMachines, IntelLoads_AreDecoded) {
   Machine machine;
   MemorySampler sampler(machine.opener());
   const PerfEvent events[] = {event_of(AccessFormat::record, k_intel)};
@@ -111,7 +111,7 @@ TEST(SampledMachines, IntelsLoads) {
   EXPECT_EQ(sampler.counts().samples, 600U);
 }
 
-TEST(SampledMachines, EventsThatTakeTurnsWeighMore) {
+TEST(SampledMachines, MultiplexedEvents_WeighMore) {
   Machine machine;
   MemorySampler sampler(machine.opener());
   const PerfEvent events[] = {event_of(AccessFormat::record, k_intel)};
@@ -133,7 +133,7 @@ TEST(SampledMachines, EventsThatTakeTurnsWeighMore) {
   EXPECT_EQ(poll(sampler).at(0).weight, 1000);
 }
 
-TEST(SampledMachines, LossIsCountedAndThrottlingObeyed) {
+TEST(SampledMachines, LossAndThrottling_CountedAndPeriodDoubled) {
   Machine machine;
   MemorySampler sampler(machine.opener());
   const PerfEvent events[] = {event_of(AccessFormat::record, k_intel)};
@@ -170,7 +170,7 @@ TEST(SampledMachines, LossIsCountedAndThrottlingObeyed) {
   EXPECT_EQ(sampler.counts().raised, 1U);
 }
 
-TEST(SampledMachines, AmdsOperationsByTheKernelOrByTheirRegisters) {
+TEST(SampledMachines, AmdOperations_DecodedFromKernelOrRegisters) {
   Machine machine;
   machine.processors_only = true;
   MemorySampler sampler(machine.opener());
@@ -214,7 +214,7 @@ TEST(SampledMachines, AmdsOperationsByTheKernelOrByTheirRegisters) {
   EXPECT_EQ(poll(sampler).size(), 1U);
 }
 
-TEST(SampledMachines, ArmsPacketsBesideTheRing) {
+TEST(SampledMachines, ArmPackets_DecodedFromAuxBuffer) {
   namespace spe = perf_builder::spe;
   Machine machine;
   MemorySampler sampler(machine.opener());
@@ -263,7 +263,7 @@ TEST(SampledMachines, ArmsPacketsBesideTheRing) {
 }
 
 // A kernel that opens one event in all: the second thread is left out, is said to be, and is not asked for again.
-TEST(SampledMachines, ThreadsWithoutAnEventAreCounted) {
+TEST(SampledMachines, ThreadsWithoutEvent_AreCounted) {
   Machine machine;
   std::uint64_t asked = 0, threads = 0;
   for_each_thread([&](int) { ++threads; });  // a sanitizer may have one of its own
@@ -290,7 +290,7 @@ TEST(SampledMachines, ThreadsWithoutAnEventAreCounted) {
   other.join();
 }
 
-TEST(SampledMachines, TheFirstChoiceThatCanBeHadIsTakenAlone) {
+TEST(SampledMachines, SeveralChoices_FirstAvailableIsUsed) {
   auto loads = event_of(AccessFormat::record, k_intel), stores = loads, missed = loads;
   loads.name = loads.blind_spots = "loads";
   stores.name = stores.blind_spots = "stores";
@@ -314,7 +314,7 @@ TEST(SampledMachines, TheFirstChoiceThatCanBeHadIsTakenAlone) {
   EXPECT_EQ(taken_without("loads stores"), "missed");
 }
 
-TEST(SampledMachines, RefusedEventsAreNamed) {
+TEST(SampledMachines, RefusedEvents_ReasonNamesThem) {
   MemorySampler sampler([](const PerfEvent&, std::uint64_t, int, int, int& error, const char*& call) {
     error = EACCES;
     call = "perf_event_open";

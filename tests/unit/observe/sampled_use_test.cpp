@@ -11,7 +11,7 @@
 namespace terrace::observe {
 namespace {
 
-TEST(SampledUse, EachMissOfARangeIsALineOfIt) {
+TEST(SampledUse, MissesOfRange_CountAsLines) {
   PerfEvent event;
   event.type = PERF_TYPE_SOFTWARE;
   event.config = PERF_COUNT_SW_PAGE_FAULTS;

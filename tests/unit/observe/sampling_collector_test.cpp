@@ -48,14 +48,14 @@ struct Both {
   Phase truth, seen;
 };
 
-TEST(SamplingCollector, TakesOneTimeSampleInEveryInterval) {
+TEST(SamplingCollector, EachInterval_HasOneTimeSample) {
   for (const double interval : {1e-7, 1e-6, 3.7e-6}) {
     const Both both(8, 40, {interval});
     EXPECT_NEAR(both.seen.samples, both.progress() / interval, 1.01);
   }
 }
 
-TEST(SamplingCollector, EstimatesWhatTheExactOneCounts) {
+TEST(SamplingCollector, Estimates_MatchExactCollector) {
   const Both both(8, 200, {1e-6});
   const double n = both.seen.samples;
   const double share_of_core = both.truth.core.value / both.progress();
@@ -79,7 +79,7 @@ TEST(SamplingCollector, EstimatesWhatTheExactOneCounts) {
 }
 
 // No bias: the mean over many runs closes in on the truth much further than one run's error.
-TEST(SamplingCollector, IsRightOnAverage) {
+TEST(SamplingCollector, ManySeeds_MeanIsUnbiased) {
   std::map<ChunkId, std::array<double, 2>> exposure, lines;
   for (std::uint32_t seed = 1; seed <= 1500; ++seed) {
     const Both both(4, 3, {3.1e-6}, 1, seed);
@@ -100,7 +100,7 @@ TEST(SamplingCollector, IsRightOnAverage) {
 
 // Loops whose length divides the distance between samples: a sampler with a fixed distance would meet one chunk
 // only.
-TEST(SamplingCollector, DoesNotAliasWithLoops) {
+TEST(SamplingCollector, PeriodicLoop_NoAliasing) {
   for (const std::size_t period : {2u, 10u, 16u, 100u}) {
     Program program(2);
     for (ChunkId c = 0; c < 2; ++c) program.chunks[c].place = 0;
@@ -129,7 +129,7 @@ TEST(SamplingCollector, DoesNotAliasWithLoops) {
 
 // The example under eq. 1 in the paper, a thousandth as long: 10 ms at 1 GHz, a sample every 1,000 cycles, 1 % of
 // the samples meet the object: it is accessed for 0.1 ms.
-TEST(SamplingCollector, GivesEquationOneItsShareOfTime) {
+TEST(SamplingCollector, Samples_GiveShareOfTime) {
   Program program(1);
   const auto interval = default_sample_interval(program.machine, 0);
   EXPECT_NEAR(interval.value, 1e-6, 1e-18);
@@ -146,7 +146,7 @@ TEST(SamplingCollector, GivesEquationOneItsShareOfTime) {
   EXPECT_NEAR(seconds, 0.1e-3, 4 * std::sqrt(100) / 1e4 * 10e-3);
 }
 
-TEST(SamplingCollector, CountsEveryMissWhileMissesAreRare) {
+TEST(SamplingCollector, RareMisses_AllSampled) {
   Program program(3);
   SamplingCollector collector(program.machine, 0, 1, program.chunks, {1e-6});
   collector.begin_iteration(0);
@@ -166,7 +166,7 @@ TEST(SamplingCollector, CountsEveryMissWhileMissesAreRare) {
 
 // Sixteen cores that share the work take a sixteenth of the time, and each of them is sampled: the same work gives
 // as many samples as on one core, which tell as much.
-TEST(SamplingCollector, AThreadThatStandsForManyCoresGivesTheSamplesOfAll) {
+TEST(SamplingCollector, ThreadForManyCores_HasSamplesOfAll) {
   const Both one(6, 64, {1e-6}, 1);
   const Both sixteen(6, 64, {1e-6}, 16);
   EXPECT_NEAR(one.truth.core / sixteen.truth.core, 16, 1e-9);
@@ -181,7 +181,7 @@ TEST(SamplingCollector, AThreadThatStandsForManyCoresGivesTheSamplesOfAll) {
   EXPECT_NEAR(seen / truth, 1, 4 / std::sqrt(n));
 }
 
-TEST(SamplingCollector, IsTheSameToTheLastDigitEveryTime) {
+TEST(SamplingCollector, RepeatedRun_IsIdentical) {
   const Both once(8, 20, {1e-6}), again(8, 20, {1e-6});
   ASSERT_EQ(once.seen.cells.size(), again.seen.cells.size());
   EXPECT_EQ(once.seen.core, again.seen.core);
@@ -191,7 +191,7 @@ TEST(SamplingCollector, IsTheSameToTheLastDigitEveryTime) {
   }
 }
 
-TEST(SamplingCollector, RefusesAnIntervalThatIsNone) {
+TEST(SamplingCollector, InvalidInterval_IsRefused) {
   Program program(1);
   EXPECT_THROW(SamplingCollector(program.machine, 0, 1, program.chunks, {0}), Error);
   EXPECT_THROW(SamplingCollector(program.machine, 0, 0, program.chunks, {1}), Error);

@@ -40,7 +40,7 @@ class Sites {
 
 std::uint64_t address_of(const void* at) { return reinterpret_cast<std::uint64_t>(at); }
 
-TEST(SiteWorkTable, AccessesOfOneSiteCountExactly) {
+TEST(SiteWorkTable, SingleSite_CountIsExact) {
   Sites sites(Instructions{{0x401000, 7}});
   Bench bench(1 << 16, sites.config(1000));
   for (int i = 0; i < 12345; ++i)
@@ -52,7 +52,7 @@ TEST(SiteWorkTable, AccessesOfOneSiteCountExactly) {
 
 // Loops of all lengths, powers of two and multiples of the sampling's own distances among them: nothing beats in
 // time with the samples.
-TEST(SiteWorkTable, MixturesComeOutWithinTheirSampling) {
+TEST(SiteWorkTable, MixedSites_WithinSamplingError) {
   constexpr int k_accesses = 2'000'000;
   for (const int period : {2, 3, 16, 64, 100, 127, 128, 256, 1000}) {
     Sites sites(Instructions{{1, 0}, {2, 100}});
@@ -69,7 +69,7 @@ TEST(SiteWorkTable, MixturesComeOutWithinTheirSampling) {
   }
 }
 
-TEST(SiteWorkTable, IsTheSameEveryTime) {
+TEST(SiteWorkTable, RepeatedRun_IsIdentical) {
   const auto once = [] {
     Sites sites(Instructions{{1, 3}, {2, 50}, {3, 11}});
     Bench bench(1 << 16, sites.config());
@@ -82,7 +82,7 @@ TEST(SiteWorkTable, IsTheSameEveryTime) {
   EXPECT_EQ(once(), once());
 }
 
-TEST(SiteWorkTable, BlocksCountExactlyAndEndQuanta) {
+TEST(SiteWorkTable, Blocks_CountExactlyAndEndQuanta) {
   Sites sites(Instructions{{5, 40}, {6, 2}});
   Bench bench(1 << 16, sites.config(1000));
   for (int i = 0; i < 1000; ++i) {
@@ -95,7 +95,7 @@ TEST(SiteWorkTable, BlocksCountExactlyAndEndQuanta) {
   EXPECT_EQ(bench.sink.quanta, 3u) << "16 instructions for each access of a full one";
 }
 
-TEST(SiteWorkTable, CodeThatNobodyLookedIntoIsAverage) {
+TEST(SiteWorkTable, UndescribedCode_UsesDefault) {
   Bench bench(1 << 16);
   for (int i = 0; i < 777; ++i) bench.load(bench.as<double>() + i % 8);
   bench.pipeline->flush();
@@ -103,7 +103,7 @@ TEST(SiteWorkTable, CodeThatNobodyLookedIntoIsAverage) {
 }
 
 // Whatever the accesses around them are.
-TEST(SiteWorkTable, RangesCountByTheirLines) {
+TEST(SiteWorkTable, Ranges_CountByLines) {
   Sites sites(Instructions{{1, 1000}});
   Bench bench(1 << 16, sites.config());
   for (int i = 0; i < 100; ++i) bench.pipeline->range(address_of(bench.as<char>()), 64 * 100, i % 2 == 0, 9);
@@ -204,7 +204,7 @@ TEST(FunctionCounters, Counts_OfAllFunctions_AreThoseOfTheQuanta) {
   EXPECT_GT(read, 10'000u);
 }
 
-TEST(SiteWorkTable, WhatIsForgottenIsAskedForAgain) {
+TEST(SiteWorkTable, Clear_SitesAreComputedAgain) {
   std::uint32_t there = 3;
   SiteWorkTable work([&](std::uint64_t) { return SiteWork(there, there == 8); });
   SiteWork found(0);

@@ -39,7 +39,7 @@ class TextFile {
   std::filesystem::path path_;
 };
 
-TEST(Smaps, FiguresGoToTheRangesOfTheirMappings) {
+TEST(Smaps, Figures_AddedToRangesOfMapping) {
   const TextFile file(
       "7f0000000000-7f0000010000 rw-p 00000000 00:00 0 \n"
       "Size:                 64 kB\nRss:                  64 kB\nReferenced:           16 kB\nVmFlags: rd wr \n"
@@ -58,7 +58,7 @@ TEST(Smaps, FiguresGoToTheRangesOfTheirMappings) {
   EXPECT_EQ(bytes, (std::vector<std::uint64_t>{16384 / 4, 16384 / 4 * 3, 0x4000, k_unknown}));
 }
 
-TEST(Smaps, HugePagesAreThoseOfTheMappingsUpToTheLastRange) {
+TEST(Smaps, HugePages_CountedUpToLastRange) {
   const TextFile file(
       "10000000-10800000 rw-p 00000000 00:00 0 \nReferenced: 8192 kB\nAnonHugePages:      4096 kB\n"
       "20000000-20400000 rw-p 00000000 00:00 0 \nReferenced: 4096 kB\nAnonHugePages:      9999 kB\n"
@@ -71,7 +71,7 @@ TEST(Smaps, HugePagesAreThoseOfTheMappingsUpToTheLastRange) {
   EXPECT_EQ(bytes.front(), 2U << 20);
 }
 
-TEST(Smaps, NoFileAndNoFiguresAreNotNothingUsed) {
+TEST(Smaps, MissingFileOrFigures_AreUnknown) {
   const std::vector<WatchedRange> ranges = {{0x1000, 0x2000}};
   std::vector<std::uint64_t> bytes(1);
   EXPECT_FALSE(read_referenced("/no/such/file", ranges, bytes).any);
@@ -82,7 +82,7 @@ TEST(Smaps, NoFileAndNoFiguresAreNotNothingUsed) {
 }
 
 // Mappings with random figures, and ranges anywhere: against sums over each page alone.
-TEST(Smaps, RandomMappingsAgreeWithSumsByPages) {
+TEST(Smaps, RandomMappings_EqualSumsByPage) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 300; ++round) {
     constexpr std::uint64_t k_page = 4096, k_all = 400;
@@ -123,7 +123,7 @@ TEST(Smaps, RandomMappingsAgreeWithSumsByPages) {
   }
 }
 
-TEST(Smaps, AnyTextIsRead) {
+TEST(Smaps, ArbitraryText_IsAccepted) {
   std::mt19937_64 random(5);
   const std::string pieces[] = {"7f00-8f00",
                                 "Referenced:",
@@ -161,7 +161,7 @@ TEST(Smaps, AnyTextIsRead) {
   }
 }
 
-TEST(Smaps, TheKernelsOwnTextHasEveryMapping) {
+TEST(Smaps, RealSmaps_HasEveryMapping) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   auto* const map = static_cast<char*>(
       mmap(nullptr, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));

@@ -12,29 +12,29 @@ namespace {
 constexpr std::uint64_t k_start = std::uint64_t{1} << 20;
 constexpr std::uint32_t k_streams = 16;
 
-TEST(StreamPrefetcher, AscendingIsPrefetchedFromTheFourthLineOn) {
+TEST(StreamPrefetcher, AscendingStream_PrefetchedFromFourthLine) {
   StreamPrefetcher streams(k_streams);
   for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(streams.on_miss(k_start + i), i >= 3) << i;
 }
 
-TEST(StreamPrefetcher, DescendingToo) {
+TEST(StreamPrefetcher, DescendingStream_PrefetchedFromFourthLine) {
   StreamPrefetcher streams(k_streams);
   for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(streams.on_miss(k_start + 63 - i), i >= 3) << i;
 }
 
-TEST(StreamPrefetcher, SmallStridesToo) {
+TEST(StreamPrefetcher, SmallStrides_ArePrefetched) {
   for (std::uint64_t stride = 2; stride <= static_cast<std::uint64_t>(k_max_stride); ++stride) {
     StreamPrefetcher streams(k_streams);
     for (std::uint64_t i = 0; i < 200; ++i) ASSERT_EQ(streams.on_miss(k_start + i * stride), i >= 3) << stride;
   }
 }
 
-TEST(StreamPrefetcher, LargeStridesAreNone) {
+TEST(StreamPrefetcher, LargeStrides_AreNotPrefetched) {
   StreamPrefetcher streams(k_streams);
   for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_FALSE(streams.on_miss(k_start + i * 64));
 }
 
-TEST(StreamPrefetcher, AsManyInterleavedAsTheMachineSaysAreFollowedAndMoreAreNot) {
+TEST(StreamPrefetcher, InterleavedStreams_FollowedUpToLimit) {
   for (const std::uint32_t followed : {8U, 16U, 20U, 512U}) {
     const auto share = [&](std::uint64_t interleaved) {
       StreamPrefetcher streams(followed);
@@ -51,7 +51,7 @@ TEST(StreamPrefetcher, AsManyInterleavedAsTheMachineSaysAreFollowedAndMoreAreNot
 }
 
 // Scatter into buckets: each is a stream, and which one goes on is random.
-TEST(StreamPrefetcher, GoOnInAnyOrder) {
+TEST(StreamPrefetcher, RandomInterleaving_StreamsContinue) {
   constexpr std::uint32_t k_buckets = 512;
   StreamPrefetcher streams(2 * k_buckets);
   std::vector<std::uint64_t> next(k_buckets);
@@ -63,7 +63,7 @@ TEST(StreamPrefetcher, GoOnInAnyOrder) {
   EXPECT_GE(static_cast<double>(prefetched), 0.97 * k_misses);
 }
 
-TEST(StreamPrefetcher, NeighboursInOneWindowAreTwo) {
+TEST(StreamPrefetcher, TwoStreamsInOneWindow_AreSeparate) {
   StreamPrefetcher streams(k_streams);
   std::uint64_t prefetched = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
@@ -73,7 +73,7 @@ TEST(StreamPrefetcher, NeighboursInOneWindowAreTwo) {
   EXPECT_GE(prefetched, 1990u);
 }
 
-TEST(StreamPrefetcher, SkipsLinesThatWereCached) {
+TEST(StreamPrefetcher, CachedLines_AreSkipped) {
   StreamPrefetcher streams(k_streams);
   std::uint64_t prefetched = 0, misses = 0;
   std::mt19937_64 random(1);
@@ -85,7 +85,7 @@ TEST(StreamPrefetcher, SkipsLinesThatWereCached) {
   EXPECT_GE(static_cast<double>(prefetched), 0.97 * static_cast<double>(misses));
 }
 
-TEST(StreamPrefetcher, RandomMissesDoNotPolluteTheTable) {
+TEST(StreamPrefetcher, RandomMisses_DoNotPolluteTable) {
   // A stream goes on being followed with 32 random misses between its lines, and random misses are no stream.
   StreamPrefetcher streams(k_streams);
   std::mt19937_64 random(2);
@@ -100,7 +100,7 @@ TEST(StreamPrefetcher, RandomMissesDoNotPolluteTheTable) {
   EXPECT_LE(static_cast<double>(mistaken), 0.001 * k_lines * k_between);
 }
 
-TEST(StreamPrefetcher, RandomMissesInASmallAreaAreFewStreams) {
+TEST(StreamPrefetcher, RandomMissesInSmallArea_FewStreams) {
   StreamPrefetcher streams(k_streams);
   std::mt19937_64 random(3);
   std::uint64_t mistaken = 0;

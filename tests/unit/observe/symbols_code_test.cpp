@@ -48,7 +48,7 @@ class SymbolsCode : public ::testing::Test {
   fs::path cache_ = fs::temp_directory_path() / ("code-" + std::to_string(getpid()));
 };
 
-TEST_F(SymbolsCode, InstructionsGoWithTheHooksOfTheirBlock) {
+TEST_F(SymbolsCode, Instructions_AssignedToHooksOfBlock) {
   const auto at = [&](const std::string& label) -> std::optional<std::uint32_t> {
     const auto found = work(label);
     return found ? std::optional(found->instructions) : std::nullopt;
@@ -64,7 +64,7 @@ TEST_F(SymbolsCode, InstructionsGoWithTheHooksOfTheirBlock) {
   EXPECT_FALSE(table_.work(k_bias - 1));
 }
 
-TEST_F(SymbolsCode, AnExitThatIsJumpedToLeadsNowhereElse) {
+TEST_F(SymbolsCode, TailCalledExitHook_EndsFunction) {
   const auto beginning = work("at_beginning");
   ASSERT_TRUE(beginning);
   EXPECT_EQ(beginning->loops.iterates, 0u) << "there is no loop of the whole function";

@@ -54,7 +54,7 @@ class Symbols : public ::testing::Test {
 };
 
 // What an older version knew by other names stays in the user's cache: it must not be taken for this one's.
-TEST_F(Symbols, FilesOfAnOlderNamingAreNotUsed) {
+TEST_F(Symbols, OlderNamingVersion_IsNotUsed) {
   const auto fresh = write(TERRACE_SYMBOLS_SUBJECT);
   ASSERT_NE(fresh, "");
   const auto name = fs::path(fresh).filename().string();
@@ -95,7 +95,7 @@ bool is_library_frame(const Frame& frame) {
          frame.function.starts_with("xalloc_into") || frame.function.starts_with("Grid<double>::Grid");
 }
 
-TEST_F(Symbols, LinesAreThoseOfTheInnermostFrameThatIsNoAllocator) {
+TEST_F(Symbols, Site_IsInnermostNonAllocatorFrame) {
   const auto file = write(TERRACE_SYMBOLS_SUBJECT);
   ASSERT_FALSE(file.empty());
   SymbolTable table;
@@ -135,7 +135,7 @@ TEST_F(Symbols, LinesAreThoseOfTheInnermostFrameThatIsNoAllocator) {
   EXPECT_GT(ascended, 20U) << "some of it is inlined from the library";
 }
 
-TEST_F(Symbols, FunctionsWithoutDebugInformationGoByOffset) {
+TEST_F(Symbols, NoDebugInformation_UsesOffset) {
   fs::create_directories(cache_);
   const auto stripped = (cache_ / "stripped").string();
   output_of("objcopy -g '" TERRACE_SYMBOLS_SUBJECT "' '" + stripped + "'");
@@ -157,7 +157,7 @@ TEST_F(Symbols, FunctionsWithoutDebugInformationGoByOffset) {
   EXPECT_EQ(bare.describe(unknown, main + 3, buffer, sizeof buffer), text.str());
 }
 
-TEST(SymbolTableDescribe, StaticInitializer_GoesByFileAndLineAlone) {
+TEST(SymbolTableDescribe, StaticInitializer_IsFileAndLine) {
   const SymbolTable table;
   char buffer[64];
   for (const char* const made :
@@ -170,7 +170,7 @@ TEST(SymbolTableDescribe, StaticInitializer_GoesByFileAndLineAlone) {
             "initialise ft.cpp:9");
 }
 
-TEST_F(Symbols, VariablesAreThoseOfTheSymbolTable) {
+TEST_F(Symbols, Variables_EqualSymbolTable) {
   SymbolTable table;
   load(table, write(TERRACE_SYMBOLS_SUBJECT), TERRACE_SYMBOLS_SUBJECT, 0);
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> found;
@@ -193,7 +193,7 @@ TEST_F(Symbols, VariablesAreThoseOfTheSymbolTable) {
 }
 
 #ifdef TERRACE_SYMBOLS_FORTRAN
-TEST_F(Symbols, EachVariableOfACommonBlockIsOne) {
+TEST_F(Symbols, CommonBlock_EachMemberIsVariable) {
   SymbolTable table;
   load(table, write(TERRACE_SYMBOLS_FORTRAN), TERRACE_SYMBOLS_FORTRAN, 0);
   std::istringstream symbol(output_of("nm -S '" TERRACE_SYMBOLS_FORTRAN "' | grep ' fields_$'"));
@@ -213,7 +213,7 @@ TEST_F(Symbols, EachVariableOfACommonBlockIsOne) {
 }
 #endif
 
-TEST_F(Symbols, TheCacheIsUsedAgain) {
+TEST_F(Symbols, SecondWrite_UsesCache) {
   const auto first = write(TERRACE_SYMBOLS_SUBJECT);
   const auto when = fs::last_write_time(first);
   EXPECT_EQ(write(TERRACE_SYMBOLS_SUBJECT), first);
@@ -222,7 +222,7 @@ TEST_F(Symbols, TheCacheIsUsedAgain) {
   EXPECT_EQ(write("/etc/passwd"), "");
 }
 
-TEST_F(Symbols, DamagedFilesAreRefused) {
+TEST_F(Symbols, DamagedFile_IsRefused) {
   const auto file = write(TERRACE_SYMBOLS_SUBJECT);
   std::ifstream in(file, std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -251,7 +251,7 @@ TEST_F(Symbols, DamagedFilesAreRefused) {
   }
 }
 
-TEST(FlattenScopes, EqualsBruteForce) {
+TEST(FlattenScopes, RandomScopes_EqualBruteForce) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
     std::vector<CodeScope> scopes;
@@ -319,7 +319,7 @@ TEST(FlattenScopes, EqualsBruteForce) {
 }
 
 // Of code in a function that has a library header's line, as the compiler lost the scope of what it inlined.
-TEST(SymbolScopes, LostLibraryCodeHasTheLineOfTheCodeBehindIt) {
+TEST(SymbolScopes, LostLibraryCode_HasLineOfFollowingCode) {
   constexpr std::uint32_t k_own = 3;
   constexpr std::uint32_t k_header = 4;
   // A function, and in it a member of the library, called in line 71 of its own.

@@ -42,7 +42,7 @@ class Pages : public Bench {
   }
 };
 
-TEST(Tlb, AllPagesThatFitWalkOnce) {
+TEST(Tlb, FittingPages_WalkOnce) {
   for (const std::size_t pages : {2U, 15U, 16U}) {
     Pages bench(pages + 16, tlb(16, 16));  // the last ones evict the first
     for (int pass = 0; pass < 5; ++pass)
@@ -51,7 +51,7 @@ TEST(Tlb, AllPagesThatFitWalkOnce) {
   }
 }
 
-TEST(Tlb, OneMorePageThanFitsWalksEveryTime) {
+TEST(Tlb, OnePageTooMany_WalksEveryTime) {
   for (const std::size_t pages : {17U, 40U}) {
     Pages bench(pages, tlb(16, 16));
     for (int pass = 0; pass < 5; ++pass)
@@ -60,7 +60,7 @@ TEST(Tlb, OneMorePageThanFitsWalksEveryTime) {
   }
 }
 
-TEST(Tlb, SetsAreOfPages) {
+TEST(Tlb, Sets_IndexedByPage) {
   // Every 16th page of a TLB of 16 sets falls into one set of four ways.
   for (const std::size_t pages : {4U, 5U}) {
     Pages bench(16 * 16, tlb(64, 4));
@@ -70,7 +70,7 @@ TEST(Tlb, SetsAreOfPages) {
   }
 }
 
-TEST(Tlb, LargerPagesReachFarther) {
+TEST(Tlb, LargerPages_ReachFarther) {
   constexpr std::uint64_t k_large = 65536;
   Pages bench(256, tlb(8, 8, k_large));
   Location at;
@@ -83,7 +83,7 @@ TEST(Tlb, LargerPagesReachFarther) {
   EXPECT_EQ(bench.walks(), large.size());
 }
 
-TEST(Tlb, HitsInTheFirstCacheNeitherWalkNorLookUp) {
+TEST(Tlb, FirstCacheHits_DoNotUseTlb) {
   auto config = small_config();  // 64 lines, then 1,024
   config.tlb = tlb(2, 2);
   Bench bench(64 * k_page, config);
@@ -94,7 +94,7 @@ TEST(Tlb, HitsInTheFirstCacheNeitherWalkNorLookUp) {
   EXPECT_EQ(bench.sink.walks, 0U);
 }
 
-TEST(Tlb, MissesOfTheLastCacheDoNotWalk) {
+TEST(Tlb, LastCacheMisses_CountNoWalk) {
   auto config = small_config();
   config.tlb = tlb(4, 4);
   constexpr std::size_t k_bytes = 8 << 20;
@@ -115,7 +115,7 @@ TEST(Tlb, MissesOfTheLastCacheDoNotWalk) {
   EXPECT_EQ(random.sink.walks, 0U);
 }
 
-TEST(Tlb, EveryThreadHasItsOwn) {
+TEST(Tlb, EachThread_HasOwnTlb) {
   Pages bench(4, tlb(8, 8));
   for (std::size_t page = 0; page < 4; ++page) bench.load_page(page);
   EXPECT_EQ(bench.walks(), 0U);
@@ -130,7 +130,7 @@ TEST(Tlb, EveryThreadHasItsOwn) {
   EXPECT_EQ(bench.walks(), 0U);
 }
 
-TEST(Tlb, WithoutOneNothingWalks) {
+TEST(Tlb, NoTlb_NoWalks) {
   Pages bench(512, {});
   for (int pass = 0; pass < 3; ++pass)
     for (std::size_t page = 0; page < 512; ++page) bench.load_page(page);
@@ -170,7 +170,7 @@ struct Case {
 
 class RandomAccesses : public testing::TestWithParam<Case> {};
 
-TEST_P(RandomAccesses, WalkAsListsSay) {
+TEST_P(RandomAccesses, Walks_EqualReferenceModel) {
   const auto& of = GetParam();
   constexpr std::size_t k_bytes = 3 << 20;
   PipelineConfig config;
@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, RandomAccesses,
                                          Case{512, 8, false, tlb(1, 1)}, Case{512, 8, false, tlb(96, 12)},
                                          Case{8, 1, false, tlb(200, 200)}, Case{128, 4, false, tlb(8, 2, 16384)}));
 
-TEST(Tlb, RefusesPagesThatCannotBe) {
+TEST(Tlb, InvalidPageSize_IsRefused) {
   for (const std::uint64_t page : {std::uint64_t{32}, std::uint64_t{5000}}) {
     auto config = small_config();
     config.tlb = tlb(4, 4, page);

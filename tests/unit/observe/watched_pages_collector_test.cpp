@@ -43,7 +43,7 @@ struct WatchedPages : testing::Test {
   WatchedPagesCollector collector{machine, 0, 1, chunks, clock, Seconds{0.01}};
 };
 
-TEST_F(WatchedPages, AWindowCountsForThePhasesInWhichItLiesByTheirShareOfIt) {
+TEST_F(WatchedPages, WindowOverPhases_SharedByTime) {
   phase("a", 1);
   phase("b", 3);
   // From the middle of the first to the middle of the second: a quarter of it in "a".
@@ -56,7 +56,7 @@ TEST_F(WatchedPages, AWindowCountsForThePhasesInWhichItLiesByTheirShareOfIt) {
   EXPECT_EQ(phases.at(0).time.value, 1);
 }
 
-TEST_F(WatchedPages, ThePhaseThatIsUnderWayHearsOfAWindowThatIsOver) {
+TEST_F(WatchedPages, CurrentPhase_GetsEndedWindow) {
   collector.begin_phase("a");
   clock.time = Seconds{2};
   collector.add({1, 2, {{1, 5e6}}});
@@ -64,7 +64,7 @@ TEST_F(WatchedPages, ThePhaseThatIsUnderWayHearsOfAWindowThatIsOver) {
   EXPECT_NEAR(bytes_of(collector.take_iteration().phases.at(0), 1), 10e6, 1);
 }
 
-TEST_F(WatchedPages, KnowsEnoughAfterSomeWindowsOfThisLoop) {
+TEST_F(WatchedPages, SomeWindows_HasEnoughData) {
   collector.begin_phase("a");
   for (std::uint32_t i = 0; i < WatchedPagesCollector::k_windows; ++i) {
     EXPECT_FALSE(collector.has_enough_data());
@@ -79,7 +79,7 @@ TEST_F(WatchedPages, KnowsEnoughAfterSomeWindowsOfThisLoop) {
   EXPECT_TRUE(collector.take_iteration().phases.at(0).cells.empty());
 }
 
-TEST_F(WatchedPages, WindowsWhileNobodyLearnsDoNotCount) {
+TEST_F(WatchedPages, WindowWhileInactive_IsIgnored) {
   collector.begin_phase("a");
   collector.set_active(false);
   clock.time = Seconds{1};
@@ -89,7 +89,7 @@ TEST_F(WatchedPages, WindowsWhileNobodyLearnsDoNotCount) {
   EXPECT_TRUE(collector.take_iteration().phases.at(0).cells.empty());
 }
 
-TEST_F(WatchedPages, ObjectsLieWhereTheirChunksAre) {
+TEST_F(WatchedPages, LiveRanges_EqualChunks) {
   chunks[5].live = false;
   const auto ranges = collector.live_ranges();
   ASSERT_EQ(ranges.size(), 3U);

@@ -131,14 +131,14 @@ void events(benchmark::State& state, const PerfEvent& event) {
       with.push_back(chase(next));
       sampler.poll([](std::span<const MemorySample>) {});
       counts = sampler.counts();
-      misses = sampler.blind_spots();
+      blind_spots = sampler.blind_spots();
       sampler.stop();
     }
   }
   state.counters["time_ratio"] = median(with) / median(without);
   state.counters["samples_a_second"] = static_cast<double>(counts.samples) / median(with);
   state.counters["lost"] = static_cast<double>(counts.lost);
-  state.SetLabel(misses.empty() ? "misses nothing" : "misses " + misses);
+  state.SetLabel(blind_spots.empty() ? "misses nothing" : "misses " + blind_spots);
 }
 
 const bool g_registered = [] {

@@ -1,5 +1,5 @@
-// What kernels and processors say of an access: words that perf itself shows in its manual, the kernel's own
-// union, AMD's registers and Arm's packets, made by hand.
+// Tests the decoding of sampled accesses: data-source words from perf's manual and the kernel's union, IBS
+// registers and SPE packets built by hand.
 #include "observe/perf/access_formats.hpp"
 
 #include <gtest/gtest.h>

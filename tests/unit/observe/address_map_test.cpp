@@ -1,5 +1,5 @@
-// The address map against a map of every page, on random histories; and that canonical addresses do not tell where
-// the system put things.
+// Compares the address map with a map of every page on random histories, and tests that canonical addresses do not
+// depend on host addresses.
 #include "observe/objects/address_map.hpp"
 
 #include <gtest/gtest.h>

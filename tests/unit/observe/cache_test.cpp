@@ -1,4 +1,4 @@
-// Both caches against a list per set: the line used longest ago goes.
+// Compares both caches with a model that keeps an LRU list for each set.
 #include "observe/cache/cache.hpp"
 
 #include <gtest/gtest.h>

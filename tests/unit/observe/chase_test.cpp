@@ -1,5 +1,5 @@
-// Dependence and exposure against closed forms: chases wait for every miss, K of them for one in K, and gathers,
-// random updates and sweeps for none.
+// Compares dependence and exposure with closed forms: chases wait for every miss, K interleaved ones for one in K;
+// gathers, random updates and sweeps for none.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Time by loaded file: counts by address, libraries that come and go, the kernel's samples of this very thread.
+// Tests the attribution of time to files: counts by address, loading and unloading of libraries, and the kernel's
+// samples of this thread.
 #include "observe/coverage/code_map.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A machine of two places for tests of collectors, and a program on it that misses in every way.
+// Provides a machine with two places for tests of collectors, and a program on it with all kinds of misses.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Exact counters against counting by hand, and when collectors hear.
+// Compares the exact counters with counts by hand, and tests when collectors count.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which phase takes which time.
+// Tests the instruction times of phases.
 #include "observe/core_times.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// What misses expose against closed forms, and against a plain model of a window in which each miss is looked up
-// among all that came before.
+// Compares the exposure of misses with closed forms, and with a reference model that searches all earlier misses.
 #include "observe/cache/exposure.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Probes and samples of this very program, against what it counts itself. Where the kernel lets nobody probe, the
-// reason has to be said.
+// Compares probes and time samples of this program with its own counts. Where the kernel permits no probes, tests
+// the reason.
 #include "observe/perf/function_probes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What of the heap the hooks reach, against sums by hand.
+// Compares the coverage of the heap with sums by hand.
 #include "observe/coverage/heap_coverage.hpp"
 
 #include <gtest/gtest.h>

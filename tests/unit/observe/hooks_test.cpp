@@ -1,5 +1,5 @@
-// The entry points, called by code that the compiler instrumented: what it loads and stores arrives, atomics are
-// atomic, calls are known, and what the interposed memory functions do is what the C library's do.
+// Tests the hooks with code that the compiler instrumented: its accesses are traced, atomics are atomic, calls are
+// recorded, and the interposed memory functions behave like the C library's.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/time.h>

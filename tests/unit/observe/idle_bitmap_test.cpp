@@ -1,4 +1,4 @@
-// The kernel's idle marks, on files that look like the kernel's: few kernels are built with them.
+// Tests idle page tracking on files in the kernel's format, because few kernels are built with it.
 #include "observe/pages/idle_bitmap.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Code that is compiled as a user's program is: with the compiler's thread-sanitizer instrumentation, whose entry
-// points are Terrace's. Each function says what it loads and stores.
+// Declares functions that are compiled like a user's program, with the compiler's thread-sanitizer
+// instrumentation, whose hooks are Terrace's. Each comment states the function's loads and stores.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The collector for policies: counts by hand.
+// Compares the observations of tiering policies with counts by hand.
 #include "observe/collecting/interval_collector.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is peculiar to single ways to ask which pages are used: the kernel's monitor, and clear_refs.
+// Tests features of single page watches: DAMON and clear_refs.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// What each source of the collector gives, against closed forms and exact counters.
+// Compares the result of each source of the load-sampling collector with closed forms and exact counters.
 #include "observe/collecting/load_sampling_collector.hpp"
 
 #include <gtest/gtest.h>

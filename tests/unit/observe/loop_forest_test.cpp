@@ -1,6 +1,5 @@
-// Loops of control flow, against natural loops found by their definition: a block dominates another where every
-// way to that one leads through it, found by taking the block out; a loop is what reaches an edge back to its
-// head.
+// Compares the loop forest with natural loops by their definition: a block dominates another where removing it
+// makes the other unreachable; a loop consists of the blocks that reach a back edge to its header.
 #include "observe/code/loop_forest.hpp"
 
 #include <gtest/gtest.h>
@@ -201,8 +200,8 @@ TEST(LoopMarks, Nest_OuterReportsIterationsInnerEntries) {
   EXPECT_FALSE(marks.marks(4));
 }
 
-// smooth(); norm(); with norm's loop inlined: the block's hook runs before the call, so that it cannot announce the
-// loop behind it.
+// smooth(); norm(); with norm's loop inlined: the block's hook runs before the call, so that it cannot announce
+// the loop behind it.
 TEST(LoopMarks, EntryBehindCall_HookBeforeCall_MarksNothing) {
   auto call = block({});
   const auto preheader = FlowBlock{.targets = {}};

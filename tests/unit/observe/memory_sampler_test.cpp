@@ -1,5 +1,5 @@
-// The sampler on real rings of this kernel: events of software, which every machine has. Page faults have
-// addresses, and each page of new memory faults once; that is what is compared.
+// Tests the sampler on real rings of this kernel with a software event that every machine has: page faults have
+// addresses, and each page of new memory faults once.
 #include "observe/perf/memory_sampler.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What windows of page references say of sweeps whose bytes are known.
+// Compares windows of page references with sweeps of known bytes.
 #include "observe/collecting/page_references_collector.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Every way to ask which pages are used, on real memory, against what the test touched. Those that the kernel does
-// not have are skipped, with the line in which they say so.
+// Compares every page watch, on real memory, with the pages that the test touched. Skips unavailable ones with the
+// reason.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>

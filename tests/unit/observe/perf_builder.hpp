@@ -1,5 +1,5 @@
-// Records, rings and packets as kernels and processors write them, made from their published formats
-// (perf_event_open(2), AMD's and Arm's manuals). Knows nothing of the code that reads them.
+// Builds records, rings and packets in the kernel's and the processors' published formats (perf_event_open(2),
+// AMD's and Arm's manuals), independently of the decoders.
 #pragma once
 
 #include <linux/perf_event.h>

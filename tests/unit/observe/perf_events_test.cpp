@@ -1,5 +1,5 @@
-// Which events are asked for: by folders that look like those of known machines, against encodings that makers and
-// kernels publish; and on the way into programs.
+// Tests the choice of perf events: sysfs folders of known machines, against encodings published by vendors and
+// kernels; and their serialisation.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <unistd.h>
@@ -146,7 +146,8 @@ TEST(MemoryEvents, NoEvents_ReasonNamesFile) {
   Files files;
   EXPECT_NE(files.events().unavailable_reason.find("paranoid is not there"), std::string::npos);
   files.write("paranoid", "2").write("devices/software/type", "1");
-  EXPECT_NE(files.events().unavailable_reason.find("no cpu/events/mem-loads, no ibs_op and no arm_spe_0"), std::string::npos);
+  EXPECT_NE(files.events().unavailable_reason.find("no cpu/events/mem-loads, no ibs_op and no arm_spe_0"),
+            std::string::npos);
   files.write("paranoid", "4");
   EXPECT_NE(files.events().unavailable_reason.find("paranoid is 4"), std::string::npos);
   files.write("paranoid", "2");
@@ -154,7 +155,8 @@ TEST(MemoryEvents, NoEvents_ReasonNamesFile) {
   files.write("devices/cpu/events/mem-loads", "event=0xcd,colour=2");
   const auto found = files.events();
   EXPECT_TRUE(found.events.empty());
-  EXPECT_NE(found.unavailable_reason.find("devices/cpu/format/colour"), std::string::npos) << found.unavailable_reason;
+  EXPECT_NE(found.unavailable_reason.find("devices/cpu/format/colour"), std::string::npos)
+      << found.unavailable_reason;
 }
 
 TEST(MemoryEvents, ThisMachine_EventsOrReason) {

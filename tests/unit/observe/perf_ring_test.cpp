@@ -1,5 +1,4 @@
-// Rings as kernels write them: everything that was written is read, around the end, with what is lost in between;
-// and what no kernel writes does no harm.
+// Tests the reading of perf rings: all records are read, around the end and with losses; invalid data do no harm.
 #include "observe/perf/perf_ring.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The whole way: counts that must add up, write-backs, and that nothing depends on where the system puts memory.
+// Tests the whole pipeline: conservation of counts, write-backs, and independence of host addresses.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-// Quanta: when they end, what they tell, and that telling it changes nothing in the program.
+// Tests quanta: their ends and contents, and that their delivery does not change the program's state.
 #include <gtest/gtest.h>
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// A sink that keeps what it is given, and the pieces that most tests of the room observe begin with.
+// Provides a sink that records quanta, and fixtures of most tests of observe.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The sampler on rings of machines that are not here: Intel's, AMD's and Arm's records, made by hand, with loss,
-// throttling, counters that events share, and other processes' samples.
+// Tests the sampler on rings of other machines, built by hand: records of Intel, AMD and Arm with loss,
+// throttling, multiplexed counters and samples of other processes.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>

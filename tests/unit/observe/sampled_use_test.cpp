@@ -1,4 +1,4 @@
-// Samples told as use: page faults stand for misses, as every page of new memory faults once.
+// Tests page use by samples: page faults stand for misses, because every page of new memory faults once.
 #include "observe/perf/sampled_use.hpp"
 
 #include <gtest/gtest.h>

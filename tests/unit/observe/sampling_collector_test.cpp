@@ -1,4 +1,4 @@
-// Sampled counters against exact ones, within the error that sampling_collector.hpp states.
+// Compares sampled counters with exact ones, within the error that sampling_collector.hpp states.
 #include "observe/collecting/sampling_collector.hpp"
 
 #include <gtest/gtest.h>

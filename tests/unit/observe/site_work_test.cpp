@@ -1,4 +1,4 @@
-// How many instructions go with accesses and blocks: sampled, against what was executed.
+// Compares the sampled number of instructions with those executed.
 #include "observe/pipeline/site_work.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The figures of /proc/self/smaps: texts that a test writes, random ones, and the kernel's own.
+// Tests the parser of /proc/self/smaps: hand-written and random texts, and the kernel's own.
 #include "observe/pages/smaps.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which misses a stream prefetcher would have had coming.
+// Tests which misses the stream prefetchers would have fetched.
 #include "observe/cache/streams.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What goes with hooks, against code that was counted by hand (hooked_code.s).
+// Compares the instructions of hooks with code that was counted by hand (hooked_code.s).
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What symbols_test looks up names in: allocators of several kinds, inlined and not, and static data.
+// The program that symbols_test resolves names in: allocators of several kinds, inlined and not, and static data.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

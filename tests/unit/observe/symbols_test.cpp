@@ -1,4 +1,4 @@
-// Names of addresses, against binutils' own readings (nm, addr2line) and by brute force.
+// Compares names of addresses with binutils' output (nm, addr2line) and with brute force.
 #include "observe/symbols/symbols.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Page walks against closed forms of LRU and against lists: which misses of the first cache find their page in the
-// TLB, and which of the others count.
+// Compares page walks with closed forms of LRU and with lists: which misses of the first cache hit in the TLB, and
+// which of the others count.
 #include <gtest/gtest.h>
 
 #include <list>

@@ -1,4 +1,4 @@
-// Memory whose pages a test touches one by one, for those who watch pages.
+// Provides memory whose pages a test touches one by one, for page watches.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// What windows of real time make of phases, by a clock that the test winds.
+// Tests the phases that result from windows of real time, by a clock that the test advances.
 #include "observe/collecting/watched_pages_collector.hpp"
 
 #include <gtest/gtest.h>

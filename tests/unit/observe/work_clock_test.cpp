@@ -1,5 +1,5 @@
-// The clock that stands for work where no access is observed: it leaves out what the thread waited, and what the
-// finder itself does.
+// Tests the work clock, which measures work while no access is observed: it excludes waits of the thread and the
+// time of the loop finder.
 #include <gtest/gtest.h>
 
 #include <ctime>

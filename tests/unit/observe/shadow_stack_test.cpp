@@ -1,4 +1,4 @@
-// The shadow stack: what it says of calls, also after longjmp, and whom it tells.
+// Tests the shadow stack of calls, also after longjmp, and its observer.
 #include <gtest/gtest.h>
 
 #include <array>

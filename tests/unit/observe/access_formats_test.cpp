@@ -54,7 +54,7 @@ TEST(DataSource, OlderKernelBits_GiveLevel) {
   EXPECT_EQ(level(PERF_MEM_LVL_HIT | PERF_MEM_LVL_UNC), Level::unknown);
   EXPECT_EQ(level(PERF_MEM_LVL_MISS | PERF_MEM_LVL_L1), Level::unknown);
   EXPECT_EQ(level(PERF_MEM_LVL_MISS | PERF_MEM_LVL_L3), Level::unknown);
-  // AMD before the numbers.
+  // AMD, before the level numbers.
   EXPECT_EQ(level(PERF_MEM_LVL_HIT | PERF_MEM_LVL_L3 | PERF_MEM_LVL_REM_CCE1), Level::remote_cache);
 }
 
@@ -79,9 +79,9 @@ TEST(DataSource, NewerKernelNumbers_GiveLevel) {
   EXPECT_EQ(level(PERF_MEM_LVLNUM_PMEM, true, 0), Level::far);
   EXPECT_EQ(level(9, false, 0), Level::far);  // PERF_MEM_LVLNUM_CXL
   EXPECT_EQ(level(PERF_MEM_LVLNUM_NA, false, 0), Level::unknown);
-  // Intel's stores say where they missed, by number, too.
+  // Intel's stores also have the missed level as a number.
   EXPECT_EQ(level(PERF_MEM_LVLNUM_L1, false, 0, PERF_MEM_LVL_MISS | PERF_MEM_LVL_L1), Level::unknown);
-  // The number goes before the bits, and the bits serve where there is none.
+  // The number takes precedence over the bits.
   EXPECT_EQ(level(PERF_MEM_LVLNUM_PMEM, false, 0, PERF_MEM_LVL_HIT | PERF_MEM_LVL_LOC_RAM), Level::far);
   EXPECT_EQ(level(PERF_MEM_LVLNUM_NA, false, 0, PERF_MEM_LVL_HIT | PERF_MEM_LVL_L2), Level::l2);
 }
@@ -140,7 +140,7 @@ TEST(IbsOp, DataSource_GivesLevel) {
   EXPECT_EQ(from(5, true, true), Level::remote_cache);
   EXPECT_EQ(from(6, false, true), Level::far);
   EXPECT_EQ(from(8, false, true), Level::far);
-  // The upper two bits mean nothing before Zen 4.
+  // The upper two bits are undefined before Zen 4.
   EXPECT_EQ(from(0x18 | 3, false, false), Level::local_dram);
 }
 
@@ -160,12 +160,12 @@ TEST(IbsOp, InvalidOperation_IsRejected) {
   EXPECT_TRUE(read(perf_builder::IbsOp{.load = true, .first_tlb_miss = true, .second_tlb_miss = true})->tlb_miss);
   const auto raw = perf_builder::ibs({.load = true, .address = 8});
   MemorySample sample;
-  // Up to the linear address it is needed; what follows differs by processor.
+  // All bytes up to the linear address are required; the rest differs by processor.
   for (std::size_t size = 0; size <= raw.size(); ++size)
     EXPECT_EQ(read_ibs_op(std::as_bytes(std::span(raw)).first(size), sample), size >= 4 + 6 * 8) << size;
 }
 
-// What a reader tells of the bytes, taken in pieces of random sizes.
+// Decodes the bytes in pieces of random sizes.
 struct Told {
   std::vector<SpeAccess> accesses;
   std::uint64_t malformed = 0;
@@ -272,7 +272,7 @@ TEST(SpePackets, NonMemoryOperation_IsSkipped) {
   EXPECT_TRUE(told.accesses[1].sample.is_load && !told.accesses[1].sample.is_store);
 }
 
-// Any number of accesses, with padding and alignment between them, cut anywhere: all are told, in order.
+// Random accesses with padding and alignment between them, split anywhere: all are decoded in order.
 TEST(SpePackets, RandomBuffers_AllAccessesDecoded) {
   namespace spe = perf_builder::spe;
   std::mt19937_64 random(4);

@@ -95,7 +95,7 @@ TEST(AddressMap, RemovedRange_IsNotFoundEitherWay) {
   ASSERT_TRUE(map.find_canonical(canonical + 2 * k_page, at, generation));
   EXPECT_EQ(at.chunk, 1u);
   EXPECT_EQ(at.origin, canonical);
-  // The same place again is another piece of memory.
+  // The same host range, added again, is new memory.
   EXPECT_NE(map.add_range(0x201000, k_page), canonical + k_page);
 }
 
@@ -121,7 +121,7 @@ TEST(AddressMap, Extend_BeyondReserve_TakesFromNextRange) {
 }
 
 TEST(AddressMap, Stack_IsRelativeToReference) {
-  // Two runs whose kernel put the stack elsewhere, with environments of other sizes and another limit.
+  // Two runs with stacks at different addresses, environments of different sizes and different limits.
   AddressMap a, b;
   const std::uint64_t main_a = 0x7ffd12345670, main_b = 0x7ffe00fedcb0;
   EXPECT_EQ(a.add_stack(main_a - (8 << 20), main_a, main_a + 3000),
@@ -134,14 +134,14 @@ TEST(AddressMap, Stack_IsRelativeToReference) {
   ASSERT_TRUE(a.find(main_a + 2999, in_a));
 }
 
-// Every page of a small space: whose it is, and its canonical address.
+// The chunk and the canonical address of every page of a small address space.
 struct PageModel {
   std::uint64_t canonical = 0;
   ChunkId chunk = memory::k_no_chunk;
   std::uint64_t origin = 0;
 };
 
-// One history, at two bases; returns the canonical addresses and chunks of all pages at its end.
+// Applies one history at a base; returns the canonical addresses and chunks of all pages at its end.
 std::vector<std::pair<std::uint64_t, ChunkId>> random_history(std::uint64_t base, std::uint64_t seed, bool check) {
   constexpr std::uint64_t k_pages = 256;
   std::mt19937_64 random(seed);
@@ -229,7 +229,7 @@ TEST(AddressMap, ManyChunks_StayOrdered) {
 }
 
 TEST(AddressMap, ConcurrentReaders_NeverSeeWrongResult) {
-  // What never changes is found at every moment, whatever a writer does around it.
+  // Unchanged ranges are always found while a writer changes others.
   AddressMap map;
   constexpr std::uint64_t k_fixed = 64;
   for (std::uint64_t i = 0; i < k_fixed; ++i) {

@@ -13,7 +13,7 @@
 namespace terrace::observe {
 namespace {
 
-// True LRU, as it is defined.
+// True LRU by its definition.
 class Model {
  public:
   Model(std::uint64_t sets, std::uint32_t ways) : sets_(sets), ways_(ways) {}
@@ -37,7 +37,7 @@ class Model {
     set.pop_back();
     return {false, true, last.line, last.dirty};
   }
-  // Dirty without being used, when it is here.
+  // Sets a present line dirty without changing the order.
   bool mark(std::uint64_t line) {
     for (Entry& entry : content_[line % sets_]) {
       if (entry.line == line) return entry.dirty = true;
@@ -65,7 +65,7 @@ struct Form {
   std::uint32_t ways;
 };
 
-// Lines with the locality of programs: some often, some in order, some from anywhere (also high addresses).
+// Lines with the locality of programs: some frequent, some sequential, some random (also at high addresses).
 std::vector<std::uint64_t> lines_of(std::uint64_t capacity, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::uint64_t> lines;
@@ -138,7 +138,7 @@ TEST_P(Caches, FirstCache_RandomAccesses_EqualLruModel) {
     const bool store = random() % 2 == 0;
     const std::uint64_t from = k_base + line * 64;
     const auto expected = model.access(line, store);
-    // The table says what the cache says, or nothing.
+    // The table agrees with the cache, or has no entry.
     const FastLine& fast = table.entry(from);
     if (table.serves(fast, from, FastLine::limits(64, 64), false)) {
       ASSERT_TRUE(expected.hit);
@@ -216,8 +216,8 @@ TEST(FastTable, Epochs_TableOutlivesThemAll_NoEntryOfAnotherServes) {
            table.serves(table.entry(address), address, limits, true) ||
            table.follows(table.entry(address), address, limits, false);
   };
-  // More epochs than an entry can tell apart; each entry is set in one of its own and of older ones some are
-  // there.
+  // More epochs than an entry can represent; each entry is set in an epoch of its own, and some entries of older
+  // epochs remain.
   for (int change = 0; change < 40000; ++change) {
     const std::uint64_t address = k_address + static_cast<std::uint64_t>(change % 128) * 64;
     ASSERT_FALSE(serves(address)) << change;

@@ -22,7 +22,7 @@ std::vector<std::uint32_t> shuffled(std::size_t n, std::uint64_t seed) {
   return order;
 }
 
-// One cycle through nodes `order`, each holding the address of the next at `offset`.
+// A cycle through nodes `order`, each holding the address of the next at `offset`.
 void link(char* base, const std::vector<std::uint32_t>& order, std::size_t offset = 0) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     char* node = base + order[i] * k_node_bytes;
@@ -56,7 +56,7 @@ TEST(Chase, NodeFields_PointerStaysDependent) {
   EXPECT_GE(bench.sink.share(MissKind::dependent), 0.99);
 }
 
-// A chain is lost where it meets a line in the first cache; a small one makes that rare. Lines in the second cache
+// A chain ends at a hit in the first cache; a small cache makes that rare. Lines in the second cache
 // (one in 32 here) do not break it.
 template <class Index>
 void index_chase(std::size_t stride_bytes, std::uint64_t seed) {
@@ -199,7 +199,7 @@ TEST(Chase, RowPointerSweeps_AreIndependent) {
 }
 
 TEST(Chase, ScatteredStoresOfChase_AreDependent) {
-  // The store comes first and brings the line; the chain goes on through it.
+  // The store fetches the line first; the chain continues through it.
   Bench bench(k_nodes * k_node_bytes);
   const auto order = shuffled(k_nodes, 10);
   link(bench.as<char>(), order);
@@ -237,7 +237,7 @@ TEST(Chase, TreeLookUps_ExposeDepthPerWindow) {
   EXPECT_LT(per_chain, 1.6 * 1.01);
 }
 
-// Stores to lines in random order, and between two of them `stores` to one line that stays in the first cache, and
+// Stores to lines in random order; between two of them `stores` to one line that stays in the first cache, and
 // as many loads of it: latencies exposed by each that misses, the tenth that it is charged anyway included.
 double exposed_by_stores(std::size_t stores, std::size_t loads) {
   Bench bench((k_nodes + 1) * k_node_bytes);

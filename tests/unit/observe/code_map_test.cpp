@@ -71,7 +71,7 @@ TEST(CodeMap, UnloadedFile_KeepsCounts) {
   EXPECT_EQ(time_of(map, "(no file)").elsewhere, 1U);
 }
 
-// However many pages of unknown code there are, no sample is lost.
+// No sample is lost, whatever the number of pages of unknown code.
 TEST(CodeMap, ManyUnknownPages_NoTimeLost) {
   CodeMap map;
   for (std::uint64_t page = 1; page <= 1000; ++page) map.count(page << 12, 1);
@@ -98,7 +98,7 @@ TEST(CodeMap, ConcurrentUpdates_NoTimeLost) {
   EXPECT_EQ(time_of(map, "/lib/plugin.so").elsewhere, 50000U);
 }
 
-// Processor time, until there are samples; long enough on any machine.
+// Consumes processor time until there are samples.
 template <class Done>
 bool burn_until(Done done) {
   const std::clock_t begun = std::clock();
@@ -117,7 +117,7 @@ class Samples : public ::testing::Test {
     samples_ = TimeSamples::begin(map_, 0, refused);
     if (!samples_) GTEST_SKIP() << "the kernel lets nobody sample itself: " << strerror(refused);
     t_thread.samples = samples_;
-    // Everything below is one file.
+    // All addresses belong to one file.
     map_.update({{0, ~std::uint64_t{0}, "all", CodeKind::hooks}});
   }
   void TearDown() override {
@@ -161,7 +161,7 @@ TEST_F(Samples, ReportedCopies_AttributedToReported) {
   }));
 }
 
-// Nobody looks while code without hooks runs; others may look from outside.
+// The ring is not drained while uninstrumented code runs; other threads may drain it.
 TEST_F(Samples, Ring_KeepsSamplesUntilDrain) {
   ASSERT_TRUE(burn_until([&, begun = std::clock()] { return std::clock() - begun > CLOCKS_PER_SEC / 5; }));
   EXPECT_EQ(count("all"), 0U);
@@ -169,7 +169,7 @@ TEST_F(Samples, Ring_KeepsSamplesUntilDrain) {
   EXPECT_GE(count("all"), 10U);
 }
 
-// Each of them ends before its first sample would come.
+// Each thread ends before its first sample is due.
 TEST_F(Samples, ShortThreads_SampledTogether) {
   CodeMap map;
   std::uint64_t owed = 0, spent_ns = 0;
@@ -194,7 +194,7 @@ TEST_F(Samples, ShortThreads_SampledTogether) {
   EXPECT_NEAR(counted, static_cast<double>(spent_ns), 0.3 * static_cast<double>(spent_ns));
 }
 
-// In a child, however it was forked, there is no ring to look at.
+// A child of fork has no ring.
 TEST_F(Samples, ForkChild_HasNoSamples) {
   const auto child = fork();
   if (child == 0) {

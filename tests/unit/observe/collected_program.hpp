@@ -28,13 +28,13 @@ inline machine::Machine example_machine() {
   return machine::Machine(parts);
 }
 
-// Chunks that lie on the two places in turn, and misses on them.
+// Chunks that alternate between the two places, and misses on them.
 class Program {
  public:
   explicit Program(std::uint32_t count, std::uint32_t seed = 1) : machine(example_machine()), random(seed) {
     for (std::uint32_t i = 0; i < count; ++i) chunks.add(4096ull * i, 65536, 0, 0, static_cast<PlaceId>(i % 2));
   }
-  // A quantum with misses of all kinds, chunk i met in proportion to i + 1.
+  // A quantum with misses of all kinds; chunk i is accessed in proportion to i + 1.
   std::vector<Miss> misses(std::size_t count) {
     std::vector<double> shares;
     for (std::size_t i = 0; i < chunks.size(); ++i) shares.push_back(static_cast<double>(i + 1));

@@ -45,7 +45,7 @@ TEST(ExactCollector, KnownProgram_CountsAreExact) {
       }
     }
     collector.end_phase({0.25});
-    // The phases differ, so that what is left over from the first would show in the second.
+    // The phases differ, so that counts left over from the first would show in the second.
     if (std::string(name) == "second") {
       const auto iteration = collector.take_iteration();
       ASSERT_EQ(iteration.phases.size(), 2u);
@@ -92,7 +92,7 @@ TEST(ExactCollector, LibmCalls_AddCoreTime) {
   EXPECT_NEAR(collector.take_iteration().phases[0].core.value, (3 * 40e-9 + 50 * cycles * 1e-9) / 2, 1e-18);
 }
 
-// 7 walks, shared by two cores, beside 100 instructions and 20 hits at latency / mlp; on a machine without a TLB,
+// 7 walks, shared by two cores, in addition to 100 instructions and 20 hits at latency / mlp; without a TLB,
 // none.
 TEST(ExactCollector, PageWalks_AddCoreTime) {
   Program program(1);
@@ -110,8 +110,8 @@ TEST(ExactCollector, PageWalks_AddCoreTime) {
   }
 }
 
-// Threads that run side by side: the phase cannot have been shorter than what each did on average, whoever was
-// there in each of its segments.
+// Concurrent threads: the phase cannot have been shorter than their mean, whichever threads
+// ran in each of its segments.
 TEST(ExactCollector, SeveralThreads_CoreTimeAndExposureDivided) {
   Program program(9);
   ExactCollector collector(program.machine, 0, 1, program.chunks);

@@ -25,7 +25,7 @@ struct Program {
   bool stores = false;             // whether stores miss, or loads
 };
 
-// Latencies that its misses expose, independents' 1/registers each included.
+// Returns the latencies exposed by the misses, including 1/registers for each independent one.
 double exposed(std::uint32_t registers, std::uint32_t window, std::uint32_t store_buffer, const Program& of) {
   ExposureModel exposure(registers, window, store_buffer);
   std::vector<Miss> misses;
@@ -76,15 +76,15 @@ TEST(ExposureModel, StoresWithinBuffer_Overlap) {
   EXPECT_NEAR(exposed(10, 64, 56, {10000, 64, 20, true}), 10000.0 / 3, 1);
 }
 
-// A load that misses keeps the stores behind it in the buffer.
+// A missing load keeps the stores behind it in the buffer.
 TEST(ExposureModel, StoresBehindMissingLoad_FillBuffer) {
   EXPECT_NEAR(exposed(10, 512, 56, {10000, 60, 56, false}), 10000, 1);
   EXPECT_NEAR(exposed(10, 512, 56, {10000, 60, 28, false}), 5000, 1);
   EXPECT_NEAR(exposed(10, 512, 56, {10000, 64, 1, false}), 1250, 1);  // here it is the window
 }
 
-// Loads that miss, each a window after the last, expose a latency each; stores that miss between them nothing more
-// than what they are charged anyway.
+// Missing loads, each a window after the last, expose a latency each; missing stores between them expose no more
+// than their regular charge.
 TEST(ExposureModel, StoresBehindLoads_AreHidden) {
   ExposureModel exposure(10, 64, 56);
   std::vector<Miss> misses;
@@ -117,7 +117,7 @@ TEST(ExposureModel, DependentMiss_WaitsForDataAndWindow) {
   }
 }
 
-// A chase beside misses that overlap with it: they cost nothing beyond what they are charged anyway.
+// Misses that overlap with a chase cost no more than their regular charge.
 TEST(ExposureModel, IndependentMisses_HiddenByChase) {
   ExposureModel exposure(10, 64, k_store_buffer);
   std::vector<Miss> misses;
@@ -140,7 +140,7 @@ TEST(ExposureModel, IndependentMisses_HiddenByChase) {
   EXPECT_NEAR(sum, 2000, 1);
 }
 
-// Any mixture: what is exposed in all is the time of a window that is filled and retired in order.
+// Random mixtures: the total exposure is the time of a window that is filled and retired in order.
 TEST(ExposureModel, RandomMisses_EqualReferenceModel) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     std::mt19937_64 random(seed);
@@ -166,7 +166,7 @@ TEST(ExposureModel, RandomMisses_EqualReferenceModel) {
       const bool waits = i > 0 && random() % 3 == 0;
       const Level level = waits ? seen[i - 1 - random() % std::min(i, 5u)].end : 0;
       Level begin = std::max({level, floor, i >= registers ? seen[i - registers].end : 0});
-      // Of what is in the buffer a store leaves it last, once all before it have.
+      // A store leaves the buffer after all earlier ones.
       Level before = 0;
       for (const auto& [at, end] : seen) {
         before = std::max(before, end);

@@ -38,7 +38,7 @@ TEST(FunctionProbes, Calls_AreReportedInOrder) {
   const auto events = probes.read_events();
   ASSERT_EQ(events.size(), 100U + 25);
   EXPECT_TRUE(std::ranges::is_sorted(events, {}, &ProbeEvent::time_ns));
-  // Each fourth call of the one is followed by one of the other.
+  // Each fourth call of the first function is followed by one of the second.
   for (std::size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].function, i % 5 == 1 ? 1U : 0U) << i;
   EXPECT_TRUE(probes.remove(0));
   EXPECT_FALSE(probes.remove(0));
@@ -77,7 +77,7 @@ TEST(TimeSampler, BusyFunction_GetsSamples) {
     GTEST_SKIP() << error.what();
   }
   std::vector<std::uint64_t> addresses;
-  // Until there are some: how long that takes is the machine's affair.
+  // Until there are samples, which takes different times on different machines.
   while (addresses.size() < 50) {
     probed(1'000'000);
     for (const auto address : sampler->read_samples()) addresses.push_back(address);

@@ -13,7 +13,7 @@ constexpr std::uint64_t k_chunk = 65536;
 
 class HeapReachTest : public ::testing::Test {
  protected:
-  // Of so many chunks, the next ones. They were touched unless they are in `untouched_`.
+  // Adds an object with the next chunks. They are resident unless they are in `untouched_`.
   void add(ObjectId id, std::uint64_t chunks, ObjectKind kind = ObjectKind::heap) {
     Object object;
     object.id = id;

@@ -21,7 +21,7 @@
 namespace terrace::observe::test {
 namespace {
 
-// While it lives this thread's accesses go to its pipeline.
+// Traces this thread's accesses to its pipeline during a scope.
 class Followed : public Bench {
  public:
   explicit Followed(std::size_t bytes) : Bench(bytes) {
@@ -34,7 +34,7 @@ class Followed : public Bench {
   }
   Followed(const Followed&) = delete;
   Followed& operator=(const Followed&) = delete;
-  // Stops following: what the test itself does is not the program's.
+  // Stops tracing: the test's own accesses are not the program's.
   const RecordingSink& stop() {
     t_thread.set_pipeline(nullptr);
     pipeline->flush();
@@ -173,18 +173,18 @@ TEST(Hooks, SignalHandlers_InterruptSafely) {
   const auto& sink = followed.stop();
   EXPECT_EQ(t_thread.inside, 0u);
   EXPECT_GE(static_cast<double>(sink.accesses), 0.99 * 20 * 3 * n);
-  // Handlers that came while the thread was inside Terrace were dropped whole, or counted.
+  // Accesses of handlers that interrupted the runtime were dropped as a whole, or counted.
   EXPECT_EQ(sink.hits[0] + sink.hits[1] + sink.fetched(), sink.accesses);
 }
 
 // --- the memory functions --------------------------------------------------------------------------------------
 
-// What the compiler must not see through.
+// Hides a value from the optimiser.
 void* (*volatile call_memcpy)(void*, const void*, std::size_t) = std::memcpy;
 void* (*volatile call_memmove)(void*, const void*, std::size_t) = std::memmove;
 void* (*volatile call_memset)(void*, int, std::size_t) = std::memset;
 
-// Before any constructor has run: the C library's functions are not known yet.
+// Before any constructor has run: the C library's functions are not resolved yet.
 char early[64];
 void before_constructors(int, char**, char**) {
   for (int i = 0; i < 64; ++i) early[i] = static_cast<char>(i);

@@ -46,8 +46,8 @@ TEST(IdleBitmap, RandomFrames_ExactlyTheseSetIdle) {
     {
       IdleBitmap bitmap(file.path());
       ASSERT_TRUE(bitmap.is_open());
-      // Runs of frames, as memory comes, in blocks that the order visits once: the kernel does not unset bits that
-      // are written 0, a file does.
+      // Runs of frames, in blocks that are visited once: the kernel does not clear bits that
+      // are written 0, a regular file does.
       for (std::uint64_t block = 0; block < k_frames; block += 4096)
         for (auto runs = random() % 5; runs > 0; --runs) {
           const auto first = block + random() % 4000;

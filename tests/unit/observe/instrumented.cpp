@@ -99,7 +99,7 @@ void add_many(std::uint64_t* narrow, Wide* wide, int n) {
   }
 }
 
-// Neither inlined nor made a jump: each is a call with an entry of its own.
+// Neither inlined nor tail-called: each is a call with an entry.
 [[gnu::noinline]] void nest(int depth, void (*look)()) {
   if (depth <= 1) {
     look();

@@ -22,7 +22,7 @@ struct Virtual {
 };
 int call_virtual(Virtual& object);  // 2 loads: the table's address, the entry
 
-// Every atomic operation of T once; returns a value that depends on each.
+// Executes every atomic operation of T once; returns a value that depends on each.
 template <class T>
 T atomics(T* at);
 extern template std::uint8_t atomics(std::uint8_t*);
@@ -35,7 +35,7 @@ void add_many(std::uint64_t* narrow, Wide* wide, int n);  // for threads
 
 // Calls `look` at a depth of `depth` functions.
 void nest(int depth, void (*look)());
-// Comes back by longjmp, by an exception, from a depth of 5; then calls `look` from one function more.
+// Returns by longjmp, or by an exception, from a depth of 5; then calls `look` from one more function.
 void jump_and_look(void (*look)());
 void throw_and_look(void (*look)());
 

@@ -58,7 +58,7 @@ TEST_F(Watched, Utilisation_MatchesTraffic) {
   EXPECT_EQ(seen.places[0].utilisation, 0);
   // 900 prefetched ones expose a twentieth of a latency each.
   EXPECT_NEAR(seen.stalled.value, (100 + 900 / 20.0) * 300e-9, 1e-12);
-  // A line takes 16 ns, and at a half waits for half of one: 0.5 / (2 x 0.5) of it.
+  // A line takes 16 ns and, at a utilisation of 0.5, waits for half of one: 0.5 / (2 x 0.5).
   EXPECT_NEAR(seen.places[1].latency.value, 300e-9 + 8e-9, 1e-15);
 }
 

@@ -73,14 +73,14 @@ TEST(DamonMonitor, KilledOwner_MonitorIsReusable) {
   EXPECT_NE(damon().unavailable_reason(), "");  // in use
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  // The kernel's thread sees it when it next looks.
+  // The kernel's thread notices it at its next check.
   while (state() == "on") std::this_thread::yield();
   EXPECT_EQ(damon().unavailable_reason(), "");
   close(ready[0]);
   close(ready[1]);
 }
 
-// What the program pays for afterwards: of the whole process where the kernel clears all of it.
+// The pages that cost the program afterwards: those of the whole process where the kernel clears all.
 TEST(ClearRefs, Window_ReportsClearedPages) {
   const auto found = std::ranges::find(page_watches(), "clear-refs", &PageWatchVariant::name);
   ASSERT_NE(found, page_watches().end());
@@ -96,7 +96,7 @@ TEST(ClearRefs, Window_ReportsClearedPages) {
   const auto before = cleared({little.range()});
   constexpr std::size_t k_more = 10000;
   std::optional<Memory> much;
-  // By a thread that has ended: before Linux 6.2 threads counted up to 64 of their pages before they said so.
+  // By a thread that has ended: before Linux 6.2 threads batched up to 64 pages before they updated the counter.
   std::thread([&] { much.emplace(k_more); }).join();
   const auto after = cleared({little.range()});  // though it asks for the others alone
   EXPECT_GE(after, before + k_more);

@@ -48,7 +48,7 @@ struct LoadSampling : testing::Test {
   LoadSamplingCollector collector{program.machine, 0, 1, program.chunks, k_interval};
 };
 
-// No load misses, so there is no sample: counters and references alone find it, evenly by bytes.
+// No load misses, so there are no samples: counters and references find the stream, evenly by bytes.
 TEST_F(LoadSampling, Stream_FoundByCountersAndReferences) {
   std::vector<Miss> misses;
   for (const ChunkId chunk : {1U, 2U, 5U}) sweep(chunk, k_lines, MissKind::prefetched, misses);
@@ -67,13 +67,13 @@ TEST_F(LoadSampling, Stream_FoundByCountersAndReferences) {
   EXPECT_NEAR(lines, 3.5 * k_lines, 1e-6);
   EXPECT_NEAR(cell(seen, 1).read_lines, cell(seen, 5).read_lines, 1e-9);
   EXPECT_NEAR(cell(seen, 6).read_lines / cell(seen, 1).read_lines, 7.5 / 16, 1e-9);
-  // All time is held up by it.
+  // All of the time is stalled by it.
   EXPECT_NEAR(seen.samples, 3.5 * k_lines / 20 * 300e-9 / k_interval.value, 1e-6);
   EXPECT_NEAR(seen.samples_with_access, seen.samples, 1e-9);
   EXPECT_NEAR(seen.core.value, 0, 1e-15);
 }
 
-// Nothing is prefetched: samples say where, counters how much.
+// Nothing is prefetched: samples give the chunks, counters the amount.
 TEST_F(LoadSampling, Chase_FoundBySamples) {
   std::vector<Miss> misses;
   for (std::uint32_t i = 0; i < 20000; ++i)
@@ -84,7 +84,7 @@ TEST_F(LoadSampling, Chase_FoundBySamples) {
   ASSERT_EQ(seen.cells.size(), 2U);
   EXPECT_NEAR(seen.cells[0].read_lines + seen.cells[1].read_lines, 200000, 1e-6);
   EXPECT_NEAR(seen.cells[0].exposure + seen.cells[1].exposure, 200000, 1e-6);
-  // 3.3 misses an interval, hence a sample in every four: a quarter is known to 0.8 % of itself.
+  // 3.3 misses an interval, hence one sample in four misses: a quarter has a relative error of 0.8 %.
   EXPECT_NEAR(seen.cells[0].read_lines / 50000, 1, 4 * std::sqrt(0.75 / 0.25 / 50000));
   EXPECT_NEAR(static_cast<double>(collector.records()), 50000, 2);
   for (const auto& one : seen.cells) {
@@ -94,7 +94,7 @@ TEST_F(LoadSampling, Chase_FoundBySamples) {
   EXPECT_NEAR(seen.core.value, 10 * 1000 * 1e-9, 1e-12);
 }
 
-// A chunk whose lines demand misses account for gets nothing of what was prefetched.
+// A chunk whose lines are all demand misses gets no prefetched lines.
 TEST_F(LoadSampling, StreamWithChase_AttributedToOtherChunks) {
   for (int q = 0; q < 50; ++q) {
     std::vector<Miss> misses;
@@ -113,7 +113,7 @@ TEST_F(LoadSampling, StreamWithChase_AttributedToOtherChunks) {
   EXPECT_NEAR(cell(seen, 5).streamed_lines, 50000, 1e-6);
 }
 
-// Both objects have the same touched pages. What is written back of one tells how often it was read.
+// Both objects have the same touched pages. The write-backs of one show how often it was read.
 TEST_F(LoadSampling, SweptAndWrittenFourTimes_WriteBacksRaiseItsPrefetchedLines) {
   program.chunks[2].object = 1;
   for (int pass = 0; pass < 2; ++pass) {
@@ -136,7 +136,7 @@ TEST_F(LoadSampling, SweptAndWrittenFourTimes_WriteBacksRaiseItsPrefetchedLines)
   }
 }
 
-// One in N stands in for the store that made the line dirty.
+// One in N write-backs represents the store that made the line dirty.
 TEST_F(LoadSampling, WrittenLines_FoundByStoreSamples) {
   std::vector<Miss> misses;
   for (std::uint32_t i = 0; i < 10000; ++i)
@@ -154,7 +154,7 @@ TEST_F(LoadSampling, WrittenLines_FoundByStoreSamples) {
   EXPECT_NEAR(seen.core.value, 2e-3, 1e-12);
 }
 
-// Lines of a place come to what its counters say, and time to cycles; what samples say is near the truth by chunk.
+// Lines sum to the counters of their place, and time to cycles; by chunk the samples are near the truth.
 TEST_F(LoadSampling, Cells_SumToCountersOfPlaceAndTime) {
   for (ChunkId c = 0; c < program.chunks.size(); ++c) program.chunks[c].place = static_cast<PlaceId>(c % 2);
   constexpr Seconds k_short{2e-7};
@@ -197,7 +197,7 @@ TEST_F(LoadSampling, Cells_SumToCountersOfPlaceAndTime) {
   }
 }
 
-// Neither counters by place nor references: nothing is known of a stream but that the core stood still.
+// Without counters by place and references, a stream shows only as stalls of the core.
 TEST_F(LoadSampling, SamplesAlone_MissStreams) {
   LoadSamplingCollector alone(program.machine, 0, 1, program.chunks, k_interval, {false, false});
   alone.begin_iteration(0);
@@ -212,7 +212,7 @@ TEST_F(LoadSampling, SamplesAlone_MissStreams) {
   EXPECT_EQ(alone.take_cost().value, 0);
 }
 
-// Without references a stream is spread over everything that is there.
+// Without references a stream is distributed over all live chunks.
 TEST_F(LoadSampling, WithoutReferences_StreamSpreadOverAllChunks) {
   LoadSamplingCollector without(program.machine, 0, 1, program.chunks, k_interval, {true, false});
   without.begin_iteration(0);
@@ -243,7 +243,7 @@ TEST_F(LoadSampling, Cost_IsChargedOnce) {
   EXPECT_EQ(collector.take_cost().value, 0);
 }
 
-// Each of the cores takes its own samples, at the same time; one of them looks at the pages.
+// The cores take their samples concurrently; one of them scans the pages.
 TEST_F(LoadSampling, SeveralCores_PayConcurrently) {
   LoadSamplingCollector four(program.machine, 0, 4, program.chunks, k_interval);
   four.begin_iteration(0);
@@ -256,8 +256,8 @@ TEST_F(LoadSampling, SeveralCores_PayConcurrently) {
   EXPECT_NEAR(four.take_cost().value, (records * 250e-9 + std::floor(records / 64) * 2.5e-6) / 4, 1e-15);
 }
 
-// A scan takes 128 x 42 ns and no more than a twentieth of the time: one for each 107.5 us. What was prefetched
-// before is known then, and goes where it was, segments that became one since included.
+// A scan takes 128 x 42 ns and at most a twentieth of the time: one for each 107.5 us. Lines prefetched
+// before are attributed then, also to segments that were merged since.
 TEST_F(LoadSampling, ShortSegments_AttributedAtScan) {
   static_cast<void>(phase());
   collector.begin_iteration(0);
@@ -284,7 +284,7 @@ TEST_F(LoadSampling, ShortSegments_AttributedAtScan) {
   EXPECT_EQ(collector.take_cost().value, 0);  // the iteration ended with a scan: none is due
 }
 
-// Equal truths: pooled counts lie far nearer to them than samples do. Unequal ones stay apart.
+// Equal chunks: pooled counts are much closer to the truth than samples. Unequal ones stay different.
 TEST_F(LoadSampling, IndistinguishableChunks_ArePooled) {
   for (int q = 0; q < 40; ++q) {
     std::vector<Miss> misses;
@@ -315,7 +315,7 @@ TEST(LoadSamplingCollector, ZeroInterval_IsRefused) {
   EXPECT_THROW(LoadSamplingCollector(program.machine, 0, 1, program.chunks, {0}), Error);
 }
 
-// 18 MiB in nine pages, of which misses tell lines of 4 MiB apart.
+// 18 MiB in nine pages; misses have distinct lines within 4 MiB.
 TEST(PageBits, SweepOfLargeChunk_TouchesPagesInOrder) {
   constexpr std::uint64_t k_size = 18 << 20, k_told = 4 << 20;
   PageBits bits;

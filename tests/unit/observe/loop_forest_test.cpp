@@ -32,7 +32,7 @@ bool dominates(const Edges& edges, BlockIndex head, BlockIndex block) {
   return head == block || !reached(edges, 0, head).contains(block);
 }
 
-// By head, all blocks of the natural loops; nothing where the flow is irreducible.
+// Returns the blocks of the natural loops, by head; nothing where the flow is irreducible.
 bool natural_loops(const Edges& edges, std::vector<Blocks>& loops) {
   const auto live = reached(edges, 0, k_no_block);
   Edges forward(edges.size());
@@ -88,7 +88,7 @@ TEST(LoopForest, RandomReducibleFlow_FindsNaturalLoops) {
   EXPECT_GT(reducible, 5000);
 }
 
-// Whatever the flow: heads enclose one another without a circle, and every circle has a head.
+// In any flow the nesting of heads is acyclic, and every cycle has a head.
 TEST(LoopForest, RandomFlow_EveryCycleHasHead) {
   std::minstd_rand random(8);
   for (int i = 0; i < 20000; ++i) {
@@ -124,15 +124,15 @@ LoopForest joined(const Edges& edges) {
   return forest;
 }
 
-// for (step = 1; step <= n; ++step) { if (step % 20 == 0) print(); step(); }, as a compiler lays it out: what
-// prints is before the loop's body, and each end of the body goes there or past it.
+// for (step = 1; step <= n; ++step) { if (step % 20 == 0) print(); step(); }, in the layout of a compiler: the
+// print block is before the loop's body, and each end of the body jumps to it or past it.
 TEST(SplitLoops, SkippedFirstTest_IsOneLoop) {
   //              0    1: print  2: step  3: exit?  4: print?  5: end
   const auto one = joined({{1}, {2}, {3}, {5, 4}, {1, 2}, {}});
   EXPECT_EQ(one.is_head, (std::vector<bool>{false, false, true, false, false, false}));
   for (const BlockIndex block : {1, 3, 4}) EXPECT_EQ(one.around[block], 2u);
   EXPECT_EQ(one.around[2], k_no_block);
-  // Three deep: some steps print, some of these write a file.
+  // Three nested loops: some steps print, some of these write a file.
   const auto deep = joined({{1}, {2}, {3}, {6, 4}, {3, 5}, {2, 1}, {}});
   EXPECT_EQ(deep.is_head, (std::vector<bool>{false, false, false, true, false, false, false}));
   for (const BlockIndex block : {1, 2, 4, 5}) EXPECT_EQ(deep.around[block], 3u);
@@ -150,7 +150,7 @@ TEST(SplitLoops, NestWithOwnExit_StaysTwoLoops) {
   EXPECT_TRUE(nested({{1}, {2}, {2, 3}, {1}})) << "neither ends";
 }
 
-// Heads and what they hold are those that natural loops have, but that some loops have lost their own.
+// Heads and their loops equal those of natural loops, except that some loops were merged.
 TEST(SplitLoops, RandomFlow_LosesOnlyLoopsExitedFromInnerLoop) {
   std::minstd_rand random(9);
   int lost = 0;
@@ -164,7 +164,7 @@ TEST(SplitLoops, RandomFlow_LosesOnlyLoopsExitedFromInnerLoop) {
       EXPECT_LE(after.is_head[head], before.is_head[head]);
       if (after.is_head[head] == before.is_head[head]) continue;
       ++lost;
-      // What was in it is in the loop of another head, which each way round passes.
+      // Its blocks are in the loop of another head, which each cycle passes.
       const auto heir = after.around[head];
       ASSERT_NE(heir, k_no_block);
       for (const auto block : loops[head]) EXPECT_TRUE(after.contains(heir, block)) << i;
@@ -200,7 +200,7 @@ TEST(LoopMarks, Nest_OuterReportsIterationsInnerEntries) {
   EXPECT_FALSE(marks.marks(4));
 }
 
-// smooth(); norm(); with norm's loop inlined: the block's hook runs before the call, so that it cannot announce
+// smooth(); norm(); with norm's loop inlined: the block's hook runs before the call, so that it cannot report
 // the loop behind it.
 TEST(LoopMarks, EntryBehindCall_HookBeforeCall_MarksNothing) {
   auto call = block({});
@@ -211,14 +211,14 @@ TEST(LoopMarks, EntryBehindCall_HookBeforeCall_MarksNothing) {
   EXPECT_EQ(entered().enters, (std::vector<BlockIndex>(5, k_no_block)));
 }
 
-// The head has no hook of its own: the next block on the only way does as well, one on a branch does not.
+// The head has no hook: the next block on the single path is marked instead, but not one on a branch.
 TEST(LoopMarks, SinglePath_FirstHookIsMarked) {
   auto head = block({});
   head.has_hook = false;
   auto call = block({});
   call.calls = true;
   EXPECT_EQ(mark_loops(std::vector<FlowBlock>{block({}), head, call, block({1})}).iterates[2], 1u);
-  // Or back from the end.
+  // Or the nearest one before the end.
   head.targets = {3};
   const auto back = mark_loops(std::vector<FlowBlock>{block({}), head, call, block({1})});
   EXPECT_EQ(back.iterates[3], 1u);
@@ -229,7 +229,7 @@ TEST(LoopMarks, SinglePath_FirstHookIsMarked) {
   EXPECT_EQ(branched.iterates, (std::vector<BlockIndex>(4, k_no_block)));
 }
 
-// What every turn passes behind the test that decides whether there is one: it is not passed at the end.
+// Marks a block that every iteration executes behind the exit test: the last test does not reach it.
 TEST(LoopMarks, ExitTest_HookBehindItIsMarked) {
   auto call = block({});
   call.calls = true;
@@ -240,17 +240,17 @@ TEST(LoopMarks, ExitTest_HookBehindItIsMarked) {
   };
   EXPECT_EQ(marked({block({}), block({5}), block({5}), call, latch, block({})}), 3) << "while (a && b) call();";
   EXPECT_EQ(marked({block({}), call, block({1}), block({})}), 1) << "do call(); while (a);";
-  // do { if (prints) print(); call(); if (ends) break; } while (true): the loop goes round past what prints, too.
+  // do { if (prints) print(); call(); if (ends) break; } while (true): one cycle passes print, one does not.
   auto print = block({});
   print.calls = true;
   EXPECT_EQ(marked({block({}), print, call, block({6}), block({1}), block({2}, false), block({})}), 4);
-  // No test, and ways round that part before the call and behind it.
+  // No exit test, and cycles that branch before and after the call.
   auto head = block({3});
   head.has_hook = false;
   EXPECT_EQ(marked({block({}), head, block({}), call, block({6}), latch, block({1}, false)}), 4);
 }
 
-// while (true) switch (next()) { case 0: a(); break; case 1: b(); break; }: nobody can read where it jumps to.
+// while (true) switch (next()) { case 0: a(); break; case 1: b(); break; }: an indirect jump.
 TEST(LoopMarks, IndirectJump_LeadsToBlocksWithoutPredecessor) {
   FlowBlock choice{
       .targets = {}, .falls_through = false, .has_indirect_jump = true, .has_hook = true, .calls = true};

@@ -28,8 +28,8 @@ namespace {
 
 using namespace terrace::observe;
 
-// So many at a time that the kernel does not hold the event back: it lets through 100,000 a second, by ticks of at
-// most 1/100 s and at least 1/1000 s.
+// Pages touched at a time, such that the kernel does not throttle the event: its limit is 100,000 a second, in
+// ticks of at most 1/100 s and at least 1/1000 s.
 constexpr std::size_t k_few = 64;
 
 PerfEvent page_faults(std::uint64_t period = 1) {
@@ -51,7 +51,7 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Fresh memory, of which no page is there.
+// New memory without a resident page.
 class Fresh {
  public:
   explicit Fresh(std::size_t pages) : size_(pages * page_) {
@@ -80,7 +80,7 @@ class MemorySamplerHere : public testing::Test {
   void SetUp() override {
     const PerfEvent events[] = {page_faults()};
     if (const auto reason = MemorySampler::unavailable_reason(events); !reason.empty()) GTEST_SKIP() << reason;
-    // What the test itself writes to is there: its faults are sampled, too.
+    // Make the test's own memory resident: its faults would be sampled, too.
     samples_.resize(50'000);
     samples_.clear();
   }
@@ -88,7 +88,7 @@ class MemorySamplerHere : public testing::Test {
     sampler_.poll(
         [&](std::span<const MemorySample> some) { samples_.insert(samples_.end(), some.begin(), some.end()); });
   }
-  // How often each page of the memory was sampled.
+  // Returns the number of samples of each page.
   [[nodiscard]] std::map<std::size_t, int> pages(const Fresh& memory) const {
     std::map<std::size_t, int> found;
     for (const auto& sample : samples_)
@@ -141,7 +141,7 @@ TEST_F(MemorySamplerHere, Period_IsWeight) {
 }
 
 TEST_F(MemorySamplerHere, FullRing_LossIsCounted) {
-  // A ring holds less than what all these leave, if each wrote as fast as the kernel lets it.
+  // A ring has fewer records than these threads write at the kernel's maximum rate.
   const Fresh memory(20'000);
   const PerfEvent events[] = {page_faults()};
   sampler_.start(events);
@@ -149,7 +149,7 @@ TEST_F(MemorySamplerHere, FullRing_LossIsCounted) {
   getrusage(RUSAGE_THREAD, &before);
   const auto deadline = now_ns() + 20'000'000'000;
   std::size_t touched = 0;
-  // In small steps, each as soon as the last one's tick is over: nothing is held back, and nobody reads.
+  // In small steps, each after a tick: the event is not throttled, and the ring is not read.
   for (std::uint64_t last = 0; touched + k_few <= 20'000 && now_ns() < deadline;) {
     if (now_ns() - last < 11'000'000) continue;
     last = now_ns();
@@ -235,7 +235,7 @@ TEST_F(MemorySamplerHere, ForkChild_ReadsNothing) {
     poll();
     const bool nothing = samples_.empty();
     sampler_.stop();
-    // It may begin anew.
+    // It can be started again.
     sampler_.start(events);
     memory.touch(30, 10);
     poll();
@@ -276,7 +276,7 @@ TEST_F(MemorySamplerHere, Stop_LeavesNoDescriptorOrMapping) {
   EXPECT_EQ(mappings(), 0U);
 }
 
-// Samples by time have no address of data: they are no accesses.
+// Time samples have no data address: they are no accesses.
 TEST_F(MemorySamplerHere, RecordWithoutAddress_IsDropped) {
   PerfEvent clock = page_faults();
   clock.config = PERF_COUNT_SW_CPU_CLOCK;
@@ -309,13 +309,13 @@ TEST(MemorySampler, RefusedEvent_ReasonNamesCall) {
   const PerfEvent unread[] = {event};
   EXPECT_NE(MemorySampler::unavailable_reason(unread).find("a field of samples that is not read"),
             std::string::npos);
-  // Where one can be had, the others do not matter.
+  // One available event suffices.
   const PerfEvent some[] = {events[0], page_faults()};
   const PerfEvent alone[] = {page_faults()};
   EXPECT_EQ(MemorySampler::unavailable_reason(some).empty(), MemorySampler::unavailable_reason(alone).empty());
 }
 
-// As containers do it.
+// As in containers.
 TEST(MemorySampler, SeccompFilter_ReasonNamesCall) {
   const auto child = fork();
   if (child == 0) {
@@ -340,7 +340,7 @@ TEST(MemorySampler, SeccompFilter_ReasonNamesCall) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// What this machine has of its own: loads of a buffer are sampled in it.
+// The events of this machine: samples of loads fall into the buffer.
 TEST(MemorySampler, RealEvents_SampleAccesses) {
   const auto found = memory_events();
   if (found.events.empty()) GTEST_SKIP() << found.unavailable_reason;

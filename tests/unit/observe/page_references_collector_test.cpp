@@ -48,7 +48,7 @@ struct PageReferences : testing::Test {
       for (const auto object : objects) sweep(object);
     collector->end_phase({1});
   }
-  // Time in which nothing is read, enough for the first window to be earned.
+  // Time without reads, long enough for the first window to be due.
   void earn_a_window() {
     collector->begin_phase("before");
     collector->quantum({0, 50'000'000, 50'000'000, {}, {}});
@@ -77,7 +77,7 @@ TEST_F(PageReferences, SweepLongerThanWindow_CountsItsBytes) {
   EXPECT_NEAR(lines_of(seen, 0) / (4 * k_swept), 1, 0.1);
   EXPECT_NEAR(lines_of(seen, 1) / k_swept, 1, 0.2);
   EXPECT_NEAR(lines_of(seen, 2) / k_swept, 1, 0.2);
-  // Nobody knows more than the object, and that it was used.
+  // Only the object and its use are known.
   EXPECT_EQ(seen.cells.size(), 3 * k_chunks);
   for (const auto& cell : seen.cells) {
     EXPECT_NEAR(cell.read_lines, lines_of(seen, cell.chunk / k_chunks) / k_chunks, 1e-6);
@@ -123,7 +123,7 @@ TEST_F(PageReferences, PhasesShorterThanWindows_ShareUse) {
   EXPECT_NEAR(lines_of(last, 0) / lines_of(last, 1), 1, 0.1);
 }
 
-// From one iteration to the next, too.
+// Also from one iteration to the next.
 TEST_F(PageReferences, NextIteration_KeepsPhaseEstimate) {
   start();
   phase("a", {0}, 1000);
@@ -176,7 +176,7 @@ TEST_F(PageReferences, FirstWindow_WaitsForItsCost) {
   EXPECT_EQ(collector->windows(), 1U);
 }
 
-// One window, which sees one sweep of an object with chunks of two sizes; then as much time again without one.
+// One window with one sweep of an object with chunks of two sizes; then as much time again without a sweep.
 TEST_F(PageReferences, SingleWindow_EstimateIsExact) {
   const auto small = chunks.add(std::uint64_t{9} << 32, k_chunk, 9, 0, 1);
   const auto large = chunks.add((std::uint64_t{9} << 32) + k_chunk, 3 * k_chunk, 9, 0, 1);
@@ -195,7 +195,7 @@ TEST_F(PageReferences, SingleWindow_EstimateIsExact) {
   read(small, k_lines);
   read(large, 3 * k_lines);
   ASSERT_EQ(collector->windows(), 1U);
-  // 4 us, in which nothing is read.
+  // 4 us without reads.
   collector->quantum({0, 4096 * 15, 4096 * 15, {}, {}});
   collector->end_phase({1});
   const auto seen = collector->take_iteration().phases.at(1);
@@ -211,18 +211,18 @@ TEST_F(PageReferences, SingleWindow_EstimateIsExact) {
     EXPECT_NEAR(cell.line_squares, cell.read_lines * cell.read_lines, 1e-3) << "of one window";
     EXPECT_NEAR(cell.samples, cell.exposure * 300e-9 / k_window_time, 1e-9);
   }
-  // The window was all waiting, so all of the phase counts as that.
+  // The window was stalled throughout, so all of the phase counts as stalled.
   EXPECT_NEAR(seen.samples * k_window_time, time, 1e-12);
   EXPECT_NEAR(seen.core.value, 0, 1e-12);
   EXPECT_NEAR(seen.samples_with_access, seen.samples, 1e-9);
 }
 
-// It has read more in windows than it can have waited for.
+// Its reads in windows imply more stall time than the phase has.
 TEST_F(PageReferences, StallTime_LimitedToPhaseTime) {
   start();
   earn_a_window();
   collector->begin_phase("p");
-  // Pages of 64 lines of which one is read each: the window counts them whole.
+  // One of 64 lines of each page is read: the window counts whole pages.
   for (int i = 0; i < 2000; ++i) {
     std::vector<Miss> misses;
     for (std::uint32_t page = 0; page < k_lines / 64; ++page)

@@ -20,7 +20,7 @@
 
 namespace terrace::observe {
 
-// What ctest calls a parameter: the name, not an address that differs from run to run.
+// Names a parameter for ctest by its name, not by an address that differs from run to run.
 static void PrintTo(const PageWatchVariant* variant, std::ostream* out) { *out << variant->name(); }
 
 }  // namespace terrace::observe
@@ -38,7 +38,7 @@ class PageWatches : public testing::TestWithParam<const PageWatchVariant*> {
   [[nodiscard]] static bool sees_loads() {
     return GetParam()->blind_spots().find("loads") == std::string_view::npos;
   }
-  // As the watch can see it.
+  // Uses memory in a way that the watch observes.
   static void touch(const Memory& memory, std::size_t page) {
     if (sees_loads() && page % 2 == 0)
       static_cast<void>(*memory.at(page));
@@ -58,7 +58,7 @@ TEST_P(PageWatches, TouchedPages_AreCounted) {
   const Memory memory;
   std::mt19937 random(1);
   for (int window = 0; window < 60; ++window) {
-    // The processor knows all of them when the window begins.
+    // The TLB has all of the pages when the window begins.
     for (std::size_t i = 0; i < k_pages; ++i) touch(memory, i);
     const std::vector<WatchedRange> ranges = {memory.range()};
     watch_->begin(ranges);
@@ -71,7 +71,7 @@ TEST_P(PageWatches, TouchedPages_AreCounted) {
     }
     const auto pages = static_cast<std::size_t>(std::ranges::count(touched, true));
     ASSERT_EQ(used(ranges).front(), pages * memory.page_bytes) << "window " << window;
-    // The window goes on.
+    // The window continues.
     touch(memory, 0);
     ASSERT_EQ(used(ranges).front(), (pages + (touched[0] ? 0 : 1)) * memory.page_bytes);
   }
@@ -119,7 +119,7 @@ TEST_P(PageWatches, RangesOfOneMapping_SeparateOrShared) {
   }
 }
 
-// What the kernel writes for the program is used by it.
+// Memory that the kernel writes for the program counts as used.
 TEST_P(PageWatches, SystemCallWrites_AreCounted) {
   const Memory memory;
   const std::vector<WatchedRange> ranges = {memory.range()};
@@ -140,7 +140,7 @@ TEST_P(PageWatches, NewPages_AreCounted) {
   EXPECT_EQ(used(ranges).front(), 10 * memory.page_bytes);
 }
 
-// Where the kernel gives huge pages, one counts as a whole, or as its parts after it was split; others do not
+// A huge page counts as a whole, or by its small pages after a split; others do not
 // count.
 TEST_P(PageWatches, UntouchedHugePages_AreNotCounted) {
   constexpr std::size_t k_huge = 2 << 20, k_count = 8;
@@ -220,13 +220,13 @@ TEST_P(PageWatches, ForkChild_ReportsUnknownWithoutEffect) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  // A fork makes pages shared, and what is written then is a new page. The window after it is sound again.
+  // After a fork, writes copy shared pages. The next window is correct again.
   watch_->begin(ranges);
   *memory.at(2) = 2;
   EXPECT_EQ(used(ranges).front(), memory.page_bytes);
 }
 
-// As daemons do.
+// Like a daemon.
 TEST_P(PageWatches, ClosedDescriptors_ProgramsFilesStayOpen) {
   const auto child = fork();
   if (child == 0) {
@@ -263,7 +263,7 @@ TEST_P(PageWatches, Destruction_LeavesNoDescriptor) {
   EXPECT_EQ(files(), before);
 }
 
-// All that tell pages: the monitor tells regions.
+// All watches with page granularity; DAMON has regions.
 std::vector<const PageWatchVariant*> all_but_the_monitor() {
   auto all = page_watches();
   std::erase_if(all, [](const auto* variant) { return variant->name() == "damon"; });

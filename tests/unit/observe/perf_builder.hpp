@@ -36,7 +36,7 @@ struct Sample {
   std::uint64_t weight = 0, source = 0, transaction = 0x7a, physical = 0x9;
 };
 
-// The fields in the order of the manual, of those that `type` asks for.
+// Writes the fields that `type` requests, in the order of the manual.
 inline Bytes sample(const Sample& s, std::uint64_t type, std::uint16_t misc = PERF_RECORD_MISC_USER) {
   Bytes body;
   if (type & PERF_SAMPLE_IDENTIFIER) append(body, s.identifier, 8);
@@ -56,7 +56,7 @@ inline Bytes sample(const Sample& s, std::uint64_t type, std::uint16_t misc = PE
     for (const auto caller : s.callers) append(body, caller, 8);
   }
   if (type & PERF_SAMPLE_RAW) {
-    // As the kernel does: the size counts what fills up to whole words.
+    // As in the kernel, the size includes the padding to whole words.
     auto raw = s.raw;
     while ((raw.size() + 4) % 8 != 0) raw.push_back(0);
     append(body, raw.size(), 4);
@@ -69,7 +69,7 @@ inline Bytes sample(const Sample& s, std::uint64_t type, std::uint16_t misc = PE
   return record(PERF_RECORD_SAMPLE, misc, body);
 }
 
-// Kernel's side of a ring: writes as the kernel would, and refuses what does not fit.
+// The kernel's side of a ring: writes records, and refuses those that do not fit.
 class Ring {
  public:
   explicit Ring(std::size_t size, std::size_t beside = 0, std::uint64_t start = 0)
@@ -82,7 +82,7 @@ class Ring {
     for (const auto byte : bytes) data_[page_->data_head++ % data_.size()] = static_cast<std::byte>(byte);
     return true;
   }
-  // To the buffer beside, and the record that tells of it.
+  // Writes to the AUX buffer, and the AUX record for it.
   void write_beside(const Bytes& bytes, std::uint64_t flags, std::uint32_t pid, std::uint32_t tid,
                     std::uint64_t time) {
     const auto offset = page_->aux_head;
@@ -151,7 +151,7 @@ inline void counter(Bytes& b, unsigned index, std::uint16_t value) {
   b.push_back(static_cast<unsigned char>(0x98 | index));
   append(b, value, 2);
 }
-// The same with the long header, for indices from 8 on.
+// Writes the packet with the extended header, for indices from 8 on.
 inline void long_counter(Bytes& b, unsigned index, std::uint16_t value) {
   b.push_back(static_cast<unsigned char>(0x20 | index >> 3));
   b.push_back(static_cast<unsigned char>(0x98 | (index & 7)));
@@ -173,7 +173,7 @@ inline void operation(Bytes& b, unsigned which, std::uint8_t subclass) {
   b.push_back(static_cast<unsigned char>(0x48 | which));
   b.push_back(subclass);
 }
-// Up to a multiple of 2^(shift + 1) bytes.
+// Aligns to a multiple of 2^(shift + 1) bytes.
 inline void align(Bytes& b, unsigned shift) {
   const std::size_t step = 2U << shift;
   const auto begin = b.size();

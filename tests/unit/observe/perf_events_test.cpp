@@ -20,7 +20,7 @@ namespace {
 using namespace terrace::observe;
 namespace fs = std::filesystem;
 
-// A machine's files.
+// The sysfs files of a machine.
 class Files {
  public:
   Files() : root_(fs::temp_directory_path() / ("events_" + std::to_string(getpid()))) {
@@ -34,7 +34,7 @@ class Files {
     std::ofstream(root_ / name) << text << '\n';
     return *this;
   }
-  // On a machine for which libpfm4 knows no names, or one.
+  // On a machine for which libpfm4 has no names, or one.
   [[nodiscard]] MemoryEvents events(const std::optional<PerfEvent>& named = {}) const {
     return memory_events({(root_ / "devices").string(), (root_ / "paranoid").string()},
                          [&](const std::string&, std::string&) { return named; });
@@ -76,7 +76,7 @@ TEST(MemoryEvents, IntelServer_EventsFound) {
   EXPECT_TRUE(loads.sample_type & PERF_SAMPLE_WEIGHT);
   EXPECT_EQ(found.events[1].config, 0x82d0U);
   EXPECT_EQ(found.events[1].choice, loads.choice);
-  // Loads that miss go behind them, if they are this device's.
+  // Missing loads are the next choice, if they belong to this device.
   PerfEvent missed;
   missed.type = 4;
   missed.config = 0x20d1;
@@ -179,7 +179,7 @@ TEST(EventDevice, Format_PlacesBits) {
     EXPECT_THROW(place_bits(wrong, 0, encoding), terrace::Error) << wrong;
 }
 
-// What was placed is found again, whatever the format.
+// Placed values are recovered, for any format.
 TEST(EventDevice, RandomFormats_KeepValues) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 2000; ++round) {
@@ -229,7 +229,7 @@ TEST(EventDevice, Terms_ParsedOrRefused) {
   }
 }
 
-// libpfm4's own tables, for processors that are not here; encodings by Intel's published lists of events.
+// libpfm4's tables for other processors, against Intel's published lists of events.
 TEST(EventNames, Libpfm_EncodingsEqualVendorLists) {
   setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
   std::string why;

@@ -30,7 +30,7 @@ class Reader {
   std::vector<std::byte> longest_ = std::vector<std::byte>(PerfRing::k_max_record);
 };
 
-// Which fields a sample has decides where each lies: all sets of fields.
+// The set of fields determines their offsets: tests all sets.
 TEST(PerfRecords, AllFieldSets_AreDecoded) {
   std::mt19937_64 random(1);
   const std::uint64_t all[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,          PERF_SAMPLE_TID,
@@ -70,7 +70,7 @@ TEST(PerfRecords, AllFieldSets_AreDecoded) {
       ASSERT_GE(read->raw.size(), s.raw.size());
       for (std::size_t i = 0; i < s.raw.size(); ++i) ASSERT_EQ(read->raw[i], std::byte{0x5a});
     }
-    // Any shorter body is refused, or is one whose last fields were not asked for.
+    // A shorter body is refused, unless only fields that are not requested are missing.
     for (std::size_t size = 0; size + 8 <= body.size(); size += 8)
       ASSERT_FALSE(read_sample(body.first(size), type));
   }
@@ -94,7 +94,7 @@ TEST(PerfRecords, UnsupportedField_IsRefused) {
 
 TEST(PerfRing, WrapAround_RecordsInOrder) {
   std::mt19937_64 random(2);
-  // Counters that begin anywhere, and go over the end of their own range.
+  // Counters with any start value, which wrap around.
   for (const std::uint64_t start :
        {std::uint64_t{0}, std::uint64_t{4096 - 8}, ~std::uint64_t{0} - 4095 - 8 * 20}) {
     perf_builder::Ring ring(4096, 0, start & ~std::uint64_t{7});
@@ -120,7 +120,7 @@ TEST(PerfRing, WrapAround_RecordsInOrder) {
       s.raw.assign(random() % 200, static_cast<unsigned char>(written));
       const auto bytes = perf_builder::sample(s, k_plain | PERF_SAMPLE_RAW);
       if (lost != 0) {
-        // As the kernel: first what was lost, when there is room again.
+        // Like the kernel: first the lost record, when there is space again.
         Bytes body;
         perf_builder::append(body, 0x1d, 8);
         perf_builder::append(body, lost, 8);
@@ -201,7 +201,7 @@ TEST(PerfRing, InvalidSize_RingIsDiscarded) {
     reader.read([&](const PerfRecord&) { ++read; });
     EXPECT_EQ(read, 1U) << size;
     EXPECT_EQ(reader.ring().malformed(), 1U) << size;
-    // It goes on with what comes next.
+    // It continues with the next record.
     ring.write(perf_builder::sample(s, k_plain));
     reader.read([&](const PerfRecord&) { ++read; });
     EXPECT_EQ(read, 2U) << size;
@@ -223,7 +223,7 @@ TEST(PerfRing, InvalidHead_RingIsDiscarded) {
       [](const PerfRecord&) { FAIL(); });
 }
 
-// Whatever stands in the ring: it comes to an end, and stays inside.
+// With any bytes in the ring, reading terminates and stays within bounds.
 TEST(PerfRing, ArbitraryBytes_AreAccepted) {
   std::mt19937_64 random(9);
   for (int round = 0; round < 3000; ++round) {

@@ -38,7 +38,7 @@ TEST(Pipeline, Misses_HaveChunkAndLine) {
   }
 }
 
-// Arguments lie side by side in a line of this process's memory, and in lines of their own for the caches.
+// Program arguments share a line of host memory, but have separate canonical lines.
 TEST(Pipeline, RangesSharingLine_AreTwoLines) {
   for (const std::size_t begin : {0, 1, 30, 50, 63}) {
     Bench bench(65536);
@@ -59,7 +59,7 @@ TEST(Pipeline, DirtyVictims_WrittenBackToTheirChunk) {
   constexpr std::size_t lines = 8192;
   Bench bench(lines * 64);
   for (std::size_t i = 0; i < lines; ++i) bench.store(bench.as<std::uint64_t>() + i * 8, std::uint64_t{1});
-  // Sweep the dirty lines out by reading as much again from the other end of nowhere: the same array, twice.
+  // Evict the dirty lines by reading the same array twice.
   for (int pass = 0; pass < 2; ++pass) {
     for (std::size_t i = 0; i < lines; ++i) bench.load(bench.as<std::uint64_t>() + i * 8);
   }
@@ -98,7 +98,7 @@ TEST(Pipeline, DirtyLinesOfReassignedRange_GoToNewChunk) {
   EXPECT_EQ(renamed, lines);
 }
 
-// Random programs: every count adds up, on every kind of cache hierarchy.
+// Random programs: counts are conserved on all kinds of cache hierarchies.
 class Conservation : public testing::TestWithParam<std::vector<machine::Cache>> {};
 
 TEST_P(Conservation, HitsAndMisses_SumToLineAccesses) {
@@ -132,8 +132,8 @@ INSTANTIATE_TEST_SUITE_P(Hierarchies, Conservation,
                                          std::vector{cache(2048, 4, false), cache(8192, 8, false),
                                                      cache(32768, 8, true), cache(262144, 16, true)}));
 
-// A cache hierarchy of one level against the definition of LRU, through the whole pipeline: the fast way must not
-// change what is a hit.
+// A cache hierarchy of one level against the definition of LRU, through the whole pipeline: the fast path must not
+// change hits.
 TEST(Pipeline, OneLevel_HitsEqualLru) {
   for (const bool shared : {false, true}) {
     PipelineConfig config;
@@ -158,7 +158,7 @@ TEST(Pipeline, OneLevel_HitsEqualLru) {
       }
       set.push_back(line);
       bench.pipeline->access(bench.base + offset, 8, random() % 2 == 0, 1);
-      // Map changes elsewhere must not matter.
+      // Changes of other ranges of the map must have no effect.
       if (i % 1000 == 0) bench.map.add_range(0x1000, 4096);
     }
     bench.pipeline->flush();
@@ -211,7 +211,7 @@ TEST(Pipeline, InvalidConfig_IsRefused) {
   EXPECT_THROW(make_shared_cache(config), Error);
 }
 
-// One random program with a heap block, a chase, a stack and frees, in memory at a base of the test's choosing.
+// A random program with a heap block, a chase, a stack and frees, in memory at a given base.
 std::vector<std::uint64_t> run_at(char* heap, char* stack) {
   AddressMap map;
   RecordingSink sink;
@@ -226,7 +226,7 @@ std::vector<std::uint64_t> run_at(char* heap, char* stack) {
   for (std::uint32_t c = 0; c < 16; ++c) map.set_chunk(h + c * 65536, 65536, c);
   map.set_chunk(s - 65536, 65636, 99);
   std::mt19937_64 random(13);
-  // Pointers and indices lie in the memory itself.
+  // Pointers and indices are in the memory itself.
   for (int i = 0; i < 4096; ++i) {
     char** node = reinterpret_cast<char**>(heap + i * 64);
     *node = heap + (random() % 4096) * 64;

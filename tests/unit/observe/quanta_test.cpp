@@ -58,7 +58,7 @@ TEST(Quanta, AccessesOfSink_AreNotTraced) {
   EXPECT_EQ(t_thread.inside, 0u);
 }
 
-// Calls of libm are told with the quantum in which they fall, by function, and bring its end nearer.
+// A quantum has its libm calls by function, and ends earlier because of them.
 TEST(Quanta, LibmCalls_CountedAndEndQuanta) {
   using machine::LibraryFunction;
   auto config = small_config();
@@ -82,7 +82,7 @@ TEST(Quanta, LibmCalls_CountedAndEndQuanta) {
 }
 
 #if defined(__SSE2__)
-// What ends a quantum computes and waits, in the middle of the program's work.
+// The end of a quantum computes and waits, between two instructions of the program.
 TEST(Quanta, QuantumEnd_PreservesErrnoAndFloatingPoint) {
   struct Computing final : observe::AccessSink {
     void quantum(const observe::Quantum&) override {

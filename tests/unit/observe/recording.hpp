@@ -34,17 +34,17 @@ struct RecordingSink final : observe::AccessSink {
     for (const Miss& miss : misses) n += miss.kind == kind ? 1 : 0;
     return n;
   }
-  // On every level.
+  // By level.
   [[nodiscard]] std::uint64_t all_hits() const {
     return std::accumulate(hits.begin(), hits.end(), std::uint64_t{0});
   }
-  // Lines that were fetched: all but write-backs.
+  // Fetched lines: all misses but write-backs.
   [[nodiscard]] std::uint64_t fetched() const { return misses.size() - count(MissKind::writeback); }
   // Of the fetched lines.
   [[nodiscard]] double share(MissKind kind) const {
     return static_cast<double>(count(kind)) / static_cast<double>(fetched());
   }
-  // Latencies that misses expose beyond those that overlapping ones do anyway.
+  // Latencies that misses expose beyond those of overlapping misses.
   [[nodiscard]] double exposed() const {
     double sum = 0;
     for (const Miss& miss : misses) sum += miss.weight;
@@ -75,7 +75,7 @@ inline PipelineConfig config_of(std::uint64_t private_bytes, std::uint64_t share
 // Small enough for tests to overflow.
 inline PipelineConfig small_config() { return config_of(4096, 65536); }
 
-// A pipeline over a map that knows one range of real memory, chunked by `chunk_bytes`.
+// A pipeline over a map with one range of real memory, in chunks of `chunk_bytes`.
 class Bench {
  public:
   explicit Bench(std::size_t bytes, const PipelineConfig& config = small_config(), std::size_t chunk_bytes = 65536)
@@ -92,7 +92,7 @@ class Bench {
   [[nodiscard]] T* as() const {
     return reinterpret_cast<T*>(base);
   }
-  // As the hook before a load, and the load.
+  // Calls the hook before a load, and loads.
   template <class T>
   T load(const T* at, std::uint64_t site = 1) {
     // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer

@@ -25,7 +25,7 @@ constexpr std::uint64_t k_intel = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE
                                   PERF_SAMPLE_PERIOD | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
 constexpr std::uint64_t k_load_of_l3 = 0x68100842, k_load_of_memory = 0x68101042;
 
-// A machine that hands out rings, and keeps each for the test to write to.
+// A machine that provides rings, and keeps them for the test to write to.
 class Machine {
  public:
   struct Opened {
@@ -34,7 +34,7 @@ class Machine {
     int tid, processor;
   };
 
-  // Events of threads are refused, as kernels did with AMD's.
+  // Refuses events of threads, like older kernels for AMD.
   bool processors_only = false;
 
   MemorySampler::Open opener() {
@@ -122,13 +122,13 @@ TEST(SampledMachines, MultiplexedEvents_WeighMore) {
   ring.write(perf_builder::sample(load(1), k_intel));
   EXPECT_EQ(poll(sampler).at(0).weight, 4000);
   EXPECT_EQ(sampler.counts().running, 0.25);
-  // Of the time since then it had the counter half.
+  // It had a counter for half of the time since then.
   ring.page().time_enabled = 8000;
   ring.page().time_running = 3000;
   ring.write(perf_builder::sample(load(2), k_intel));
   EXPECT_EQ(poll(sampler).at(0).weight, 2000);
   EXPECT_EQ(sampler.counts().running, 0.375);
-  // No time went by as the page tells it: nothing is known.
+  // The header page shows no elapsed time: the share is unknown.
   ring.write(perf_builder::sample(load(3), k_intel));
   EXPECT_EQ(poll(sampler).at(0).weight, 1000);
 }
@@ -209,7 +209,7 @@ TEST(SampledMachines, AmdOperations_DecodedFromKernelOrRegisters) {
   EXPECT_EQ(samples[1].address, 0x6000U);
   EXPECT_EQ(samples[1].level, MemoryLevel::remote_dram);
   EXPECT_EQ(samples[1].latency_cycles, 700U);
-  // Rings of processors stay although no thread is theirs.
+  // Rings of processors stay although they belong to no thread.
   ring.write(perf_builder::sample(translated, k_type));
   EXPECT_EQ(poll(sampler).size(), 1U);
 }
@@ -251,7 +251,7 @@ TEST(SampledMachines, ArmPackets_DecodedFromAuxBuffer) {
     ASSERT_EQ(ring.page().aux_tail, ring.page().aux_head);
   }
   EXPECT_EQ(told, 3000U);
-  // The buffer was full amid an access: what follows is not its end.
+  // The buffer was full during an access: the next bytes are not its end.
   auto cut = packets(0x99, 1);
   cut.resize(9);
   ring.write_beside(cut, PERF_AUX_FLAG_TRUNCATED, 1, 42, 1);
@@ -262,7 +262,7 @@ TEST(SampledMachines, ArmPackets_DecodedFromAuxBuffer) {
   EXPECT_EQ(sampler.counts().lost, 1U);
 }
 
-// A kernel that opens one event in all: the second thread is left out, is said to be, and is not asked for again.
+// A kernel that opens a single event: the second thread is not sampled, is counted, and is not tried again.
 TEST(SampledMachines, ThreadsWithoutEvent_AreCounted) {
   Machine machine;
   std::uint64_t asked = 0, threads = 0;

@@ -41,7 +41,7 @@ TEST(SampledUse, MissesOfRange_CountAsLines) {
   use.read(ranges, used);
   EXPECT_EQ(used[0], 10 * 64U);
   EXPECT_EQ(used[1], 3 * 64U);
-  // The window goes on.
+  // The window continues.
   touch(50, 4);
   use.read(ranges, used);
   EXPECT_EQ(used[1], 7 * 64U);

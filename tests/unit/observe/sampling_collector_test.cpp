@@ -14,7 +14,7 @@
 namespace terrace::observe {
 namespace {
 
-// Both collectors on one program of several phases; how far the sampled sums lie from the exact ones.
+// Both collectors on one program of several phases; the errors of the sampled sums.
 struct Both {
   explicit Both(std::uint32_t chunks, std::uint32_t quanta, Seconds interval, double cores = 1,
                 std::uint32_t seed = 1)
@@ -78,7 +78,7 @@ TEST(SamplingCollector, Estimates_MatchExactCollector) {
   EXPECT_EQ(with_access, both.seen.samples_with_access);
 }
 
-// No bias: the mean over many runs closes in on the truth much further than one run's error.
+// No bias: the mean over many runs is much closer to the truth than the error of one run.
 TEST(SamplingCollector, ManySeeds_MeanIsUnbiased) {
   std::map<ChunkId, std::array<double, 2>> exposure, lines;
   for (std::uint32_t seed = 1; seed <= 1500; ++seed) {
@@ -98,7 +98,7 @@ TEST(SamplingCollector, ManySeeds_MeanIsUnbiased) {
   }
 }
 
-// Loops whose length divides the distance between samples: a sampler with a fixed distance would meet one chunk
+// Loops whose length divides the distance between samples: a sampler with a fixed distance would sample one chunk
 // only.
 TEST(SamplingCollector, PeriodicLoop_NoAliasing) {
   for (const std::size_t period : {2u, 10u, 16u, 100u}) {
@@ -128,7 +128,7 @@ TEST(SamplingCollector, PeriodicLoop_NoAliasing) {
 }
 
 // The example under eq. 1 in the paper, a thousandth as long: 10 ms at 1 GHz, a sample every 1,000 cycles, 1 % of
-// the samples meet the object: it is accessed for 0.1 ms.
+// the samples fall on the object: it is accessed for 0.1 ms.
 TEST(SamplingCollector, Samples_GiveShareOfTime) {
   Program program(1);
   const auto interval = default_sample_interval(program.machine, 0);
@@ -165,7 +165,7 @@ TEST(SamplingCollector, RareMisses_AllSampled) {
 }
 
 // Sixteen cores that share the work take a sixteenth of the time, and each of them is sampled: the same work gives
-// as many samples as on one core, which tell as much.
+// as many samples, with the same information, as on one core.
 TEST(SamplingCollector, ThreadForManyCores_HasSamplesOfAll) {
   const Both one(6, 64, {1e-6}, 1);
   const Both sixteen(6, 64, {1e-6}, 16);

@@ -12,7 +12,7 @@ namespace {
 
 class Calls : public testing::Test {
  protected:
-  // A stack of our own: a call at `height` words has its return address in the word above.
+  // A simulated stack: a call at `height` words has its return address in the word above.
   static constexpr std::uint64_t k_heights = 2 * k_shadow_stack_depth + 10000;
   std::uint64_t at(std::uint64_t height) const { return reinterpret_cast<std::uint64_t>(&stack_[height]); }
   void enter(std::uint64_t function, std::uint64_t site, std::uint64_t height) {
@@ -22,7 +22,7 @@ class Calls : public testing::Test {
   }
   void overwrite(std::uint64_t height, std::uint64_t word) { stack_[height] = word; }
   void leave(std::uint64_t height) const { leave_function(at(height), 0); }
-  // By a jump to the exit hook: the function's frame is gone, its return address was just above it.
+  // By a tail call of the exit hook: the function's frame is released, its return address was just above it.
   void jump_out(std::uint64_t height, std::uint64_t site) const { leave_function(at(height + 2), site); }
 
   void SetUp() override { register_thread(); }
@@ -55,7 +55,7 @@ TEST_F(Calls, Capture_InnermostCallFirst) {
   EXPECT_TRUE(frames().empty());
 }
 
-// Half of what gcc compiles ends so.
+// Half of the functions that gcc compiles end like this.
 TEST_F(Calls, TailCallToExitHook_PopsOneCall) {
   enter(1, 101, 9000);
   enter(2, 102, 8000);

@@ -50,8 +50,8 @@ TEST(SiteWorkTable, SingleSite_CountIsExact) {
   EXPECT_EQ(sites.asked, 1);
 }
 
-// Loops of all lengths, powers of two and multiples of the sampling's own distances among them: nothing beats in
-// time with the samples.
+// Loops of all lengths, including powers of two and multiples of the sampling distances: none aliases
+// with the samples.
 TEST(SiteWorkTable, MixedSites_WithinSamplingError) {
   constexpr int k_accesses = 2'000'000;
   for (const int period : {2, 3, 16, 64, 100, 127, 128, 256, 1000}) {
@@ -102,7 +102,7 @@ TEST(SiteWorkTable, UndescribedCode_UsesDefault) {
   EXPECT_EQ(bench.sink.instructions, 777u * observe::k_instructions_per_access);
 }
 
-// Whatever the accesses around them are.
+// For any other accesses.
 TEST(SiteWorkTable, Ranges_CountByLines) {
   Sites sites(Instructions{{1, 1000}});
   Bench bench(1 << 16, sites.config());
@@ -126,7 +126,7 @@ TEST(SiteWorkTable, Function_OfItsOwnCost_CountsPartsOfInstructions) {
   }
 }
 
-// Loops are found by it, which have to be the same for each size of the caches.
+// Loop detection uses it and must not depend on the sizes of the caches.
 TEST(SiteWorkTable, PipelineWork_DifferentCaches_IsIndependentOfMisses) {
   const auto work_of = [](const PipelineConfig& config, std::uint64_t& misses) {
     Bench bench(1 << 16, config);
@@ -142,7 +142,7 @@ TEST(SiteWorkTable, PipelineWork_DifferentCaches_IsIndependentOfMisses) {
   EXPECT_GT(small, 2 * large);
 }
 
-// Loops are found by it, which have to be the same in a calibrated run.
+// Loop detection uses it and must give the same loops in a calibrated run.
 TEST(SiteWorkTable, PipelineWork_CodeOfItsOwnCost_IsThatOfUnweightedCode) {
   const auto work_of = [](bool is_weighted) {
     const auto find = [&](std::uint64_t site) {
@@ -166,7 +166,7 @@ TEST(SiteWorkTable, PipelineWork_CodeOfItsOwnCost_IsThatOfUnweightedCode) {
   EXPECT_EQ(work_of(true), work_of(false));
 }
 
-// All that the quanta have is some function's: instructions, hits, misses and their weights.
+// The counters of all functions sum to those of the quanta: instructions, hits, misses and their weights.
 TEST(FunctionCounters, Counts_OfAllFunctions_AreThoseOfTheQuanta) {
   Sites sites(Instructions{{1, 3}, {2, 5}, {3, 40}});
   FunctionCounters functions([](std::uint64_t site) { return site == 2 ? std::string("b") : std::string("a"); });

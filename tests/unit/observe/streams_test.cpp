@@ -50,7 +50,7 @@ TEST(StreamPrefetcher, InterleavedStreams_FollowedUpToLimit) {
   }
 }
 
-// Scatter into buckets: each is a stream, and which one goes on is random.
+// Scatter into buckets: each is a stream, and the next one is random.
 TEST(StreamPrefetcher, RandomInterleaving_StreamsContinue) {
   constexpr std::uint32_t k_buckets = 512;
   StreamPrefetcher streams(2 * k_buckets);
@@ -86,7 +86,7 @@ TEST(StreamPrefetcher, CachedLines_AreSkipped) {
 }
 
 TEST(StreamPrefetcher, RandomMisses_DoNotPolluteTable) {
-  // A stream goes on being followed with 32 random misses between its lines, and random misses are no stream.
+  // A stream is still followed with 32 random misses between its lines; random misses are no stream.
   StreamPrefetcher streams(k_streams);
   std::mt19937_64 random(2);
   std::uint64_t followed = 0, mistaken = 0;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The address of a label, as binutils read it.
+// Returns the address of a label from binutils.
 std::uint64_t address_of(const std::string& label) {
   std::FILE* const nm = popen(("nm " TERRACE_HOOKED_CODE " | grep -w " + label).c_str(), "r");
   unsigned long long address = 0;
@@ -27,7 +27,7 @@ std::uint64_t address_of(const std::string& label) {
 
 constexpr std::uint64_t k_bias = 1ULL << 40;
 
-// The table of hooked_code.s, as the launcher makes it.
+// The symbol table of hooked_code.s, created as by the launcher.
 class SymbolsCode : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -54,7 +54,7 @@ TEST_F(SymbolsCode, Instructions_AssignedToHooksOfBlock) {
     return found ? std::optional(found->instructions) : std::nullopt;
   };
   EXPECT_EQ(at("at_block"), 2u);
-  // 21 of the block, 1 of the 2 behind it.
+  // 21 of the block, 1 of the 2 after it.
   EXPECT_EQ(at("at_read").value_or(0) + at("at_write").value_or(0), 22u);
   EXPECT_EQ(at("at_read"), 11u);
   EXPECT_EQ(at("at_second"), 34u);

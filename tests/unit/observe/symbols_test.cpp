@@ -53,7 +53,7 @@ class Symbols : public ::testing::Test {
   fs::path cache_;
 };
 
-// What an older version knew by other names stays in the user's cache: it must not be taken for this one's.
+// Symbol files of older naming versions stay in the user's cache and must not be used.
 TEST_F(Symbols, OlderNamingVersion_IsNotUsed) {
   const auto fresh = write(TERRACE_SYMBOLS_SUBJECT);
   ASSERT_NE(fresh, "");
@@ -102,7 +102,7 @@ TEST_F(Symbols, Site_IsInnermostNonAllocatorFrame) {
   constexpr std::uint64_t k_bias = 0x7f0000000000;
   load(table, file, TERRACE_SYMBOLS_SUBJECT, k_bias);
 
-  // Every address of the functions of ours.
+  // Every address of our functions.
   std::vector<std::uint64_t> addresses;
   std::istringstream symbols(output_of("nm -S -C --defined-only '" TERRACE_SYMBOLS_SUBJECT "'"));
   for (std::string line; std::getline(symbols, line);) {
@@ -237,12 +237,12 @@ TEST_F(Symbols, DamagedFile_IsRefused) {
   for (int i = 0; i < 200; ++i) {
     EXPECT_FALSE(accepts(whole.substr(0, random() % whole.size())));
     auto flipped = whole;
-    // Behind the build-id and the path, which say what the file is for and not what is in it.
+    // After the build-id and the path, which identify the file and are not contents.
     const auto at = sizeof(SymbolFileHeader) + random() % (whole.size() - sizeof(SymbolFileHeader));
     flipped[at] = static_cast<char>(flipped[at] ^ (1 << (random() % 8)));
     EXPECT_FALSE(accepts(flipped)) << "byte " << at;
   }
-  // A header that promises more than there is.
+  // A header with sizes beyond the end of the file.
   for (const auto at : {offsetof(SymbolFileHeader, functions), offsetof(SymbolFileHeader, sites),
                         offsetof(SymbolFileHeader, variables), offsetof(SymbolFileHeader, string_bytes)}) {
     auto grown = whole;
@@ -256,7 +256,7 @@ TEST(FlattenScopes, RandomScopes_EqualBruteForce) {
     std::mt19937 random(seed);
     std::vector<CodeScope> scopes;
     std::vector<ScopeRange> ranges;
-    // Functions side by side, with scopes nested in them.
+    // Adjacent functions with nested scopes.
     for (std::uint64_t at = 10; at < 400; at += 60) {
       struct Open {
         std::uint64_t low, high;
@@ -318,7 +318,7 @@ TEST(FlattenScopes, RandomScopes_EqualBruteForce) {
   }
 }
 
-// Of code in a function that has a library header's line, as the compiler lost the scope of what it inlined.
+// Code in a function that has a library header's line, because the compiler lost the scope of inlined code.
 TEST(SymbolScopes, LostLibraryCode_HasLineOfFollowingCode) {
   constexpr std::uint32_t k_own = 3;
   constexpr std::uint32_t k_header = 4;

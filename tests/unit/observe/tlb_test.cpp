@@ -19,7 +19,7 @@ machine::Tlb tlb(std::uint32_t entries, std::uint32_t ways, std::uint64_t page =
   return {entries, ways, Bytes{page}, Seconds{1e-9}};
 }
 
-// A first cache of one line, so that every other line misses it, and an outer one that keeps whatever was there.
+// A first cache of one line, so that every other line misses it, and an outer one that keeps all lines.
 PipelineConfig one_line_then_all(const machine::Tlb& of) {
   PipelineConfig config;
   config.caches = {cache(64, 1, false), cache(16 << 20, 16, true)};
@@ -30,7 +30,7 @@ PipelineConfig one_line_then_all(const machine::Tlb& of) {
 class Pages : public Bench {
  public:
   Pages(std::size_t pages, const machine::Tlb& of) : Bench(pages * k_page, one_line_then_all(of)) {
-    // All lines come into the outer cache.
+    // Fetch all lines into the outer cache.
     for (std::size_t page = 0; page < pages; ++page) load_page(page);
     EXPECT_EQ(walks(), 0U) << "what comes from memory has its walk in the latency";
   }
@@ -98,7 +98,7 @@ TEST(Tlb, LastCacheMisses_CountNoWalk) {
   auto config = small_config();
   config.tlb = tlb(4, 4);
   constexpr std::size_t k_bytes = 8 << 20;
-  // In order, as a stream prefetcher brings them, and at random.
+  // In order, as prefetched streams, and at random.
   Bench streamed(k_bytes, config);
   for (std::size_t at = 0; at < k_bytes; at += 64) streamed.load(streamed.as<char>() + at);
   streamed.pipeline->flush();
@@ -137,7 +137,7 @@ TEST(Tlb, NoTlb_NoWalks) {
   EXPECT_EQ(bench.walks(), 0U);
 }
 
-// LRU by definition: a list a set, the most recent in front, and a map to find things in it.
+// LRU by definition: a list for each set, the most recent first, and a map for look-ups.
 class Lru {
  public:
   Lru(std::uint64_t sets, std::uint64_t ways) : ways_(ways), sets_(sets) {}
@@ -187,7 +187,7 @@ TEST_P(RandomAccesses, Walks_EqualReferenceModel) {
   std::uint64_t walks = 0;
   std::mt19937_64 random(20);
   for (int i = 0; i < 200'000; ++i) {
-    // A few pages often, many rarely; now and then across lines and pages.
+    // A few pages often, many rarely; some accesses cross lines and pages.
     const std::uint64_t reach = random() % 3 == 0 ? k_bytes - 64 : 40 * k_page;
     const std::uint64_t offset = random() % reach;
     const auto size = std::uint32_t{1} << random() % 5;

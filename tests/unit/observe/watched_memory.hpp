@@ -13,7 +13,7 @@ namespace terrace::observe {
 
 inline constexpr std::size_t k_pages = 512;
 
-// Small pages in a mapping that joins no other, all written once.
+// Small pages in a mapping that is not merged with others, all written once.
 class Memory {
  public:
   explicit Memory(std::size_t pages = k_pages) : whole_((pages + 2) * page_bytes) {

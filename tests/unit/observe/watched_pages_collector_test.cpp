@@ -72,7 +72,7 @@ TEST_F(WatchedPages, SomeWindows_HasEnoughData) {
     collector.add({clock.time.value - 0.5, clock.time.value, {{0, 1e6}}});
   }
   EXPECT_TRUE(collector.has_enough_data());
-  // Another loop, of which nothing is known.
+  // Another loop, without data.
   collector.loop_begun();
   EXPECT_FALSE(collector.has_enough_data());
   collector.end_phase(Seconds{8});

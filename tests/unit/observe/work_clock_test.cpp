@@ -44,7 +44,7 @@ void compute(double how_long) {
   }
 }
 
-// Waits for a thread that computes for so long.
+// Waits for a thread that computes for the given time.
 void wait(double how_long) { std::thread(compute, how_long).join(); }
 
 TEST(WorkClock, WaitsAndEvents_BesideComputing_AreNoWork) {
@@ -71,7 +71,7 @@ TEST(WorkClock, WaitsAndEvents_BesideComputing_AreNoWork) {
                                                                   });
   listener.takes = 0.02;
   const auto listened = work_of([](double) {});
-  // An observed loop is over: the finder says so, which ends the observation.
+  // An observed loop has ended: the listener ends the observation.
   listener.resumes = true;
   const auto in_event = [&](void (*what)(double)) {
     stop_work_clock(true);

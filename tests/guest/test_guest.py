@@ -302,7 +302,7 @@ def test_moves_that_a_run_does_not_make_or_makes_elsewhere_are_found(guest):
 
 @soak
 def test_a_plan_in_accesses_is_followed_by_sentinel_and_says_so(guest):
-    sentence = "its segments begin by accesses, and a run on real memory hears nothing of accesses"
+    sentence = "its segments begin by accesses, and a run on real memory counts no accesses"
     assert guest.errors("stream_cg_accesses").count(sentence) == 1
     assert sentence in " ".join(guest.run("stream_cg_accesses", "cg").notes)
     assert "they begin by sentinel here" in guest.errors("stream_cg_accesses")

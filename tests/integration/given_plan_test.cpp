@@ -89,7 +89,7 @@ TEST_F(GivenPlan, Plan_ProgressUnavailableOnRealMemory_IsRefused) {
   const bool may_wait = may_wait_for_faults();
   done = under("progress = \"sentinel\"\n" + k_phases + k_all, "run");
   EXPECT_EQ(done.status, may_wait ? 0 : 2) << done.output;
-  EXPECT_EQ(done.output.find("this system lets no pages be watched") == std::string::npos, may_wait)
+  EXPECT_EQ(done.output.find("this system does not permit userfaultfd") == std::string::npos, may_wait)
       << done.output;
   done = under(k_phases + k_all, "run --progress instructions");
   EXPECT_EQ(done.status, 2);
@@ -105,8 +105,8 @@ TEST_F(GivenPlan, Plan_ProgressUnavailableOnRealMemory_IsRefused) {
 TEST_F(GivenPlan, Plan_TimedInAccessesOnRealMemory_IsConvertedAndReported) {
   const std::string usual = may_wait_for_faults() ? "sentinel" : "timer";
   const std::string sentence =
-      "--plan: its segments begin by accesses, and a run on real memory hears nothing of accesses while it obeys "
-      "a plan: they begin by " +
+      "--plan: its segments begin by accesses, and a run on real memory counts no accesses while it follows a "
+      "plan: they begin by " +
       usual + " here\n";
   const std::string phases =
       "loop = \"steps\"\nphases = [{ name = \"forth\", length = 100 }, { name = \"back\" }, { name = \"norm\" "

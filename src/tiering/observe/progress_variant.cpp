@@ -14,7 +14,7 @@ const ProgressVariant& find_progress(std::string_view name) {
     known += (known.empty() ? "" : ", ") + std::string(variant->name());
   }
   throw Error(Code::invalid,
-              "--progress: nothing counts progress in '" + std::string(name) + "'; there are " + known);
+              "--progress: there is no measure of progress '" + std::string(name) + "'; there are " + known);
 }
 
 const ProgressVariant& default_real_progress() {

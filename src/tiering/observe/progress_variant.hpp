@@ -32,7 +32,7 @@ class ProgressVariant {
   [[nodiscard]] virtual SegmentStart segment_start() const { return SegmentStart::count; }
   // Returns why runs on real memory cannot follow plans by this measure; "" where they can.
   [[nodiscard]] virtual std::string unavailable_reason() const {
-    return "a run on real memory hears nothing of accesses while it obeys a plan";
+    return "a run on real memory counts no accesses while it follows a plan";
   }
 };
 

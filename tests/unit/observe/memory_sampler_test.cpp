@@ -307,7 +307,7 @@ TEST(MemorySampler, RefusedEvent_ReasonNamesCall) {
   event = page_faults();
   event.sample_type |= PERF_SAMPLE_BRANCH_STACK;
   const PerfEvent unread[] = {event};
-  EXPECT_NE(MemorySampler::unavailable_reason(unread).find("a field of samples that is not read"),
+  EXPECT_NE(MemorySampler::unavailable_reason(unread).find("a sample field that cannot be decoded"),
             std::string::npos);
   // One available event suffices.
   const PerfEvent some[] = {events[0], page_faults()};

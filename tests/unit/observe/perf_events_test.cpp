@@ -144,7 +144,7 @@ TEST(MemoryEvents, ArmServer_SpeFound) {
 
 TEST(MemoryEvents, NoEvents_ReasonNamesFile) {
   Files files;
-  EXPECT_NE(files.events().unavailable_reason.find("paranoid is not there"), std::string::npos);
+  EXPECT_NE(files.events().unavailable_reason.find("paranoid does not exist"), std::string::npos);
   files.write("paranoid", "2").write("devices/software/type", "1");
   EXPECT_NE(files.events().unavailable_reason.find("no cpu/events/mem-loads, no ibs_op and no arm_spe_0"),
             std::string::npos);

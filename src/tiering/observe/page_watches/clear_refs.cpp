@@ -65,7 +65,7 @@ class Variant final : public PageWatchVariant {
     return why;
   }
   [[nodiscard]] std::string_view blind_spots() const override {
-    return "which pages of a mapping: ranges that share one get shares of its figure";
+    return "single pages: ranges of one mapping share its figure";
   }
   [[nodiscard]] bool is_page_granular() const override { return false; }
   [[nodiscard]] int rank() const override { return 0; }

@@ -12,7 +12,7 @@ class Variant final : public PageWatchVariant {
   [[nodiscard]] std::string_view name() const override { return "damon"; }
   [[nodiscard]] std::string unavailable_reason() const override { return DamonMonitor::unavailable_reason(); }
   [[nodiscard]] std::string_view blind_spots() const override {
-    return "single pages: one stands for its region; what was used before the last 0.1 s of a window";
+    return "single pages: one is sampled for each region; use before the last 0.1 s of a window";
   }
   [[nodiscard]] int rank() const override { return 3; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {

@@ -14,7 +14,7 @@ class Variant final : public PageWatchVariant {
     return ProtectionWatch::unavailable_reason(k_write_protection);
   }
   [[nodiscard]] std::string_view blind_spots() const override {
-    return "loads; a huge page becomes small ones at its first store";
+    return "loads; splits a huge page at its first store";
   }
   [[nodiscard]] int rank() const override { return 5; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {

@@ -78,7 +78,7 @@ class TrialPages {
 // else what it reported.
 inline std::string try_watch(PageWatch& watch, const char* how) {
   const TrialPages pages(2);
-  if (!pages.is_mapped()) return std::string(how) + ": no memory to try it on";
+  if (!pages.is_mapped()) return std::string(how) + ": no memory for a trial";
   const WatchedRange ranges[] = {pages.range()};
   std::uint64_t before[1] = {}, after[1] = {};
   watch.begin(ranges);
@@ -89,8 +89,8 @@ inline std::string try_watch(PageWatch& watch, const char* how) {
   const auto said = [](std::uint64_t bytes) {
     return bytes == PageWatch::k_unknown ? std::string("nothing") : std::to_string(bytes) + " bytes";
   };
-  return std::string(how) + " says " + said(before[0]) + " of untouched pages and " + said(after[0]) +
-         " of one written page";
+  return std::string(how) + " reports " + said(before[0]) + " for untouched pages and " + said(after[0]) +
+         " for one written page";
 }
 
 }  // namespace terrace::observe

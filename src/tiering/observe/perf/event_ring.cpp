@@ -103,7 +103,7 @@ std::optional<EventRing> EventRing::open(const PerfEvent& event, std::uint64_t p
   };
   if ((event.sample_type & ~k_readable_fields) != 0) {
     errno = EINVAL;
-    return refused("a field of samples that is not read");
+    return refused("a sample field that cannot be decoded");
   }
   EventRing opened(tid, processor, period);
   const auto page = page_of_system();

@@ -25,7 +25,7 @@ class Instructions final : public ProgressVariant {
     counter.exclude_kernel = 1;
     const auto file = syscall(SYS_perf_event_open, &counter, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (file < 0)
-      return std::string("this system counts no instructions (perf_event_open: ") + std::strerror(errno) + ")";
+      return std::string("this system has no instruction counter (perf_event_open: ") + std::strerror(errno) + ")";
     close(static_cast<int>(file));
     return "a run on real memory does not read the counter of instructions";
   }

@@ -18,8 +18,7 @@ class Sentinel final : public ProgressVariant {
   [[nodiscard]] SegmentStart segment_start() const override { return SegmentStart::touch; }
   [[nodiscard]] std::string unavailable_reason() const override {
     const int file = open_userfault(0);
-    if (file < 0)
-      return std::string("this system lets no pages be watched (userfaultfd: ") + std::strerror(-file) + ")";
+    if (file < 0) return std::string("this system does not permit userfaultfd (") + std::strerror(-file) + ")";
     close(file);
     return {};
   }

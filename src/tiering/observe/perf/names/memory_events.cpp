@@ -52,7 +52,7 @@ void add_intel(const EventDevice& device, const std::string& called, std::vector
     auto event = event_of(device, device.encode(*stores), called + "/mem-stores/");
     event.precise = 3;
     event.period = k_loads_period;
-    event.blind_spots = "how long stores take";
+    event.blind_spots = "latencies of stores";
     events.push_back(std::move(event));
   }
 }
@@ -70,7 +70,7 @@ void add_missed_loads(const EventDevice& device, const std::string& called, cons
     event->choice = 1;
     event->period = k_misses_period;
     event->name = called + "/" + name + "/";
-    event->blind_spots = "loads that a cache served; stores";
+    event->blind_spots = "loads that hit a cache; stores";
     events.push_back(std::move(*event));
     return;
   }
@@ -82,7 +82,7 @@ void add_amd(const EventDevice& device, std::vector<PerfEvent>& events) {
   event.sample_type |= PERF_SAMPLE_RAW;
   event.format = AccessFormat::ibs_op;
   event.period = k_operations_period;
-  event.blind_spots = "how long stores take";
+  event.blind_spots = "latencies of stores";
   events.push_back(std::move(event));
 }
 
@@ -97,9 +97,9 @@ void add_arm(const EventDevice& device, const std::string& called, std::vector<P
 std::string why_refused(const EventFiles& files) {
   std::ifstream stream(files.paranoid);
   int paranoid = 0;
-  if (!(stream >> paranoid)) return files.paranoid + " is not there: the kernel counts no events";
+  if (!(stream >> paranoid)) return files.paranoid + " does not exist: the kernel has no perf events";
   // Debian and others have 3 and 4: CAP_PERFMON is required.
-  if (paranoid > 2) return files.paranoid + " is " + std::to_string(paranoid) + ": root alone may count events";
+  if (paranoid > 2) return files.paranoid + " is " + std::to_string(paranoid) + ": only root may use perf events";
   return {};
 }
 

@@ -1,11 +1,11 @@
 // Tests the shadow stack of calls, also after longjmp, and its observer.
+#include "observe/pipeline/shadow_stack.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <thread>
 #include <vector>
-
-#include "observe/pipeline/shadow_stack.hpp"
 
 namespace terrace::observe {
 namespace {

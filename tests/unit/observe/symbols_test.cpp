@@ -47,7 +47,7 @@ class Symbols : public ::testing::Test {
       id.push_back(static_cast<std::uint8_t>(std::stoi(name.substr(i, 2), nullptr, 16)));
     ASSERT_TRUE(table.add_file(file.c_str()));
     ASSERT_EQ(table.add_module({module.c_str(), bias, bias, bias + (1ULL << 30), id}), 0);
-    ASSERT_TRUE(table.described(0));
+    ASSERT_TRUE(table.is_described(0));
   }
 
   fs::path cache_;

@@ -140,7 +140,7 @@ void note_module(Process& process, FoundModule& found) {
   const int index = symbols.add_module(found.module);
   if (index < 0 || static_cast<std::size_t>(index) < known) return;
   if (process.work) process.work->invalidate();
-  if (!symbols.described(static_cast<std::size_t>(index))) return;
+  if (!symbols.is_described(static_cast<std::size_t>(index))) return;
   for (const auto& segment : found.writable) register_segment(process, static_cast<std::size_t>(index), segment);
 }
 
@@ -188,7 +188,7 @@ FoundSymbol find_symbol(Process& process, std::uint64_t address) noexcept {
     const auto site = process.symbols->find(address);
     if (site.module < 0) return {site, "", false};
     const auto index = static_cast<std::size_t>(site.module);
-    return {site, process.symbols->module(index).path, process.symbols->described(index)};
+    return {site, process.symbols->module(index).path, process.symbols->is_described(index)};
   };
   auto found = look();
   if (found.site.module >= 0) return found;

@@ -232,8 +232,8 @@ void LoadSamplingCollector::raise_to_written(std::vector<Share>& all) const {
     const auto& sums = objects[key];
     if (sums.touched <= 0 || read <= 0) continue;
     const auto before = unwritten_.find(key);
-    const auto kept = before == unwritten_.end() ? cached_lines_ * sums.read / read : before->second;
-    const auto missing = sums.written - std::sqrt(sums.squares) - sums.read - kept;
+    const auto unwritten = before == unwritten_.end() ? cached_lines_ * sums.read / read : before->second;
+    const auto missing = sums.written - std::sqrt(sums.squares) - sums.read - unwritten;
     if (missing > 0) share.weight += missing * touched_lines(share.chunk) / sums.touched;
   }
 }
@@ -261,10 +261,10 @@ void LoadSamplingCollector::update_unwritten(const std::vector<Share>& all) {
   if (read <= 0) return;
   std::map<std::pair<ObjectId, PlaceId>, double> unwritten;
   for (const auto& [key, lines] : objects) {
-    const auto most = cached_lines_ * lines.read / read;
+    const auto limit = cached_lines_ * lines.read / read;
     const auto before = unwritten_.find(key);
-    const auto kept = before == unwritten_.end() ? most : before->second;
-    unwritten[key] = std::clamp(kept + lines.read - lines.written, 0.0, most);
+    const auto previous = before == unwritten_.end() ? limit : before->second;
+    unwritten[key] = std::clamp(previous + lines.read - lines.written, 0.0, limit);
   }
   unwritten_ = std::move(unwritten);
 }

@@ -136,7 +136,7 @@ inline void Pipeline::access_lines(std::uint64_t address, std::uint32_t size, bo
         here = std::min(left, line_bytes_ - (canonical & (line_bytes_ - 1)));
         const State::LineAccess accessed =
             state.access_line({canonical >> line_bits_, at, page, {clock_, stores_, store}}, site);
-        state.remember(at, *page, accessed, clock_);
+        state.add_fast_line(at, *page, accessed, clock_);
         if (first && here == size) level = accessed.level;
       } else {
         ++state.unknown_lines;  // count the rest as one line
@@ -179,7 +179,7 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
         here = line_bytes_ - (canonical & (line_bytes_ - 1));
         const State::LineAccess accessed =
             state.access_line({canonical >> line_bits_, address, page, {clock_, stores_, store}}, site);
-        state.remember(address, *page, accessed, clock_);
+        state.add_fast_line(address, *page, accessed, clock_);
       } else {
         ++state.unknown_lines;
       }

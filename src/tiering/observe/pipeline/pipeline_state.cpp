@@ -119,8 +119,8 @@ Pipeline::State::LineAccess Pipeline::State::access_line(const Line& line, std::
 
 // Enters at most one line for a shared first cache: other threads may evict lines from it, so only the line that
 // was used last is sure to hit.
-void Pipeline::State::remember_last(std::uint64_t address, std::uint64_t from, const Translation* page,
-                                    const LineAccess& accessed) {
+void Pipeline::State::set_only_fast_line(std::uint64_t address, std::uint64_t from, const Translation* page,
+                                         const LineAccess& accessed) {
   if (last_line_ != nullptr) last_line_->key = FastLine::k_none;
   last_line_ = nullptr;
   if (page == nullptr) return;

@@ -42,13 +42,14 @@ struct Pipeline::State {
   // Performs a line access.
   LineAccess access_line(const Line& line, std::uint64_t site);
   // Enters the line at `address`, accessed at `now`, into the table of fast lines.
-  void remember(std::uint64_t address, const Translation& page, const LineAccess& accessed, std::uint64_t now) {
+  void add_fast_line(std::uint64_t address, const Translation& page, const LineAccess& accessed,
+                     std::uint64_t now) {
     const std::uint64_t line = std::uint64_t{1} << line_bits;
     const std::uint64_t from = ((address + page.delta) >> line_bits << line_bits) - page.delta;
     // A line that spans two ranges (such as adjacent program arguments) is not entered: the next access may be to
     // the other range.
     const bool whole = from - page.low <= page.size - line && page.size >= line;
-    if (!first_) return remember_last(address, from, whole ? &page : nullptr, accessed);
+    if (!first_) return set_only_fast_line(address, from, whole ? &page : nullptr, accessed);
     first_->used()[accessed.slot] = now;
     if (whole) first_->install(accessed.slot, address, from, page.generation);
   }
@@ -81,8 +82,8 @@ struct Pipeline::State {
  private:
   [[gnu::noinline]] const Translation* refill_translation(std::uint64_t address, Translation& page);
   // Enters the line for a shared first cache. `page`: null where the line must not be entered.
-  void remember_last(std::uint64_t address, std::uint64_t from, const Translation* page,
-                     const LineAccess& accessed);
+  void set_only_fast_line(std::uint64_t address, std::uint64_t from, const Translation* page,
+                          const LineAccess& accessed);
   void find_sets(std::uint64_t line);
   // Prefetches the simulated sets of the line into the host's caches.
   void prefetch_sets(std::uint64_t line);

@@ -107,7 +107,7 @@ struct SymbolTable::State {
   [[nodiscard]] bool any_has(std::uint64_t flag) const;
   [[nodiscard]] bool any_hooks() const;
   // Returns the module with the address; null: none that a symbol file describes.
-  [[nodiscard]] const Module* described(std::uint64_t address) const;
+  [[nodiscard]] const Module* module_at(std::uint64_t address) const;
   [[nodiscard]] LoopId loop_id(const Module& module, std::uint32_t loop) const;
   // Returns the entry address in the process of the function with the code at the offset; 0: unknown.
   [[nodiscard]] std::uint64_t function(const Module& module, std::uint64_t offset) const;
@@ -134,7 +134,7 @@ bool SymbolTable::State::any_hooks() const {
   return std::ranges::any_of(files, [](const File& file) { return file.header->hooks > 0; });
 }
 
-const SymbolTable::State::Module* SymbolTable::State::described(std::uint64_t address) const {
+const SymbolTable::State::Module* SymbolTable::State::module_at(std::uint64_t address) const {
   for (const auto& module : modules)
     if (address >= module.loaded.low && address < module.loaded.high) return module.file ? &module : nullptr;
   return nullptr;
@@ -222,7 +222,7 @@ SymbolTable::Site SymbolTable::find(std::uint64_t address) const noexcept {
 }
 
 std::string SymbolTable::function_of(std::uint64_t address) const {
-  const auto* const module = state_->described(address);
+  const auto* const module = state_->module_at(address);
   if (!module) return {};
   const auto offset = address - module->loaded.bias;
   const auto* const row = last_before(module->file->functions, offset);
@@ -230,7 +230,7 @@ std::string SymbolTable::function_of(std::uint64_t address) const {
 }
 
 std::optional<SymbolTable::Work> SymbolTable::work(std::uint64_t site) const noexcept {
-  const auto* const module = state_->described(site);
+  const auto* const module = state_->module_at(site);
   if (!module) return std::nullopt;
   const auto offset = site - module->loaded.bias;
   const auto* const row = last_before(module->file->hooks, offset);
@@ -240,7 +240,7 @@ std::optional<SymbolTable::Work> SymbolTable::work(std::uint64_t site) const noe
 }
 
 LoopCode::Place SymbolTable::place(std::uint64_t address) const noexcept {
-  const auto* const module = state_->described(address);
+  const auto* const module = state_->module_at(address);
   if (!module) return {};
   const auto offset = address - module->loaded.bias;
   const auto* const span = last_before(module->file->spans, offset);
@@ -263,7 +263,7 @@ std::size_t SymbolTable::modules() const noexcept { return state_->modules.size(
 
 const LoadedModule& SymbolTable::module(std::size_t index) const noexcept { return state_->modules[index].loaded; }
 
-bool SymbolTable::described(std::size_t index) const noexcept { return state_->modules[index].file != nullptr; }
+bool SymbolTable::is_described(std::size_t index) const noexcept { return state_->modules[index].file != nullptr; }
 
 std::span<const SymbolVariable> SymbolTable::variables(std::size_t index) const noexcept {
   const auto* const file = state_->modules[index].file;

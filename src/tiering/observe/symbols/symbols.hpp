@@ -71,7 +71,7 @@ class SymbolTable {
   [[nodiscard]] std::size_t modules() const noexcept;
   [[nodiscard]] const LoadedModule& module(std::size_t index) const noexcept;
   // Returns whether a symbol file describes the module.
-  [[nodiscard]] bool described(std::size_t index) const noexcept;
+  [[nodiscard]] bool is_described(std::size_t index) const noexcept;
   // Returns the variables of a module, by address in its file; `text()` returns their names.
   [[nodiscard]] std::span<const SymbolVariable> variables(std::size_t index) const noexcept;
   [[nodiscard]] const char* text(std::size_t index, std::uint32_t name) const noexcept;

@@ -8,12 +8,13 @@ namespace {
 
 TEST(CoreTimes, SeveralPatterns_FirstMatchApplies) {
   const CoreTimes times{{{"psinv.5", {1}}, {"psinv.*", {2}}, {"resid.[0-3]", {3}}, {"*inv*", {4}}}, {}};
-  EXPECT_EQ(times.of("psinv.5"), Seconds{1});
-  EXPECT_EQ(times.of("psinv.12"), Seconds{2});
-  EXPECT_EQ(times.of("resid.3"), Seconds{3});
-  EXPECT_EQ(times.of("inverse/2"), Seconds{4});
-  for (const char* other : {"resid.4", "psin", "", "resid.33"}) EXPECT_EQ(times.of(other), std::nullopt) << other;
-  EXPECT_EQ(CoreTimes{}.of("psinv.5"), std::nullopt);
+  EXPECT_EQ(times.find("psinv.5"), Seconds{1});
+  EXPECT_EQ(times.find("psinv.12"), Seconds{2});
+  EXPECT_EQ(times.find("resid.3"), Seconds{3});
+  EXPECT_EQ(times.find("inverse/2"), Seconds{4});
+  for (const char* other : {"resid.4", "psin", "", "resid.33"})
+    EXPECT_EQ(times.find(other), std::nullopt) << other;
+  EXPECT_EQ(CoreTimes{}.find("psinv.5"), std::nullopt);
 }
 
 TEST(CoreTimes, Blob_RoundTrip) {

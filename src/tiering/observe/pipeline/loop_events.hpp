@@ -17,13 +17,15 @@ namespace terrace::observe {
 // How work is measured: by the instructions that the thread's pipeline counts, or, where accesses are not traced,
 // by the ticks of the processor's clock.
 enum class WorkSource : std::uint8_t { pipeline, clock };
-// Makes the calling thread the owner of the tree, which is non-owning; null: loops are not followed any more.
+// Sets the tree, a non-owning pointer, and makes the calling thread the one that reports to it; null: loops are
+// not followed any more.
 void set_loop_tree(LoopTree* tree, WorkSource source = WorkSource::pipeline) noexcept;
 // Stops or restarts the work clock. It is stopped while accesses are traced, because hooks take much more time
 // than the program; work is then the instructions that they count.
 void stop_work_clock(bool stopped) noexcept;
 
-// Marks the calling thread as waiting for others during a scope. Has no effect unless it owns the tree.
+// Marks the calling thread as waiting for others during a scope. Has no effect unless the thread reports to
+// the tree.
 class ScopedLoopWait {
  public:
   ScopedLoopWait() noexcept;

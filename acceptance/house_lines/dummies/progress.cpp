@@ -7,7 +7,7 @@ namespace {
 class Dummy final : public ProgressVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "dummy"; }
-  [[nodiscard]] std::uint64_t of(const Quantum&) const override { return 0; }
+  [[nodiscard]] std::uint64_t progress_of(const Quantum&) const override { return 0; }
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 //
 // C = instructions x time of an instruction
 //   + hits at each cache level beyond the first x cost of one of many such hits (measured in the machine file,
-//     else latency / mlp, as independent misses overlap); hits of the first level are part of the instructions' time
+//     else latency / mlp, as independent misses overlap); the first level's hits are part of the instructions
 //   + page walks of such hits x cost of one of many walks
 //   + calls of libm functions x time of a call.
 // This under-estimates chains of dependent hits and of dependent calls. Both C and D are for `cores` cores that do

@@ -17,8 +17,7 @@ namespace terrace::observe {
 namespace word {
 inline constexpr std::uint64_t k_valid = 1;
 inline constexpr std::uint64_t k_dirty = 2;
-inline constexpr std::uint64_t k_followed =
-    4;  // first cache only: dependences on values loaded from it are tracked
+inline constexpr std::uint64_t k_followed = 4;  // first cache only: values loaded from it are tracked
 inline constexpr unsigned k_shift = 3;
 [[nodiscard]] constexpr std::uint64_t of(std::uint64_t line) { return line << k_shift | k_valid; }
 [[nodiscard]] constexpr std::uint64_t line(std::uint64_t word) { return word >> k_shift; }

@@ -49,8 +49,7 @@ class DependenceTracker {
   // A site's base and scale are used while they match more often than not: numbers that are no indices may match
   // by chance (random updates of a table that contains its own indices).
   static constexpr std::int32_t k_min_trust = 4;
-  static constexpr std::uint32_t k_max_misfits =
-      32;  // successive mismatches after which base and scale are dropped
+  static constexpr std::uint32_t k_max_misfits = 32;  // successive mismatches until base and scale are dropped
 
   struct Line {
     std::uint64_t line = ~std::uint64_t{0};

@@ -86,8 +86,8 @@ class ExposureModel {
   Level highest_load_ = 0;
   Level highest_ = 0;
   Level distributed_ = 0;  // up to this level
-  std::int64_t balance_ =
-      0;  // to be distributed, in 255ths of a level by registers; below 0: distributed too early
+  // To be distributed, in 255ths of a level by registers; below 0: distributed too early.
+  std::int64_t balance_ = 0;
   std::vector<std::uint32_t> pending_;
 };
 

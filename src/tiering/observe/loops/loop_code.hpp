@@ -12,11 +12,10 @@ using LoopId = std::uint32_t;
 class LoopCode {
  public:
   struct Loop {
-    std::uint64_t head = 0;  // address of the loop header; 0: there is no such loop
-    std::uint64_t back =
-        0;              // address of the back edge's jump; its source line is the one with the loop's condition
-    LoopId around = 0;  // the parent loop; 0: none
-    LoopId last = 0;    // the loop and its descendants are numbered from its own id to this one
+    std::uint64_t head = 0;      // address of the loop header; 0: there is no such loop
+    std::uint64_t back = 0;      // address of the back edge's jump, on the source line of the loop's condition
+    LoopId around = 0;           // the parent loop; 0: none
+    LoopId last = 0;             // the loop and its descendants are numbered from its own id to this one
     std::uint64_t function = 0;  // address of the function's entry
   };
   // What the hook of a basic block reports (code/loop_marks.hpp).

@@ -1,5 +1,5 @@
-// See access_formats.hpp. Bits by the Processor Programming References of families 17h and 19h: IbsOpData2 (where
-// the data came from), IbsOpData3 (the access), IbsDcLinAd (its address).
+// Decodes AMD's IBS op registers: see access_formats.hpp. Bits by the Processor Programming References of families
+// 17h and 19h: IbsOpData2 (data source), IbsOpData3 (the access), IbsDcLinAd (its address).
 #include <cstring>
 
 #include "observe/perf/access_formats.hpp"
@@ -8,7 +8,7 @@ namespace terrace::observe {
 
 namespace {
 
-// Behind the word of capabilities.
+// Indices of the registers after the word of capabilities.
 constexpr std::size_t k_data2 = 3, k_data3 = 4, k_address = 5, k_registers = 6;
 constexpr std::uint32_t k_more_sources = 1U << 11U;  // since Zen 4: five bits for the source
 
@@ -29,7 +29,7 @@ MemoryLevel ibs_source(std::uint64_t data2, bool more_sources) {
     case 6:  // non-volatile memory
     case 8:  // memory behind CXL
       return more_sources ? MemoryLevel::far : MemoryLevel::unknown;
-    default:  // 7: devices; 12: another processor's memory that is coherent
+    default:  // 7: devices; 12: coherent memory of another processor
       return MemoryLevel::unknown;
   }
 }
@@ -48,11 +48,11 @@ bool read_ibs_op(std::span<const std::byte> raw, MemorySample& sample) noexcept 
   sample.is_load = load;
   sample.is_store = store;
   sample.address = registers[k_address];
-  sample.tlb_miss = ibs_bit(data3, 2) && ibs_bit(data3, 3);  // missed in both levels of translations
+  sample.tlb_miss = ibs_bit(data3, 2) && ibs_bit(data3, 3);  // missed both TLB levels
   const bool missed = ibs_bit(data3, 7), missed_l2 = ibs_bit(data3, 20), uncached = ibs_bit(data3, 14);
-  // The latency is counted for loads that miss, from the miss to the data.
+  // The latency is that of missing loads, from the miss to the data.
   sample.latency_cycles = load && missed ? data3 >> 32 & 0xffff : 0;
-  // Prefetches and lines that were already asked for say nothing of the second cache.
+  // For prefetches and lines already in flight the state of the second cache is unknown.
   const bool asked_before = ibs_bit(data3, 16) || ibs_bit(data3, 21);
   sample.level = MemoryLevel::unknown;
   if (uncached) return true;
@@ -61,7 +61,7 @@ bool read_ibs_op(std::span<const std::byte> raw, MemorySample& sample) noexcept 
   } else if (!missed_l2 && !asked_before) {
     sample.level = MemoryLevel::l2;
   } else {
-    // The source is of loads alone.
+    // Only loads have a source.
     if (load) sample.level = ibs_source(registers[k_data2], (capabilities & k_more_sources) != 0);
     if (sample.level == MemoryLevel::unknown && ibs_bit(data3, 16)) sample.level = MemoryLevel::fill_buffer;
   }

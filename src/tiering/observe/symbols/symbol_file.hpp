@@ -36,9 +36,8 @@ struct SymbolFileHeader {
 inline constexpr std::uint64_t k_symbol_markers = 1;  // module flag: it calls markers of its main loop or phases
 inline constexpr std::uint64_t k_symbol_may_load_code = 2;    // module flag: it loads libraries or starts programs
 inline constexpr std::uint64_t k_symbol_loads_libraries = 4;  // module flag: it calls dlopen(3) or dlmopen(3)
-inline constexpr std::uint32_t k_symbol_allocator =
-    1;  // site and function flag: an allocator, which does not name a block
-inline constexpr std::uint32_t k_symbol_no_code = 2;   // site flag: nothing is known from here on
+inline constexpr std::uint32_t k_symbol_allocator = 1;  // function and site flag: an allocator names no block
+inline constexpr std::uint32_t k_symbol_no_code = 2;    // site flag: nothing is known from here on
 inline constexpr std::uint32_t k_symbol_unhooked = 8;  // function flag: the copy without hooks (code/unhooked.hpp)
 inline constexpr std::uint32_t k_symbol_common = 4;    // variable flag: a member of a COMMON block
 
@@ -65,8 +64,8 @@ struct SymbolSite {
 struct SymbolHook {
   std::uint64_t low = 0;
   std::uint32_t instructions = 0;
-  std::uint32_t iterates =
-      0;  // the loop of which an iteration begins or ends here, from 1; 0: none (code/loop_marks.hpp)
+  // The loop of which an iteration begins or ends here, from 1; 0: none (code/loop_marks.hpp).
+  std::uint32_t iterates = 0;
   std::uint32_t enters = 0;  // the loop that is entered behind it, from 1; 0: none
   std::uint32_t at_end = 0;  // 1: an iteration ends here, another may begin
 };

@@ -18,20 +18,19 @@ class TimeSamples;
 inline constexpr std::uint32_t k_shadow_stack_depth = 4096;
 
 struct Thread {
-  std::uint32_t inside = 0;  // number of nested scopes of the runtime; > 0: hooks do nothing, interposers forward
-  Pipeline* pipeline = nullptr;  // non-owning; null: accesses are not traced
-  Pipeline* active_pipeline =
-      nullptr;                       // `pipeline` while the thread is not inside, else null: all that a hook reads
-  std::uint32_t depth = 0;           // of the shadow stack; may exceed k_shadow_stack_depth
-  std::uint32_t number = 0;          // in the order of creation
-  bool reports_entries = false;      // function entries are reported to the observer
-  bool was_traced = false;           // its stack is registered, its accesses have been traced
-  bool is_scheduled = false;         // by the scheduler of virtual time
-  bool is_parked = false;            // its last quantum is over: its time samples count as the runtime's
-  TimeSamples* samples = nullptr;    // null: its time is not sampled
-  LoopTree* loop_tree = nullptr;     // non-owning; null: its loops are not followed
-  std::uint32_t followed_depth = 0;  // of the loop tree: events of deeper calls are not reported
-  std::uint64_t loop_work_offset = 0;  // work in the loop tree less the thread's own work
+  std::uint32_t inside = 0;             // nested scopes of the runtime; > 0: hooks do nothing, interposers forward
+  Pipeline* pipeline = nullptr;         // non-owning; null: accesses are not traced
+  Pipeline* active_pipeline = nullptr;  // `pipeline` while not inside, else null: all that a hook reads
+  std::uint32_t depth = 0;              // of the shadow stack; may exceed k_shadow_stack_depth
+  std::uint32_t number = 0;             // in the order of creation
+  bool reports_entries = false;         // function entries are reported to the observer
+  bool was_traced = false;              // its stack is registered, its accesses have been traced
+  bool is_scheduled = false;            // by the scheduler of virtual time
+  bool is_parked = false;               // its last quantum is over: its time samples count as the runtime's
+  TimeSamples* samples = nullptr;       // null: its time is not sampled
+  LoopTree* loop_tree = nullptr;        // non-owning; null: its loops are not followed
+  std::uint32_t followed_depth = 0;     // of the loop tree: events of deeper calls are not reported
+  std::uint64_t loop_work_offset = 0;   // work in the loop tree less the thread's own work
   struct Call {
     std::uint64_t function;
     std::uint64_t call_site;

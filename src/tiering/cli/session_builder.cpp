@@ -204,9 +204,8 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
   const auto* chosen = options.progress.empty() ? nullptr : &observe::find_progress(options.progress);
   std::string origin = "--progress " + options.progress;
   const auto refuse_if_unavailable = [&](const observe::ProgressVariant& variant) {
-    if (const auto lacks = variant.unavailable_reason(); is_real && !lacks.empty())
-      throw Error(Code::invalid,
-                  fmt::format("{}: {}; it can be followed with --progress {}", origin, lacks, usual));
+    if (const auto why = variant.unavailable_reason(); is_real && !why.empty())
+      throw Error(Code::invalid, fmt::format("{}: {}; it can be followed with --progress {}", origin, why, usual));
   };
   if (chosen) refuse_if_unavailable(*chosen);
   for (const auto& configuration : session.configurations) {

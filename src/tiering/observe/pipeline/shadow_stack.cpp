@@ -10,8 +10,8 @@ namespace {
 // Caches the observer's answers, direct-mapped by the address: twice the address, plus 1 where entries are
 // reported.
 constexpr std::size_t k_cached_answers = 1024;
-constinit std::atomic<std::uint64_t> answers[k_cached_answers]{};
-constinit std::atomic<const FunctionObserver*> current{nullptr};
+constinit std::atomic<std::uint64_t> g_answers[k_cached_answers]{};
+constinit std::atomic<const FunctionObserver*> g_observer{nullptr};
 
 constexpr std::uint64_t k_searched_frame =
     4096;  // bytes; the entry of a function with a larger frame counts as live
@@ -29,15 +29,15 @@ __attribute__((no_sanitize("address"))) std::uint64_t search(std::uint64_t begin
 }  // namespace
 
 void set_function_observer(const FunctionObserver* observer) {
-  current.store(nullptr, std::memory_order_release);
-  for (auto& answer : answers) answer.store(0, std::memory_order_relaxed);
-  current.store(observer, std::memory_order_release);
+  g_observer.store(nullptr, std::memory_order_release);
+  for (auto& answer : g_answers) answer.store(0, std::memory_order_relaxed);
+  g_observer.store(observer, std::memory_order_release);
 }
 
 void report_entry(std::uint64_t function, std::uint64_t call_site) {
-  const FunctionObserver* observer = current.load(std::memory_order_acquire);
+  const FunctionObserver* observer = g_observer.load(std::memory_order_acquire);
   if (observer == nullptr) return;
-  auto& answer = answers[(function ^ (function >> 10)) % k_cached_answers];
+  auto& answer = g_answers[(function ^ (function >> 10)) % k_cached_answers];
   std::uint64_t known = answer.load(std::memory_order_relaxed);
   if (known >> 1 != function) [[unlikely]] {
     const Inside inside;

@@ -51,7 +51,7 @@ class ActivePlan {
   [[nodiscard]] std::size_t phases() const { return starts_.size(); }  // without segments
   [[nodiscard]] const Plan& given() const { return plan_; }
   // Returns whether the plan names the object. Requires: it is bound.
-  [[nodiscard]] bool knows(const observe::Object& object) const {
+  [[nodiscard]] bool names_object(const observe::Object& object) const {
     return object.id < known_.size() && known_[object.id];
   }
   // Returns the place of a chunk of a bound object at the beginning of an iteration; k_no_place if the plan has

@@ -47,7 +47,7 @@ void PlanExecutor::bind(const observe::Object& object, Requests& requests) {
 
 PlacementExtent PlanExecutor::initial_placement(const observe::Object& object, std::uint32_t ordinal,
                                                 std::uint32_t left) {
-  if (unplanned_ && !active_.knows(object))
+  if (unplanned_ && !active_.names_object(object))
     if (const auto extent = unplanned_->allocate(object, ordinal, left)) return *extent;
   const auto planned = active_.initial_place(object, ordinal);
   std::uint32_t same = 1;

@@ -44,9 +44,9 @@ class Simulation {
   void find_next_uses();
   [[nodiscard]] Thread* next_thread();
   void touch(Thread& thread, std::size_t at);
-  void come_in(Chunk& chunk, double now);
+  void fetch(Chunk& chunk, double now);
   [[nodiscard]] std::size_t last_use();
-  [[nodiscard]] bool leave(std::size_t used_at);
+  [[nodiscard]] bool obtain_page(std::size_t used_at);
   void look_ahead(double now);
 
   std::span<const ExpectedTouch> touches_;
@@ -133,7 +133,7 @@ std::size_t Simulation::last_use() {
 }
 
 // Frees a page for the chunk that is used at that touch. Returns false if all chunks in memory are used before it.
-bool Simulation::leave(std::size_t used_at) {
+bool Simulation::obtain_page(std::size_t used_at) {
   page_free_ = 0;
   if (used_ < state_.room) {
     ++used_;
@@ -157,7 +157,7 @@ bool Simulation::leave(std::size_t used_at) {
   return true;
 }
 
-void Simulation::come_in(Chunk& chunk, double now) {
+void Simulation::fetch(Chunk& chunk, double now) {
   chunk.present = true;
   chunk.ready = now;
   if (chunk.is_empty) {
@@ -179,8 +179,8 @@ void Simulation::look_ahead(double now) {
       chunk.late = true;
       continue;
     }
-    if (ahead_ >= k_depth || !leave(looked_at_)) return;
-    come_in(chunk, now);
+    if (ahead_ >= k_depth || !obtain_page(looked_at_)) return;
+    fetch(chunk, now);
     late_ += state_.late_share;
     chunk.ahead = true;
     ++ahead_;
@@ -198,8 +198,8 @@ void Simulation::touch(Thread& thread, std::size_t at) {
   for (chunk.next = next_of_[at]; chunk.next < touches_.size() && done_[chunk.next];)
     chunk.next = next_of_[chunk.next];
   if (!chunk.present) {
-    if (!leave(at)) ++used_;  // a waiting thread gets a page in any case
-    come_in(chunk, now);
+    if (!obtain_page(at)) ++used_;  // a waiting thread gets a page in any case
+    fetch(chunk, now);
   }
   now = std::max(now, chunk.ready);
   if (!chunk.quiet || ++unnoticed_ == k_sentinel_spacing) {

@@ -181,25 +181,25 @@ TEST(EarlyMoveSelector, RepeatedSweep_PrefetchesNextChunks) {
 // Larger chunks, each in use for hundreds of segments, of which samples miss one in four: prefetched chunks stay
 // until their use is over.
 TEST(EarlyMoveSelector, LongUsesWithGaps_PrefetchedChunksStayUntilUsed) {
-  constexpr int k_stretches = 200, k_chunks = 96;
+  constexpr int k_segments = 200, k_chunks = 96;
   const auto machine = two_latencies();
   Memory memory(std::vector<std::uint32_t>(k_chunks, 1 << 20), 24 << 20);
   EarlyMoveSelector early(machine, 0);
   std::mt19937 random(7);
   int there = 0, copies = 0;
-  for (int segment = 0; segment < 2 * k_chunks * k_stretches; ++segment) {
-    const auto chunk = static_cast<ChunkId>(segment / k_stretches % k_chunks);
-    if (segment >= k_chunks * k_stretches) there += memory.chunks[chunk].place.load() == k_fast ? 1 : 0;
+  for (int segment = 0; segment < 2 * k_chunks * k_segments; ++segment) {
+    const auto chunk = static_cast<ChunkId>(segment / k_segments % k_chunks);
+    if (segment >= k_chunks * k_segments) there += memory.chunks[chunk].place.load() == k_fast ? 1 : 0;
     std::vector<std::pair<ChunkId, double>> cells;
     if (random() % 4 != 0) cells.emplace_back(chunk, 8);
     auto of_it = exposing(cells);
     of_it.time = Seconds{5e-6};
     early.on_segment(of_it, memory.tiers());
     const auto moves = early.select_moves(memory.tiers());
-    copies += segment >= k_chunks * k_stretches ? static_cast<int>(moves.size()) : 0;
+    copies += segment >= k_chunks * k_segments ? static_cast<int>(moves.size()) : 0;
     memory.carry_out(moves, machine);
   }
-  EXPECT_GT(there, k_chunks * k_stretches * 9 / 10);
+  EXPECT_GT(there, k_chunks * k_segments * 9 / 10);
   EXPECT_LE(copies, 2 * k_chunks + 8) << "each comes once and goes once";
 }
 

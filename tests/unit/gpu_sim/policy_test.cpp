@@ -186,7 +186,7 @@ TEST(GpuPolicies, Oracle_TakesTheFewestPages) {
 TEST(GpuPolicies, FractionPlacement_IsExact) {
   for (const double share : {0.0, 0.25, 5.0 / 7, 1.0}) {
     FractionPagePlacement decider(share);
-    const auto memories = decider.initial({}, 7000);
+    const auto memories = decider.initial_memories({}, 7000);
     const auto own = std::count(memories.begin(), memories.end(), 0);
     EXPECT_NEAR(static_cast<double>(own), share * 7000, 1) << share;
   }

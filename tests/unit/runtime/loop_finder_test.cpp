@@ -84,7 +84,7 @@ TEST(LoopFinder, InnerLoop_OuterLoopNotYetKnown_WaitsForIt) {
   EXPECT_EQ(program.log, expected);
 }
 
-// As in a Fourier transform or a multigrid cycle: a step calls functions, each with a loop of many turns that
+// As in a Fourier transform or a multigrid cycle: a step calls functions, each with a loop of many iterations that
 // resemble one another, and set-up calls one of them before the first step. `misses` stands for the cache's size.
 TEST(LoopFinder, LoopsOfFunctionsWithinSteps_AnyCacheOrSampling_SelectsTheTimeStepLoop) {
   for (const std::uint64_t misses : {0, 32, 200})
@@ -288,8 +288,9 @@ TEST(LoopFinder, NamedLoop_IsSelected) {
   Program other(loops, "loop 2");
   run(other);
   EXPECT_EQ(other.log, Log{});
-  EXPECT_EQ(other.failure_reason(),
-            "no loop called loop 2 was entered; the largest loop, loop 1, does 100 % of the work in 10 iterations");
+  EXPECT_EQ(
+      other.failure_reason(),
+      "no loop called loop 2 was entered; the largest loop, loop 1, does 100 % of the work in 10 iterations");
   Program once(loops, "loop 1");
   once.turn(1);
   once.run(3, 1, 1000);

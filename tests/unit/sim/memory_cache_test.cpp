@@ -70,7 +70,7 @@ TEST(MemoryCache, RandomAccesses_AgreeWithADirectMappedCache) {
         misses.push_back({chunk, static_cast<std::uint16_t>(line), 0, kind});
         model.access(first[chunk] + line, kind == MissKind::writeback);
       }
-      cache.serve({0, 200, 200, {}, misses}, view, traffic);
+      cache.add_traffic({0, 200, 200, {}, misses}, view, traffic);
       ASSERT_EQ(traffic[0].read(), model.fast_read) << sets;
       ASSERT_EQ(traffic[0].written, model.fast_written) << sets;
       ASSERT_EQ(traffic[1].read(), model.slow_read) << sets;
@@ -90,7 +90,7 @@ TEST(MemoryCache, Misses_KeepTheirKinds) {
                                  {0, 1, 100, MissKind::dependent},
                                  {1, 1, 0, MissKind::prefetched},
                                  {memory::k_no_chunk, 5, 7, MissKind::independent}};
-  cache.serve({0, 4, 4, {}, misses}, view, traffic);
+  cache.add_traffic({0, 4, 4, {}, misses}, view, traffic);
   EXPECT_EQ(traffic[0].dependent, 2U);
   EXPECT_EQ(traffic[0].weight, 355U);
   EXPECT_EQ(traffic[0].prefetched, 1U);
@@ -107,7 +107,7 @@ TEST(MemoryCache, LinesOutsideTheChunk_AreWrapped) {
   MemoryCache cache(world.chunks, 0, 1, Bytes{1 << 20}, Bytes{64});
   TimeLaw::Traffic traffic(2);
   const std::vector<Miss> misses{{1, 64 + 3, 0, MissKind::prefetched}, {1, 3, 0, MissKind::prefetched}};
-  cache.serve({0, 2, 2, {}, misses}, observe::PlaceView(world.machine, 0), traffic);
+  cache.add_traffic({0, 2, 2, {}, misses}, observe::PlaceView(world.machine, 0), traffic);
   EXPECT_EQ(traffic[0].read(), 2U);
   EXPECT_EQ(traffic[1].read(), 1U);
 }
@@ -150,7 +150,7 @@ TEST(CacheMode, InvalidCache_IsRejected) {
   MemoryCache cache(world.chunks, 0, 1, Bytes{1 << 20}, Bytes{64});
   const std::vector<Miss> misses{{0, 1, 0, MissKind::prefetched}};
   TimeLaw::Traffic traffic(2);
-  EXPECT_THROW(cache.serve({0, 1, 1, {}, misses}, observe::PlaceView(world.machine, 0), traffic), Error);
+  EXPECT_THROW(cache.add_traffic({0, 1, 1, {}, misses}, observe::PlaceView(world.machine, 0), traffic), Error);
 }
 
 }  // namespace

@@ -8,9 +8,8 @@
 // most all of the time. Whichever is slower than it would be alone is limited by a place that is busy all of the
 // time and of which it has at least half. What one cannot use, because something else limits it, the other gets.
 // So:
-// gets. So:
-//   - no place is ever idle while someone who could use it is limited by it (work-conserving);
-//   - no place is ever idle while someone who could use it is held back by it (work-conserving);
+//   - a copy alone runs at copy bandwidth, or at what the slower of its two places provides if that is less;
+//   - no place is ever idle while a program or copy that could use it is limited by it (work-conserving);
 //   - the core, every place and the copy engine work at most all of the time; hence any segment, whatever copies
 //     run concurrently, takes at least C + D, B_m with the copies' bytes in it, and X: rows of the lower bound;
 //   - a saturated memory still lets copies progress, and copies never stop the program.

@@ -25,7 +25,6 @@
 // The times passed in ascend for each thread of the program. With several threads a call may come with an earlier
 // time than the background thread's; it is served from the latter on. So threads that would wait together wait in
 // sequence.
-// together.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Taking turns. See scheduler.hpp.
+// Dispatches quanta under a spin lock in shared memory. See scheduler.hpp.
 #include "sim/scheduler/scheduler.hpp"
 
 #include <fcntl.h>
@@ -15,16 +15,16 @@ namespace terrace::sim {
 
 namespace {
 
-constexpr timespec k_patience{0, 100'000'000};  // between two looks at whoever has the turn
-constexpr std::uint32_t k_looks = 3;            // that find it asleep in the same turn
-constexpr std::uint32_t k_stuck = 50;           // that find it at work in the same turn: it may wait for another
+constexpr timespec k_patience{0, 100'000'000};  // interval of the watchdog
+constexpr std::uint32_t k_looks = 3;            // ticks in one quantum after which a sleeping thread loses it
+constexpr std::uint32_t k_stuck = 50;           // the same for a working thread, which may spin
 
 void signal_dispatch(std::atomic<std::uint32_t>& dispatched) {
   dispatched.store(1, std::memory_order_release);
   futex_wake(dispatched, 1);
 }
 
-// What the system says of a thread of this process: 'R', 'S', ...; 0 when there is none.
+// Returns the kernel's state of a thread of this process: 'R', 'S', ...; 0 if there is no such thread.
 char system_state(std::uint32_t system_thread) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/task/%u/stat", system_thread);
@@ -41,7 +41,7 @@ char system_state(std::uint32_t system_thread) {
 
 }  // namespace
 
-// For a few dozen instructions at a time.
+// Holds the page's spin lock, for a few dozen instructions at a time.
 class Scheduler::SpinGuard {
  public:
   explicit SpinGuard(const Scheduler& scheduler) : lock_(scheduler.page_.lock) {
@@ -73,8 +73,7 @@ ThreadSlot* Scheduler::find(std::uint32_t thread) const {
   return nullptr;
 }
 
-// --- whose turn it is
-// ------------------------------------------------------------------------------------------------
+// --- dispatch ---------------------------------------------------------------------------------------------------
 
 void Scheduler::dispatch() {
   ThreadSlot* next = nullptr;
@@ -114,8 +113,8 @@ void Scheduler::wait_until_dispatched(ThreadSlot& slot) {
   slot.dispatched.store(0, std::memory_order_relaxed);
 }
 
-// Nothing has happened for a while. Whoever has the turn may work where nobody sees it, and all is well; but not
-// for ever: it could be looking again and again for what another one is to do.
+// Revokes the quantum of a thread that sleeps or, if `stuck`, works: without visible progress for seconds it may
+// spin for another thread. A working thread keeps its quantum until then, because its work may be unobserved.
 void Scheduler::watchdog_tick(bool stuck) {
   for (std::uint32_t i = 0; i < page_.slots_used; ++i) {
     ThreadSlot& slot = page_.slots[i];
@@ -128,8 +127,8 @@ void Scheduler::watchdog_tick(bool stuck) {
     return dispatch();
   }
   for (std::uint32_t i = 0; i < page_.slots_used; ++i)
-    if (page_.slots[i].state == ThreadState::detached) return;  // whoever it waits for
-  // Everybody waits, perhaps for a waking that nobody told us of: they look again whether they have to.
+    if (page_.slots[i].state == ThreadState::detached) return;  // it may wake the others
+  // All threads wait, perhaps for a wake-up that was not intercepted: they check their conditions again.
   mark_unrepeatable();
   for (std::uint32_t i = 0; i < page_.slots_used; ++i)
     if (page_.slots[i].state == ThreadState::waiting) page_.slots[i].state = ThreadState::ready;
@@ -161,8 +160,7 @@ void Scheduler::stop() {
     if (page_.slots[i].state != ThreadState::none) signal_dispatch(page_.slots[i].dispatched);
 }
 
-// --- threads
-// ---------------------------------------------------------------------------------------------------------
+// --- threads ----------------------------------------------------------------------------------------------------
 
 bool Scheduler::add_thread(std::uint32_t thread, std::uint32_t creator) {
   const SpinGuard locked(*this);
@@ -230,8 +228,7 @@ std::uint64_t Scheduler::progress(std::uint32_t thread) const {
   return slot ? slot->progress : 0;
 }
 
-// --- waiting
-// ---------------------------------------------------------------------------------------------------------
+// --- waiting ----------------------------------------------------------------------------------------------------
 
 bool Scheduler::wait(std::uint32_t thread, std::uint64_t key, std::uint64_t deadline) {
   ThreadSlot* slot = nullptr;

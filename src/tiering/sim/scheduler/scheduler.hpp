@@ -90,7 +90,6 @@ class Scheduler {
   bool wait(std::uint32_t thread, std::uint64_t key, std::uint64_t deadline = k_forever);
   // Makes up to `most` threads ready that have waited longest for the key, with at least the waker's progress.
   // Stores their numbers in `woken` as far as it reaches. Returns how many there were.
-  // `waker`. Their numbers go to `woken` as far as there is room. Returns how many there were.
   std::uint32_t wake(std::uint32_t waker, std::uint64_t key, std::uint32_t most,
                      std::span<std::uint32_t> woken = {});
   // Makes one waiting thread ready, whatever it waits for. Returns false if it does not wait.

@@ -1,11 +1,12 @@
-// CNS: compressible Navier-Stokes equations of one gas in a periodic cube, the proxy application of the Center for
-// Exascale Simulation of Combustion in Turbulence (ExaCT): derivatives of eighth order on a regular grid with 4
-// ghost layers, explicit Runge-Kutta steps of third order (Shu and Osher, J. Comput. Phys. 77, 1988). U are the
-// conserved fields (density, three momenta, energy), Q the primitive ones (density, velocities, pressure,
-// temperature), F the hyperbolic terms and D the diffusion; a field's points are next to each other, x first.
-// A thread makes a grid point. fill_boundary copies ghost points from the other side, ctoprim makes Q, diffterm_1
-// slopes of velocities and diffterm_2 D, in blocks of 16 x 4 x 4 points; hypterm makes F, a kernel a direction, in
-// blocks of 8 points in this direction and 16 in another, with these rows and their ghosts in shared memory.
+// Implements CNS: the compressible Navier-Stokes equations of one gas in a periodic cube, the proxy application of
+// the Center for Exascale Simulation of Combustion in Turbulence (ExaCT). Derivatives are of eighth order on a
+// regular grid with 4 ghost layers, explicit Runge-Kutta steps of third order (Shu and Osher, J. Comput. Phys. 77,
+// 1988). U are the conserved fields (density, three momenta, energy), Q the primitive ones (density, velocities,
+// pressure, temperature), F the hyperbolic terms and D the diffusion; a field's points are contiguous, x first. A
+// thread computes one grid point. fill_boundary copies ghost points from the other side, ctoprim computes Q,
+// diffterm_1 slopes of velocities and diffterm_2 D, in blocks of 16 x 4 x 4 points. hypterm computes F, one kernel
+// per direction, in blocks of 8 points in this direction and 16 in another, with these rows and their ghosts in
+// shared memory.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +25,7 @@ using Doubles = Array<double>;
 using Number = Value<double>;
 using Point = std::array<Value<std::int32_t>, 3>;  // x, y, z
 
-// The point of a thread: coordinates of CTAs and of threads in them are the GPU's own.
+// Returns the point of a thread: coordinates of CTAs and of threads in them are the GPU's own.
 Point point(Thread& t, const Cube& cube, const Extent& tile) {
   const Extent tiles{cube.tiles(tile[0]), cube.tiles(tile[1]), cube.tiles(tile[2])};
   const auto b = t.block().needed();
@@ -33,7 +34,7 @@ Point point(Thread& t, const Cube& cube, const Extent& tile) {
           fma(t.own(b / tiles[0] % tiles[1]), tile[1], t.own(i / tile[0] % tile[1])),
           fma(t.own(b / tiles[0] / tiles[1]), tile[2], t.own(i / tile[0] / tile[1]))};
 }
-// A plain number: what is added to it, a field's or a neighbour's offset, is in the address's multiplication.
+// A plain number: offsets of a field or a neighbour are free, because the address computation includes them.
 std::int32_t index(const Cube& c, const Point& p) { return fma(fma(p[2], c.n, p[1]), c.n, p[0]).needed(); }
 
 class Solver {
@@ -56,7 +57,7 @@ class Solver {
       update(from, i + 1 < k_stages.size() ? next_ : u_, k_stages[i][0], k_stages[i][1], dt);
     }
   }
-  // Relative to the largest of a field.
+  // Returns the error relative to the largest value of a field.
   [[nodiscard]] std::string compare(const PlainFlow& plain) const {
     Comparison comparison;
     for (std::int32_t c = 0; c < k_conserved; ++c)
@@ -71,7 +72,7 @@ class Solver {
   }
 
  private:
-  // Where point i of field c is.
+  // Returns the position of point i of field c.
   [[nodiscard]] std::int32_t place(std::int32_t c, std::int32_t i, std::int32_t ghosts) const {
     const auto n = inner_.n, all = n + 2 * ghosts;
     return ((c * all + i / n / n + ghosts) * all + i / n % n + ghosts) * all + i % n + ghosts;
@@ -85,7 +86,7 @@ class Solver {
       if (p[0] < cube.n && p[1] < cube.n && p[2] < cube.n) call(t, p);
     });
   }
-  // to = old U + now (from + dt (F + D)).
+  // Computes to = old U + now (from + dt (F + D)).
   void update(const Doubles& from, const Doubles& to, double old, double now, double dt) {
     launch("Unew", inner_, 32, [&](Thread& t, const Point& p) {
       const auto at = index(inner_, p);
@@ -131,7 +132,7 @@ class Solver {
       t.store(q_, at + k_temperature * outer_.volume(), inner * (1 / k_heat));
     });
   }
-  // Of a field at a point: the first one, or the second where the number at the point is given.
+  // Returns values of a field at a point: the first, or the second if the value at the point itself is given.
   [[nodiscard]] Number derivative(Thread& t, const Doubles& field, std::int32_t at, std::int32_t stride,
                                   const Number* middle = nullptr) const {
     std::array<std::array<Number, 2>, k_ghosts> sides;  // loads first, as a compiler orders them
@@ -162,7 +163,7 @@ class Solver {
       std::array<Number, 9> slope;
       for (std::size_t i = 0; i < slope.size(); ++i) slope[i] = t.load(slopes_[i], at);
       const auto growth = (slope[0] + slope[4] + slope[8]) * (2.0 / 3);
-      auto energy = t.own(0.0);  // first what stresses do on the slopes
+      auto energy = t.own(0.0);  // first the work of the stresses on the slopes
       for (std::size_t v = 0; v < 3; ++v) {
         energy = fma(2.0 * slope[4 * v] - growth, slope[4 * v], energy);
         const auto shear = slope[3 * v + (v + 1) % 3] + slope[3 * ((v + 1) % 3) + v];
@@ -186,7 +187,7 @@ class Solver {
       t.store(d_, to + k_energy * inner_.volume(), energy);
     });
   }
-  // Adds a direction's part to F; the first makes F.
+  // Adds a direction's part to F; the first direction initialises F.
   void hypterm(const Doubles& u, std::size_t direction) {
     const auto across = direction == 0 ? std::size_t{2} : std::size_t{0};
     const auto tile = direction == 0   ? Extent{k_along, 1, k_across}
@@ -239,12 +240,12 @@ class Solver {
   static constexpr std::int32_t k_along = 8;
   static constexpr std::int32_t k_across = 16;
   static constexpr std::int32_t k_rows = 6;  // fields in shared memory: velocity, pressure, momenta, energy
-  static constexpr std::int32_t k_row = (k_along + 2 * k_ghosts) * k_across;  // numbers of one of them
+  static constexpr std::int32_t k_row = (k_along + 2 * k_ghosts) * k_across;  // values of one of them
   Device& device_;
   Cube inner_;
   Cube outer_;
   double scale_;
-  std::int32_t corner_ = k_ghosts * (1 + outer_.n + outer_.n * outer_.n);  // the first point inside
+  std::int32_t corner_ = k_ghosts * (1 + outer_.n + outer_.n * outer_.n);  // the first inner point
   Doubles u_ = device_.array<double>("U", outer_.size(k_conserved));
   Doubles next_ = device_.array<double>("Unew", outer_.size(k_conserved));
   Doubles q_ = device_.array<double>("Q", outer_.size(6));
@@ -258,7 +259,7 @@ class Cns final : public GpuProgram {
   [[nodiscard]] std::string_view name() const override { return "cns"; }
   [[nodiscard]] std::string_view title() const override { return "Compressible flow by finite differences"; }
   [[nodiscard]] std::string_view source() const override { return "CNS proxy application, ExaCT centre"; }
-  // Points in each direction, steps.
+  // Numbers: points in each direction, steps.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{{"test", {9, 1}, ""},
                                                 {"paper", {48, 1}, "48^3 of the 128^3 points, 1 of the 5 steps"}};

@@ -1,9 +1,9 @@
-// CoMD: molecular dynamics of copper with a Lennard-Jones potential (ExMatEx: Mohd-Yusof, Swaminarayan, Germann,
-// "Co-design for molecular dynamics: an exascale proxy application", LANL report LA-UR 13-20839, 2013), as in its
-// GPU version with one thread an atom. Atoms are in link cells at least as wide as the cutoff, with room for 64 in
-// each; coordinates are arrays of their own (structure of arrays), indexed cell * 64 + slot. A thread of the force
-// kernel goes through the atoms of 27 cells; a list of atoms and their cells says which one is its own. Cells
-// outside the periodic box are copies of those at the other side.
+// Implements CoMD: molecular dynamics of copper with a Lennard-Jones potential (ExMatEx: Mohd-Yusof, Swaminarayan,
+// Germann, "Co-design for molecular dynamics: an exascale proxy application", LANL report LA-UR 13-20839, 2013),
+// as in its GPU version with one thread per atom. Atoms are in link cells at least as wide as the cutoff, with 64
+// slots each; coordinates are a structure of arrays, indexed cell * 64 + slot. A thread of the force kernel
+// iterates over the atoms of 27 cells; a list of atoms and their cells assigns the threads. Cells outside of the
+// periodic box are copies of those at the other side.
 //
 // Atoms are displaced from the lattice at random, so that there are forces from the first step on. The benchmark
 // moves atoms to other cells after each step; in the few steps made here none leaves its cell, which is checked.
@@ -19,7 +19,7 @@ namespace terrace::gpu_sim {
 namespace {
 
 constexpr std::int32_t k_threads = 128;
-constexpr std::int32_t k_slots = 64;  // of a cell
+constexpr std::int32_t k_slots = 64;  // per cell
 constexpr std::int32_t k_neighbours = 27;
 
 using namespace comd;
@@ -35,11 +35,11 @@ struct Arrays {
   Ints species;     // by slot: all are of one species
   Doubles mass;     // by species
   Ints atoms_in;    // by cell
-  Ints neighbours;  // by cell inside, 27 each
+  Ints neighbours;  // by inner cell, 27 each
   Ints list_atoms;  // by thread: the slot in its cell
   Ints list_cells;  // by thread
-  Ints mirrors;     // by cell outside: the cell that it is a copy of
-  Doubles shifts;   // by cell outside, 3 each: what is added to positions
+  Ints mirrors;     // by outer cell: the cell that it is a copy of
+  Doubles shifts;   // by outer cell, 3 each: added to positions
 };
 
 std::vector<Doubles> three(Device& device, const std::string& name, std::size_t size) {
@@ -47,7 +47,7 @@ std::vector<Doubles> three(Device& device, const std::string& name, std::size_t 
           device.array<double>(name + ".z", size)};
 }
 
-// Cells inside first, then those outside.
+// Inner cells first, then outer ones.
 Arrays make_arrays(Device& device, const Box& box, std::size_t atoms) {
   const auto inside = static_cast<std::size_t>(box.count());
   const auto all = static_cast<std::size_t>(box.cells[0] + 2) * (box.cells[1] + 2) * (box.cells[2] + 2);
@@ -85,7 +85,7 @@ Arrays make_arrays(Device& device, const Box& box, std::size_t atoms) {
   return a;
 }
 
-// Puts the atoms into their cells, and makes the list of them by cell. Returns each atom's place in the arrays.
+// Assigns the atoms to their cells, and lists them by cell. Returns each atom's position in the arrays.
 std::vector<std::size_t> place_atoms(const Arrays& a, const Box& box, const Atoms& atoms) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < atoms.r.size(); ++i) {
@@ -114,7 +114,7 @@ class Comd final : public GpuProgram {
   [[nodiscard]] std::string_view name() const override { return "comd"; }
   [[nodiscard]] std::string_view title() const override { return "Molecular dynamics of copper in link cells"; }
   [[nodiscard]] std::string_view source() const override { return "CoMD: Mohd-Yusof et al., LA-UR 13-20839"; }
-  // Lattice cells of 4 atoms in x, y and z, time steps.
+  // Numbers: lattice cells of 4 atoms in x, y and z, time steps.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{
         {"test", {6, 5, 5, 1}, ""},
@@ -170,7 +170,7 @@ class Comd final : public GpuProgram {
         throw Error(Code::failed, "atom " + std::to_string(i) + " has left its cell, and nothing moves it");
     }
     comparison.add(energy[0], energy[1]);
-    // That of all atoms stays 0.
+    // The total momentum stays 0.
     for (const auto sum : momentum) comparison.add(sum / static_cast<double>(places.size()), 0, 1);
     return comparison.verdict("positions, momenta, forces and energies", 1e-11);
   }
@@ -207,7 +207,7 @@ class Comd final : public GpuProgram {
     });
   }
 
-  // A CTA for each cell outside, a thread for each of its slots.
+  // One CTA per outer cell, one thread per slot.
   static void copy_halos(Device& device, const Arrays& a, const Box& box) {
     const auto grid = static_cast<std::int32_t>(a.mirrors.size());
     device.launch({"copy_halos", grid, k_slots, 16}, [&](Thread& t) {
@@ -221,11 +221,11 @@ class Comd final : public GpuProgram {
     });
   }
 
-  // Of one atom: forces by epsilon in x, y and z, energy by 4 epsilon.
+  // Adds the interaction with one atom: forces by epsilon in x, y and z, energy by 4 epsilon.
   using Sums = std::array<Value<double>, 4>;
 
-  // In its own cell the atom leaves itself out. This is above `force` in the text, so that all lanes are done with
-  // their own cell before any goes on to the others.
+  // In its own cell the atom skips itself. This is above `force` in the text, so that all lanes finish their own
+  // cell before any continues with the others.
   static void add_cell(Thread& t, const Arrays& a, const std::array<Value<double>, 3>& r,
                        const Value<std::int32_t>& cell, bool own, Sums& sums) {
     const auto first = cell * k_slots;

@@ -1,7 +1,8 @@
-// Hotspot: the temperature of a chip over time, by explicit steps on a grid of cells, from the power of each cell
-// (Rodinia; Che et al., "Rodinia: a benchmark suite for heterogeneous computing", IISWC 2009; the model and its
-// constants: Huang et al., "HotSpot", IEEE TVLSI 2006). A CTA of 16 x 16 threads loads a tile and makes `height`
-// steps in shared memory with a shrinking middle (a ghost zone), so that a kernel reads each matrix about once.
+// Implements hotspot: the temperature of a chip over time, by explicit steps on a grid of cells, from the power of
+// each cell (Rodinia; Che et al., "Rodinia: a benchmark suite for heterogeneous computing", IISWC 2009; the model
+// and its constants: Huang et al., "HotSpot", IEEE TVLSI 2006). A CTA of 16 x 16 threads loads a tile and computes
+// `height` steps in shared memory with a shrinking middle (a ghost zone), so that a kernel reads each matrix about
+// once.
 //
 // The published kernel computes in double precision where a constant of the formula is a double; this one does
 // not. Temperatures and powers are random; a power is up to 1 W, so that an error in it shows.
@@ -22,7 +23,7 @@ struct Grid {
   std::int32_t columns = 0;
 };
 
-// The published chip of 16 mm, of 512 x 512 cells; a smaller grid is a part of it.
+// The published chip of 16 mm with 512 x 512 cells; a smaller grid is a part of it.
 namespace chip {
 constexpr double k_side = 0.016 / 512;  // m, of a cell
 constexpr double k_thickness = 0.0005;  // m
@@ -30,8 +31,8 @@ constexpr double k_heat = 1.75e6;       // J / (m^3 K), of silicon
 constexpr double k_conductivity = 100;  // W / (m K)
 constexpr double k_factor = 0.5;        // of the capacity, for the lumped model
 constexpr double k_max_power = 3.0e6;   // W / m^2
-constexpr double k_precision = 0.001;   // K, that a step may change at most by power alone
-// Of a cell.
+constexpr double k_precision = 0.001;   // K, max change of a step by power alone
+// Constants of a cell.
 constexpr double k_capacity = k_factor * k_heat * k_thickness * k_side * k_side;
 constexpr double k_resistance_x = 1 / (2 * k_conductivity * k_thickness);
 constexpr double k_resistance_y = k_resistance_x;
@@ -39,7 +40,7 @@ constexpr double k_resistance_z = k_thickness / (k_conductivity * k_side * k_sid
 constexpr double k_step = k_precision / (k_max_power / (k_factor * k_thickness * k_heat));  // s
 }  // namespace chip
 
-// In double precision, the whole grid a step.
+// Reference implementation in double precision; each step computes the whole grid.
 std::vector<double> temperatures_after(std::int32_t steps, const Grid& grid, std::span<const float> start,
                                        std::span<const float> power) {
   std::vector<double> now(start.begin(), start.end());
@@ -48,7 +49,7 @@ std::vector<double> temperatures_after(std::int32_t steps, const Grid& grid, std
     for (std::int32_t r = 0; r < grid.rows; ++r)
       for (std::int32_t c = 0; c < grid.columns; ++c) {
         const auto at = r * grid.columns + c;
-        // No heat passes the rim.
+        // No heat flows across the border.
         auto flow = double{power[at]} + (k_ambient - now[at]) / chip::k_resistance_z;
         if (r > 0) flow += (now[at - grid.columns] - now[at]) / chip::k_resistance_y;
         if (r + 1 < grid.rows) flow += (now[at + grid.columns] - now[at]) / chip::k_resistance_y;
@@ -61,7 +62,7 @@ std::vector<double> temperatures_after(std::int32_t steps, const Grid& grid, std
   return now;
 }
 
-// Of one direction, of a CTA: which of its threads' cells are on the grid.
+// Returns, for one direction of a CTA, which of its threads' cells are on the grid.
 struct Valid {
   Value<std::int32_t> first;
   Value<std::int32_t> last;
@@ -82,7 +83,7 @@ class Hotspot final : public GpuProgram {
   [[nodiscard]] std::string_view name() const override { return "hotspot"; }
   [[nodiscard]] std::string_view title() const override { return "Temperature of a chip over time"; }
   [[nodiscard]] std::string_view source() const override { return "Rodinia: Che et al., IISWC 2009"; }
-  // Rows, columns, steps of a kernel (the pyramid's height), steps.
+  // Numbers: rows, columns, steps per kernel (the pyramid's height), steps.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{
         {"test", {50, 70, 2, 5}, ""},
@@ -123,7 +124,7 @@ class Hotspot final : public GpuProgram {
  private:
   static void make_steps(Device& device, const Grid& grid, const Array<float>& power, const Array<float>& from,
                          const Array<float>& to, std::int32_t height, std::int32_t steps) {
-    // CTAs are as many as a kernel with all steps needs, and the border as wide, also where fewer steps are left.
+    // The number of CTAs and the border are those of a kernel with all steps, even if fewer steps remain.
     const auto ctas_of = [&](std::int32_t cells) {
       const auto inner = k_block - 2 * height;
       return (cells + inner - 1) / inner;

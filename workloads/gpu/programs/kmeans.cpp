@@ -1,10 +1,10 @@
-// k-means clustering (Rodinia; Che et al., "Rodinia: a benchmark suite for heterogeneous computing", IISWC 2009).
-// Points come with their features side by side; a kernel makes a copy with one column for each feature. Then, for
-// each iteration, one thread for each point finds the nearest centre, and the host makes new centres from the
-// points of each cluster.
+// Implements k-means clustering (Rodinia; Che et al., "Rodinia: a benchmark suite for heterogeneous computing",
+// IISWC 2009). A kernel transposes the points, whose features are contiguous, to one column per feature. Then, in
+// each iteration, one thread per point finds the nearest centre, and the host computes new centres from the
+// clusters' points.
 //
-// Rodinia reads the columns through textures; here they are read as global memory is. The centres are in constant
-// memory, which is none of the accesses to global memory: an operand of the instruction that uses it.
+// Rodinia reads the columns through textures; here they are read as global memory. The centres are in constant
+// memory, which causes no access to global memory: an operand of the instruction that uses it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,12 +20,12 @@ constexpr std::int32_t k_threads = 256;
 constexpr std::size_t k_features = 34;
 constexpr std::size_t k_clusters = 5;
 // nvcc unrolls loops by four: so many features share an addition, a test and a branch, and are loaded before the
-// first of them is used, where no store is between.
+// first of them is used, if there is no store in between.
 constexpr std::size_t k_unrolled = 4;
 
 using Centres = std::vector<float>;  // cluster by cluster
 
-// Points around as many places as there are clusters, near enough to each other that points change clusters.
+// Generates points around as many positions as there are clusters, near enough that points change clusters.
 std::vector<float> random_points(std::size_t count) {
   std::mt19937 random(13);
   const auto between_0_and_1 = [&] { return static_cast<float>(random() >> 8) / static_cast<float>(1 << 24); };
@@ -40,7 +40,7 @@ std::vector<float> random_points(std::size_t count) {
   return points;
 }
 
-// The means of the clusters' points; the old centre of a cluster without points.
+// Returns the means of the clusters' points; the old centre for a cluster without points.
 Centres means(std::span<const float> points, std::span<const std::int32_t> membership, const Centres& old) {
   Centres sums(old.size(), 0);
   std::vector<float> counts(k_clusters, 0);
@@ -55,7 +55,7 @@ Centres means(std::span<const float> points, std::span<const std::int32_t> membe
   return sums;
 }
 
-// By plain code.
+// Reference implementation.
 std::vector<std::int32_t> clustering(std::span<const float> points, std::int64_t iterations) {
   Centres centres(points.begin(), points.begin() + k_clusters * k_features);
   std::vector<std::int32_t> membership(points.size() / k_features);
@@ -97,7 +97,7 @@ void invert_mapping(Device& device, const Array<float>& input, const Array<float
 
 void assign(Device& device, const Array<float>& features, const Centres& centres,
             const Array<std::int32_t>& membership, std::int32_t count) {
-  // Rodinia's grid is a square, the least one that is large enough.
+  // Rodinia's grid is a square, the smallest one that is large enough.
   const auto ctas = (count + k_threads - 1) / k_threads;
   const auto side = static_cast<std::int32_t>(std::ceil(std::sqrt(ctas)));
   device.launch({"kmeans.assign", side * side, k_threads, 18}, [&](Thread& t) {
@@ -133,7 +133,7 @@ class Kmeans final : public GpuProgram {
   [[nodiscard]] std::string_view name() const override { return "kmeans"; }
   [[nodiscard]] std::string_view title() const override { return "k-means clustering"; }
   [[nodiscard]] std::string_view source() const override { return "Rodinia: Che et al., IISWC 2009"; }
-  // Points, iterations.
+  // Numbers: points, iterations.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{
         {"test", {1000, 3}, ""},

@@ -1,14 +1,14 @@
-// miniFE: conjugate gradients for heat conduction in a brick of trilinear hexahedra (Heroux et al., "Improving
-// performance via mini-applications", Sandia report SAND2009-5574, 2009). Each node is a row of the matrix, with
-// the up to 27 nodes of its elements as columns. As in the benchmark's GPU version, the matrix is in ELL format: a
-// thread takes a row, and the k-th numbers of all rows are next to each other, so that a warp's accesses to the
-// matrix coalesce; rows with fewer columns are filled with -1. Kernels: matvec, waxpby and dot, which adds up by
+// Implements miniFE: conjugate gradients for heat conduction in a brick of trilinear hexahedra (Heroux et al.,
+// "Improving performance via mini-applications", Sandia report SAND2009-5574, 2009). Each node is a row of the
+// matrix, with the up to 27 nodes of its elements as columns. As in the benchmark's GPU version, the matrix is in
+// ELL format: one thread per row, and the k-th entries of all rows are contiguous, so that a warp's accesses to
+// the matrix coalesce; rows with fewer columns are padded with -1. Kernels: matvec, waxpby and dot, which sums by
 // CTA and then in one CTA.
 //
 // The temperature is 1 on the brick's face at the end of x and 0 on the other faces; rows of their nodes are those
-// of the identity, and keep their columns with coefficients of 0. The elements' edges are of length 1, so that the
-// rows of both kinds are of the same size: in a brick of length 1 rounding errors of the fixed nodes grow nearly
-// fifty times in an iteration, and no two orders of addition give the same residuals.
+// of the identity, and keep their columns with coefficients of 0. Elements have edges of length 1, so that the
+// rows of both kinds are of the same magnitude: in a brick of length 1 rounding errors of the fixed nodes grow
+// nearly fifty times per iteration, and no two orders of addition give the same residuals.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,20 +19,20 @@ namespace terrace::gpu_sim {
 namespace {
 
 constexpr std::int32_t k_threads = 256;
-constexpr std::int32_t k_max_ctas = 4096;      // of matvec; more rows than they have threads: several a thread
-constexpr std::int32_t k_waxpby_ctas = 32768;  // the same of waxpby
+constexpr std::int32_t k_max_ctas = 4096;      // of matvec; with more rows than threads, a thread has several
+constexpr std::int32_t k_waxpby_ctas = 32768;  // the same for waxpby
 constexpr std::int32_t k_dot_threads = 512;
-constexpr std::int32_t k_dot_ctas = 1024;  // and threads of the CTA that adds up the CTAs' sums
+constexpr std::int32_t k_dot_ctas = 1024;  // also the threads of the CTA that sums the CTAs' results
 constexpr std::int32_t k_columns = 27;
 
 using Doubles = Array<double>;
 using Place = std::array<std::int32_t, 3>;  // of a node or an element: x, y, z
 
-// The brick in one dimension.
+// One dimension of the brick.
 struct Edge {
   std::int32_t elements;
   [[nodiscard]] bool ends_at(std::int32_t node) const { return node == 0 || node == elements; }
-  // Integrals over the edge of the products of two nodes' functions, and of their derivatives.
+  // Return integrals over the edge of the products of two nodes' functions, and of their derivatives.
   [[nodiscard]] double mass(std::int32_t i, std::int32_t j) const {
     return (i != j ? 1 : ends_at(i) ? 2 : 4) / 6.0;
   }
@@ -58,7 +58,7 @@ struct Brick {
     return false;
   }
   [[nodiscard]] double temperature(const Place& at) const { return at[0] == nodes(0) - 1 ? 1 : 0; }
-  // Integral of the product of two nodes' gradients.
+  // Returns the integral of the product of two nodes' gradients.
   [[nodiscard]] double coefficient(const Place& a, const Place& b) const {
     double sum = 0;
     for (std::size_t d = 0; d < 3; ++d) {
@@ -73,7 +73,7 @@ struct Brick {
 
 struct Matrix {
   std::int32_t rows;
-  std::int32_t pitch;  // from a row's number to its next: rows, in full lines
+  std::int32_t pitch;  // distance of a row's entries: rows, rounded up to full lines
   Array<std::int32_t> cols;
   Doubles coefs;
 };
@@ -102,7 +102,7 @@ void assemble(const Brick& brick, const Matrix& matrix, const Doubles& b) {
   }
 }
 
-// Plain code: the product with the matrix element by element, without a matrix.
+// Reference implementation: the product with the matrix element by element, without a matrix.
 std::vector<double> product(const Brick& brick, const std::vector<double>& x) {
   std::vector<bool> fixed(x.size());
   auto free = x;
@@ -168,7 +168,7 @@ class Minife final : public GpuProgram {
     return "Conjugate gradients for finite elements of a brick";
   }
   [[nodiscard]] std::string_view source() const override { return "miniFE: Heroux et al., SAND2009-5574"; }
-  // Elements in x, y and z, iterations.
+  // Numbers: elements in x, y and z, iterations.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{
         {"test", {13, 9, 10, 5}, ""},
@@ -217,13 +217,13 @@ class Minife final : public GpuProgram {
 
     const auto expected = solve(brick, b.host(), iterations);
     Comparison comparison;
-    // Residuals are rounded relative to the first, not to what is left of it (A. Greenbaum, SIAM J. Matrix Anal.
+    // Residuals are rounded relative to the first, not to the current one (A. Greenbaum, SIAM J. Matrix Anal.
     // Appl. 18(3), 1997).
     for (std::size_t i = 0; i < size; ++i) {
       comparison.add(x.host()[i], expected.x[i], 1e-6);
       comparison.add(r.host()[i], expected.r[i], residual_before / std::sqrt(rows));
     }
-    // What is left of the equation without the recursion of the method.
+    // The true residual, without the recursion of the method.
     const std::vector<double> found(x.host().begin(), x.host().end());
     const auto ax = product(brick, found);
     double square = 0;
@@ -260,7 +260,7 @@ class Minife final : public GpuProgram {
     });
   }
 
-  // w = alpha x + beta y.
+  // Computes w = alpha x + beta y.
   static void waxpby(Device& device, double alpha, const Doubles& x, double beta, const Doubles& y,
                      const Doubles& w) {
     const auto grid = ctas(x.size(), k_threads, k_waxpby_ctas);
@@ -303,8 +303,8 @@ class Minife final : public GpuProgram {
     return d.host()[0];
   }
 
-  // A turn of adding up over a CTA, in its first `half` threads. The benchmark needs no barrier for the last five,
-  // within a warp; here lanes run one after the other.
+  // One step of the reduction over a CTA, in its first `half` threads. The benchmark needs no barrier for the last
+  // five, within a warp; here lanes run one after the other.
   static void add_other(Thread& t, Shared<double>& sums, Value<double>& sum, std::int32_t half) {
     const auto i = t.thread();
     if (!(i < half)) return;

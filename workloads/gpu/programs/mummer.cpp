@@ -1,12 +1,12 @@
-// Where short strings of nucleotides occur in a long one, by its suffix tree (MUMmerGPU 1.0; Schatz, Trapnell,
-// Delcher and Varshney, "High-throughput sequence alignment using graphics processing units", BMC Bioinformatics
-// 8, 2007). One thread for each query: it goes down the tree for as long as the query matches and notes the place,
-// then takes the suffix link of the last node that it came through, to match the query from its next character on
-// without comparing what is known to match.
+// Implements sequence matching: finds where short strings of nucleotides occur in a long one, by its suffix tree
+// (MUMmerGPU 1.0; Schatz, Trapnell, Delcher and Varshney, "High-throughput sequence alignment using graphics
+// processing units", BMC Bioinformatics 8, 2007). One thread per query descends the tree as long as the query
+// matches and stores the position. It then follows the suffix link of the last node to match the query from its
+// next character on, without comparing characters that are known to match.
 //
-// MUMmerGPU has the tree and the reference in two-dimensional textures. Here they are in global memory one behind
-// the other, the nodes in level order, which is MUMmerGPU's for trees as low as these. It fetches the 16 bytes of
-// a node's children at once; here a thread loads the 4 bytes that it uses, of the same sector.
+// MUMmerGPU has the tree and the reference in two-dimensional textures. Here they are contiguous in global memory,
+// the nodes in level order, which is MUMmerGPU's for trees as low as these. MUMmerGPU fetches the 16 bytes of a
+// node's children at once; here a thread loads the 4 bytes that it uses, of the same sector.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -22,31 +22,31 @@ constexpr std::size_t k_query_length = 25;
 constexpr std::int32_t k_min = 20;  // characters of a match, MUMmer's default
 // A query in memory has a character before it and a zero behind it, as in MUMmerGPU.
 constexpr std::size_t k_query_bytes = k_query_length + 2;
-constexpr std::size_t k_starts = k_query_length - k_min + 1;  // places in a query where a match may begin
+constexpr std::size_t k_starts = k_query_length - k_min + 1;  // positions in a query where a match may begin
 constexpr std::string_view k_letters = "ACGT$";               // $: the reference's end
 constexpr std::int32_t k_none = 0;
 constexpr std::int32_t k_root = 1;
 
-// Built with Ukkonen's algorithm ("On-line construction of suffix trees", Algorithmica 14, 1995).
+// Builds the tree with Ukkonen's algorithm ("On-line construction of suffix trees", Algorithmica 14, 1995).
 class SuffixTree {
  public:
   struct Node {
     std::int32_t start;  // of the characters on the edge to it
-    std::int32_t end;    // behind the last of them
+    std::int32_t end;    // after the last of them
     std::int32_t link = k_none;
     std::int32_t parent = k_none;
     std::int32_t parent_depth = 0;  // characters from the root to the parent
     std::array<std::int32_t, k_letters.size()> children{};
   };
 
-  // Of a text that ends with $.
+  // Takes a text that ends with $.
   explicit SuffixTree(const std::string& text) : text_(text), nodes_(2, Node{0, 0}) {
     active_ = k_root;
     for (std::int32_t at = 0; at < size(); ++at) extend(at);
     nodes_[k_root].link = k_root;
     number_by_level();
   }
-  // The first is none, the second the root.
+  // Node 0 is unused, node 1 the root.
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
@@ -60,7 +60,7 @@ class SuffixTree {
     return static_cast<std::int32_t>(nodes_.size() - 1);
   }
 
-  // All suffixes of the text up to the character `at` are in the tree, explicitly or as the beginning of others.
+  // Adds the character `at`: all suffixes up to it are then in the tree, explicitly or as prefixes of others.
   void extend(std::int32_t at) {
     std::int32_t unlinked = k_none;  // the inner node that this step has made last
     const auto link_to = [&](std::int32_t target) {
@@ -131,15 +131,15 @@ class SuffixTree {
 
   const std::string& text_;
   std::vector<Node> nodes_;
-  // Where the longest suffix ends that is in the tree only as the beginning of others: on the edge from the active
-  // node that begins with the character at active_edge_.
+  // End of the longest suffix that is in the tree only as a prefix of others: on the edge from the active node
+  // that begins with the character at active_edge_.
   std::int32_t active_ = k_root;
   std::int32_t active_edge_ = 0;
   std::int32_t active_length_ = 0;
-  std::int32_t waiting_ = 0;  // how many such suffixes there are
+  std::int32_t waiting_ = 0;  // number of such suffixes
 };
 
-// What MUMmerGPU allocates.
+// Arrays as MUMmerGPU allocates them.
 struct Arrays {
   Arrays(Device& device, const std::string& text, const std::vector<SuffixTree::Node>& tree, std::size_t count)
       : nodes(device.array<std::uint64_t>("nodes", 2 * tree.size())),
@@ -168,7 +168,7 @@ struct Arrays {
   Array<char> queries;
   Array<std::int32_t> query_addresses;
   Array<std::int32_t> query_lengths;
-  // 8 bytes for each place in a query: the last node, and how many characters of its edge match, none for all.
+  // 8 bytes per position in a query: the last node, and how many characters of its edge match, 0 for all.
   Array<std::int32_t> matches;
 };
 
@@ -187,7 +187,7 @@ void match(Device& device, const Arrays& arrays, std::int32_t count) {
     auto result = (address - query * (k_min + 1)) * 2;
     auto node = t.own(k_root);
     auto depth = t.own(0);  // of it: these characters match
-    auto known = t.own(0);  // how many behind them match, below the node
+    auto known = t.own(0);  // matching characters after them, below the node
     for (const auto start : t.range(0, length - (k_min - 1))) {
       if (depth < 0) {
         node = t.own(k_root);
@@ -236,7 +236,7 @@ void match(Device& device, const Arrays& arrays, std::int32_t count) {
   });
 }
 
-// How much of `pattern`'s beginning occurs in the text, by trying every place.
+// Returns the length of the longest prefix of `pattern` in the text, by trying every position.
 std::size_t longest_match(const std::string& text, std::string_view pattern) {
   std::size_t longest = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -254,7 +254,7 @@ class Mummer final : public GpuProgram {
   [[nodiscard]] std::string_view source() const override {
     return "MUMmerGPU: Schatz et al., BMC Bioinformatics 8, 2007";
   }
-  // Characters of the reference, queries, of how many queries one is compared with plain search.
+  // Numbers: characters of the reference, queries, and one of how many queries is compared with plain search.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{
         {"test", {5000, 600, 1}, ""},
@@ -288,7 +288,7 @@ class Mummer final : public GpuProgram {
     for (std::size_t i = 0; i < k_starts * count; ++i) {
       const auto pattern = std::string_view(queries[i / k_starts]).substr(i % k_starts);
       const auto found = found_match(text, tree, arrays, i);
-      // Of all queries: that what was found is a match.
+      // For all queries: what was found is a match.
       comparison.add(found == pattern.substr(0, found.size()), 1);
       if (i / k_starts % every != 0) continue;
       const auto longest = longest_match(text, pattern);
@@ -298,7 +298,7 @@ class Mummer final : public GpuProgram {
   }
 
  private:
-  // The part of the text that matches one place of a query; empty where no match is long enough.
+  // Returns the part of the text that matches at a position of a query; empty if no match is long enough.
   static std::string_view found_match(std::string_view text, const SuffixTree& tree, const Arrays& arrays,
                                       std::size_t i) {
     const auto& node = tree.nodes()[static_cast<std::size_t>(arrays.matches.host()[2 * i])];

@@ -1,10 +1,11 @@
-// Needle: the Needleman-Wunsch alignment of two sequences by dynamic programming (Rodinia; Che et al., "Rodinia: a
-// benchmark suite for heterogeneous computing", IISWC 2009). A CTA of 16 threads makes a block of 16 x 16 scores
-// in shared memory, diagonal by diagonal; a kernel makes a diagonal of blocks, which need the blocks above, to the
-// left and in between. One kernel is for the upper left half of the matrix, the other for the lower right half.
+// Implements the Needleman-Wunsch alignment of two sequences by dynamic programming (Rodinia's needle; Che et al.,
+// "Rodinia: a benchmark suite for heterogeneous computing", IISWC 2009). A CTA of 16 threads computes a block of
+// 16 x 16 scores in shared memory, diagonal by diagonal; a kernel computes a diagonal of blocks, which depend on
+// the blocks above, to the left and in between. One kernel is for the upper left half of the matrix, the other for
+// the lower right half.
 //
-// Scores of pairs of letters are random, symmetric and between -4 and 11, as BLOSUM62's are. Sequences are filled
-// up to a multiple of 16 letters; scores do not depend on what is behind them.
+// Scores of pairs of letters are random, symmetric and between -4 and 11, as BLOSUM62's are. Sequences are padded
+// to a multiple of 16 letters; scores do not depend on the padding.
 #include <algorithm>
 #include <random>
 
@@ -16,9 +17,9 @@ namespace {
 constexpr std::int32_t k_block = 16;
 constexpr std::int32_t k_letters = 24;
 
-// What two sequences are aligned by.
+// The alignment problem of two sequences.
 struct Problem {
-  std::int32_t columns = 0;              // of the matrices, as many as rows: a letter each, behind the first
+  std::int32_t columns = 0;              // of the matrices, equals the rows: one per letter, after the first
   std::int32_t penalty = 0;              // of a gap
   std::vector<std::int32_t> pair_score;  // of a row's letter and a column's
 };
@@ -59,7 +60,7 @@ class Needle final : public GpuProgram {
   [[nodiscard]] std::string_view name() const override { return "needle"; }
   [[nodiscard]] std::string_view title() const override { return "Needleman-Wunsch alignment of two sequences"; }
   [[nodiscard]] std::string_view source() const override { return "Rodinia: Che et al., IISWC 2009"; }
-  // Letters of a sequence, penalty of a gap.
+  // Numbers: letters of a sequence, penalty of a gap.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{{"test", {150, 10}, ""},
                                                 {"paper", {2048, 10}, "Rodinia's run script"}};
@@ -92,8 +93,8 @@ class Needle final : public GpuProgram {
   }
 
  private:
-  // `count` blocks, from the one at (first_column, first_row) upwards to the right. The published kernels for the
-  // two halves of the matrix differ in where this first block is, and in nothing else.
+  // Computes `count` blocks, from the one at (first_column, first_row) upwards to the right. The published kernels
+  // for the two halves of the matrix differ only in the position of this first block.
   static void diagonal_of_blocks(Device& device, const std::string& name, const Array<std::int32_t>& referrence,
                                  const Array<std::int32_t>& matrix, const Problem& problem, std::int32_t count,
                                  std::int32_t first_column, std::int32_t first_row) {
@@ -102,7 +103,7 @@ class Needle final : public GpuProgram {
     const auto penalty = problem.penalty;
     Shared<std::int32_t> temp(static_cast<std::size_t>(row_of_temp) * row_of_temp);
     Shared<std::int32_t> ref(static_cast<std::size_t>(k_block) * k_block);
-    // A score of the block, counted from 1 on.
+    // Returns a score of the block, counted from 1 on.
     const auto make_score = [&](Thread& t, const Value<std::int32_t>& x, const Value<std::int32_t>& y) {
       const auto cell = fma(y, row_of_temp, x);
       const auto diagonal =

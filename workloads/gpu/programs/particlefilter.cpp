@@ -1,16 +1,15 @@
-// Particle filter: follows a disk through a noisy video. Particles are guesses of where it is; each step moves
-// them at random, weights them by what the video shows there, and draws new ones by their weights (Rodinia; Che et
-// al., "Rodinia: a benchmark suite for heterogeneous computing", IISWC 2009; Goodrum et al., "Parallelization of
-// particle filter algorithms", EAMA 2010). A particle is a thread's; numbers are doubles, in what the publication
-// calls its float version, too.
+// Implements a particle filter that tracks a disk in a noisy video. Particles are guesses of its position; each
+// step moves them at random, weights them by the pixels there, and resamples them by their weights (Rodinia; Che
+// et al., "Rodinia: a benchmark suite for heterogeneous computing", IISWC 2009; Goodrum et al., "Parallelization
+// of particle filter algorithms", EAMA 2010). One thread per particle; values are doubles, also in what the
+// publication calls its float version.
 //
 // Unlike the published code:
-// - `normalize_weights` is three kernels. The published one sums up weights that other CTAs may not have
-// normalized
-//   yet, and these CTAs may read the first random number before it is there.
-// - A position that is a half or more above an integer is rounded up; the published function intends that.
+// - `normalize_weights` is three kernels. The published one sums weights that other CTAs may not have normalized
+//   yet, and these CTAs may read the first random number before it is written.
+// - A position that is a half or more above an integer is rounded up, as the published function intends.
 // - The disk and the particles agree on which coordinate is which, and on where the disk is in which frame.
-// - CTAs have 128 threads, not 512, so that they are on more processors; but for the size `script`.
+// - CTAs have 128 threads, not 512, so that they are on more processors, except for the size `script`.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,7 +25,7 @@ namespace {
 constexpr std::int32_t k_radius = 5;
 constexpr std::int32_t k_dark = 100;   // the background
 constexpr std::int32_t k_light = 228;  // the disk
-// What the filter knows of the disk's way, a frame: the way itself, and how sure that is.
+// The filter's model of the disk's motion per frame: the motion, and its uncertainty.
 constexpr double k_move_x = 1;
 constexpr double k_move_y = -2;
 constexpr double k_spread_x = 5;
@@ -78,7 +77,7 @@ constexpr std::uint32_t k_factor = 1103515245;
 constexpr std::uint32_t k_addend = 12345;
 constexpr std::int32_t k_modulus = std::numeric_limits<std::int32_t>::max();
 
-// The filter as plain code.
+// Reference implementation of the filter.
 struct PlainFilter {
   explicit PlainFilter(std::vector<std::int32_t> first_seed, const Offset& start)
       : seed(std::move(first_seed)), x(seed.size(), start.x), y(seed.size(), start.y) {}
@@ -124,7 +123,7 @@ struct PlainFilter {
     double sum = 0;
     const auto offsets = disk();
     for (const auto& offset : offsets) {
-      // Off the frame, the place that the address leads to; off the video, its first pixel.
+      // Outside of the frame: the pixel that the address leads to; outside of the video: its first pixel.
       const auto row = (rounded(x) + offset.x) * video.height + rounded(y) + offset.y;
       const auto at = std::abs(row * video.frames + frame);
       const auto pixel = video.pixels[static_cast<std::size_t>(at) < video.pixels.size() ? at : 0];
@@ -134,8 +133,8 @@ struct PlainFilter {
   }
 
   std::vector<std::int32_t> seed;
-  std::vector<double> x, y;              // of the particles that were drawn
-  std::vector<double> moved_x, moved_y;  // before that
+  std::vector<double> x, y;              // of the resampled particles
+  std::vector<double> moved_x, moved_y;  // before the resampling
   std::vector<double> weights;
 };
 
@@ -155,7 +154,7 @@ struct Arrays {
         ind(device.array<std::int32_t>("ind", count * offsets)),
         seed(device.array<std::int32_t>("seed", count)),
         partial_sums(device.array<double>("partial_sums", count)) {}
-  std::int32_t threads;  // of a CTA
+  std::int32_t threads;  // per CTA
   Array<double> x, y, xj, yj, cdf, u, likelihood, weights;
   Array<std::uint8_t> video;
   Array<std::int32_t> objxy, ind, seed;
@@ -167,7 +166,7 @@ Value<double> uniform(Value<std::int32_t>& seed) {
   seed = number % k_modulus;
   return abs(Value<double>(seed) / static_cast<double>(k_modulus));
 }
-// By Box and Muller.
+// Returns a normally distributed number, by the method of Box and Muller.
 Value<double> normal(Value<std::int32_t>& seed) {
   const auto u = uniform(seed);
   const auto v = uniform(seed);
@@ -188,7 +187,7 @@ class ParticleFilter final : public GpuProgram {
     return "Particle filter that follows a disk in a video";
   }
   [[nodiscard]] std::string_view source() const override { return "Rodinia: Che et al., IISWC 2009"; }
-  // Pixels of a frame in x and y, frames, particles, steps, threads of a CTA.
+  // Numbers: pixels of a frame in x and y, frames, particles, steps, threads per CTA.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{
         {"test", {61, 53, 13, 300, 2, 128}, ""},
@@ -240,7 +239,7 @@ class ParticleFilter final : public GpuProgram {
   static std::int32_t particles(const Arrays& a) { return static_cast<std::int32_t>(a.x.size()); }
   static std::int32_t ctas(const Arrays& a) { return (particles(a) + a.threads - 1) / a.threads; }
 
-  // Particles are where plain code has them, but for rounding, and the disk is where they say.
+  // Particles are where plain code has them, up to rounding, and the disk is where they say.
   static std::string compare(const Arrays& a, const PlainFilter& expected, const Offset& truth) {
     Comparison comparison;
     double x = 0;
@@ -275,7 +274,7 @@ class ParticleFilter final : public GpuProgram {
         t.store(a.x, i, t.load(a.xj, i));
         t.store(a.y, i, t.load(a.yj, i));
         t.store(a.weights, i, 1.0 / Value<double>(t.own(count)));
-        // Stores of positions cannot be stores of seeds: the compiler keeps a seed in a register.
+        // Stores of positions cannot alias seeds: the compiler keeps a seed in a register.
         auto seed = t.load(a.seed, i);
         const auto x = t.load(a.x, i) + k_move_x;
         t.store(a.x, i, fma(normal(seed), k_spread_x, x));
@@ -319,7 +318,7 @@ class ParticleFilter final : public GpuProgram {
     });
   }
 
-  // One thread of all adds up.
+  // A single thread sums.
   static void sum(Device& device, const Arrays& a) {
     device.launch({"sum", ctas(a), a.threads, 10}, [&](Thread& t) {
       if (t.index() == 0) {
@@ -330,7 +329,7 @@ class ParticleFilter final : public GpuProgram {
     });
   }
 
-  // In the end `u` has the numbers, evenly apart, whose place among the cumulated weights says what is drawn.
+  // At the end `u` has evenly spaced numbers; their positions among the cumulated weights select the particles.
   static void normalize(Device& device, const Arrays& a) {
     const auto count = particles(a);
     Shared<double> shared(1);  // what a CTA's first thread loads for all

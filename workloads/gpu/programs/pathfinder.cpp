@@ -1,7 +1,7 @@
-// Pathfinder: the cheapest way through a grid from its first row to its last, one column to either side a row, by
-// dynamic programming (Rodinia; Che et al., "Rodinia: a benchmark suite for heterogeneous computing", IISWC 2009).
-// A CTA keeps its part of a row in shared memory and makes `height` rows with a shrinking middle (a ghost zone),
-// so that a kernel reads each wall once and the row of results once.
+// Implements pathfinder: the cheapest path through a grid from its first row to its last, at most one column to
+// either side per row, by dynamic programming (Rodinia; Che et al., "Rodinia: a benchmark suite for heterogeneous
+// computing", IISWC 2009). A CTA keeps its part of a row in shared memory and computes `height` rows with a
+// shrinking middle (a ghost zone), so that a kernel reads each wall once and the row of results once.
 #include <algorithm>
 #include <random>
 
@@ -33,7 +33,7 @@ class Pathfinder final : public GpuProgram {
   [[nodiscard]] std::string_view name() const override { return "pathfinder"; }
   [[nodiscard]] std::string_view title() const override { return "Cheapest way through a grid, row by row"; }
   [[nodiscard]] std::string_view source() const override { return "Rodinia: Che et al., IISWC 2009"; }
-  // Columns, rows, rows of a kernel.
+  // Numbers: columns, rows, rows per kernel.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{{"test", {3000, 21, 5}, ""},
                                                 {"paper", {100000, 100, 20}, "Rodinia's run script"}};

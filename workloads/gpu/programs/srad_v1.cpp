@@ -1,11 +1,10 @@
-// SRAD, first version: speckle reducing anisotropic diffusion, which smooths an ultrasound image and keeps its
-// edges (Yu and Acton, IEEE TIP 2002; Rodinia: Che et al., "Rodinia: a benchmark suite for heterogeneous
-// computing", IISWC 2009). Images are stored column by column. An iteration takes the sums of the image and of its
-// squares by a kernel that is repeated until one number is left, makes diffusion coefficients, and changes the
-// image.
+// Implements SRAD, first version: speckle reducing anisotropic diffusion, which smooths an ultrasound image and
+// keeps its edges (Yu and Acton, IEEE TIP 2002; Rodinia: Che et al., "Rodinia: a benchmark suite for heterogeneous
+// computing", IISWC 2009). Images are stored column by column. An iteration sums the image and its squares by a
+// kernel that is repeated until one number is left, computes diffusion coefficients, and updates the image.
 //
-// Unlike the published code: where the last CTA of `reduce` adds what is behind the largest power of two, it finds
-// the sums at their stride in the second pass, too; the published kernel reads elements beside each other there.
+// Unlike in the published code, the last CTA of `reduce`, when it adds the elements after the largest power of
+// two, uses the sums at their stride in the second pass, too; the published kernel reads adjacent elements there.
 // Constants are floats, not doubles. The image is a bright ellipse with random speckles.
 #include <algorithm>
 #include <cmath>
@@ -41,12 +40,12 @@ Image speckled_image(std::int32_t rows, std::int32_t columns) {
   return image;
 }
 
-// In double precision.
+// Reference implementation in double precision.
 std::vector<double> smoothed(const Image& image, std::int32_t iterations) {
   std::vector<double> now;
   for (const auto pixel : image.pixels) now.push_back(std::exp(double{pixel} / 255));
   const auto rows = image.rows;
-  // Of pixels beside each other; beyond the rim there is the pixel itself.
+  // Returns a neighbouring pixel; beyond the border the pixel itself.
   const auto difference = [&](std::int32_t row, std::int32_t column, std::int32_t down, std::int32_t right) {
     const auto to_row = std::clamp(row + down, 0, rows - 1);
     const auto to_column = std::clamp(column + right, 0, image.columns - 1);
@@ -122,7 +121,7 @@ struct Arrays {
   Array<float> c;                          // diffusion coefficients
 };
 
-// Of an element of a matrix that is stored column by column.
+// Returns the position of an element of a matrix that is stored column by column.
 struct Place {
   Value<std::int32_t> row;
   Value<std::int32_t> column;
@@ -142,7 +141,7 @@ class SradV1 final : public GpuProgram {
   [[nodiscard]] std::string_view name() const override { return "srad_v1"; }
   [[nodiscard]] std::string_view title() const override { return "Speckle reducing anisotropic diffusion"; }
   [[nodiscard]] std::string_view source() const override { return "Rodinia: Che et al., IISWC 2009"; }
-  // Rows, columns, iterations.
+  // Numbers: rows, columns, iterations.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{{"test", {61, 53, 2}, ""},
                                                 {"paper", {502, 458, 10}, "10 of 100 iterations"}};
@@ -206,7 +205,7 @@ class SradV1 final : public GpuProgram {
     });
   }
 
-  // The compiler cannot know that the arrays do not overlap: the pixel is loaded once more behind the store.
+  // The compiler cannot prove that the arrays do not overlap: the pixel is loaded again after the store.
   static void prepare(Device& device, const Arrays& a) {
     const auto size = static_cast<std::int32_t>(a.image.size());
     device.launch({"prepare", ctas_for(size), k_threads, 10}, [&, size](Thread& t) {
@@ -228,8 +227,8 @@ class SradV1 final : public GpuProgram {
     }
   }
 
-  // Each CTA adds 512 elements; the last one, if it has fewer, as many as the largest power of two in the same
-  // way, and the rest one after the other.
+  // Each CTA sums 512 elements. The last one, if it has fewer, sums as many as the largest power of two in the
+  // same way, and the rest sequentially.
   static void reduce(Device& device, const Arrays& a, std::int32_t count, std::int32_t stride) {
     const auto ctas = ctas_for(count);
     const auto in_last = count - (ctas - 1) * k_threads;

@@ -1,13 +1,12 @@
-// XSBench: macroscopic cross-sections for neutrons of random energies in random materials, the part of Monte Carlo
-// reactor codes that takes most of their time (Tramm et al., "XSBench: the development and verification of a
-// performance abstraction for Monte Carlo reactor analysis", PHYSOR 2014), event-based, with a unionised energy
-// grid. A thread makes one look-up: a binary search of the energy in the grid of all nuclides' energies, then, for
-// each nuclide of the material, two grid points of 6 numbers (an array of structures) at an index from the
-// energy's row of the index grid. Each thread's row and points are elsewhere.
+// Implements XSBench: macroscopic cross-sections for neutrons of random energies in random materials, the part of
+// Monte Carlo reactor codes that takes most of their time (Tramm et al., "XSBench: the development and
+// verification of a performance abstraction for Monte Carlo reactor analysis", PHYSOR 2014), event-based, with a
+// unionised energy grid. A thread does one lookup: a binary search of the energy in the grid of all nuclides'
+// energies, then, for each nuclide of the material, two grid points of 6 numbers (an array of structures) at an
+// index from the energy's row of the index grid. Rows and points of different threads are unrelated.
 //
-// The nuclides of the materials are drawn at random; how many they are and the materials' probabilities are
-// published. The random numbers of a look-up are a hash of its number, as in a generator that can be skipped
-// ahead.
+// The nuclides of the materials are random; their numbers and the materials' probabilities are published. The
+// random numbers of a lookup are a hash of its number, as in a generator that can skip ahead.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -21,14 +20,14 @@ namespace {
 constexpr std::int32_t k_threads = 256;
 constexpr std::int32_t k_nuclides = 68;
 constexpr std::int32_t k_materials = 12;
-constexpr std::int32_t k_max_nuclides = 34;       // of a material: the row length of `mats` and `concs`
+constexpr std::int32_t k_max_nuclides = 34;       // per material: the row length of `mats` and `concs`
 constexpr std::int32_t k_sections = 5;            // total, elastic, absorption, fission, neutrons by fission
 constexpr std::int32_t k_point = 1 + k_sections;  // numbers of a grid point, its energy first
 constexpr std::array<std::int32_t, k_materials> k_nuclides_of{34, 5, 4, 4, 27, 21, 21, 21, 21, 21, 9, 9};
 constexpr std::array<double, k_materials> k_probability{0.140, 0.052, 0.275, 0.134, 0.154, 0.064,
                                                         0.066, 0.055, 0.008, 0.015, 0.025, 0.013};
 
-// The materials' upper ends in [0, 1).
+// Upper ends of the materials' intervals in [0, 1).
 std::array<double, k_materials> ends_of_materials() {
   std::array<double, k_materials> ends{};
   double sum = 0;
@@ -36,8 +35,8 @@ std::array<double, k_materials> ends_of_materials() {
   return ends;
 }
 
-// A number in [0, 1) of a 64-bit number: SplitMix64's mixing (Steele et al., "Fast splittable pseudorandom number
-// generators", OOPSLA 2014), upper 53 bits. For values of a thread and for plain numbers.
+// Returns a number in [0, 1) from a 64-bit number: SplitMix64's mixing (Steele et al., "Fast splittable
+// pseudorandom number generators", OOPSLA 2014), upper 53 bits. For values of a thread and for plain numbers.
 template <class Number>
 auto mixed(Number z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -74,7 +73,8 @@ void make_materials(const Arrays& a, std::mt19937& random) {
   }
 }
 
-// Each nuclide's points by energy, then all energies by size, each with the points at or below it of all nuclides.
+// Each nuclide's points by energy, then all energies in order, each with the points at or below it of all
+// nuclides.
 void make_grids(const Arrays& a, std::int32_t points, std::mt19937& random) {
   const auto grid = a.nuclide_grid.host();
   std::vector<double> energies(static_cast<std::size_t>(points));
@@ -92,7 +92,7 @@ void make_grids(const Arrays& a, std::int32_t points, std::mt19937& random) {
   for (std::int32_t e = 0; e < k_nuclides * points; ++e)
     for (std::int32_t nuclide = 0; nuclide < k_nuclides; ++nuclide) {
       auto& i = below[nuclide];
-      // Interpolation needs a point above, so the last one is not taken.
+      // Interpolation needs a point above, so the last point is excluded.
       while (i < points - 2 && grid[(static_cast<std::size_t>(nuclide) * points + i + 1) * k_point] <=
                                    a.unionized_energy_array.host()[e])
         ++i;
@@ -100,8 +100,8 @@ void make_grids(const Arrays& a, std::int32_t points, std::mt19937& random) {
     }
 }
 
-// Macroscopic cross-sections of a material at an energy, without the unionised grid: each nuclide is searched
-// alone.
+// Returns macroscopic cross-sections of a material at an energy without the unionised grid: each nuclide is
+// searched on its own.
 Sections expected_sections(const Arrays& a, std::int32_t points, double energy, std::int32_t material) {
   Sections sections{};
   for (std::int32_t j = 0; j < k_nuclides_of[material]; ++j) {
@@ -126,7 +126,7 @@ class Xsbench final : public GpuProgram {
     return "Cross-sections of random materials and energies";
   }
   [[nodiscard]] std::string_view source() const override { return "XSBench: Tramm et al., PHYSOR 2014"; }
-  // Grid points of a nuclide, look-ups.
+  // Numbers: grid points per nuclide, lookups.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{{"test", {37, 1000}, ""},
                                                 {"paper",
@@ -154,7 +154,7 @@ class Xsbench final : public GpuProgram {
     make_materials(a, random);
     make_grids(a, points, random);
 
-    // What the threads have in registers, for the comparison alone: the benchmark stores no more than which
+    // Values that the threads have in registers, stored for the comparison only: the benchmark stores just which
     // cross-section is the largest.
     std::vector<Sections> found(static_cast<std::size_t>(lookups));
     const auto ends = ends_of_materials();
@@ -206,7 +206,7 @@ class Xsbench final : public GpuProgram {
       const auto nuclide = t.load(a.mats, first + j);
       const auto conc = t.load(a.concs, first + j);
       const auto index = t.load(a.index_grid, row + nuclide);
-      // Known offsets from one address, which cost nothing.
+      // Constant offsets from one address, which cost nothing.
       const auto at = (fma(nuclide, points, index) * k_point).needed();
       std::array<Value<double>, k_point> below;
       std::array<Value<double>, k_point> above;

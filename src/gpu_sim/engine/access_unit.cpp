@@ -48,17 +48,17 @@ bool Processor::process_next_part() {
 }
 
 // Returns false if the part has to be retried.
-bool Processor::look_up(const Part& part) {
+bool Processor::look_up(const AccessPart& part) {
   const auto number = part.part.address() / gpu_.page_bytes;
   // A fresh translation is used at once, even if the TLB has evicted it since, if the page is still usable.
   const bool is_known = part.page != k_no_page && pages_[part.page].usable();
   const auto page = is_known ? part.page : pages_.look_up(number_, number);
   if (page != k_no_page) return look_up_translated(part, page);
   auto& access = accesses_[part.access];
-  const bool asked =
+  const bool is_walk_pending =
       std::any_of(awaiting_translation_.begin(), awaiting_translation_.end(),
-                  [&](const Part& other) { return other.part.address() / gpu_.page_bytes == number; });
-  if (!asked) {
+                  [&](const AccessPart& other) { return other.part.address() / gpu_.page_bytes == number; });
+  if (!is_walk_pending) {
     const auto found = pages_.find(number);
     if (found == k_no_page)
       throw Error(Code::invalid, "the kernel " + kernel_ + " accesses " + hexadecimal(part.part.address()) +
@@ -72,7 +72,7 @@ bool Processor::look_up(const Part& part) {
   return true;
 }
 
-bool Processor::look_up_translated(const Part& part, std::uint32_t page) {
+bool Processor::look_up_translated(const AccessPart& part, std::uint32_t page) {
   auto& access = accesses_[part.access];
   const auto now = events_.now();
   if (access.kind == StepKind::load) {
@@ -94,7 +94,7 @@ bool Processor::look_up_translated(const Part& part, std::uint32_t page) {
   return true;
 }
 
-bool Processor::load(Access& access, const Part& part, std::uint32_t page) {
+bool Processor::load(Access& access, const AccessPart& part, std::uint32_t page) {
   const auto line = part.part.line();
   const auto sectors = gpu_.sectored ? part.part.sectors() : 15U;
   const auto now = events_.now();
@@ -119,7 +119,7 @@ bool Processor::load(Access& access, const Part& part, std::uint32_t page) {
   return true;
 }
 
-void Processor::send(const Part& part, std::uint32_t page, std::uint32_t waiter) {
+void Processor::send(const AccessPart& part, std::uint32_t page, std::uint32_t waiter) {
   const auto& entry = pages_[page];
   Request request;
   memory_.locate(entry.memory,
@@ -174,9 +174,9 @@ void Processor::on_access_done(std::uint32_t number) {
 void Processor::on_translated(std::uint32_t page) {
   if (!pages_.on_translated(number_, page)) return;
   const auto number = pages_[page].number;
-  const auto still =
-      std::stable_partition(awaiting_translation_.begin(), awaiting_translation_.end(),
-                            [&](const Part& part) { return part.part.address() / gpu_.page_bytes != number; });
+  const auto still = std::stable_partition(
+      awaiting_translation_.begin(), awaiting_translation_.end(),
+      [&](const AccessPart& part) { return part.part.address() / gpu_.page_bytes != number; });
   for (auto at = still; at != awaiting_translation_.end(); ++at)
     translated_.push_back({at->access, at->part, page});
   awaiting_translation_.erase(still, awaiting_translation_.end());

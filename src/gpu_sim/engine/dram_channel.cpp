@@ -30,7 +30,7 @@ DramChannel::DramChannel(const machine::GpuMemory& memory, double core_hertz)
 
 void DramChannel::add(Cycle now, std::uint64_t line, std::uint32_t bytes, TransferOwner owner) {
   const auto row = line / lines_per_row_;
-  Waiting waiting;
+  QueuedRequest waiting;
   waiting.row = static_cast<std::int64_t>(row / banks_count_);
   // Hash the bank, so that neighbouring rows, and rows a power of two apart, are in different banks.
   waiting.bank = static_cast<std::uint32_t>((row ^ (row / banks_count_)) % banks_count_);
@@ -43,7 +43,7 @@ void DramChannel::add(Cycle now, std::uint64_t line, std::uint32_t bytes, Transf
     overflow_.push_back(waiting);
 }
 
-void DramChannel::enqueue(Waiting waiting) {
+void DramChannel::enqueue(QueuedRequest waiting) {
   auto& bank = banks_[waiting.bank];
   ++bank.waiting[waiting.writes()];
   if (bank.row == waiting.row) ++bank.hits[waiting.writes()];
@@ -103,7 +103,7 @@ void DramChannel::open_rows(double now) {
 // Opens the row of the oldest request of that direction for the bank.
 void DramChannel::open_row(std::uint32_t number, bool writes, double now) {
   auto& bank = banks_[number];
-  const auto oldest = std::find_if(queue_.begin(), queue_.end(), [&](const Waiting& waiting) {
+  const auto oldest = std::find_if(queue_.begin(), queue_.end(), [&](const QueuedRequest& waiting) {
     return waiting.bank == number && waiting.writes() == writes;
   });
   const auto closed = std::max({now, bank.last_write, bank.activated + row_cycle_ - precharge_});
@@ -145,9 +145,9 @@ bool DramChannel::transfer(double now) {
   auto& bank = banks_[chosen->bank];
   const auto busy = chosen->bytes * cycles_per_byte_;
   const bool writes = chosen->writes();
-  const auto turn = writes == wrote_ ? 0 : writes ? read_to_write_ : write_to_read_;
+  const auto turnaround = writes == wrote_ ? 0 : writes ? read_to_write_ : write_to_read_;
   wrote_ = writes;
-  bus_free_ = std::max(now, bus_free_ + turn) + busy;
+  bus_free_ = std::max(now, bus_free_ + turnaround) + busy;
   if (writes) {
     --writes_;
     bank.last_write = bus_free_ + write_latency_;
@@ -165,7 +165,7 @@ bool DramChannel::transfer(double now) {
   return true;
 }
 
-void DramChannel::count(const Waiting& waiting) {
+void DramChannel::count(const QueuedRequest& waiting) {
   ++counts_.transfers;
   switch (waiting.owner.kind) {
     case TransferOwner::Kind::fill:

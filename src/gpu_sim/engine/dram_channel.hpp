@@ -71,7 +71,7 @@ class DramChannel {
     std::array<std::uint32_t, 2> hits{};
     [[nodiscard]] bool hit() const { return hits[0] + hits[1] != 0; }
   };
-  struct Waiting {
+  struct QueuedRequest {
     std::uint32_t bank = 0;
     std::int64_t row = 0;
     std::uint32_t bytes = 0;
@@ -81,13 +81,13 @@ class DramChannel {
       return owner.kind != TransferOwner::Kind::fill && owner.kind != TransferOwner::Kind::move_read;
     }
   };
-  void enqueue(Waiting waiting);
+  void enqueue(QueuedRequest waiting);
   void refresh(double now);
   [[nodiscard]] bool prefers_writes();
   void open_rows(double now);
   void open_row(std::uint32_t bank, bool writes, double now);
   bool transfer(double now);
-  void count(const Waiting& waiting);
+  void count(const QueuedRequest& waiting);
 
   std::uint32_t banks_count_;
   std::uint32_t lines_per_row_;
@@ -97,8 +97,8 @@ class DramChannel {
       read_to_write_;
   double refresh_interval_, refresh_;
   std::vector<Bank> banks_;
-  std::vector<Waiting> queue_;  // the oldest first, at most window_
-  std::deque<Waiting> overflow_;
+  std::vector<QueuedRequest> queue_;  // the oldest first, at most window_
+  std::deque<QueuedRequest> overflow_;
   std::vector<Completion> started_;
   double bus_free_ = 0;
   double next_refresh_;

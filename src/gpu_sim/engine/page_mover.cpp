@@ -61,11 +61,11 @@ void PageMover::start_moves() {
     const auto& page = pages_[number];
     const auto memory = page.requested_memory;
     const bool wanted = !page.moving && page.memory != memory;
-    const bool room = pages_.used_bytes(memory) + gpu_.page_bytes <= capacity_[memory];
-    if (wanted && !room && leaving_[memory] != 0) return;
+    const bool has_capacity = pages_.used_bytes(memory) + gpu_.page_bytes <= capacity_[memory];
+    if (wanted && !has_capacity && leaving_[memory] != 0) return;
     queue_.pop_front();
     pages_.clear_requested_move(number);
-    if (wanted && room) {
+    if (wanted && has_capacity) {
       begin(number, memory);
     } else if (!page.moving) {
       cancel_move(number);
@@ -79,7 +79,7 @@ void PageMover::start_moves() {
 void PageMover::begin(std::uint32_t page, std::uint8_t memory) {
   ++active_;
   ++leaving_[pages_[page].memory];
-  Move move;
+  PageMove move;
   move.page = page;
   move.memory = memory;
   move.frame = pages_.take_frame(memory);

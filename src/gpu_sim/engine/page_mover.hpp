@@ -73,14 +73,14 @@ class PageMover {
   [[nodiscard]] const MoverCounts& counts() const { return counts_; }
 
  private:
-  struct Move {
+  struct PageMove {
     std::uint32_t page = 0;
     std::uint8_t memory = 0;
     std::uint32_t frame = 0;  // at the target
     std::uint32_t lines = 0;  // not yet written
     bool stalls_sms = false;  // the SMs stall until it is drained
   };
-  struct Line {
+  struct CopiedLine {
     std::uint32_t move = 0;
     std::uint64_t offset = 0;
   };
@@ -105,9 +105,9 @@ class PageMover {
   std::vector<std::uint32_t> leaving_;  // number of pages that are moving away, by memory
   std::deque<QueuedMove> queue_;
   Cycle next_start_at_ = 0;  // time of the scheduled event for the head of the queue
-  Pool<Move> moves_;
+  Pool<PageMove> moves_;
   std::vector<std::uint32_t> undrained_;  // moves with accesses in flight
-  Pool<Line> lines_;
+  Pool<CopiedLine> lines_;
   std::uint32_t limit_;
   std::uint32_t active_ = 0;
   std::uint32_t undrained_shootdowns_ = 0;

@@ -117,7 +117,7 @@ class Processor {
     Cycle ready = 0;
     model::CamatMeter::Miss miss = 0;
   };
-  struct Part {
+  struct AccessPart {
     std::uint32_t access = 0;
     LinePart part;
     std::uint32_t page = k_no_page;  // after translation
@@ -142,10 +142,10 @@ class Processor {
 
   // Processes the next part. Returns whether it was looked up.
   bool process_next_part();
-  bool look_up(const Part& part);
-  bool look_up_translated(const Part& part, std::uint32_t page);
-  bool load(Access& access, const Part& part, std::uint32_t page);
-  void send(const Part& part, std::uint32_t page, std::uint32_t waiter);
+  bool look_up(const AccessPart& part);
+  bool look_up_translated(const AccessPart& part, std::uint32_t page);
+  bool load(Access& access, const AccessPart& part, std::uint32_t page);
+  void send(const AccessPart& part, std::uint32_t page, std::uint32_t waiter);
   void note_miss(Access& access);
   void on_looked_up(std::uint32_t number);
   void finish_if_done(std::uint32_t number);
@@ -173,11 +173,11 @@ class Processor {
   SectorCache l1_;
   MshrTable<Waiter> mshrs_;
   Pool<Access> accesses_;
-  std::deque<std::uint32_t> queue_;         // accesses with lines not yet looked up
-  std::deque<Part> translated_;             // parts that waited for a translation and have their page
-  std::vector<Part> awaiting_translation_;  // parts that wait for a translation
-  std::uint32_t stores_ = 0;                // in flight
-  bool is_blocked_ = false;                 // the next part has no MSHR, or too many stores are in flight
+  std::deque<std::uint32_t> queue_;               // accesses with lines not yet looked up
+  std::deque<AccessPart> translated_;             // parts that waited for a translation and have their page
+  std::vector<AccessPart> awaiting_translation_;  // parts that wait for a translation
+  std::uint32_t stores_ = 0;                      // in flight
+  bool is_blocked_ = false;                       // the next part has no MSHR, or too many stores are in flight
 
   bool stopped_ = false;
   Cycle tick_ = ~Cycle{0};    // next simulated cycle

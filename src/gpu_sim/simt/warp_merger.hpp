@@ -27,7 +27,7 @@ class WarpMerger {
   void finish(Cta& cta);
 
  private:
-  struct Head {
+  struct LaneCursor {
     const LaneAccess* next = nullptr;
     const LaneAccess* end = nullptr;
   };
@@ -38,7 +38,7 @@ class WarpMerger {
   void emit_uses(std::uint32_t instructions);
   void gather_lines(std::uint32_t group, Step& step);
 
-  std::array<Head, k_lanes> heads_;
+  std::array<LaneCursor, k_lanes> heads_;
   // Number of the warp's load, by lane and by number of the lane's load, modulo.
   std::array<std::array<std::uint32_t, LaneLog::k_max_tracked_loads>, k_lanes> load_of_;
   std::vector<LaneUse> pending_uses_;  // of the current step, with the warp's load numbers, in the order of use

@@ -258,9 +258,8 @@ std::string LoopFinder::describe_largest_loop() const {
   const char* const but = loop.last_iteration_work < k_min_iteration_work ? "they are short"
                           : loop.num_similar > 0                          ? "it ended before that was known"
                           : loop.iterations < 3 ? "it ended before they could be compared"
-                          : loop.miss_overlap.value_or(1) < observe::LoopTree::k_min_miss_overlap
-                              ? "each uses different memory"
-                              : "they differ in work";
+                          : loop.miss_overlap.value_or(1) < observe::LoopTree::k_min_miss_overlap ? "each uses different memory"
+                                                                                : "they differ in work";
   return text.append(", but ").append(but).append("; --loop ").append(name).append(" selects it nevertheless");
 }
 
@@ -278,11 +277,12 @@ std::string LoopFinder::selection_reason() const {
   char millions[32];
   std::snprintf(millions, sizeof millions, "%.3g",
                 static_cast<double>(differ ? mean_iteration_work(main_) : loop.last_iteration_work) / k_million);
-  const auto turns =
+  const auto iterations =
       std::to_string(loop.iterations) + " iterations of " + (differ ? "on average " : "about ") + millions;
   if (by_clock_)
-    return turns + " million ticks of the processor's clock, " + rounded(100 * share) + " % of the run so far";
-  return turns + " million instructions, " + repeats + "; " + rounded(100 * share) + " % of the run so far";
+    return iterations + " million ticks of the processor's clock, " + rounded(100 * share) +
+           " % of the run so far";
+  return iterations + " million instructions, " + repeats + "; " + rounded(100 * share) + " % of the run so far";
 }
 
 profile::LoopsRecord LoopFinder::candidates() const {

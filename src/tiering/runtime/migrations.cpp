@@ -184,7 +184,7 @@ std::uint32_t Migrations::name_of(const transfer::TransferRequest& move, PhaseIn
   return known->second;
 }
 
-void Migrations::record_transfer(const Pending& pending, const transfer::TransferResult& result) {
+void Migrations::record_transfer(const PendingMove& pending, const transfer::TransferResult& result) {
   finished_.transfers.push_back({pending.move, pending.iteration, result.from, result.refused, result.size,
                                  result.asked, result.begun, result.done, pending.waited});
 }

@@ -52,7 +52,7 @@ class Migrations final : public strategy::Requests {
   Seconds take_waited() { return std::exchange(waited_, Seconds{}); }
 
  private:
-  struct Pending {
+  struct PendingMove {
     std::uint32_t move = 0;  // identifier in the journal
     ChunkId chunk = 0;
     PlaceId to = 0;
@@ -65,11 +65,11 @@ class Migrations final : public strategy::Requests {
   void assign_name(strategy::ActiveMove& move);
   [[nodiscard]] std::uint32_t name_of(const transfer::TransferRequest& move, PhaseIndex phase);
   [[nodiscard]] bool is_live(transfer::Ticket ticket) const;
-  void record_transfer(const Pending& pending, const transfer::TransferResult& result);
+  void record_transfer(const PendingMove& pending, const transfer::TransferResult& result);
 
   const ConfigurationParts& parts_;
   JournalWriter& journal_;
-  std::deque<Pending> pending_;  // by ticket, from first_pending_ on
+  std::deque<PendingMove> pending_;  // by ticket, from first_pending_ on
   transfer::Ticket first_pending_ = 0;
   std::vector<transfer::TransferRequest> requests_;    // of the current submission
   std::vector<std::vector<transfer::Ticket>> needed_;  // by phase: tickets that it waits for

@@ -25,13 +25,13 @@ std::vector<std::uint32_t> called_too_often(const std::vector<std::uint64_t>& ca
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return calls[i]; });
   std::vector<std::uint32_t> dropped;
-  double kept = 0;
+  double total_rate = 0;
   for (const auto i : order) {
     const auto rate = static_cast<double>(calls[i]) / seconds;
-    if (rate > k_max_call_rate || kept + rate > k_max_total_rate)
+    if (rate > k_max_call_rate || total_rate + rate > k_max_total_rate)
       dropped.push_back(i);
     else
-      kept += rate;
+      total_rate += rate;
   }
   std::ranges::sort(dropped);
   return dropped;

@@ -28,13 +28,13 @@ class FirstTouches final : public PagePlacement {
   std::vector<std::uint32_t>& order_;
 };
 
-struct Part {
+struct ScriptedStep {
   std::uint32_t before = 0;  // instructions
   StepKind kind = StepKind::load;
   std::uint64_t line = 0;  // of an access
 };
 
-Cta warp_of(std::initializer_list<Part> parts, std::uint32_t after = 0) {
+Cta warp_of(std::initializer_list<ScriptedStep> parts, std::uint32_t after = 0) {
   Cta cta;
   for (const auto& part : parts) {
     Step step;

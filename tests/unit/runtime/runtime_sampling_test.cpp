@@ -8,7 +8,7 @@
 namespace terrace::runtime {
 namespace {
 
-struct Seen {
+struct RunOutcome {
   Seconds time;  // without sampling costs: skipped iterations have none
   profile::CountersRecord counters;
   std::vector<profile::PhaseRecord> phases;
@@ -17,14 +17,14 @@ struct Seen {
 };
 
 template <class Program>
-Seen record(std::uint32_t every, Program program) {
+RunOutcome record(std::uint32_t every, Program program) {
   TestRun run({.every = every});
   program(run);
-  Seen seen{run.vm.now() - run.paid_for_samples(),
-            run.records<profile::CountersRecord>().back(),
-            run.records<profile::PhaseRecord>(),
-            {},
-            run.records<profile::LoopEndRecord>().back()};
+  RunOutcome seen{run.vm.now() - run.paid_for_samples(),
+                  run.records<profile::CountersRecord>().back(),
+                  run.records<profile::PhaseRecord>(),
+                  {},
+                  run.records<profile::LoopEndRecord>().back()};
   seen.counters.charged -= run.paid_for_samples();
   for (const auto& iteration : run.records<profile::IterationRecord>())
     seen.profiled.push_back(iteration.iteration.number);
@@ -32,7 +32,7 @@ Seen record(std::uint32_t every, Program program) {
 }
 
 // Equal up to the last digits, because sums are taken in another order.
-void expect_same(const Seen& seen, const Seen& whole) {
+void expect_same(const RunOutcome& seen, const RunOutcome& whole) {
   EXPECT_NEAR(seen.time.value, whole.time.value, 1e-12 * whole.time.value);
   ASSERT_EQ(seen.phases.size(), whole.phases.size());
   for (std::size_t i = 0; i < seen.phases.size(); ++i) {

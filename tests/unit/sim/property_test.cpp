@@ -46,7 +46,7 @@ struct Rows {
   std::vector<double> busy;
   double copies = 0;
 
-  void add_quantum(const TestWorld& world, const MachineChoice& choice, const RandomRun::Seen& seen,
+  void add_quantum(const TestWorld& world, const MachineChoice& choice, const RandomRun::ObservedQuantum& seen,
                    double cores) {
     double core = static_cast<double>(seen.instructions) * choice.instruction_ns * 1e-9;
     core += static_cast<double>(seen.hits[1]) * 4e-9 / choice.mlp +

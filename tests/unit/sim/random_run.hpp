@@ -10,7 +10,7 @@ namespace terrace::sim {
 
 class RandomRun {
  public:
-  struct Seen {  // a quantum as the test has observed it
+  struct ObservedQuantum {  // a quantum as the test has observed it
     std::vector<observe::Miss> misses;
     std::uint64_t accesses = 0, instructions = 0;
     std::array<std::uint64_t, observe::k_max_cache_levels> hits{};
@@ -55,11 +55,11 @@ class RandomRun {
     return places;
   }
 
-  std::vector<Seen> quanta;
+  std::vector<ObservedQuantum> quanta;
 
  private:
   void run_quantum() {
-    Seen seen;
+    ObservedQuantum seen;
     const auto count = pick(2000);
     // A few chunks of a few kinds, in contiguous ranges, as programs have them.
     using observe::MissKind;

@@ -32,16 +32,16 @@ Recorded record(std::uint32_t seed, int events, std::size_t frame_bytes) {
   return recorded;
 }
 
-struct Told {
+struct ReplayOutcome {
   std::vector<std::string> lines;
   ReplayEnd end;
   std::string cut;
 };
 
-Told tell(std::span<const std::byte> bytes) {
+ReplayOutcome tell(std::span<const std::byte> bytes) {
   const auto index = index_recording(bytes);
   TranscriptSink sink(true);
-  Told told;
+  ReplayOutcome told;
   told.end = replay_process(index.processes.front(), sink);
   told.lines = std::move(sink.said.lines);
   told.cut = index.cut;

@@ -76,8 +76,9 @@ memory::LedgerSettings ledger_settings(const machine::Machine& machine) {
 }
 
 // Owns everything that a configuration's pointers point to. Members of the other backend stay empty.
-struct Parts {
-  Parts(const Session& session, const SessionConfiguration& configuration, const std::string& journal_path)
+struct ConfigurationObjects {
+  ConfigurationObjects(const Session& session, const SessionConfiguration& configuration,
+                       const std::string& journal_path)
       : machine(configuration.machine),
         page(configuration),
         ledger(page.page(), configuration.budget, ledger_settings(machine)),
@@ -174,7 +175,8 @@ sim::ProgramIdentity this_program() {
 
 BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration,
                                        ProfileSource source, const sim::ProgramIdentity& program) {
-  auto parts = std::make_shared<Parts>(session, configuration, journal_path(session, configuration));
+  auto parts =
+      std::make_shared<ConfigurationObjects>(session, configuration, journal_path(session, configuration));
   const auto initiator = parts->machine.domains()[configuration.domain].initiator;
   BlobWriter blob;
   const auto write = [&](profile::RecordType type, auto&& encode) {

@@ -196,14 +196,14 @@ bool RegionPhases::is_split(Index path, Seconds iterations) const {
   if (one.repeated_in != k_not_repeated || one.total.value * 4 < iterations.value) return false;
   Seconds in_children;
   std::size_t count = 0;
-  bool goes_on = false;
+  bool continues = false;
   for (const auto& [name, index] : one.children) {
     if (!is_long_enough(index)) continue;
     in_children += paths_[index].total;
     ++count;
-    goes_on = goes_on || is_split(index, iterations);
+    continues = continues || is_split(index, iterations);
   }
-  return in_children.value * 4 >= one.total.value && (count > 1 || goes_on);
+  return in_children.value * 4 >= one.total.value && (count > 1 || continues);
 }
 
 void RegionPhases::mark_phases(Index path, Seconds iterations) {
@@ -231,7 +231,7 @@ std::string RegionPhases::kinds() const {
 void RegionPhases::begin_phase(Index index) {
   const auto& path = paths_[index];
   const bool repeats = path.repeated_in != k_not_repeated;
-  const bool goes_on = repeats && repeating_ == path.repeated_in && repeating_in_ == path.parent;
+  const bool continues = repeats && repeating_ == path.repeated_in && repeating_in_ == path.parent;
   PhaseBoundary boundary;
   if (!loop_begun_) {
     if (index != head_) return;
@@ -239,7 +239,7 @@ void RegionPhases::begin_phase(Index index) {
     boundary.begins_loop = loop_name();
     boundary.why = "its regions repeated in this order (" + kinds() + ")";
     boundary.iterations_before = 2;
-  } else if (goes_on) {
+  } else if (continues) {
     return;
   }
   repeating_ = path.repeated_in;

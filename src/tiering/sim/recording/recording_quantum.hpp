@@ -40,7 +40,7 @@ class QuantumEncoder {
   void put(RecordingColumns& out, const observe::Quantum& quantum);
 
  private:
-  struct Class {
+  struct MissClass {
     ChunkId chunk = 0;
     std::uint8_t code = 0;  // the kind of miss, and whether the misses have weights
     std::uint16_t next_line = 0;
@@ -52,7 +52,7 @@ class QuantumEncoder {
   void put_classes(std::vector<std::byte>& out, bool wide) const;
 
   std::vector<std::uint32_t> slots_;  // by chunk + 1 (0: no chunk) and code: position of the class + 1; 0: none
-  std::vector<Class> classes_;
+  std::vector<MissClass> classes_;
   std::vector<std::uint16_t> class_of_miss_;
   std::vector<std::byte> weights_;
 };
@@ -80,7 +80,7 @@ class QuantumDecoder {
   std::span<const observe::Miss> misses(std::span<const std::byte> classes, std::span<const std::byte> lines);
 
  private:
-  struct Class {
+  struct MissClass {
     observe::Miss first;  // its chunk and kind
     std::uint32_t count = 0;
     std::uint64_t weight = 0;
@@ -95,7 +95,7 @@ class QuantumDecoder {
   void put_weights(ColumnReader weights);
   void put_lines(ColumnReader lines);
 
-  std::vector<Class> classes_;
+  std::vector<MissClass> classes_;
   std::vector<std::uint32_t> class_of_miss_;
   std::vector<observe::Miss> misses_;
   std::vector<observe::LibraryCalls> calls_;

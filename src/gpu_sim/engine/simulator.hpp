@@ -1,5 +1,5 @@
-// Simulates the run of a trace on a GPU in virtual time: kernels one after the other, their CTAs on SMs with free
-// slots, pages where the placement puts them first and where it moves them later. Deterministic and
+// Simulates the run of a trace on a GPU in virtual time. Kernels run one after the other, their CTAs on SMs with
+// free slots; pages are where the placement puts them first and where it moves them later. Deterministic and
 // single-threaded.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Logs what one lane of a warp did since its last barrier: its accesses to global memory, each with its position
-// in the program, the instructions in between, and the loads whose results it used. warp_merger.hpp merges the 32
-// logs of a warp into steps.
+// Logs what one lane of a warp did since its last barrier: its accesses to global memory with their positions in
+// the program, the instructions in between, and the loads whose results it used. WarpMerger merges the 32 logs of
+// a warp into steps.
 //
 // A position orders the accesses of diverged lanes. It holds, for each enclosing loop, the loop's place in the
 // source and its iteration, then the access's own place. Lanes with equal positions take part in one access; the

@@ -1,5 +1,5 @@
-// Merges the logs of a warp's lanes into the steps of the warp: lanes at the same position take part in one
-// access, the lowest position goes first (lane_log.hpp), and an access requests the line parts that its lanes
+// Merges the logs of a warp's lanes into the steps of the warp. Lanes at the same position take part in one
+// access, and the lowest position goes first (lane_log.hpp). An access requests the line parts that its lanes
 // need, each once (coalescing, as on every GPU since Fermi).
 //
 // Instructions between two accesses are issued once for all lanes: the longest sequence counts. So both sides of a

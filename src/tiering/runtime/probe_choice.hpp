@@ -1,5 +1,5 @@
-// Chooses the functions of a program without hooks that uprobes are placed on: those that take much of its time
-// and are called seldom enough that the probes' overhead stays negligible.
+// Chooses the functions of a program without hooks that uprobes are placed on. These take much of its time and are
+// called seldom enough that the probes' overhead stays negligible.
 #pragma once
 
 #include <cstdint>

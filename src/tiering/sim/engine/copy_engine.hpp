@@ -1,15 +1,15 @@
 // Implements the transfer queue of virtual time: one copy engine, which copies one chunk at a time in the order of
 // submission. It tracks the running transfer and its remaining bytes; the owner determines speed and time.
 //
-// Capacity: a transfer reserves its target's capacity in the ledger when it begins and releases its source's when
-// it completes, so neither place exceeds its budget while the chunk occupies both. A transfer without capacity
+// Capacity: a transfer reserves its target's capacity in the ledger when it begins, and releases its source's when
+// it completes. So neither place exceeds its budget while the chunk occupies both. A transfer without capacity
 // keeps its position and blocks the queue until the program frees memory. A transfer that is not due yet keeps its
 // position as well.
 //
-// Refused are: a transfer larger than its target's whole budget; one that someone waits for (or for a later one)
-// while nothing can free capacity; freed chunks; targets in another domain than the chunk's; targets that the
-// initiator has no path to. A chunk that is already on its target, and one without content (never touched nor
-// bound), completes at once.
+// Refused are: a transfer larger than its target's whole budget; a transfer without capacity, if a thread waits
+// for it or for a later one and nothing can free capacity; freed chunks; targets in another domain than the
+// chunk's; targets without a path from the initiator. A chunk that is already on its target completes at once, as
+// does one without content (never touched nor bound).
 #pragma once
 
 #include <deque>

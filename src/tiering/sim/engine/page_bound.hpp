@@ -3,7 +3,7 @@
 //
 // Between two accesses a page either stays in memory, or it must be read for the second one. At any moment
 // at most as many pages stay as memory holds. So the maximum number of such intervals that can stay determines how
-// many reads are needed: intervals are taken by their ends, and each that still fits try_keep (Belady's rule seen
+// many reads are needed: intervals are taken by their ends, and each that still fits stays (Belady's rule seen
 // backwards: Jain and Lin, "Back to the future", ISCA 2016, section 3). In the same way a page either stays
 // between two stores, or it leaves in between and is written. The capacity is checked at sampled moments only,
 // which weakens the bound but keeps it valid.

@@ -19,7 +19,7 @@
 // well, and shares one if all are busy.
 //
 // Ledger: the runtime reserves capacity when it binds chunks and releases it when it frees them. Transfers reserve
-// and release here, and so does the first touch of a chunk that was not bound: it goes to its domain's home place
+// and release here, and so does the first touch of an unbound chunk. That chunk goes to its domain's home place
 // or, if that budget is spent, to the domain's place with the most free capacity.
 #pragma once
 

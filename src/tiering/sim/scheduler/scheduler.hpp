@@ -6,13 +6,13 @@
 // nanoseconds. It is not any configuration's clock: the same order of execution then holds for every placement,
 // machine and planner. That lets one execution price many configurations, and a recording stand for an execution.
 //
-// A thread waits for a key, an arbitrary number that identifies the event. wake() makes waiting threads ready in
-// the order in which they began to wait, so nothing depends on the order in which the kernel resumes threads. A
-// quantum may even be dispatched to a thread that the kernel has not started yet.
+// A thread waits for a key, an arbitrary number that identifies the event. wake() makes threads ready in the order
+// in which they began to wait. So nothing depends on the order in which the kernel resumes threads; a quantum may
+// even be dispatched to a thread that the kernel has not started yet.
 //
-// A thread may block in a way that is not intercepted. Waiting threads run a watchdog: when the kernel reports the
-// running thread asleep for a while, or when it makes no visible progress for seconds (it spins), its quantum is
-// revoked, and is_repeatable() is false from then on. The thread queues again when it returns.
+// A thread may block in a way that is not intercepted, so waiting threads run a watchdog. It revokes the quantum
+// of a thread that the kernel reports asleep for a while, or that makes no visible progress for seconds (it
+// spins). From then on is_repeatable() is false. The thread queues again when it returns.
 //
 // The state is plain data in shared memory, ready for threads of several processes. Thread-safe.
 #pragma once

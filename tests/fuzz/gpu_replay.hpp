@@ -80,9 +80,9 @@ inline void replay_beginning(TraceSource& trace, const std::string& folder) {
   gpu.processors = 2;
   gpu.l2.bytes = 16 << 10;  // caches that are quickly made
   Beginning beginning(trace);
-  EverySecond decider;
+  EverySecond placement;
   try {
-    static_cast<void>(Simulator(gpu, beginning, decider, {k_all, k_all}).run());
+    static_cast<void>(Simulator(gpu, beginning, placement, {k_all, k_all}).run());
   } catch (const Error& error) {
     if (error.code() == Code::corrupt) return require_refusal(error, folder);
     const std::string said = error.what();

@@ -15,7 +15,7 @@
 
 namespace terrace::gpu_sim {
 
-inline std::uint64_t instructions_of(const KeptTrace& trace) {
+inline std::uint64_t instructions_of(const StoredTrace& trace) {
   std::uint64_t count = 0;
   for (const auto& kernel : trace.kernels)
     for (const auto& cta : kernel.ctas) count += cta.instructions();

@@ -25,8 +25,8 @@ namespace {
 constexpr std::uint64_t k_page = 4096;
 
 // Reads all of an array and writes another, the given number of times.
-KeptTrace passes(std::int32_t ctas, std::int32_t count) {
-  KeptTrace trace;
+StoredTrace passes(std::int32_t ctas, std::int32_t count) {
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", static_cast<std::size_t>(ctas) * 1024);
   auto y = device.array<float>("y", static_cast<std::size_t>(ctas) * 1024);
@@ -40,11 +40,11 @@ KeptTrace passes(std::int32_t ctas, std::int32_t count) {
   return trace;
 }
 
-RunCounts run_policy(const KeptTrace& trace, const machine::Gpu& gpu, const std::string& name,
+RunCounts run_policy(const StoredTrace& trace, const machine::Gpu& gpu, const std::string& name,
                      const strategy::TouchRules& rules = {}, std::uint64_t own = 1 << 30) {
   Replay replay(trace);
-  TieringPolicyAdapter decider(gpu, strategy::make_gpu_policy(name, rules), own);
-  auto run = Simulator(gpu, replay, decider, {own, k_all}).run();
+  TieringPolicyAdapter placement(gpu, strategy::make_gpu_policy(name, rules), own);
+  auto run = Simulator(gpu, replay, placement, {own, k_all}).run();
   expect_conserved(run, instructions_of(trace));
   const auto there =
       std::count_if(run.pages.begin(), run.pages.end(), [](const auto& p) { return p.memory == 0; });
@@ -167,9 +167,9 @@ TEST(GpuPolicies, HintFaults_CountAsFaults) {
   auto gpu = test_gpu();
   gpu.fault = 1000;
   std::vector<observe::Observation> seen;
-  TieringPolicyAdapter decider(gpu, std::make_unique<Hinting>(seen), 1 << 30);
+  TieringPolicyAdapter placement(gpu, std::make_unique<Hinting>(seen), 1 << 30);
   Replay replay(trace);
-  const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run();
+  const auto run = Simulator(gpu, replay, placement, {k_all, k_all}).run();
   expect_conserved(run, instructions_of(trace));
   ASSERT_GT(seen.size(), 3U);
   std::uint64_t faults = 0;
@@ -279,7 +279,7 @@ TEST(PromotionFifo, RejectedMove_LeavesChunkInPlace) {
 }
 
 // Requests the promotion of each page, and at the next interval its demotion.
-class ToAndFro final : public PagePlacement {
+class AlternatingMover final : public PagePlacement {
  public:
   [[nodiscard]] Cycle interval() const override { return 400; }
   void decide(const IntervalEvents&, const PageTable& pages, PageMover& mover) override {
@@ -295,9 +295,9 @@ class ToAndFro final : public PagePlacement {
 TEST(GpuPolicies, ConflictingRequests_LastOneCounts) {
   const auto trace = passes(300, 2);
   Replay replay(trace);
-  ToAndFro decider;
+  AlternatingMover placement;
   const auto gpu = test_gpu();
-  const auto run = Simulator(gpu, replay, decider, {64 * k_page, k_all}).run();
+  const auto run = Simulator(gpu, replay, placement, {64 * k_page, k_all}).run();
   expect_conserved(run, instructions_of(trace));
   EXPECT_GT(run.mover.moved_pages, 0U);
 }

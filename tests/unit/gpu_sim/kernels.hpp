@@ -17,8 +17,8 @@
 namespace terrace::gpu_sim {
 
 // Reads all of an array once, one line per warp access.
-inline KeptTrace streaming(std::int32_t ctas) {
-  KeptTrace trace;
+inline StoredTrace streaming(std::int32_t ctas) {
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", static_cast<std::size_t>(ctas) * 1024);
   device.launch({"stream", ctas, 256}, [&](Thread& t) {
@@ -33,8 +33,8 @@ inline KeptTrace streaming(std::int32_t ctas) {
 }
 
 // A single thread follows pointers through `lines` lines in a random order.
-inline KeptTrace chase(std::size_t lines, std::int32_t steps) {
-  KeptTrace trace;
+inline StoredTrace chase(std::size_t lines, std::int32_t steps) {
+  StoredTrace trace;
   Device device(trace);
   constexpr std::size_t words = 32;
   auto next = device.array<std::int32_t>("next", lines * words);
@@ -56,8 +56,8 @@ inline KeptTrace chase(std::size_t lines, std::int32_t steps) {
 }
 
 // Loads, stores and atomics at loaded addresses, some of them in one branch only.
-inline KeptTrace mixed(unsigned seed) {
-  KeptTrace trace;
+inline StoredTrace mixed(unsigned seed) {
+  StoredTrace trace;
   Device device(trace);
   std::mt19937 random(seed);
   const auto size = std::size_t{1} << (14 + seed % 4);

@@ -26,13 +26,13 @@ class ShippedGpu : public testing::TestWithParam<std::string> {
   machine::Machine machine_ = machine::read_machine_file(machine::find_machine(GetParam()));
   const machine::Gpu& gpu_ = machine_.parts().gpus.front();
 
-  static RunCounts run(const KeptTrace& trace, const machine::Gpu& gpu, std::uint32_t memory) {
+  static RunCounts run(const StoredTrace& trace, const machine::Gpu& gpu, std::uint32_t memory) {
     Replay replay(trace);
     FractionPagePlacement pages(memory == 0 ? 1 : 0);
     return Simulator(gpu, replay, pages, {k_all, k_all}).run();
   }
   // From the kernel's begin to its end.
-  [[nodiscard]] double stream_rate(const KeptTrace& trace, std::uint32_t memory) const {
+  [[nodiscard]] double stream_rate(const StoredTrace& trace, std::uint32_t memory) const {
     auto counts = run(trace, gpu_, memory);
     const auto& kernel = counts.kernels.front();
     counts.cycles = kernel.end - kernel.begin;

@@ -20,9 +20,9 @@ namespace terrace::gpu_sim {
 namespace {
 
 // Requests the first pages at its first interval, and notes when they have moved.
-class Bringing final : public PagePlacement {
+class FirstPagesMover final : public PagePlacement {
  public:
-  explicit Bringing(std::uint32_t count) : count_(count) {}
+  explicit FirstPagesMover(std::uint32_t count) : count_(count) {}
   [[nodiscard]] Cycle interval() const override { return 100; }
   void decide(const IntervalEvents& seen, const PageTable& pages, PageMover& mover) override {
     std::uint32_t there = 0;
@@ -47,11 +47,11 @@ constexpr std::uint32_t k_pages = 40;
 double time_to_bring(const machine::Gpu& gpu) {
   const auto trace = chase(1 << 14, 3000);  // 2 MiB, a line at a time
   Replay replay(trace);
-  Bringing decider(k_pages);
-  const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run();
+  FirstPagesMover placement(k_pages);
+  const auto run = Simulator(gpu, replay, placement, {k_all, k_all}).run();
   expect_conserved(run, instructions_of(trace));
-  EXPECT_GT(decider.ended, decider.began);
-  return static_cast<double>(decider.ended - decider.began);
+  EXPECT_GT(placement.ended, placement.began);
+  return static_cast<double>(placement.ended - placement.began);
 }
 
 // Moves are limited by the link's bandwidth.
@@ -90,9 +90,10 @@ TEST(GpuMoves, Shootdowns_StallAfterTheDrain) {
     gpu.shootdown = cycles;
     const auto stood = [&](bool drains) {
       gpu.shootdown_drains = drains;
-      TieringPolicyAdapter decider(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1}), 1 << 30);
+      TieringPolicyAdapter placement(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1}),
+                                     1 << 30);
       Replay replay(trace);
-      const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run();
+      const auto run = Simulator(gpu, replay, placement, {k_all, k_all}).run();
       expect_conserved(run, instructions_of(trace));
       const auto shootdowns = run.mover.moved_pages - run.mover.without_shootdown;
       EXPECT_GT(shootdowns, 0U);
@@ -109,9 +110,9 @@ TEST(GpuMoves, Shootdowns_StallAfterTheDrain) {
 TEST(GpuMoves, MovesOnTouch_BeginAfterTheNotice) {
   const auto trace = streaming(400);
   auto gpu = test_gpu();
-  const auto run_with = [&](PagePlacement& decider) {
+  const auto run_with = [&](PagePlacement& placement) {
     Replay replay(trace);
-    return Simulator(gpu, replay, decider, {k_all, k_all}).run();
+    return Simulator(gpu, replay, placement, {k_all, k_all}).run();
   };
   FractionPagePlacement none(0);
   const auto remote = run_with(none);
@@ -126,7 +127,7 @@ TEST(GpuMoves, MovesOnTouch_BeginAfterTheNotice) {
 }
 
 TEST(GpuMoves, Stores_CountAsTouches) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 1024);
   device.launch({"store", 1, 32}, [&](Thread& t) {
@@ -137,25 +138,25 @@ TEST(GpuMoves, Stores_CountAsTouches) {
     [[nodiscard]] std::uint32_t touch_threshold() const override { return 8; }
     void on_touched(std::uint32_t, const PageTable&, PageMover&) override { ++told; }
     int told = 0;
-  } decider;
+  } placement;
   const auto gpu = test_gpu();
   Replay replay(trace);
-  Simulator(gpu, replay, decider, {k_all, k_all}).run();
-  EXPECT_EQ(decider.told, 4);
+  Simulator(gpu, replay, placement, {k_all, k_all}).run();
+  EXPECT_EQ(placement.told, 4);
 }
 
 // An SM that waited for a page walks again after the move: a first walk that finds a fault, and one after it.
 TEST(GpuMoves, WaitingSms_WalkAgainAfterTheMove) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 32);
   device.launch({"once", 1, 32}, [&](Thread& t) { static_cast<void>(t.load(x, t.thread()) + 1.0F); });
   auto gpu = test_gpu();
   const auto cycles = [&](std::uint32_t walk) {
     gpu.walk_latency = walk;
-    TieringPolicyAdapter decider(gpu, strategy::make_gpu_policy("migrate-on-fault", {}), 1 << 30);
+    TieringPolicyAdapter placement(gpu, strategy::make_gpu_policy("migrate-on-fault", {}), 1 << 30);
     Replay replay(trace);
-    const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run();
+    const auto run = Simulator(gpu, replay, placement, {k_all, k_all}).run();
     EXPECT_EQ(run.faults.faults, 1U);
     return run.cycles;
   };
@@ -166,7 +167,7 @@ TEST(GpuMoves, WaitingSms_WalkAgainAfterTheMove) {
 // first, so the others do not delay it, and the kernel takes what it would take alone.
 TEST(GpuScheduling, GreedyThenOldest_OldestWarpIsNotDelayed) {
   const auto kernel = [](std::int32_t warps) {
-    KeptTrace trace;
+    StoredTrace trace;
     Device device(trace);
     device.launch({"uneven", 1, 32 * warps}, [&](Thread& t) {
       auto x = t.own(1.0F);

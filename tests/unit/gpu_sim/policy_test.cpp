@@ -20,24 +20,24 @@
 namespace terrace::gpu_sim {
 namespace {
 
-RunCounts run_with(const KeptTrace& trace, const machine::Gpu& gpu, PagePlacement& decider) {
+RunCounts run_with(const StoredTrace& trace, const machine::Gpu& gpu, PagePlacement& placement) {
   Replay replay(trace);
-  return Simulator(gpu, replay, decider, {k_all, k_all}).run();
+  return Simulator(gpu, replay, placement, {k_all, k_all}).run();
 }
 
-RunCounts run_rules(const KeptTrace& trace, const machine::Gpu& gpu, strategy::TouchRules rules) {
-  TieringPolicyAdapter decider(gpu, std::make_unique<strategy::TouchPolicy>(rules), k_all);
-  return run_with(trace, gpu, decider);
+RunCounts run_rules(const StoredTrace& trace, const machine::Gpu& gpu, strategy::TouchRules rules) {
+  TieringPolicyAdapter placement(gpu, std::make_unique<strategy::TouchPolicy>(rules), k_all);
+  return run_with(trace, gpu, placement);
 }
 
-RunCounts run_shared(const KeptTrace& trace, const machine::Gpu& gpu, double share) {
-  FractionPagePlacement decider(share);
-  return run_with(trace, gpu, decider);
+RunCounts run_shared(const StoredTrace& trace, const machine::Gpu& gpu, double share) {
+  FractionPagePlacement placement(share);
+  return run_with(trace, gpu, placement);
 }
 
 // Sweeps over an array repeatedly.
-KeptTrace sweeps(std::int32_t count, std::int32_t ctas = 300) {
-  KeptTrace trace;
+StoredTrace sweeps(std::int32_t count, std::int32_t ctas = 300) {
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", static_cast<std::size_t>(ctas) * 1024);
   auto y = device.array<float>("y", static_cast<std::size_t>(ctas) * 1024);
@@ -156,7 +156,7 @@ TEST(GpuPolicies, SlowProgram_RangeExpansionMovesBeforeAccess) {
 // Once the GPU's own memory serves more than its share, moves stop: pages accessed later stay in far memory as
 // long as they are a small part of the traffic.
 TEST(GpuPolicies, BalancedTraffic_StopsMoves) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   constexpr std::int32_t ctas = 600;
   constexpr std::int32_t sweeps = 20;
@@ -185,8 +185,8 @@ TEST(GpuPolicies, Oracle_TakesTheFewestPages) {
 
 TEST(GpuPolicies, FractionPlacement_IsExact) {
   for (const double share : {0.0, 0.25, 5.0 / 7, 1.0}) {
-    FractionPagePlacement decider(share);
-    const auto memories = decider.initial_memories({}, 7000);
+    FractionPagePlacement placement(share);
+    const auto memories = placement.initial_memories({}, 7000);
     const auto own = std::count(memories.begin(), memories.end(), 0);
     EXPECT_NEAR(static_cast<double>(own), share * 7000, 1) << share;
   }
@@ -212,8 +212,8 @@ TEST(GpuPolicies, Policies_GetTheLinksBandwidth) {
   for (const auto& [link, slow] : {std::pair(0.0, 80e9), std::pair(12e9, 12e9), std::pair(450e9, 80e9)}) {
     gpu.memories[1].link_bytes_per_second = link;
     std::vector<double> told;
-    TieringPolicyAdapter decider(gpu, std::make_unique<Listening>(told), k_all);
-    run_with(trace, gpu, decider);
+    TieringPolicyAdapter placement(gpu, std::make_unique<Listening>(told), k_all);
+    run_with(trace, gpu, placement);
     EXPECT_EQ(told, (std::vector<double>{200e9, slow}));
   }
 }

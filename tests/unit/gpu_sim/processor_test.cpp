@@ -52,8 +52,8 @@ Cta warp_of(std::initializer_list<ScriptedStep> parts, std::uint32_t after = 0) 
   return cta;
 }
 
-KeptTrace kernel_of(std::vector<Cta> ctas, std::uint64_t pages) {
-  KeptTrace trace;
+StoredTrace kernel_of(std::vector<Cta> ctas, std::uint64_t pages) {
+  StoredTrace trace;
   trace.add(Allocation{"x", k_base, pages * k_page});
   trace.begin(Kernel{"k", static_cast<std::uint32_t>(ctas.size()), k_lanes, 0, 0});
   for (const auto& cta : ctas) trace.add(cta);
@@ -78,8 +78,8 @@ std::vector<std::uint32_t> order_of_pages(machine::WarpScheduler scheduler) {
   gpu.scheduler = scheduler;
   std::vector<std::uint32_t> order;
   Replay replay(trace);
-  FirstTouches decider(order);
-  Simulator(gpu, replay, decider, {k_all, k_all}).run();
+  FirstTouches placement(order);
+  Simulator(gpu, replay, placement, {k_all, k_all}).run();
   return order;
 }
 

@@ -19,8 +19,8 @@ namespace {
 
 class Program : public testing::TestWithParam<const GpuProgram*> {
  protected:
-  [[nodiscard]] KeptTrace traced(std::int64_t times = 1) const {
-    KeptTrace trace;
+  [[nodiscard]] StoredTrace traced(std::int64_t times = 1) const {
+    StoredTrace trace;
     Device device(trace);
     const auto& program = *GetParam();
     // Throws if a result is wrong.
@@ -47,9 +47,9 @@ TEST_P(Program, Simulation_IsConserved) {
   const auto trace = traced();
   const auto instructions = instructions_of(trace);
   const auto gpu = test_gpu();
-  const auto run = [&](PagePlacement& decider) {
+  const auto run = [&](PagePlacement& placement) {
     Replay replay(trace);
-    const auto counts = Simulator(gpu, replay, decider, {k_all, k_all}).run({.by_kernel = true, .every = 5000});
+    const auto counts = Simulator(gpu, replay, placement, {k_all, k_all}).run({.by_kernel = true, .every = 5000});
     expect_conserved(counts, instructions);
     return counts;
   };
@@ -107,7 +107,7 @@ TEST(Programs, IterationCount_ScalesOrIsRejected) {
   EXPECT_THROW(static_cast<void>(hotspot.numbers("test", 0)), Error);
   EXPECT_THROW(static_cast<void>(hotspot.numbers("test", k_max_times + 1)), Error);
   EXPECT_THROW(static_cast<void>(find_gpu_program("needle").numbers("test", 2)), Error);
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   const auto& filter = find_gpu_program("particlefilter");
   EXPECT_THROW(static_cast<void>(filter.run(device, filter.numbers("test", 7))), Error);

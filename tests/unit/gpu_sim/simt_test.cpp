@@ -24,7 +24,7 @@ const Step& access(const Cta& cta, std::size_t n) {
 }
 
 TEST(Simt, Kernel_ResultsMatchTheLoop) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   constexpr std::int32_t n = 1000;
   auto x = device.array<float>("x", n);
@@ -47,7 +47,7 @@ TEST(Simt, Kernel_ResultsMatchTheLoop) {
 
 // A load's result is waited for where it is used, not where it is loaded.
 TEST(Simt, LoadedValue_WaitsAtItsFirstUse) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 64);
   auto y = device.array<float>("y", 64);
@@ -73,7 +73,7 @@ TEST(Simt, LoadedValue_WaitsAtItsFirstUse) {
 }
 
 TEST(Simt, NeighbouringLanes_Coalesce) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 32 * 32 + 32);
   const auto lines_of = [&](std::int32_t stride, std::int32_t offset) {
@@ -94,7 +94,7 @@ TEST(Simt, NeighbouringLanes_Coalesce) {
 
 // A double per lane requests two lines; one that crosses a line boundary requests both.
 TEST(Simt, DoubleElements_RequestTwoLines) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<double>("x", 64);
   device.launch({"load", 1, 32}, [&](Thread& t) { static_cast<void>(t.load(x, t.thread())); });
@@ -103,7 +103,7 @@ TEST(Simt, DoubleElements_RequestTwoLines) {
 
 // Lanes on two sides of a branch access one after the other, in the order of the text, and reconverge after it.
 TEST(Simt, Branches_DivergeAndReconverge) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<std::int32_t>("x", 32);
   auto y = device.array<std::int32_t>("y", 32);
@@ -125,7 +125,7 @@ TEST(Simt, Branches_DivergeAndReconverge) {
 // Lane i makes i iterations of the inner loop: in iteration k the lanes above k take part, and in each outer
 // iteration all reconverge.
 TEST(Simt, LoopsOfDifferentLengths_ReconvergeAfterTheLoop) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<std::int32_t>("x", 64);
   auto y = device.array<std::int32_t>("y", 64);
@@ -148,7 +148,7 @@ TEST(Simt, LoopsOfDifferentLengths_ReconvergeAfterTheLoop) {
 }
 
 TEST(Simt, WhileLoop_ReconvergesAfterTheLoop) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto next = device.array<std::int32_t>("next", 32);
   auto found = device.array<std::int32_t>("found", 32);
@@ -176,7 +176,7 @@ TEST(Simt, WhileLoop_ReconvergesAfterTheLoop) {
 Value<std::int32_t> read_of_some(Thread& t, const Array<std::int32_t>& x, const Value<std::int32_t>& i);
 
 TEST(Simt, CalledFunctions_AreOrderedByTheirCallSite) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<std::int32_t>("x", 64);
   device.launch({"calls", 1, 32}, [&](Thread& t) {
@@ -200,7 +200,7 @@ Value<std::int32_t> read_of_some(Thread& t, const Array<std::int32_t>& x, const 
 
 // A tree sum in shared memory, which is right only if every thread stops at every barrier.
 TEST(Simt, TreeSum_StopsAtEveryBarrier) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<std::int32_t>("x", 512);
   auto sum = device.array<std::int32_t>("sum", 2);
@@ -225,7 +225,7 @@ TEST(Simt, TreeSum_StopsAtEveryBarrier) {
 }
 
 TEST(Simt, AtomicAdd_SumsAndReturnsOldValues) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto count = device.array<std::int32_t>("count", 1);
   device.launch({"count", 3, 64}, [&](Thread& t) { static_cast<void>(t.atomic_add(count, 0, 2)); });
@@ -234,7 +234,7 @@ TEST(Simt, AtomicAdd_SumsAndReturnsOldValues) {
 }
 
 TEST(Simt, Arrays_BeginOnSeparateBlocks) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   const auto a = device.array<char>("a", 10);
   const auto b = device.array<char>("b", (64 << 10) + 1);
@@ -245,7 +245,7 @@ TEST(Simt, Arrays_BeginOnSeparateBlocks) {
 }
 
 TEST(Simt, InvalidKernels_AreRejected) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<std::int32_t>("x", 4);
   EXPECT_THROW(device.launch({"far", 1, 32}, [&](Thread& t) { static_cast<void>(t.load(x, t.thread())); }), Error);

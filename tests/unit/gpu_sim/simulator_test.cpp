@@ -29,9 +29,9 @@ class Threshold final : public PagePlacement {
 };
 
 // Moves pages at random in both directions, at every interval.
-class Restless final : public PagePlacement {
+class RandomMover final : public PagePlacement {
  public:
-  explicit Restless(unsigned seed) : random_(seed) {}
+  explicit RandomMover(unsigned seed) : random_(seed) {}
   [[nodiscard]] std::vector<std::uint8_t> initial_memories(const Allocation&, std::uint64_t) override {
     return {0, 1};
   }
@@ -46,10 +46,10 @@ class Restless final : public PagePlacement {
   std::mt19937 random_;
 };
 
-RunCounts simulate(const KeptTrace& trace, const machine::Gpu& gpu, PagePlacement&& decider,
+RunCounts simulate(const StoredTrace& trace, const machine::Gpu& gpu, PagePlacement&& placement,
                    std::vector<std::uint64_t> capacity = {k_all, k_all}) {
   Replay replay(trace);
-  return Simulator(gpu, replay, decider, std::move(capacity)).run();
+  return Simulator(gpu, replay, placement, std::move(capacity)).run();
 }
 
 TEST(GpuSimulator, Stream_ReachesThePeak) {
@@ -79,7 +79,7 @@ TEST(GpuSimulator, Refresh_TakesItsTime) {
 
 // A copy, whose writes are buffered up to half of a channel's queue: one turnaround for some 24 of them.
 TEST(GpuSimulator, BusTurnarounds_TakeTheirTime) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   constexpr std::int32_t ctas = 1500;
   auto x = device.array<float>("x", ctas * 1024);
@@ -182,7 +182,7 @@ TEST(GpuSimulator, RandomMoves_AreConserved) {
     gpu.shootdown_drains = seed % 3 == 1;
     if (seed % 4 == 3) gpu.scheduler = machine::WarpScheduler::round_robin;
     expect_conserved(simulate(trace, gpu, FractionPagePlacement(0.5)), instructions_of(trace));
-    const auto moving = simulate(trace, gpu, Restless(seed));
+    const auto moving = simulate(trace, gpu, RandomMover(seed));
     expect_conserved(moving, instructions_of(trace));
     EXPECT_GT(moving.mover.moved_pages, 50U);
     expect_conserved(simulate(trace, gpu, Threshold(1)), instructions_of(trace));
@@ -192,8 +192,8 @@ TEST(GpuSimulator, RandomMoves_AreConserved) {
 TEST(GpuSimulator, RepeatedRun_IsTheSameToTheCycle) {
   const auto trace = mixed(1);
   const auto gpu = test_gpu();
-  const auto once = simulate(trace, gpu, Restless(1));
-  const auto again = simulate(trace, gpu, Restless(1));
+  const auto once = simulate(trace, gpu, RandomMover(1));
+  const auto again = simulate(trace, gpu, RandomMover(1));
   EXPECT_EQ(once.cycles, again.cycles);
   EXPECT_EQ(once.events, again.events);
 }
@@ -217,7 +217,7 @@ TEST(GpuSimulator, CapacityReached_StopsMoves) {
 
 // Kernels of a few CTAs each: every SM gets some.
 TEST(GpuSimulator, SmallKernels_SpreadOverTheSms) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 1024);
   for (int k = 0; k < 15; ++k)
@@ -239,7 +239,7 @@ TEST(GpuSimulator, Shootdowns_StallAllSms) {
 
 TEST(GpuSimulator, KernelLargerThanAnSm_IsRejected) {
   const auto said = [](const Kernel& kernel) -> std::string {
-    KeptTrace trace;
+    StoredTrace trace;
     trace.begin(kernel);
     auto gpu = test_gpu();
     gpu.warps = 24;
@@ -262,7 +262,7 @@ TEST(GpuSimulator, KernelLargerThanAnSm_IsRejected) {
 
 // A load of 32 missing lines: one cycle of lookup, and misses in the others.
 TEST(GpuSimulator, AccessWithAMissingPart_CountsAsAMiss) {
-  KeptTrace trace;
+  StoredTrace trace;
   Device device(trace);
   auto x = device.array<float>("x", 32 * 32);
   device.launch({"scattered", 1, 32}, [&](Thread& t) { static_cast<void>(t.load(x, t.thread() * 32) + 1.0F); });
@@ -280,8 +280,8 @@ TEST(GpuSimulator, Intervals_AddUpToTheRun) {
   const auto trace = mixed(3);
   for (const Cycle every : {1, 7, 1000, 1000000}) {
     Replay replay(trace);
-    Restless decider(5);
-    const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run({.by_kernel = true, .every = every});
+    RandomMover placement(5);
+    const auto run = Simulator(gpu, replay, placement, {k_all, k_all}).run({.by_kernel = true, .every = every});
     expect_conserved(run, instructions_of(trace), gpu.page_bytes);
     // The kernels, and the write-backs after them.
     ASSERT_EQ(run.camat_by_kernel.size(), 4U);
@@ -305,8 +305,8 @@ TEST(GpuSimulator, ChaseIntervals_HaveTheLatencyAsCamat) {
   const auto gpu = test_gpu();
   const auto trace = chase(4096, 2000);
   Replay replay(trace);
-  FractionPagePlacement decider(1);
-  const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run({.by_kernel = false, .every = 10000});
+  FractionPagePlacement placement(1);
+  const auto run = Simulator(gpu, replay, placement, {k_all, k_all}).run({.by_kernel = false, .every = 10000});
   for (const auto& part : run.camat_over_time) {
     const auto loads = camat_sum(part.levels.l1_by_part);
     EXPECT_EQ(loads.hit_cycles, loads.accesses * gpu.l1.latency);
@@ -318,7 +318,7 @@ TEST(GpuSimulator, ChaseIntervals_HaveTheLatencyAsCamat) {
 
 // Pages of a second allocation count, too, and existing pages are not placed again.
 TEST(GpuSimulator, PagesWithoutCapacity_AreCounted) {
-  KeptTrace trace;
+  StoredTrace trace;
   const auto page = test_gpu().page_bytes;
   trace.add(Allocation{"x", 0, 10 * page});
   trace.add(Allocation{"y", 8 * page, 10 * page});
@@ -341,7 +341,7 @@ TEST(GpuSimulator, PagesWithoutCapacity_AreCounted) {
 }
 
 TEST(GpuSimulator, AddressesOutsideAllocations_AreRejected) {
-  KeptTrace trace;
+  StoredTrace trace;
   trace.begin({"stray", 1, 32, 0, 0});
   Cta cta;
   cta.warps.push_back({0, 0, 1, 0});

@@ -9,7 +9,7 @@
 namespace terrace::gpu_sim {
 
 // Stores a trace, and replays it from the beginning for each Replay.
-class KeptTrace final : public TraceSink {
+class StoredTrace final : public TraceSink {
  public:
   struct KeptKernel {
     Kernel kernel;
@@ -28,7 +28,7 @@ class KeptTrace final : public TraceSink {
 
 class Replay final : public TraceSource {
  public:
-  explicit Replay(const KeptTrace& trace) : trace_(trace) {}
+  explicit Replay(const StoredTrace& trace) : trace_(trace) {}
   bool next(TraceEvent& event) override {
     if (at_ == trace_.events.size()) return false;
     event = trace_.events[at_].first;
@@ -44,8 +44,8 @@ class Replay final : public TraceSource {
   }
 
  private:
-  const KeptTrace& trace_;
-  const KeptTrace::KeptKernel* kernel_ = nullptr;
+  const StoredTrace& trace_;
+  const StoredTrace::KeptKernel* kernel_ = nullptr;
   std::size_t at_ = 0;
   std::size_t cta_ = 0;
 };

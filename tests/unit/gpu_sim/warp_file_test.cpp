@@ -25,8 +25,8 @@ class WarpFile : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   // Everything in the file.
-  KeptTrace read() const {
-    KeptTrace trace;
+  StoredTrace read() const {
+    StoredTrace trace;
     WarpFileReader reader(path_);
     for (TraceEvent event; reader.next(event);) {
       if (const auto* allocation = std::get_if<Allocation>(&event)) trace.add(*allocation);
@@ -79,9 +79,9 @@ Cta random_cta(Random& random, std::uint32_t warps) {
   return cta;
 }
 
-KeptTrace random_trace(unsigned seed) {
+StoredTrace random_trace(unsigned seed) {
   Random random(seed);
-  KeptTrace trace;
+  StoredTrace trace;
   for (int i = 0; i < 5; ++i) {
     trace.add(Allocation{"array " + std::to_string(i), random(), 1 + random()});
     Kernel kernel{"kernel", 1 + random() % 4, 32 * (1 + random() % 3), random() % 64, random() % 4096};
@@ -91,7 +91,7 @@ KeptTrace random_trace(unsigned seed) {
   return trace;
 }
 
-void write_trace(const KeptTrace& trace, const std::filesystem::path& path) {
+void write_trace(const StoredTrace& trace, const std::filesystem::path& path) {
   WarpFileWriter writer(path);
   for (const auto& [event, kernel] : trace.events) {
     if (const auto* allocation = std::get_if<Allocation>(&event)) writer.add(*allocation);
@@ -222,7 +222,7 @@ TEST_F(WarpFile, ForgedContent_IsRejected) {
 }
 
 TEST_F(WarpFile, MissingEnd_IsRejected) {
-  KeptTrace trace;
+  StoredTrace trace;
   trace.add(Allocation{"x", 4096, 4096});
   write_trace(trace, path_);
   const auto whole = bytes();
@@ -248,7 +248,7 @@ TEST_F(WarpFile, Write_ReplacesTheFileAtomically) {
     EXPECT_FALSE(fs::exists(place));
   }
   EXPECT_EQ(files(), 0);
-  KeptTrace trace;
+  StoredTrace trace;
   trace.add(Allocation{"x", 4096, 4096});
   write_trace(trace, place);
   EXPECT_EQ(files(), 1);

@@ -10,8 +10,8 @@ namespace terrace::runtime {
 namespace {
 
 // `hot` and `cold` are allocated first and fill fast memory; `late` is what the program works on.
-struct Early {
-  explicit Early(const RunChoice& choice) : run(choice), late(run.add_late()) { run.set_up(Seconds{10}); }
+struct EarlyMovesRun {
+  explicit EarlyMovesRun(const RunChoice& choice) : run(choice), late(run.add_late()) { run.set_up(Seconds{10}); }
   void iterate(int iterations) {
     run.runtime.loop_begin("main");
     for (int i = 0; i < iterations; ++i) {
@@ -42,11 +42,11 @@ struct Early {
 
 TEST(EarlyMoves, LearnedIteration_MovesAsSoonAsItPays) {
   constexpr Seconds k_seldom{8320e-9};  // 20,000 cycles: sampling costs change times little
-  Early early({.sample_interval = k_seldom, .segments = true});
+  EarlyMovesRun early({.sample_interval = k_seldom, .segments = true});
   early.iterate(12);
-  Early waits({.planner = "unimem",
-               .sample_interval = k_seldom,
-               .segments = true});  // has no first plan, and learns as published
+  EarlyMovesRun waits({.planner = "unimem",
+                       .sample_interval = k_seldom,
+                       .segments = true});  // has no first plan, and learns as published
   waits.iterate(12);
   EXPECT_EQ(early.came, 4 * k_mib);
   EXPECT_EQ(waits.came, 0U);
@@ -59,7 +59,7 @@ TEST(EarlyMoves, LearnedIteration_MovesAsSoonAsItPays) {
   EXPECT_TRUE(learned[0].anew);
   EXPECT_FALSE(waits.run.records<profile::IterationRecord>().at(0).anew);
   // The plan that follows is as good as that of an iteration without moves.
-  Early home({.undoes_losing_plans = true, .sample_interval = k_seldom, .segments = true});
+  EarlyMovesRun home({.undoes_losing_plans = true, .sample_interval = k_seldom, .segments = true});
   home.iterate(12);
   EXPECT_NEAR((early.begun[11] - early.begun[10]) / (home.begun[11] - home.begun[10]), 1, 0.02);
 }
@@ -68,14 +68,14 @@ TEST(EarlyMoves, ComparedIteration_HasNoMoves) {
   for (const RunChoice& choice :
        {RunChoice{.undoes_losing_plans = true, .segments = true}, RunChoice{.every = 1, .segments = true},
         RunChoice{.planner = "slow-only", .segments = true}}) {
-    Early early(choice);
+    EarlyMovesRun early(choice);
     early.iterate(3);
     EXPECT_EQ(early.transfers_in(0), 0U);
   }
 }
 
 TEST(EarlyMoves, RepeatedRun_MovesTheSame) {
-  Early one({.segments = true}), other({.segments = true});
+  EarlyMovesRun one({.segments = true}), other({.segments = true});
   one.iterate(4);
   other.iterate(4);
   EXPECT_EQ(one.run.vm.now(), other.run.vm.now());

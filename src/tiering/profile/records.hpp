@@ -159,7 +159,7 @@ struct CountersRecord {  // totals of the process so far; the last record is val
   std::uint64_t dropped = 0;  // of `accesses`: to memory of no object, not processed further
   Seconds core, exposed, bandwidth_bound, stalled, waited, charged;
 };
-// Use of a cache level beyond the first, or of a place, in virtual time (sim/engine/camat_counters.hpp).
+// Use of a cache level beyond the first, or of a place, in virtual time (sim/engine/level_use_counters.hpp).
 struct LevelUse {
   std::string name;
   double accesses = 0;  // accesses that reached it

@@ -31,8 +31,8 @@
 #include "memory/ledger.hpp"
 #include "memory/provider.hpp"
 #include "observe/tally.hpp"
-#include "sim/engine/camat_counters.hpp"
 #include "sim/engine/copy_engine.hpp"
+#include "sim/engine/level_use_counters.hpp"
 #include "sim/engine/memory_cache.hpp"
 #include "sim/engine/occupancy.hpp"
 #include "sim/engine/time_law.hpp"
@@ -180,7 +180,7 @@ class VirtualMachine final : public Clock,
   std::unique_ptr<Occupancy> occupancy_;         // once several threads were alive
   std::unordered_map<std::uint64_t, Seconds> released_;
   TimeAccount account_;
-  CamatCounters use_;
+  LevelUseCounters use_;
   std::vector<bool> touched_;  // by chunk
   TimeLaw::Traffic by_place_;  // of the current quantum
   Demand demand_;

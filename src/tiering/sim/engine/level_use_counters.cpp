@@ -1,17 +1,17 @@
-// Accumulates C-AMAT's counters. See camat_counters.hpp.
-#include "sim/engine/camat_counters.hpp"
+// Accumulates C-AMAT's counters. See level_use_counters.hpp.
+#include "sim/engine/level_use_counters.hpp"
 
 #include <algorithm>
 
 namespace terrace::sim {
 
-void CamatCounters::begin_quantum(const observe::Quantum& quantum, std::uint64_t misses) {
+void LevelUseCounters::begin_quantum(const observe::Quantum& quantum, std::uint64_t misses) {
   for (std::size_t level = 0; level < hits_.size(); ++level) hits_[level] += quantum.hits[level];
   misses_ += misses;
 }
 
-void CamatCounters::add_progress(const TimeLaw& law, const TimeLaw::Traffic& by_place, const Demand& demand,
-                                 double progress) {
+void LevelUseCounters::add_progress(const TimeLaw& law, const TimeLaw::Traffic& by_place, const Demand& demand,
+                                    double progress) {
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     const auto& traffic = by_place[i];
     lines_[i] += progress * static_cast<double>(traffic.read() + traffic.written);
@@ -19,8 +19,8 @@ void CamatCounters::add_progress(const TimeLaw& law, const TimeLaw::Traffic& by_
   }
 }
 
-std::vector<profile::LevelUse> CamatCounters::levels(const machine::Machine& machine, InitiatorId initiator,
-                                                     const TimeLaw& law, Seconds held_up) const {
+std::vector<profile::LevelUse> LevelUseCounters::levels(const machine::Machine& machine, InitiatorId initiator,
+                                                        const TimeLaw& law, Seconds held_up) const {
   std::vector<profile::LevelUse> levels;
   const auto caches = std::min(machine.initiators()[initiator].caches.size(), hits_.size());
   auto reach = misses_;

@@ -22,7 +22,7 @@ profile::LevelUse level(const TestWorld& world, const std::string& name) {
 double camat(const profile::LevelUse& use) { return (use.hit + use.miss).value / use.accesses; }
 
 // Sequential accesses: C-AMAT is the latency.
-TEST(CamatCounters, Chase_IsTheLatency) {
+TEST(LevelUseCounters, Chase_IsTheLatency) {
   for (const double latency : {1.0, 4.0}) {
     TestWorld world(test_machine({.latency = latency}));
     const auto array = world.add_array(k_lines, 1);
@@ -38,7 +38,7 @@ TEST(CamatCounters, Chase_IsTheLatency) {
 }
 
 // Bandwidth-bound accesses: C-AMAT is the transfer time of a line.
-TEST(CamatCounters, Stream_IsALinesShareOfTheBandwidth) {
+TEST(LevelUseCounters, Stream_IsALinesShareOfTheBandwidth) {
   TestWorld world(test_machine({.bandwidth = 0.25, .instruction_ns = 0.0125, .prefetch_mlp = 60}));
   const auto array = world.add_array(k_lines, 1);
   SyntheticGenerator program(world.virtual_machine, {64});
@@ -50,7 +50,7 @@ TEST(CamatCounters, Stream_IsALinesShareOfTheBandwidth) {
 }
 
 // Independent misses overlap up to the number of miss registers: a tenth of the latency each.
-TEST(CamatCounters, OverlappingMisses_ShareTheLatency) {
+TEST(LevelUseCounters, OverlappingMisses_ShareTheLatency) {
   TestWorld world(test_machine({.latency = 4, .instruction_ns = 0}));
   const auto array = world.add_array(2000, 1);
   const std::vector<observe::Miss> misses(10000, {array.first, 0, 0, observe::MissKind::independent});
@@ -59,7 +59,7 @@ TEST(CamatCounters, OverlappingMisses_ShareTheLatency) {
 }
 
 // Places work concurrently: each is active for its own lines, and the longer of both is the clock.
-TEST(CamatCounters, TwoPlaces_AreActiveForTheirOwnTraffic) {
+TEST(LevelUseCounters, TwoPlaces_AreActiveForTheirOwnTraffic) {
   TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
   const auto fast = world.add_array(2000, 0);
   const auto slow = world.add_array(2000, 1);
@@ -77,7 +77,7 @@ TEST(CamatCounters, TwoPlaces_AreActiveForTheirOwnTraffic) {
 }
 
 // Of 1,000 accesses 600 hit the first cache, 290 the second, 100 the third, and 10 go to memory sequentially.
-TEST(CamatCounters, Caches_HaveHitsAndTheTimeOfLowerLevels) {
+TEST(LevelUseCounters, Caches_HaveHitsAndTheTimeOfLowerLevels) {
   TestWorld world;
   const auto array = world.add_array(100, 0);
   const std::vector<observe::Miss> misses(10, {array.first, 0, 255, observe::MissKind::dependent});
@@ -95,7 +95,7 @@ TEST(CamatCounters, Caches_HaveHitsAndTheTimeOfLowerLevels) {
 }
 
 // A copy that completes within a quantum moves the rest of the chunk's traffic to its new place: nothing is lost.
-TEST(CamatCounters, MovedChunk_HasTrafficOnBothPlaces) {
+TEST(LevelUseCounters, MovedChunk_HasTrafficOnBothPlaces) {
   TestWorld world(test_machine({.instruction_ns = 0.0125, .prefetch_mlp = 60}));
   const auto array = world.add_array(k_lines, 1);
   const auto ticket = world.virtual_machine.submit({array.first, 0});

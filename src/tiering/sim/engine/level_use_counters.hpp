@@ -26,9 +26,9 @@
 
 namespace terrace::sim {
 
-class CamatCounters {
+class LevelUseCounters {
  public:
-  explicit CamatCounters(std::size_t places) : lines_(places), active_(places) {}
+  explicit LevelUseCounters(std::size_t places) : lines_(places), active_(places) {}
 
   // Adds the cache hits of a quantum and the number of its misses.
   void begin_quantum(const observe::Quantum& quantum, std::uint64_t misses);

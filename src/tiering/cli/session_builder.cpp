@@ -389,7 +389,7 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
   };
   if (std::ranges::any_of(session.configurations, cached) ||
       std::ranges::any_of(session.configurations, in_file)) {
-    const auto largest = sim::k_max_lines_of_a_cached_chunk * first.machine.parts().line.value;
+    const auto largest = sim::k_max_lines_per_cached_chunk * first.machine.parts().line.value;
     session.chunk_rule.largest = std::min(session.chunk_rule.largest, Bytes{largest});
   }
   session.phases = build_phase_spec(options, session.symbol_files, sentences);

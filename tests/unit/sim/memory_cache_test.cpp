@@ -146,7 +146,7 @@ TEST(CacheMode, InvalidCache_IsRejected) {
   TestWorld world;
   EXPECT_THROW(MemoryCache(world.chunks, 1, 1, Bytes{1 << 20}, Bytes{64}), Error);
   EXPECT_THROW(MemoryCache(world.chunks, 0, 1, Bytes{63}, Bytes{64}), Error);
-  world.add_chunks(1, 2 * k_max_lines_of_a_cached_chunk * 64, 1);
+  world.add_chunks(1, 2 * k_max_lines_per_cached_chunk * 64, 1);
   MemoryCache cache(world.chunks, 0, 1, Bytes{1 << 20}, Bytes{64});
   const std::vector<Miss> misses{{0, 1, 0, MissKind::prefetched}};
   TimeLaw::Traffic traffic(2);

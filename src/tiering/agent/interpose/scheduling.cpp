@@ -101,8 +101,8 @@ bool in_virtual_time() noexcept {
 
 bool is_scheduled_now() noexcept {
   const auto* const here = note_scheduled_process();
-  return here && observe::t_thread.inside == 0 && observe::t_thread.is_scheduled && !here->scheduler->alone() &&
-         !here->scheduler->stopped();
+  return here && observe::t_thread.inside == 0 && observe::t_thread.is_scheduled && !here->scheduler->is_alone() &&
+         !here->scheduler->is_stopped();
 }
 
 std::uint32_t this_thread() noexcept { return observe::t_thread.number; }
@@ -144,10 +144,10 @@ std::uint32_t wake(std::uint64_t key, std::uint32_t max_count) noexcept {
 std::uint32_t wake_from_unscheduled(std::uint64_t key, std::uint32_t max_count) noexcept {
   const auto* const here = process();
   if (!here || !here->scheduler || observe::t_thread.inside > 0 || observe::t_thread.is_scheduled) return 0;
-  if (here->scheduler->alone() || here->scheduler->stopped()) return 0;
+  if (here->scheduler->is_alone() || here->scheduler->is_stopped()) return 0;
   const RuntimeScope scope;
   const auto woken = here->scheduler->wake(this_thread(), key, max_count);
-  if (woken > 0) here->scheduler->not_repeatable();
+  if (woken > 0) here->scheduler->mark_unrepeatable();
   return woken;
 }
 
@@ -189,7 +189,7 @@ void sync_clock(std::uint32_t thread, std::uint32_t other) noexcept {
 
 void end_quantum() noexcept {
   const auto* const here = note_scheduled_process();
-  if (!here || !here->scheduler || here->scheduler->alone() || !observe::t_thread.is_scheduled) return;
+  if (!here || !here->scheduler || here->scheduler->is_alone() || !observe::t_thread.is_scheduled) return;
   const observe::OwnTime time;
   yield_quantum();
 }

@@ -1,4 +1,4 @@
-# What the hooks do not reach: of time and of heap.
+# Instrumentation coverage of time and of heap.
 if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
   terrace_test(coverage_test SOURCES coverage_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900 ONE_PROCESS)

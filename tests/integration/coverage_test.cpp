@@ -78,7 +78,7 @@ fs::path Coverage::root;
 
 // If the kernel does not permit sampling, the profile says so, and time is not tested.
 #define NEEDS_SAMPLES() \
-  if (!sampled()) GTEST_SKIP() << "the kernel lets nobody sample itself"
+  if (!sampled()) GTEST_SKIP() << "the kernel does not permit sampling"
 
 TEST_F(Coverage, Library_WithoutHooks_IsReportedUncovered) {
   simulate("./outside " + std::string(k_long));

@@ -1,4 +1,4 @@
-# Whole programs whose data are placed by an intent.
+# Whole programs whose data is placed by intent.
 if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
   find_package(Threads REQUIRED)

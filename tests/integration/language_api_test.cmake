@@ -1,8 +1,8 @@
-# Programs that allocate by intent through one of the front doors for C++ and Fortran.
+# Programs that allocate by intent through the C++ and Fortran APIs and hbwmalloc.h.
 if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
   find_package(Threads REQUIRED)
-  # As others would: with the public headers alone, and nothing of Terrace linked.
+  # As users do: with the public headers only, not linked with Terrace.
   add_executable(containers programs/containers.cpp)
   target_include_directories(containers PRIVATE ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(containers PRIVATE Threads::Threads)
@@ -13,7 +13,7 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   target_compile_options(every_small PRIVATE -fno-builtin)
   add_executable(hbw_calls programs/hbw_calls.c)
   target_link_libraries(hbw_calls PRIVATE terrace_hbw Threads::Threads)
-  # As linked with memkind, by which nothing but the name is meant.
+  # Linked with a stub that only has memkind's name.
   add_library(memkind_in_name SHARED EXCLUDE_FROM_ALL programs/memkind_in_name.c)
   set_target_properties(memkind_in_name PROPERTIES OUTPUT_NAME memkind SOVERSION 0 C_VISIBILITY_PRESET default)
   add_executable(hbw_calls_memkind programs/hbw_calls.c)

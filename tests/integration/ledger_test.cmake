@@ -1,4 +1,4 @@
-# A job's ledger while `terrace run` runs it: what the launcher makes, shows and removes.
+# A job's ledger under `terrace run`: creation, display and removal by the launcher.
 if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   terrace_test(job_ledger_test SOURCES ledger_test.cpp LABELS integration TIMEOUT 900)
   add_dependencies(job_ledger_test terrace_cli terrace)

@@ -1,4 +1,4 @@
-# Plug-ins that bring libraries of their own, some under the names of functions that Terrace stands in for.
+# Plug-ins with libraries of their own, some of which define functions that Terrace interposes.
 if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
   terrace_test(loaded_test SOURCES loaded_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 1800)

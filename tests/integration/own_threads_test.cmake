@@ -1,4 +1,4 @@
-# What a process has of Terrace's beside its own threads, and how it ends.
+# Terrace's own threads in a process, and how the process ends.
 if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
   find_package(Threads REQUIRED)

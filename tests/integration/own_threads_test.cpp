@@ -122,7 +122,7 @@ TEST_P(OwnThreads, Program_DroppingPrivileges_Works) {
 
 // The kernel refuses it to multithreaded processes.
 TEST_P(OwnThreads, Program_InAUserNamespace_Works) {
-  if (run("unshare -U true").status != 0) GTEST_SKIP() << "the system lets nobody have one";
+  if (run("unshare -U true").status != 0) GTEST_SKIP() << "the system does not permit user namespaces";
   const auto done = managed("unshare -U true");
   EXPECT_EQ(done.status, 0) << done.output;
 }

@@ -1,4 +1,4 @@
-# The life of a process under Terrace: its clocks, the libraries that it loads, its children.
+# A process under Terrace: its clocks, loaded libraries, children.
 if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
   terrace_test(process_test SOURCES process_test.cpp process_loops_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 1800 ONE_PROCESS)

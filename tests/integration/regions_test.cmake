@@ -1,4 +1,4 @@
-# Programs that tell tools of their regions. Each is built where what it is made with is there.
+# Programs with region annotations. Each is built if its libraries are available.
 if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
   terrace_test(regions_test SOURCES regions_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)

@@ -1,4 +1,4 @@
-# Whole programs that have more data than memory.
+# Whole programs with more data than memory.
 if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
   find_package(Threads REQUIRED)

@@ -1,4 +1,4 @@
-# Stencil programs that nvcc has compiled, where there is one.
+# Stencil programs compiled by nvcc, if available.
 if(TARGET terrace-stencils-gpu)
   find_package(nlohmann_json REQUIRED)
   terrace_test(stencil_device_test SOURCES stencil_device_test.cpp DEPENDS nlohmann_json::nlohmann_json

@@ -1,4 +1,4 @@
-# Stencil programs on several ranks of MPI, where there is one.
+# Stencil programs on several MPI ranks, if MPI is available.
 if(TARGET terrace-stencils-mpi AND TERRACE_MPIRUN AND NOT TERRACE_SANITIZE)
   find_package(nlohmann_json REQUIRED)
   # Open MPI refuses the superuser, and more ranks than cores, unless told otherwise.

@@ -1,4 +1,4 @@
-# Threads in virtual time: the same in every run.
+# Repeatability of threads in virtual time.
 if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
   terrace_test(threads_test SOURCES threads_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)

@@ -1,4 +1,4 @@
-# The tracer: QEMU's user mode with our plug-in, on a program built by the plain compiler.
+# The tracer: QEMU user mode with Terrace's plug-in, on a program built by the plain compiler.
 if(TARGET terrace_qemu)
   add_executable(traced traced.c)
   find_package(Threads REQUIRED)

@@ -1,4 +1,4 @@
-# Whether a program can tell that Terrace is there, and whether Terrace finds its objects.
+# Transparency for programs, and detection of their objects.
 if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
   terrace_test(transparent_test SOURCES transparent_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 1800 ONE_PROCESS)

@@ -1,4 +1,4 @@
-# The compiler wrappers: what they make of a command, and what comes out of the compilers that they run.
+# The compiler wrappers: their command lines, and the results of real compilers.
 if(TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   terrace_test(wrapper_test SOURCES wrapper_test.cpp wrapper_rules_test.cpp DEPENDS terrace_wrapper_command LABELS integration TIMEOUT 900)
   add_dependencies(wrapper_test terrace_wrapper terrace)

@@ -18,7 +18,7 @@ namespace {
 using observe::ObjectKind;
 
 // The runtime's view: live objects by id. Fails on inconsistent calls.
-class Believer {
+class RuntimeView {
  public:
   void operator()(const test::RecordedCall& told) {
     if (told.what == test::RecordedCall::What::removed) {
@@ -47,9 +47,9 @@ class Believer {
 };
 
 struct Fixture {
-  Believer believer;
+  RuntimeView runtime_view;
   std::unique_ptr<runtime::Runtime> runtime =
-      test::make_recording_runtime([this](const test::RecordedCall& told) { believer(told); });
+      test::make_recording_runtime([this](const test::RecordedCall& told) { runtime_view(told); });
   ObjectRegistry registry{*runtime};
 };
 
@@ -72,7 +72,7 @@ TEST(ObjectRegistry, RandomHistory_ComparedWithPageMap_IsEqual) {
       }
       for (auto page = first; page < last; ++page) owners[page] = name;
       for (std::uint64_t page = 0; page < k_pages; ++page)
-        ASSERT_EQ(fixture.believer.owner(k_base + page * k_page), owners[page])
+        ASSERT_EQ(fixture.runtime_view.owner(k_base + page * k_page), owners[page])
             << "seed " << seed << " step " << step;
     }
   }
@@ -83,27 +83,27 @@ TEST(ObjectRegistry, Add_SharedPage_BelongsToTheLargerCover) {
   auto& registry = fixture.registry;
   // 1.75 pages, starting at a quarter of page 10.
   ASSERT_TRUE(registry.add("a", ObjectKind::named, 10 * k_page + 1024, 12 * k_page));
-  EXPECT_EQ(fixture.believer.owner(10 * k_page), "a");
+  EXPECT_EQ(fixture.runtime_view.owner(10 * k_page), "a");
   // Covers 1000 bytes of page 11, which stays with a.
   ASSERT_TRUE(registry.add("b", ObjectKind::named, 12 * k_page - 1000, 14 * k_page - 100));
-  EXPECT_EQ(fixture.believer.owner(11 * k_page), "a");
-  EXPECT_EQ(fixture.believer.owner(12 * k_page), "b");
-  EXPECT_EQ(fixture.believer.owner(13 * k_page), "b");
+  EXPECT_EQ(fixture.runtime_view.owner(11 * k_page), "a");
+  EXPECT_EQ(fixture.runtime_view.owner(12 * k_page), "b");
+  EXPECT_EQ(fixture.runtime_view.owner(13 * k_page), "b");
   // Less than half of an unowned page, and a part of one that b covers more of.
   EXPECT_FALSE(registry.add("c", ObjectKind::named, 14 * k_page - 100, 14 * k_page + 2000));
-  EXPECT_EQ(fixture.believer.owner(14 * k_page), "");
+  EXPECT_EQ(fixture.runtime_view.owner(14 * k_page), "");
   EXPECT_TRUE(registry.forget(12 * k_page - 1000));
-  EXPECT_EQ(fixture.believer.owner(12 * k_page), "");
+  EXPECT_EQ(fixture.runtime_view.owner(12 * k_page), "");
   EXPECT_FALSE(registry.forget(12 * k_page - 1000));
 }
 
 TEST(ObjectRegistry, Add_NameOfABlock_TakesAllItsPages) {
   Fixture fixture;
   ASSERT_TRUE(fixture.registry.add_whole("block", ObjectKind::heap, 10 * k_page, 3 * k_page + 100));
-  EXPECT_EQ(fixture.believer.owner(13 * k_page), "block") << "the rest of its last page is nobody else's";
+  EXPECT_EQ(fixture.runtime_view.owner(13 * k_page), "block") << "the rest of its last page belongs to it";
   ASSERT_TRUE(fixture.registry.add("mine", ObjectKind::named, 10 * k_page, 13 * k_page + 100));
-  EXPECT_EQ(fixture.believer.owner(13 * k_page), "mine");
-  EXPECT_EQ(fixture.believer.size(), 1U);
+  EXPECT_EQ(fixture.runtime_view.owner(13 * k_page), "mine");
+  EXPECT_EQ(fixture.runtime_view.size(), 1U);
 }
 
 TEST(ObjectRegistry, Gap_BetweenObjects_IsTheUncoveredRange) {

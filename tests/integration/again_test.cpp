@@ -10,9 +10,9 @@
 namespace terrace::test {
 namespace {
 
-class Again : public ProgramTest {
+class Replanning : public ProgramTest {
  protected:
-  Again() : ProgramTest("again") {
+  Replanning() : ProgramTest("again") {
     const auto built = run(TERRACE_WRAPPERS "/terrace-cc -O1 -g -o turns " TERRACE_SOURCE_DIR
                                             "/tests/integration/programs/turns.c");
     EXPECT_EQ(built.status, 0) << built.output;
@@ -42,7 +42,7 @@ class Again : public ProgramTest {
   const std::string options_ = "-m unimem-bw4 --cache l2=16KiB --cache l3=40KiB --fast 288KiB --planner global ";
 };
 
-TEST_F(Again, Plan_BehaviourChanges_AdaptsAndReplaysIdentically) {
+TEST_F(Replanning, Plan_BehaviourChanges_AdaptsAndReplaysIdentically) {
   simulate("turned.terrace", "400 200", "--misses app.misses");
   simulate("half.terrace", "200 200 200");
   EXPECT_EQ(number("turned.terrace", "SELECT count(*) FROM plan"), 2);
@@ -61,13 +61,13 @@ TEST_F(Again, Plan_BehaviourChanges_AdaptsAndReplaysIdentically) {
   EXPECT_EQ(rows("turned.terrace", k_of_both), rows("replayed.terrace", k_of_both));
 }
 
-TEST_F(Again, Plan_AlternatingBehaviour_IsKept) {
+TEST_F(Replanning, Plan_AlternatingBehaviour_IsKept) {
   simulate("alternating.terrace", "200 1");
   EXPECT_EQ(number("alternating.terrace", "SELECT count(*) FROM plan"), 1);
   EXPECT_EQ(number("alternating.terrace", "SELECT count(*) FROM iteration"), 1);
 }
 
-TEST_F(Again, Loop_AfterALoopWithoutMisses_IsLearned) {
+TEST_F(Replanning, Loop_AfterALoopWithoutMisses_IsLearned) {
   const auto built = run(TERRACE_WRAPPERS "/terrace-cc -O1 -g -o later " TERRACE_SOURCE_DIR
                                           "/tests/integration/programs/later.c");
   ASSERT_EQ(built.status, 0) << built.output;

@@ -33,9 +33,9 @@ struct Case {
 };
 void PrintTo(const Case& of, std::ostream* out) { *out << of.program; }
 
-class Carried : public ProgramTest, public ::testing::WithParamInterface<Case> {
+class CarriedPlans : public ProgramTest, public ::testing::WithParamInterface<Case> {
  protected:
-  Carried() : ProgramTest("carried") {
+  CarriedPlans() : ProgramTest("carried") {
     std::filesystem::create_symlink(std::string(TERRACE_HOOKED) + "/" + GetParam().program,
                                     root_ + "/" + GetParam().program);
   }
@@ -63,7 +63,7 @@ class Carried : public ProgramTest, public ::testing::WithParamInterface<Case> {
   }
 };
 
-TEST_P(Carried, Plan_OfASmallRun_ServesALargeRun) {
+TEST_P(CarriedPlans, Plan_OfASmallRun_ServesALargeRun) {
   const auto& of = GetParam();
   const std::string program = of.program;
   // For so little data hardly any move pays whose cost exceeds the transfer of its bytes.
@@ -117,7 +117,7 @@ TEST_P(Carried, Plan_OfASmallRun_ServesALargeRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, Carried,
+    All, CarriedPlans,
     ::testing::Values(Case{"cg", "60KiB", "315KiB", "512KiB", "2MiB", "simulated-sampling", 0.9169},
                       Case{"mg", "60KiB", "300KiB", "2MiB", "16MiB", "exact", 0.8510},
                       Case{"mg", "60KiB", "300KiB", "2MiB", "16MiB", "simulated-sampling", 0.8410}),

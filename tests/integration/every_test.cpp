@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Every : public ProgramTest {
+class SampledIterations : public ProgramTest {
  protected:
-  Every() : ProgramTest("every") {
+  SampledIterations() : ProgramTest("every") {
     for (const char* name : {"cg", "mg"})
       fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root_ + "/" + name);
   }
@@ -42,7 +42,7 @@ class Every : public ProgramTest {
   }
 };
 
-TEST_F(Every, Workload_SampledIterations_CountsAsFullyObserved) {
+TEST_F(SampledIterations, Workload_SampledIterations_CountsAsFullyObserved) {
   for (const auto& [program, observed, of] :
        {std::tuple{"cg --class S", 6, 15}, std::tuple{"mg --class S", 2, 4}}) {
     const auto whole = record("--every 1", program, "whole.terrace");
@@ -68,7 +68,7 @@ TEST_F(Every, Workload_SampledIterations_CountsAsFullyObserved) {
 }
 
 // Iterations take as long whether they are observed or not, also where their phases are inlined loops.
-TEST_F(Every, UnobservedIterations_InlinedLoopsAndCalls_TakeTheTimeOfObservedOnes) {
+TEST_F(SampledIterations, UnobservedIterations_InlinedLoopsAndCalls_TakeTheTimeOfObservedOnes) {
   for (const std::string compiler :
        {TERRACE_WRAPPERS "/terrace-cc", "env TERRACE_CC=clang " TERRACE_WRAPPERS "/terrace-cc"}) {
     if (compiler.starts_with("env ") && run("clang --version").status != 0) continue;
@@ -92,7 +92,7 @@ TEST_F(Every, UnobservedIterations_InlinedLoopsAndCalls_TakeTheTimeOfObservedOne
   }
 }
 
-TEST_F(Every, Run_Repeated_GivesTheSameDigits) {
+TEST_F(SampledIterations, Run_Repeated_GivesTheSameDigits) {
   record("--every 4", "cg --class S", "some.terrace");
   const auto first = rows("some.terrace", k_of_the_execution);
   record("--every 4", "cg --class S", "some.terrace");
@@ -100,7 +100,7 @@ TEST_F(Every, Run_Repeated_GivesTheSameDigits) {
 }
 
 // Iterations 0, 1, 5 and 6 are observed; the block is made in 3.
-TEST_F(Every, Object_AllocatedInASkippedIteration_HasItsOwnMisses) {
+TEST_F(SampledIterations, Object_AllocatedInASkippedIteration_HasItsOwnMisses) {
   build("");
   const auto whole = record("--every 1", "program 12", "whole.terrace");
   const auto some = record("--every 4", "program 12", "some.terrace");
@@ -121,7 +121,7 @@ TEST_F(Every, Object_AllocatedInASkippedIteration_HasItsOwnMisses) {
             number("whole.terrace", "SELECT accesses FROM counters"));
 }
 
-TEST_F(Every, Threads_SeveralOfThem_AreFullyObserved) {
+TEST_F(SampledIterations, Threads_SeveralOfThem_AreFullyObserved) {
   build("-fopenmp");
   record("--every 4", "program 12 1", "some.terrace");
   EXPECT_EQ(number("some.terrace", "SELECT observed FROM loop"), 4);
@@ -132,7 +132,7 @@ TEST_F(Every, Threads_SeveralOfThem_AreFullyObserved) {
   expect_near("SELECT ended FROM run", 0);
 }
 
-TEST_F(Every, Run_NeedingAllAccesses_IsNotSampled) {
+TEST_F(SampledIterations, Run_NeedingAllAccesses_IsNotSampled) {
   for (const std::string option : {"--misses app.misses", "--exact"}) {
     const auto refused = run(TERRACE_LAUNCHER " record --every 4 " + option + " -- ./cg --class S");
     EXPECT_EQ(refused.status, 2);

@@ -9,7 +9,7 @@
 namespace terrace::test {
 namespace {
 
-struct Official {
+struct ReferenceValue {
   const char* program;
   char problem_class;
   const char* iterations;
@@ -19,10 +19,12 @@ struct Official {
   double tolerance;
 };
 
-void PrintTo(const Official& official, std::ostream* out) { *out << official.program << official.problem_class; }
+void PrintTo(const ReferenceValue& official, std::ostream* out) {
+  *out << official.program << official.problem_class;
+}
 
 // The values published with NPB 3.x.
-constexpr Official k_small_classes[] = {
+constexpr ReferenceValue k_small_classes[] = {
     {"cg", 'S', "15", "1400", "Zeta", 8.5971775078648, 1e-10},
     {"cg", 'W', "15", "7000", "Zeta", 10.362595087124, 1e-10},
     {"mg", 'S', "4", "32x32x32", "L2 norm", 0.5307707005734e-04, 1e-8},
@@ -33,15 +35,15 @@ constexpr Official k_small_classes[] = {
     {"ft", 'S', "6", "64x64x64", "Checksum 6", 5.542683411902e+02, 1e-12},
     {"ft", 'W', "6", "128x128x32", "Checksum 6", 5.504159734538e+02, 1e-12},
 };
-[[maybe_unused]] constexpr Official k_class_a[] = {
+[[maybe_unused]] constexpr ReferenceValue k_class_a[] = {
     {"cg", 'A', "15", "14000", "Zeta", 17.130235054029, 1e-10},
     {"mg", 'A', "4", "256x256x256", "L2 norm", 0.2433365309069e-05, 1e-8},
 };
 
-class Npb : public testing::TestWithParam<Official> {};
+class Npb : public testing::TestWithParam<ReferenceValue> {};
 
 TEST_P(Npb, Benchmark_Serial_GivesTheOfficialValue) {
-  const Official& official = GetParam();
+  const ReferenceValue& official = GetParam();
   const Outcome outcome = run_workload(std::string(official.program) + " --class " + official.problem_class);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_EQ(field(outcome.output, "Verification"), "SUCCESSFUL");
@@ -51,7 +53,7 @@ TEST_P(Npb, Benchmark_Serial_GivesTheOfficialValue) {
   EXPECT_LE(std::abs(value / official.value - 1.0), official.tolerance) << outcome.output;
 }
 
-std::string name_of(const testing::TestParamInfo<Official>& info) {
+std::string name_of(const testing::TestParamInfo<ReferenceValue>& info) {
   return std::string(info.param.program) + info.param.problem_class;
 }
 
@@ -102,7 +104,7 @@ TEST(Npb, Benchmark_WrongArguments_AreRefused) {
 #if defined(TERRACE_WORKLOADS_OPENMP) && !defined(TERRACE_SANITIZED)
 
 TEST_P(Npb, Benchmark_AnyNumberOfThreads_GivesTheOfficialValue) {
-  const Official& official = GetParam();
+  const ReferenceValue& official = GetParam();
   for (const int threads : {1, 2, 4}) {
     const Outcome outcome =
         run_threads(std::string(official.program) + " --class " + official.problem_class, threads);

@@ -25,7 +25,7 @@ constexpr std::uint64_t k_stride = 16;
 constexpr std::uint64_t k_copied = 100000;
 constexpr std::uint64_t k_rounds = 3;
 
-struct Traced {
+struct TracedData {
   Outcome outcome;
   std::string file;
   std::uint64_t table = 0, halves = 0, block = 0;
@@ -33,8 +33,8 @@ struct Traced {
 
 bool has_qemu(const std::string& isa) { return run_program("command -v qemu-" + isa).status == 0; }
 
-Traced trace(const std::string& name, const std::string& options, const std::string& arguments = "") {
-  Traced traced;
+TracedData trace(const std::string& name, const std::string& options, const std::string& arguments = "") {
+  TracedData traced;
   traced.file = std::string(TERRACE_SCRATCH) + "/" + name + ".trace";
   traced.outcome =
       run_program("qemu-" TERRACE_ISA " -plugin " TERRACE_PLUGIN ",out=" + traced.file + options +

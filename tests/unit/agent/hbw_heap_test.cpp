@@ -49,8 +49,8 @@ TEST(FastPlaces, PublishedMachines_EachDomain_HasTheExpectedPlaces) {
   }
 }
 
-struct Living {
-  Living() : machine(tests::machine_on({0, 0, 0})), ledger(*page, {{16 << 20}, {32 << 20}, {1 << 30}}) {
+struct HeapUnderTest {
+  HeapUnderTest() : machine(tests::machine_on({0, 0, 0})), ledger(*page, {{16 << 20}, {32 << 20}, {1 << 30}}) {
     heap.emplace(quiet_parts(machine, ledger, counts));
     hbw.emplace(*heap, std::nullopt);
   }
@@ -62,8 +62,8 @@ struct Living {
   std::optional<HbwHeap> hbw;
 };
 
-Living& living() {
-  static auto& all = *new Living;
+HeapUnderTest& living() {
+  static auto& all = *new HeapUnderTest;
   return all;
 }
 

@@ -260,13 +260,13 @@ TEST(Interposition, Stack_AnyEnvironment_HasTheSameLowAddressBits) {
     EXPECT_EQ(run("stack", "PADDING=" + std::string(static_cast<std::size_t>(length), 'x')).output, first.output);
 }
 
-struct Way {
+struct ExitCase {
   const char* how;
   int status;
   const char* finish;  // nullptr: nothing is said
 };
 
-class ProcessExit : public ::testing::TestWithParam<Way> {};
+class ProcessExit : public ::testing::TestWithParam<ExitCase> {};
 
 TEST_P(ProcessExit, Exit_ByAnyWay_IsRecordedOnce) {
   const auto [how, status, finish] = GetParam();
@@ -282,11 +282,11 @@ TEST_P(ProcessExit, Exit_ByAnyWay_IsRecordedOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ProcessExit,
-                         ::testing::Values(Way{"exit", 3, "exit"}, Way{"_exit", 3, "quick"},
-                                           Way{"quick_exit", 3, "quick"}, Way{"abort", 134, nullptr},
-                                           Way{"exec", 0, "exec"}, Way{"execl", 0, "exec"},
-                                           Way{"noexec", 6, "exit"}, Way{"vfork", 5, "exit"},
-                                           Way{"fork", 4, "exit"}, Way{"spawn", 0, "exit"}),
+                         ::testing::Values(ExitCase{"exit", 3, "exit"}, ExitCase{"_exit", 3, "quick"},
+                                           ExitCase{"quick_exit", 3, "quick"}, ExitCase{"abort", 134, nullptr},
+                                           ExitCase{"exec", 0, "exec"}, ExitCase{"execl", 0, "exec"},
+                                           ExitCase{"noexec", 6, "exit"}, ExitCase{"vfork", 5, "exit"},
+                                           ExitCase{"fork", 4, "exit"}, ExitCase{"spawn", 0, "exit"}),
                          [](const auto& instance) { return std::string(instance.param.how); });
 
 TEST(Interposition, Exec_WithAnyEnvironment_KeepsTerrace) {

@@ -22,8 +22,8 @@ using FillMode = OrderedHeap::FillMode;
 constexpr std::size_t k_mib = std::size_t{1} << 20;
 
 // A heap and its dependencies. They live as long as the process, as in a program: the heap's threads never end.
-struct Living {
-  explicit Living(std::vector<Bytes> budgets)
+struct HeapUnderTest {
+  explicit HeapUnderTest(std::vector<Bytes> budgets)
       : machine(tests::machine_on({0, 0, 0})), ledger(*page, std::move(budgets)) {
     OrderedHeap::Parts parts;
     parts.machine = &machine;
@@ -41,9 +41,9 @@ struct Living {
   std::optional<OrderedHeap> heap;
 };
 
-Living& begin(std::vector<Bytes> budgets) {
-  static auto& all = *new std::vector<std::unique_ptr<Living>>;
-  return *all.emplace_back(std::make_unique<Living>(std::move(budgets)));
+HeapUnderTest& begin(std::vector<Bytes> budgets) {
+  static auto& all = *new std::vector<std::unique_ptr<HeapUnderTest>>;
+  return *all.emplace_back(std::make_unique<HeapUnderTest>(std::move(budgets)));
 }
 
 class OrderedHeapTest : public ::testing::Test {
@@ -66,7 +66,7 @@ class OrderedHeapTest : public ::testing::Test {
   }
   static char* bytes(void* block) { return static_cast<char*>(block); }
 
-  Living& living_;
+  HeapUnderTest& living_;
   memory::Ledger& ledger_ = living_.ledger;
   memory::OrderedCounts& counts_ = living_.counts;
   OrderedHeap* heap_ = &*living_.heap;

@@ -26,8 +26,8 @@ constexpr std::size_t k_mib = std::size_t{1} << 20;
 constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
 
 // Arenas are global, so that all tests share one heap. Budgets: 512 MiB of the first place, 8 MiB of the second.
-struct Living {
-  Living() : machine(tests::machine_on({0, 0, 0})), ledger(*page, {{512 * k_mib}, {8 * k_mib}, {1 << 30}}) {
+struct HeapUnderTest {
+  HeapUnderTest() : machine(tests::machine_on({0, 0, 0})), ledger(*page, {{512 * k_mib}, {8 * k_mib}, {1 << 30}}) {
     heap.emplace(quiet_parts(machine, ledger, counts));
     strict = heap->add_ordering("second place alone", {1}, OrderedHeap::Rule::strict);
   }
@@ -39,8 +39,8 @@ struct Living {
   int strict = -1;
 };
 
-Living& living() {
-  static auto& all = *new Living;
+HeapUnderTest& living() {
+  static auto& all = *new HeapUnderTest;
   return all;
 }
 

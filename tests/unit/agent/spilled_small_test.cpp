@@ -23,15 +23,15 @@ constexpr std::size_t k_mib = std::size_t{1} << 20;
 constexpr Bytes k_memory{64 * k_mib};
 
 // The arena is global, so that all tests share the heap that the first one makes.
-struct Living {
+struct HeapUnderTest {
   transfer::SpillCounts counts{};
   std::unique_ptr<SpilledHeap> heap;
   std::unique_ptr<SpilledSmall> small;
 };
 
-Living* living() {
-  static Living* const all = [] {
-    auto* made = new Living;
+HeapUnderTest* living() {
+  static HeapUnderTest* const all = [] {
+    auto* made = new HeapUnderTest;
     transfer::SpillEngine::Parts parts;
     parts.memory = k_memory;
     parts.folder = "/var/tmp";

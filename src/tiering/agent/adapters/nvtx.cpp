@@ -23,8 +23,8 @@ namespace {
 // ---------------------------------------------------------------------------------------------------------
 
 constexpr std::uint32_t k_callbacks = 1;  // id of the export table of callbacks
-enum Module : std::uint32_t { core = 1, core2 = 5 };
-enum Core : std::uint32_t {
+enum CallbackModule : std::uint32_t { core = 1, core2 = 5 };
+enum CoreCallback : std::uint32_t {
   range_start_ex = 4,
   range_start_ascii,
   range_start_wide,
@@ -34,7 +34,7 @@ enum Core : std::uint32_t {
   range_push_wide,
   range_pop
 };
-enum Core2 : std::uint32_t {
+enum Core2Callback : std::uint32_t {
   domain_range_start_ex = 2,
   domain_range_end,
   domain_range_push_ex,
@@ -46,14 +46,14 @@ enum Core2 : std::uint32_t {
   domain_destroy
 };
 
-using Function = void (*)();
+using Callback = void (*)();
 struct ExportTable {
   std::size_t size;
-  int (*functions_of)(std::uint32_t module, Function*** table, unsigned* count);
+  int (*functions_of)(std::uint32_t module, Callback*** table, unsigned* count);
 };
 using FindTable = const void* (*)(std::uint32_t table);
 
-struct Attributes {
+struct EventAttributes {
   std::uint16_t version, size;
   std::uint32_t category;
   std::int32_t color_type;
@@ -64,10 +64,10 @@ struct Attributes {
   union {
     const char* ascii;
     const wchar_t* wide;
-    const struct Text* registered;
+    const struct RegisteredString* registered;
   } message;
 };
-enum Message : std::int32_t { ascii = 1, wide = 2, registered = 3 };
+enum MessageType : std::int32_t { ascii = 1, wide = 2, registered = 3 };
 constexpr int k_not_tracked = -2;  // result of push and pop if nesting levels are not tracked
 
 // --- names
@@ -98,14 +98,14 @@ std::string to_utf8(const wchar_t* text) {
   return result;
 }
 
-struct Text {
+struct RegisteredString {
   std::string text;
 };
-struct Domain {
+struct NvtxDomain {
   std::string name;
 };
 
-std::string name_of(const Domain* domain, const Attributes* attributes) {
+std::string name_of(const NvtxDomain* domain, const EventAttributes* attributes) {
   std::string text = domain ? domain->name + "/" : "";
   if (!attributes) return text + "(range)";
   switch (attributes->message_type) {
@@ -129,12 +129,12 @@ constexpr std::uint64_t k_started = 1ULL << 63;
 constinit std::atomic<std::uint64_t> g_ranges{0};
 
 // Returns the nesting level of the main thread's ranges in a domain.
-std::uint32_t& pushed_in(const Domain* domain) {
-  static auto& levels = *new std::unordered_map<const Domain*, std::uint32_t>;
+std::uint32_t& pushed_in(const NvtxDomain* domain) {
+  static auto& levels = *new std::unordered_map<const NvtxDomain*, std::uint32_t>;
   return levels[domain];
 }
 
-std::uint64_t key_of(const Domain* domain, std::uint32_t level) {
+std::uint64_t key_of(const NvtxDomain* domain, std::uint32_t level) {
   return reinterpret_cast<std::uint64_t>(domain) * 31 + level;
 }
 
@@ -151,12 +151,12 @@ void for_main_thread(Work work) noexcept {
 }
 
 template <class NameOf>
-int push(const Domain* domain, NameOf name) noexcept {
+int push(const NvtxDomain* domain, NameOf name) noexcept {
   for_main_thread([&] { k_nvtx.begin(key_of(domain, pushed_in(domain)++), name()); });
   return k_not_tracked;
 }
 
-int pop(const Domain* domain) noexcept {
+int pop(const NvtxDomain* domain) noexcept {
   for_main_thread([&] {
     auto& level = pushed_in(domain);
     if (level > 0) k_nvtx.end(key_of(domain, --level));
@@ -176,7 +176,7 @@ void end_range(std::uint64_t id) noexcept { k_nvtx.end(k_started | id); }
 // --- functions for the tables
 // ---------------------------------------------------------------------------------------------------------
 
-std::uint64_t start_ex(const Attributes* what) {
+std::uint64_t start_ex(const EventAttributes* what) {
   return start_range([&] { return name_of(nullptr, what); });
 }
 std::uint64_t start_ascii(const char* text) {
@@ -185,7 +185,7 @@ std::uint64_t start_ascii(const char* text) {
 std::uint64_t start_wide(const wchar_t* text) {
   return start_range([&] { return to_utf8(text); });
 }
-int push_ex(const Attributes* what) {
+int push_ex(const EventAttributes* what) {
   return push(nullptr, [&] { return name_of(nullptr, what); });
 }
 int push_ascii(const char* text) {
@@ -196,14 +196,14 @@ int push_wide(const wchar_t* text) {
 }
 int pop_default() { return pop(nullptr); }
 
-std::uint64_t domain_start_ex(const Domain* domain, const Attributes* what) {
+std::uint64_t domain_start_ex(const NvtxDomain* domain, const EventAttributes* what) {
   return start_range([&] { return name_of(domain, what); });
 }
-void domain_end(const Domain*, std::uint64_t id) { end_range(id); }
-int domain_push_ex(const Domain* domain, const Attributes* what) {
+void domain_end(const NvtxDomain*, std::uint64_t id) { end_range(id); }
+int domain_push_ex(const NvtxDomain* domain, const EventAttributes* what) {
   return push(domain, [&] { return name_of(domain, what); });
 }
-int domain_pop(const Domain* domain) { return pop(domain); }
+int domain_pop(const NvtxDomain* domain) { return pop(domain); }
 
 // Stores a text. Returns null without memory, which NVTX treats as the default domain or no name.
 template <class T>
@@ -218,25 +218,29 @@ T* make_handle(std::string (*text_of)(const void*), const void* given) noexcept 
 std::string text_of_ascii(const void* text) { return text ? static_cast<const char*>(text) : ""; }
 std::string text_of_wide(const void* text) { return to_utf8(static_cast<const wchar_t*>(text)); }
 
-Domain* create_ascii(const char* name) { return make_handle<Domain>(text_of_ascii, name); }
-Domain* create_wide(const wchar_t* name) { return make_handle<Domain>(text_of_wide, name); }
+NvtxDomain* create_ascii(const char* name) { return make_handle<NvtxDomain>(text_of_ascii, name); }
+NvtxDomain* create_wide(const wchar_t* name) { return make_handle<NvtxDomain>(text_of_wide, name); }
 // Keeps the domain: ranges of it may still be ended by its handle.
-void destroy(Domain*) {}
-Text* register_ascii(const Domain*, const char* text) { return make_handle<Text>(text_of_ascii, text); }
-Text* register_wide(const Domain*, const wchar_t* text) { return make_handle<Text>(text_of_wide, text); }
+void destroy(NvtxDomain*) {}
+RegisteredString* register_ascii(const NvtxDomain*, const char* text) {
+  return make_handle<RegisteredString>(text_of_ascii, text);
+}
+RegisteredString* register_wide(const NvtxDomain*, const wchar_t* text) {
+  return make_handle<RegisteredString>(text_of_wide, text);
+}
 
-struct Entry {
+struct TableEntry {
   std::uint32_t number;
-  Function function;
+  Callback function;
 };
 template <class F>
-Entry entry(std::uint32_t number, F* function) {
-  return {number, reinterpret_cast<Function>(function)};
+TableEntry entry(std::uint32_t number, F* function) {
+  return {number, reinterpret_cast<Callback>(function)};
 }
 
 template <std::size_t N>
-bool fill(const ExportTable& from, Module module, const Entry (&entries)[N]) {
-  Function** table = nullptr;
+bool fill(const ExportTable& from, CallbackModule module, const TableEntry (&entries)[N]) {
+  Callback** table = nullptr;
   unsigned count = 0;
   if (!from.functions_of(module, &table, &count) || !table) return false;
   for (const auto& one : entries)
@@ -253,19 +257,19 @@ extern "C" TERRACE_EXPORT int InitializeInjectionNvtx2(terrace::agent::FindTable
   if (!ensure_started() || !find_table) return 0;
   const auto* const callbacks = static_cast<const ExportTable*>(find_table(k_callbacks));
   if (!callbacks || callbacks->size < sizeof(ExportTable) || !callbacks->functions_of) return 0;
-  const Entry in_core[] = {entry(range_start_ex, start_ex),     entry(range_start_ascii, start_ascii),
-                           entry(range_start_wide, start_wide), entry(range_end, end_range),
-                           entry(range_push_ex, push_ex),       entry(range_push_ascii, push_ascii),
-                           entry(range_push_wide, push_wide),   entry(range_pop, pop_default)};
-  const Entry in_core2[] = {entry(domain_range_start_ex, domain_start_ex),
-                            entry(domain_range_end, domain_end),
-                            entry(domain_range_push_ex, domain_push_ex),
-                            entry(domain_range_pop, domain_pop),
-                            entry(domain_register_ascii, register_ascii),
-                            entry(domain_register_wide, register_wide),
-                            entry(domain_create_ascii, create_ascii),
-                            entry(domain_create_wide, create_wide),
-                            entry(domain_destroy, destroy)};
+  const TableEntry in_core[] = {entry(range_start_ex, start_ex),     entry(range_start_ascii, start_ascii),
+                                entry(range_start_wide, start_wide), entry(range_end, end_range),
+                                entry(range_push_ex, push_ex),       entry(range_push_ascii, push_ascii),
+                                entry(range_push_wide, push_wide),   entry(range_pop, pop_default)};
+  const TableEntry in_core2[] = {entry(domain_range_start_ex, domain_start_ex),
+                                 entry(domain_range_end, domain_end),
+                                 entry(domain_range_push_ex, domain_push_ex),
+                                 entry(domain_range_pop, domain_pop),
+                                 entry(domain_register_ascii, register_ascii),
+                                 entry(domain_register_wide, register_wide),
+                                 entry(domain_create_ascii, create_ascii),
+                                 entry(domain_create_wide, create_wide),
+                                 entry(domain_destroy, destroy)};
   const bool has_core = fill(*callbacks, core, in_core);
   const bool has_core2 = fill(*callbacks, core2, in_core2);
   return has_core || has_core2 ? 1 : 0;

@@ -22,10 +22,10 @@ namespace terrace::agent {
 
 namespace {
 
-using Function = void* (*)(void*);
+using ThreadFunction = void* (*)(void*);
 
 struct ThreadStart {
-  Function function;
+  ThreadFunction function;
   void* argument;
   std::uint32_t number;
   bool is_scheduled;
@@ -53,11 +53,11 @@ std::vector<KnownThread>& known_threads() {
 
 // CPU affinity at the program's start. Terrace's threads use it, because they are created by any of the program's
 // threads, which may be bound to a core.
-struct Cores {
+struct SavedAffinity {
   cpu_set_t set{};
   bool known = false;
 };
-constinit Cores g_cores;
+constinit SavedAffinity g_saved_affinity;
 
 void remember_thread(pthread_t thread, std::uint32_t number) {
   const observe::Inside inside;
@@ -119,7 +119,8 @@ void* run(void* data) {
 }  // namespace
 
 void save_affinity() noexcept {
-  g_cores.known = pthread_getaffinity_np(pthread_self(), sizeof g_cores.set, &g_cores.set) == 0;
+  g_saved_affinity.known =
+      pthread_getaffinity_np(pthread_self(), sizeof g_saved_affinity.set, &g_saved_affinity.set) == 0;
 }
 
 void attach_this_thread() noexcept {
@@ -165,8 +166,8 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
   if (terrace::observe::t_thread.inside > 0) {  // one of Terrace's own threads
     agent::note_own_thread();
     const int error = (*next)(thread, attributes, function, argument);
-    if (error == 0 && agent::g_cores.known)
-      pthread_setaffinity_np(*thread, sizeof agent::g_cores.set, &agent::g_cores.set);
+    if (error == 0 && agent::g_saved_affinity.known)
+      pthread_setaffinity_np(*thread, sizeof agent::g_saved_affinity.set, &agent::g_saved_affinity.set);
     return error;
   }
   // Workers of other libraries are scheduled while they work, by the wrappers of their library.

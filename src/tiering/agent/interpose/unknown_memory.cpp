@@ -38,7 +38,7 @@ constinit std::atomic<std::uint64_t> g_stack_top{0};
 std::vector<StackPiece>* g_above_stack = nullptr;
 
 template <class Wanted>
-bool search_mappings(Mapping& mapping, Wanted wanted) {
+bool search_mappings(MemoryMapping& mapping, Wanted wanted) {
   MapsReader reader("/proc/self/maps");
   char line[256];
   while (reader.read_line(line, sizeof line)) {
@@ -82,7 +82,7 @@ bool note_main_stack_part(Process& here, std::uint64_t address) {
 }
 
 bool note_mapping(Process& here, std::uint64_t address) {
-  Mapping mapping;
+  MemoryMapping mapping;
   if (!find_mapping(address, mapping)) return false;
   if (mapping.stack && note_main_stack_part(here, address)) return true;
   auto kind = ObjectKind::mapping;
@@ -101,7 +101,7 @@ bool note_mapping(Process& here, std::uint64_t address) {
 
 }  // namespace
 
-bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept {
+bool find_mapping(std::uint64_t address, MemoryMapping& mapping) noexcept {
   return search_mappings(mapping, [&] { return mapping.low <= address && address < mapping.high; });
 }
 
@@ -129,7 +129,7 @@ void note_thread_stack(Process& process, std::uint64_t low, std::uint64_t high) 
 }
 
 void note_small_blocks(Process& process) noexcept {
-  Mapping mapping;
+  MemoryMapping mapping;
   if (!search_mappings(mapping, [&] { return mapping.heap; })) return;
   const auto free = process.objects->gap(mapping.low, mapping.low, mapping.high);
   if (free.low < free.high) process.objects->add("(small blocks)", ObjectKind::small, free.low, free.high);

@@ -21,15 +21,15 @@ namespace {
 
 constexpr int k_max_frames = 64;
 
-struct Walk {
-  explicit Walk(Process& given) : process(given) {}
+struct StackWalk {
+  explicit StackWalk(Process& given) : process(given) {}
   Process& process;
   int frames = 0;
   int rank = 0;  // of the best candidate so far
   observe::SymbolTable::Site site;
   std::uint64_t address = 0;
 
-  void keep(int new_rank, const observe::SymbolTable::Site& new_site, std::uint64_t new_address) {
+  void update_best(int new_rank, const observe::SymbolTable::Site& new_site, std::uint64_t new_address) {
     if (new_rank <= rank) return;
     rank = new_rank;
     site = new_site;
@@ -38,7 +38,7 @@ struct Walk {
 };
 
 _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
-  auto& walk = *static_cast<Walk*>(data);
+  auto& walk = *static_cast<StackWalk*>(data);
   if (++walk.frames > k_max_frames) return _URC_END_OF_STACK;
   int before = 0;
   auto address = static_cast<std::uint64_t>(_Unwind_GetIPInfo(context, &before));
@@ -48,12 +48,12 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
   const auto found = find_symbol(walk.process, address);
   if (found.site.module < 0) return _URC_NO_REASON;
   if (found.described && !found.site.allocator) {
-    walk.keep(4, found.site, address);
+    walk.update_best(4, found.site, address);
     return _URC_END_OF_STACK;
   }
   // Fallbacks, best first: another library, an allocator of the program, a run-time library.
   const int rank = found.described ? 2 : is_runtime_library(found.path) ? 1 : 3;
-  walk.keep(rank, found.site, address);
+  walk.update_best(rank, found.site, address);
   return _URC_NO_REASON;
 }
 
@@ -71,7 +71,7 @@ bool is_runtime_library(const char* path) noexcept {
 }
 
 std::string_view name_caller(Process& process, char* buffer) noexcept {
-  Walk walk(process);
+  StackWalk walk(process);
   _Unwind_Backtrace(step, &walk);
   return describe_symbol(process, walk.site, walk.address, buffer, k_name_capacity);
 }

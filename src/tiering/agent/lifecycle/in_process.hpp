@@ -71,13 +71,13 @@ void save_environment(char** environment) noexcept;
 char** saved_environment() noexcept;
 
 // A mapping of the address space (a line of /proc/self/maps).
-struct Mapping {
+struct MemoryMapping {
   std::uint64_t low = 0, high = 0;
   bool heap = false;   // the heap of brk(2)
   bool stack = false;  // the main thread's stack
 };
 // Finds the mapping that contains the address. Returns false if there is none. Does not allocate.
-bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept;
+bool find_mapping(std::uint64_t address, MemoryMapping& mapping) noexcept;
 
 // Registers the used part of the main thread's stack below `top` as the object "(stack)". `above`: the pieces
 // that the kernel has put above it.

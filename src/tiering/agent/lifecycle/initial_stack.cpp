@@ -12,7 +12,7 @@ namespace terrace::agent {
 namespace {
 
 constexpr std::uint64_t k_line = 64;
-enum Slot : std::uint64_t { k_arguments = 1, k_variables, k_argument_strings, k_first_name };
+enum StackSlot : std::uint64_t { k_arguments = 1, k_variables, k_argument_strings, k_first_name };
 
 std::uint64_t address_of(const void* at) { return reinterpret_cast<std::uint64_t>(at); }
 

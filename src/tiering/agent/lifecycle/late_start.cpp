@@ -23,13 +23,13 @@ namespace terrace::agent {
 
 namespace {
 
-struct Contents {
+struct StaticContents {
   std::size_t size = 0;  // bytes of writable segments
   bool asks = false;
 };
 
-int look_at(dl_phdr_info* info, std::size_t, void* context) noexcept {
-  auto& found = *static_cast<Contents*>(context);
+int inspect_file(dl_phdr_info* info, std::size_t, void* context) noexcept {
+  auto& found = *static_cast<StaticContents*>(context);
   std::size_t size = 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& part = info->dlpi_phdr[i];
@@ -116,8 +116,8 @@ StartDecision decide_start(const char* session) noexcept {
   const bool has_choice = !std::string_view(session).ends_with(runtime::k_called_session);
   if (has_choice && !std::string_view(session).ends_with(runtime::k_late_session)) return {};
   if (access(session, R_OK) != 0) return {.is_enabled = false};
-  Contents found;
-  dl_iterate_phdr(look_at, &found);
+  StaticContents found;
+  dl_iterate_phdr(inspect_file, &found);
   return {true, found.asks, has_choice && found.size >= k_large, has_choice};
 }
 

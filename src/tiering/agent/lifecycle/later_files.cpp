@@ -30,23 +30,23 @@ namespace {
 
 using FindSymbol = void* (*)(void*, const char*);
 
-struct Loads {
+struct LoadCounts {
   std::uint64_t adds = 0, removals = 0;
-  bool operator==(const Loads&) const = default;
+  bool operator==(const LoadCounts&) const = default;
 };
 
 constinit std::mutex g_look_lock;
-constinit Loads g_seen;                          // requires the lock
+constinit LoadCounts g_seen;                     // requires the lock
 constinit std::size_t g_first = 0;               // files were loaded with the program
 constinit std::atomic<std::uint64_t> g_adds{0};  // of g_seen; 0: Terrace does nothing here
 constinit std::atomic<bool> g_is_deep{false};    // some file was opened with RTLD_DEEPBIND
 thread_local bool t_looking __attribute__((tls_model("initial-exec"))) = false;
 
-Loads loads_now() noexcept {
-  Loads loads;
+LoadCounts loads_now() noexcept {
+  LoadCounts loads;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* to) noexcept {
-        *static_cast<Loads*>(to) = {info->dlpi_adds, info->dlpi_subs};
+        *static_cast<LoadCounts*>(to) = {info->dlpi_adds, info->dlpi_subs};
         return 1;
       },
       &loads);
@@ -132,7 +132,7 @@ void bind_deep_references(const dl_phdr_info& info) {
   });
 }
 
-void look_at(const LaterFile& file) {
+void repair_file(const LaterFile& file) {
   if (file.path.empty() || is_in_terrace(file.info.dlpi_addr)) return;
   void* const handle = dlopen(file.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);  // it stays meanwhile
   if (!handle) return;
@@ -193,7 +193,7 @@ void note_later_files() noexcept {
         // Where none was unloaded since, the last ones are new.
         const auto added = now.adds - g_seen.adds;
         const auto known = now.removals == g_seen.removals && added < files.size() ? files.size() - added : 0;
-        for (auto i = known; i < files.size(); ++i) look_at(files[i]);
+        for (auto i = known; i < files.size(); ++i) repair_file(files[i]);
         g_seen = now;
         g_adds.store(now.adds, std::memory_order_release);
       } catch (const std::exception&) {  // no memory: they stay as they are

@@ -156,12 +156,12 @@ TERRACE_EXPORT int execveat(int folder, const char* file, char* const* words, ch
   return (*next)(folder, file, words, passed, flags);
 }
 
-using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
-                      char* const*, char* const*);
+using PosixSpawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
+                           char* const*, char* const*);
 
 TERRACE_EXPORT int posix_spawn(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* words, char* const* environment) {
-  static constinit agent::NextFunction<Spawn> next{"posix_spawn"};
+  static constinit agent::NextFunction<PosixSpawn> next{"posix_spawn"};
   const agent::NextProgram program(file, false);
   program.note_unobserved();
   return (*next)(child, file, actions, attributes, words, TERRACE_ENVIRONMENT(environment, program.loader()));
@@ -170,7 +170,7 @@ TERRACE_EXPORT int posix_spawn(pid_t* child, const char* file, const posix_spawn
 TERRACE_EXPORT int posix_spawnp(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, char* const* words,
                                 char* const* environment) {
-  static constinit agent::NextFunction<Spawn> next{"posix_spawnp"};
+  static constinit agent::NextFunction<PosixSpawn> next{"posix_spawnp"};
   const agent::NextProgram program(file, true);
   program.note_unobserved();
   return (*next)(child, file, actions, attributes, words, TERRACE_ENVIRONMENT(environment, program.loader()));

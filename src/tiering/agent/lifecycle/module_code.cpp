@@ -137,7 +137,7 @@ class ModuleCode {
   std::vector<std::uint64_t> functions_;
 };
 
-enum class Calls { nothing, others, hooks };
+enum class CallKind { nothing, others, hooks };
 
 class CallScanner {
  public:
@@ -145,21 +145,21 @@ class CallScanner {
 
   // Tests every byte as the start of an instruction. Bytes that are none hardly ever encode a slot or code of
   // this file.
-  [[nodiscard]] Calls scan(const AddressRange& function) const {
+  [[nodiscard]] CallKind scan(const AddressRange& function) const {
     constexpr std::uint64_t k_longest = 6;
-    auto calls = Calls::nothing;
+    auto calls = CallKind::nothing;
     for (auto here = function.low; here + k_longest <= function.high; ++here) {
       const auto byte = read<std::uint8_t>(here);
       if (byte == 0xff) {
         const auto kind = read<std::uint8_t>(here + 1);
         if (kind != k_call_by && kind != k_jump_by) continue;
-        if (is_hook_slot(slot_of(here))) return Calls::hooks;
-        if (kind == k_call_by && code_.has_data(slot_of(here))) calls = Calls::others;
+        if (is_hook_slot(slot_of(here))) return CallKind::hooks;
+        if (kind == k_call_by && code_.has_data(slot_of(here))) calls = CallKind::others;
       } else if (byte == 0xe8 || byte == 0xe9) {  // call, jmp
         const auto target = here + 5 + distance(here + 1);
         if (!code_.contains(target)) continue;
-        if (leads_to_hook(target)) return Calls::hooks;
-        if (byte == 0xe8) calls = Calls::others;
+        if (leads_to_hook(target)) return CallKind::hooks;
+        if (byte == 0xe8) calls = CallKind::others;
       }
     }
     return calls;
@@ -198,12 +198,12 @@ std::vector<AddressRange> find_uninstrumented_code(const dl_phdr_info& info,
   for (std::size_t i = 0; i < code.functions(); ++i) {
     const auto function = code.function(i);
     const auto calls = scanner.scan(function);
-    if (calls == Calls::others && !uninstrumented.empty() && end == function.low)
+    if (calls == CallKind::others && !uninstrumented.empty() && end == function.low)
       uninstrumented.back().high = end = function.high;
-    else if (calls == Calls::others)
+    else if (calls == CallKind::others)
       end = uninstrumented.emplace_back(function).high;
     else
-      end = calls == Calls::nothing && end == function.low ? function.high : 0;
+      end = calls == CallKind::nothing && end == function.low ? function.high : 0;
   }
   return uninstrumented;
 }

@@ -24,14 +24,14 @@ char g_saved[k_passed_on.size()][4096];
 char g_library[4096];  // path of this library, as in LD_PRELOAD
 
 // Variables that may contain the library's path, and the separators of their lists.
-struct List {
+struct PathList {
   std::string_view name;
   const char* between;
 };
-constexpr std::array<List, 4> k_lists{{{"LD_PRELOAD=", ": "},
-                                       {"NVTX_INJECTION64_PATH=", ""},
-                                       {"KOKKOS_TOOLS_LIBS=", ";"},
-                                       {"KOKKOS_PROFILE_LIBRARY=", ";"}}};
+constexpr std::array<PathList, 4> k_lists{{{"LD_PRELOAD=", ": "},
+                                           {"NVTX_INJECTION64_PATH=", ""},
+                                           {"KOKKOS_TOOLS_LIBS=", ";"},
+                                           {"KOKKOS_PROFILE_LIBRARY=", ";"}}};
 
 const char* find_variable(char* const* environment, const char* name) noexcept {
   const auto length = strlen(name);
@@ -46,7 +46,7 @@ std::size_t count(char* const* list) noexcept {
   return n;
 }
 
-const List* list_of(const char* variable) noexcept {
+const PathList* list_of(const char* variable) noexcept {
   for (const auto& list : k_lists)
     if (strncmp(variable, list.name.data(), list.name.size()) == 0) return &list;
   return nullptr;
@@ -65,7 +65,7 @@ bool is_library_lost() noexcept {
 
 // Returns the variable without the library: itself if it does not contain it, null if it contains nothing else,
 // or an edited copy in `room`, which needs strlen(variable) + 1 bytes and is advanced past the copy.
-char* without_library(char* variable, const List& list, char*& room) noexcept {
+char* without_library(char* variable, const PathList& list, char*& room) noexcept {
   const auto length = strlen(g_library);
   const char* const files = variable + list.name.size();
   bool is_there = false;

@@ -16,7 +16,7 @@ class StandardStreamGuard {
   StandardStreamGuard() noexcept {
     const auto saved = errno;
     for (int number = 0; number < k_streams; ++number)
-      if (fcntl(number, F_GETFD) < 0 && errno == EBADF) take();
+      if (fcntl(number, F_GETFD) < 0 && errno == EBADF) occupy();
     errno = saved;
   }
   ~StandardStreamGuard() {
@@ -27,7 +27,7 @@ class StandardStreamGuard {
 
  private:
   static constexpr int k_streams = 3;
-  void take() noexcept {
+  void occupy() noexcept {
     const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC));
     if (file >= 0) taken_[static_cast<std::size_t>(count_++)] = file;
   }

@@ -325,10 +325,10 @@ void finish_process(const char* how) noexcept {
 
 namespace {
 
-using Main = int (*)(int, char**, char**);
-using StartMain = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
+using MainFunction = int (*)(int, char**, char**);
+using StartMain = int (*)(MainFunction, int, char**, void (*)(), void (*)(), void (*)(), void*);
 
-__attribute__((noinline)) int hand_over(StartMain next, Main main, int count, char** words, void (*init)(),
+__attribute__((noinline)) int hand_over(StartMain next, MainFunction main, int count, char** words, void (*init)(),
                                         void (*fini)(), void (*rtld_fini)(), void* stack_end, std::uint64_t top) {
   begin_process(count, words, top);
   const int status = next(main, count, words, init, fini, rtld_fini, stack_end);

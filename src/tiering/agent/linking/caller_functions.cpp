@@ -81,13 +81,13 @@ std::vector<LoadedFile> loaded_modules() {
 }
 
 // Entries of a file's dynamic section: the libraries that it needs (DT_NEEDED), and its own name (DT_SONAME).
-struct Linked {
+struct LinkInfo {
   std::vector<std::string_view> needed;
   std::string_view own;
 };
 
-Linked read_linked(const LoadedFile& module) {
-  Linked linked;
+LinkInfo read_linked(const LoadedFile& module) {
+  LinkInfo linked;
   if (!module.dynamic) return linked;
   const char* names = nullptr;
   for (const auto* entry = module.dynamic; entry->d_tag != DT_NULL; ++entry)
@@ -157,7 +157,7 @@ class CallerScope {
   void begin_own_scope() {
     if (has_own_scope_ || !caller()) return;
     has_own_scope_ = true;
-    std::vector<Linked> linked;
+    std::vector<LinkInfo> linked;
     std::unordered_map<std::string_view, std::size_t> by_name;
     for (std::size_t i = 0; i < modules_.size(); ++i) {
       const auto& one = linked.emplace_back(read_linked(modules_[i]));
@@ -173,7 +173,7 @@ class CallerScope {
     }
   }
 
-  static std::vector<std::size_t> closure_of(std::size_t root, const std::vector<Linked>& linked,
+  static std::vector<std::size_t> closure_of(std::size_t root, const std::vector<LinkInfo>& linked,
                                              const std::unordered_map<std::string_view, std::size_t>& by_name) {
     std::vector<std::size_t> closure{root};
     for (std::size_t i = 0; i < closure.size(); ++i)

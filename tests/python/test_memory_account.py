@@ -208,11 +208,11 @@ def test_a_limit_below_a_cache_is_told_in_virtual_time(tmp_path):
     compiler = Path(sys.executable).with_name("terrace-cc")
     subprocess.run([compiler, "-O1", tmp_path / "big.c", "-o", tmp_path / "big"], check=True)
     program = ("--", tmp_path / "big", "heap", 32)
-    said = "terrace: --memory 64MiB: the l3 cache of ddr5-nvme has 105MiB; only what caches miss is a touch, so"
+    said = "terrace: --memory 64MiB: the l3 cache of ddr5-nvme has 105MiB; only cache misses access memory, so"
     small = run("--machine", "ddr5-nvme", "--memory", "64MiB", *program, verb="simulate", cwd=tmp_path)
     assert small.stderr.startswith(said)
     large = run("--machine", "ddr5-nvme", "--memory", "128MiB", *program, verb="simulate", cwd=tmp_path)
-    assert "caches miss" not in large.stderr
+    assert "cache misses" not in large.stderr
 
 
 def test_many_processes_have_one_line(big, disk, tmp_path):

@@ -79,30 +79,6 @@ void check_planner_options(const ConfigurationOptions& options) {
                                    " makes no plan from a profile; leave it out, or give one that does");
 }
 
-// Returns the limit of --memory in virtual time, where the machine's file holds the rest; 0 without the option.
-// Warns of limits that have no effect: beyond the machine's memory, or within its caches.
-Bytes parse_simulated_memory(const ConfigurationOptions& options, const std::string& subcommand,
-                             const runtime::SessionConfiguration& configuration,
-                             std::vector<std::string>& sentences) {
-  if (options.memory.empty()) return {};
-  const auto memory = parse_memory_limit(options, subcommand);
-  const auto& machine = configuration.machine;
-  if (const auto reason = sim::backing_file_error(machine, configuration.domain); !reason.empty())
-    throw Error(Code::invalid, "--memory: " + reason);
-  const auto& place = machine.place(machine.home(configuration.domain));
-  if (memory > place.capacity)
-    sentences.push_back(fmt::format("--memory {}: {} of {} has {}, so that is not a limit", format(memory),
-                                    place.name, machine.name(), format(place.capacity)));
-  const auto& caches = machine.initiators()[machine.domains()[configuration.domain].initiator].caches;
-  const auto largest = std::ranges::max_element(caches, {}, &machine::Cache::size);
-  if (largest != caches.end() && memory < largest->size)
-    sentences.push_back(fmt::format(
-        "--memory {}: the {} cache of {} has {}; only what caches miss is a touch, so data that stay in "
-        "them are neither read nor written here",
-        format(memory), largest->name, machine.name(), format(largest->size)));
-  return memory;
-}
-
 // Cuts the budget to the control group's limit. Adds a sentence if the user stated the budget.
 void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std::string>& sentences) {
   const auto limit = machine::SystemFiles().memory_limit();

@@ -6,6 +6,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "cli/user_errors.hpp"
 #include "core/error.hpp"
 #include "machine/discover/system_files.hpp"
+#include "sim/engine/virtual_machine.hpp"
 #include "strategy/files/plan_file.hpp"
 #include "transfer/spill/spill.hpp"
 #include "transfer/spill/spill_file.hpp"
@@ -89,6 +91,28 @@ Bytes parse_memory_limit(const ConfigurationOptions& options, const std::string&
   throw Error(Code::invalid, fmt::format("{} {}{}: at least {} is needed{}", option, options.memory,
                                          understood == options.memory ? "" : " (" + understood + ")",
                                          format(min_memory(subcommand)), unit_hint(options.memory)));
+}
+
+Bytes parse_simulated_memory(const ConfigurationOptions& options, const std::string& subcommand,
+                             const runtime::SessionConfiguration& configuration,
+                             std::vector<std::string>& sentences) {
+  if (options.memory.empty()) return {};
+  const auto memory = parse_memory_limit(options, subcommand);
+  const auto& machine = configuration.machine;
+  if (const auto reason = sim::why_no_file(machine, configuration.domain); !reason.empty())
+    throw Error(Code::invalid, "--memory: " + reason);
+  const auto& place = machine.place(machine.home(configuration.domain));
+  if (memory > place.capacity)
+    sentences.push_back(fmt::format("--memory {}: {} of {} has {}, so that is not a limit", format(memory),
+                                    place.name, machine.name(), format(place.capacity)));
+  const auto& caches = machine.initiators()[machine.domains()[configuration.domain].initiator].caches;
+  const auto largest = std::ranges::max_element(caches, {}, &machine::Cache::size);
+  if (largest != caches.end() && memory < largest->size)
+    sentences.push_back(fmt::format(
+        "--memory {}: the {} cache of {} has {}; only cache misses access memory, so data that stay in "
+        "the caches are neither read nor written here",
+        format(memory), largest->name, machine.name(), format(largest->size)));
+  return memory;
 }
 
 namespace {

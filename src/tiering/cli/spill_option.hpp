@@ -16,6 +16,12 @@ Bytes min_memory(const std::string& subcommand);
 // size.
 Bytes parse_memory_limit(const ConfigurationOptions& options, const std::string& subcommand);
 
+// Returns the limit of --memory in virtual time, where the machine's file holds the rest; 0 without the option.
+// Warns of limits that have no effect: beyond the machine's memory, or within its caches.
+Bytes parse_simulated_memory(const ConfigurationOptions& options, const std::string& subcommand,
+                             const runtime::SessionConfiguration& configuration,
+                             std::vector<std::string>& sentences);
+
 // Returns the specification of out-of-core memory for `run`, empty without --memory. Creates a file in the folder
 // to test it. Adds a warning to `sentences` for a limit beyond the available memory. Throws Error{invalid}.
 runtime::SpillSpec build_spill_spec(const LaunchOptions& options, std::vector<std::string>& sentences);

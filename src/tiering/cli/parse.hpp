@@ -31,7 +31,7 @@ inline std::vector<std::string> listed_names(const CLI::Option& option) {
 // Formats the help: omits earlier spellings of options, and adds the program to the usage line.
 class HelpFormatter : public CLI::Formatter {
  public:
-  HelpFormatter() { column_width(34); }
+  HelpFormatter() { column_width(36); }
   [[nodiscard]] std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
     if (is_positional) return CLI::Formatter::make_option_name(option, is_positional);
     return fmt::format("{}", fmt::join(listed_names(*option), ","));

@@ -164,7 +164,7 @@ TEST_F(Intent, Budget_Exhausted_GivesNoMemory) {
   EXPECT_EQ(count(done, "apply: 2\n"), 4) << done.output;
   EXPECT_TRUE(has(done, "terrace: 128MiB of data by bandwidth: ")) << done.output;
   EXPECT_TRUE(has(done, "MiB left to the kernel\n")) << done.output;
-  EXPECT_TRUE(has(done, "terrace: places had no room for all data by intent\n")) << done.output;
+  EXPECT_TRUE(has(done, "terrace: the memories were too small for all data by intent\n")) << done.output;
 }
 
 TEST_F(Intent, Intent_UnknownName_IsRefused) {

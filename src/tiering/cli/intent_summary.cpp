@@ -62,15 +62,16 @@ std::vector<std::string> format_intent_lines(const DataByIntent& data, const mac
 std::vector<std::string> find_intent_problems(const DataByIntent& data, const std::string& wanted) {
   std::vector<std::string> problems;
   if (data.uncounted > 0)
-    problems.push_back(fmt::format("how much data by intent was placed is not known: no room in {} to count it",
-                                   data.folder.string()));
+    problems.push_back(
+        fmt::format("the amount of data placed by intent is unknown: {} has no free space for the counters",
+                    data.folder.string()));
   else if (!wanted.empty() && data.processes == 0)
     problems.push_back(
         fmt::format("nothing was placed by {}: the program allocated no block of {} or more (what it maps itself, "
                     "small blocks, static data and stacks are where the kernel puts them)",
                     wanted, format(Bytes{k_big_block})));
   if (data.error == ENOMEM)
-    problems.emplace_back("places had no room for all data by intent");
+    problems.emplace_back("the memories were too small for all data by intent");
   else if (data.error != 0)
     problems.push_back(
         fmt::format("the system did not let all data by intent be placed: {}", std::strerror(data.error)));

@@ -145,8 +145,8 @@ void print_coverage(const LoopSummary& loop, const std::string& path) {
 
 // File traffic of a process in virtual time, with out-of-core memory.
 struct FileTraffic {
-  std::uint64_t most = 0, room = 0, read = 0, written = 0, least_read = 0, least_written = 0, given = 0;
-  double waited = 0, least_time = 0, predicted = 0, measured = 0;
+  std::uint64_t max_data = 0, limit = 0, read = 0, written = 0, min_read = 0, min_written = 0, kernel_paged = 0;
+  double waited = 0, min_device_time = 0, predicted = 0, measured = 0;
 };
 
 std::optional<FileTraffic> read_file_traffic(const std::string& path, std::int64_t run) {
@@ -161,31 +161,31 @@ std::optional<FileTraffic> read_file_traffic(const std::string& path, std::int64
   FileTraffic in;
   auto column = 0;
   for (auto* const value :
-       {&in.most, &in.room, &in.read, &in.written, &in.least_read, &in.least_written, &in.given})
+       {&in.max_data, &in.limit, &in.read, &in.written, &in.min_read, &in.min_written, &in.kernel_paged})
     *value = static_cast<std::uint64_t>(query.integer(column++));
-  for (auto* const value : {&in.waited, &in.least_time, &in.predicted, &in.measured})
+  for (auto* const value : {&in.waited, &in.min_device_time, &in.predicted, &in.measured})
     *value = query.real(column++);
   return in;
 }
 
 void print_file_traffic(const FileTraffic& in, const std::string& name) {
   const auto bytes = [](std::uint64_t value) { return format(Bytes{value}); };
-  if (in.read == 0 && in.written == 0 && in.given == 0) {
-    fmt::print(stderr, "terrace: {}all of its data fitted into {} of memory: {}\n", name, bytes(in.room),
-               bytes(in.most));
+  if (in.read == 0 && in.written == 0 && in.kernel_paged == 0) {
+    fmt::print(stderr, "terrace: {}all of its data fitted into {} of memory: {}\n", name, bytes(in.limit),
+               bytes(in.max_data));
     return;
   }
   auto line = fmt::format(
       "{} of data in {} of memory: read {} and wrote {} (any schedule: at least {} and {}, {} of the "
       "device); the program waited {} for it",
-      bytes(in.most), bytes(in.room), bytes(in.read), bytes(in.written), bytes(in.least_read),
-      bytes(in.least_written), format(Seconds{in.least_time}), format(Seconds{in.waited}));
+      bytes(in.max_data), bytes(in.limit), bytes(in.read), bytes(in.written), bytes(in.min_read),
+      bytes(in.min_written), format(Seconds{in.min_device_time}), format(Seconds{in.waited}));
   if (in.measured > 0)
     line += fmt::format("; {} of its time were predicted to take {}", format(Seconds{in.measured}),
                         format(Seconds{in.predicted}));
-  if (in.given > 0)
-    line +=
-        fmt::format("; {} were touched in no order or in small parts, and paged by the kernel", bytes(in.given));
+  if (in.kernel_paged > 0)
+    line += fmt::format("; {} were touched in no order or in small parts, and paged by the kernel",
+                        bytes(in.kernel_paged));
   fmt::print(stderr, "terrace: {}{}\n", name, line);
 }
 
@@ -322,17 +322,17 @@ void print_summary(const profile::MergeSummary& merged, const SummaryContext& co
     if (proof) line["proof"] = nlohmann::ordered_json::parse(json_of(*proof));
     if (spilled)
       line["over_file"] = {{"limited", true},
-                           {"data_bytes", spilled->most},
-                           {"memory_bytes", spilled->room},
+                           {"data_bytes", spilled->max_data},
+                           {"memory_bytes", spilled->limit},
                            {"read_bytes", spilled->read},
                            {"written_bytes", spilled->written},
-                           {"least_read_bytes", spilled->least_read},
-                           {"least_written_bytes", spilled->least_written},
-                           {"least_s", spilled->least_time},
+                           {"least_read_bytes", spilled->min_read},
+                           {"least_written_bytes", spilled->min_written},
+                           {"least_s", spilled->min_device_time},
                            {"threads_waited_s", spilled->waited},
                            {"predicted_s", spilled->predicted},
                            {"measured_s", spilled->measured},
-                           {"given_bytes", spilled->given}};
+                           {"given_bytes", spilled->kernel_paged}};
     if (!context.extra_json.empty()) line.update(nlohmann::ordered_json::parse(context.extra_json));
     fmt::print(stderr, "{}\n", line.dump());
     return;

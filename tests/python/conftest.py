@@ -1,4 +1,4 @@
-"""What the tests of the Python side share: a store of known contents, the command, a program in both forms."""
+"""Common fixtures: a store with known contents, the command line, a program in both builds."""
 
 import json
 import os
@@ -52,13 +52,13 @@ int main(int argc, char** argv) {
 
 
 def run(*words: object, verb: str = "run", **how: Any) -> subprocess.CompletedProcess[str]:
-    """The launcher, with its text."""
+    """Runs the launcher and captures its text."""
     command = [TERRACE, verb, *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, **how)
 
 
 def refused(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line that says why."""
+    """Returns the one line with the reason of a refusal."""
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("terrace: ")
@@ -67,7 +67,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def charts_of(page: str) -> dict[str, dict[str, Any]]:
-    """The figures of a page, by name, as Plotly reads them."""
+    """Returns the figures of a page by name, as Plotly parses them."""
     found = re.findall(r'<script type="application/json" data-chart="([^"]+)">(.*?)</script>', page, re.DOTALL)
     return {name: json.loads(text) for name, text in found}
 
@@ -77,7 +77,9 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A job that never ran, of two processes (tests/support/synthetic_job.hpp): 4001 ended, 4002 was killed."""
+    """Returns the store of a synthetic job with two processes (tests/support/synthetic_job.hpp): 4001 ended, 4002
+    was killed.
+    """
     program = BUILD / "tests" / "unit" / "profile" / "synthetic_job"
     assert program.exists(), f"{program} is not built; set TERRACE_BUILD to the build folder"
     folder = tmp_path_factory.mktemp("job")
@@ -86,7 +88,7 @@ def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def terrace() -> Command:
-    """Runs `terrace VERB ...` as the launcher hands it over; no terminal anywhere."""
+    """Runs `terrace SUBCOMMAND ...` as the launcher executes it, without a terminal."""
 
     def run(*words: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-P", "-m", "terrace", *map(str, words)]
@@ -97,7 +99,7 @@ def terrace() -> Command:
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A program, `adds`, natively and with hooks."""
+    """Returns folders of the program `adds`, uninstrumented and instrumented."""
     folder = tmp_path_factory.mktemp("adds")
     (folder / "adds.c").write_text(ADDS)
     for name, compiler in (("native", "gcc"), ("hooked", str(Path(sys.executable).with_name("terrace-cc")))):
@@ -108,7 +110,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory):
-    """A folder on a disk, and the right to wait for page faults."""
+    """Returns a folder on a disk; requires the right to handle page faults."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="terrace-") as folder:
         probe = run("--memory", "64MiB", "--spill", folder, "--", "true")
         if "memory over a file needs" in probe.stderr or "is in memory itself" in probe.stderr:

@@ -1,10 +1,10 @@
-"""What a disk, a copy or a stranger may do to a file."""
+"""Random damage to files."""
 
 from hypothesis import strategies as st
 
 
 def damaged(data: st.DataObject, content: bytes, most: int) -> bytes:
-    """The content cut short, or not, with up to so many bytes replaced."""
+    """Returns the content, possibly truncated, with up to that many bytes replaced."""
     text = bytearray(content)
     if data.draw(st.booleans()):
         del text[data.draw(st.integers(0, len(text))) :]

@@ -1,4 +1,4 @@
-"""Variables of ELF files: as nm lists them; damaged files have none, or fewer."""
+"""Variables of ELF files, compared with nm; damaged files have none, or fewer."""
 
 import subprocess
 
@@ -24,7 +24,7 @@ def program(tmp_path_factory):
     return folder / "a"
 
 
-def test_variables_are_those_of_nm(program):
+def test_elf_data_variables_equal_nm(program):
     listed = subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in listed.splitlines() if len(line.split()) == 4]
     wanted = {(name, int(low, 16), int(size, 16)) for low, size, kind, name in rows if kind in "BbDdRr"}
@@ -40,7 +40,7 @@ def test_variables_are_those_of_nm(program):
         assert within == (one.name != "fixed")
 
 
-def test_other_files_have_none(tmp_path):
+def test_elf_data_other_file_is_empty(tmp_path):
     (tmp_path / "text").write_text("no ELF")
     assert elf_data(tmp_path / "text", 1) == ElfData([], [])
     assert elf_data(tmp_path / "none", 1) == ElfData([], [])
@@ -48,7 +48,7 @@ def test_other_files_have_none(tmp_path):
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_damage_raises_nothing(program, tmp_path_factory, data):
+def test_elf_data_damaged_file_does_not_raise(program, tmp_path_factory, data):
     text = bytearray(program.read_bytes())
     for _ in range(data.draw(st.integers(1, 5))):
         # Headers decide: they are hit half of the time.

@@ -1,4 +1,4 @@
-"""DHAT's files: valgrind's counts of a program whose accesses are known; damaged ones are refused in one line."""
+"""DHAT files: counts of a program with known accesses; damaged files are refused in one line."""
 
 import json
 import shutil
@@ -59,7 +59,7 @@ def counted_file(tmp_path_factory):
     return folder / "counted.dhat"
 
 
-def test_counts_are_the_programs_own(counted_file):
+def test_dhat_known_program_counts_its_accesses(counted_file):
     blocks = {block.name: block for block in dhat.read(counted_file).blocks}
     a, b, c = blocks["make counted.c:3"], blocks["main counted.c:6"], blocks["main counted.c:14"]
     assert (a.size, a.reads, a.writes) == (800_000, 2_400_000, 0)
@@ -67,7 +67,7 @@ def test_counts_are_the_programs_own(counted_file):
     assert (c.size, c.reads, c.writes) == (100, 0, 100)  # a hundred bytes at most at a time
 
 
-def test_the_profile_has_them_and_every_verb_reads_it(counted_file, terrace, tmp_path):
+def test_dhat_profile_readable_by_every_subcommand(counted_file, terrace, tmp_path):
     profile = tmp_path / "counted.terrace"
     done = terrace("import", counted_file, "-o", profile, "--machine", "knl-7210-flat")
     assert done.returncode == 0, done.stderr
@@ -104,7 +104,7 @@ def test_the_profile_has_them_and_every_verb_reads_it(counted_file, terrace, tmp
     assert given.read_bytes() == counted_file.read_bytes()
 
 
-def test_accesses_are_kept(counted_file):
+def test_dhat_profile_keeps_accesses(counted_file):
     counted = dhat.read(counted_file)
     phase = dhat.measured(counted, 64, 1e9).phases[0]
     assert sum(cell.reads for cell in phase.cells.values()) * 64 == pytest.approx(
@@ -126,7 +126,7 @@ def test_accesses_are_kept(counted_file):
         ([], "(unknown)"),
     ],
 )
-def test_blocks_are_named_by_whose_they_are(stack, name):
+def test_dhat_blocks_named_by_allocating_code(stack, name):
     assert dhat_names.by_words(stack) == name
 
 
@@ -145,14 +145,14 @@ def test_blocks_are_named_by_whose_they_are(stack, name):
         ({"cmd": 1}, "cmd"),
     ],
 )
-def test_what_is_wrong_is_said(change, words):
+def test_dhat_invalid_document_states_error(change, words):
     with pytest.raises(DamagedError, match=words) as refused:
         dhat.parse(json.dumps({**SMALL, **change}).encode(), "x.dhat")
     assert str(refused.value).startswith("x.dhat: ")
     assert "\n" not in str(refused.value)
 
 
-def test_the_verb_refuses_in_one_line(terrace, tmp_path):
+def test_import_invalid_file_refused_in_one_line(terrace, tmp_path):
     (tmp_path / "cut.dhat").write_text(json.dumps(SMALL)[:-20])
     done = terrace("import", tmp_path / "cut.dhat", "-o", tmp_path / "o.terrace")
     assert done.returncode == 1
@@ -165,7 +165,7 @@ def test_the_verb_refuses_in_one_line(terrace, tmp_path):
 
 @settings(max_examples=400, deadline=None)
 @given(st.data())
-def test_damage_never_gets_past(data):
+def test_dhat_damaged_file_refused(data):
     text = damaged(data, json.dumps(SMALL).encode(), 4)
     try:
         counted = dhat.parse(text)
@@ -177,14 +177,14 @@ def test_damage_never_gets_past(data):
 
 
 @given(st.integers(1, 1 << 50))
-def test_chunks_cover_an_object(size):
+def test_object_chunks_cover_it(size):
     one = Object("x", "heap", size)
     assert one.chunk_size % 4096 == 0
     assert 1 <= one.chunks <= 64
     assert (one.chunks - 1) * one.chunk_size < size <= one.chunks * one.chunk_size
 
 
-def test_memory_at_home_is_the_machines():
+def test_memory_at_home_equals_machine_file():
     line, latency, bandwidth, frequency = _core.memory_at_home(_core.Machine.read("knl-7210-flat"))
     assert line == 64
     assert 50e-9 < latency < 500e-9

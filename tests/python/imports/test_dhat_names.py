@@ -1,4 +1,4 @@
-"""A plan made of a file of DHAT's is obeyed by `terrace run` of the same program: objects have one name."""
+"""Names of objects in DHAT profiles equal those of `terrace run`, so plans from them apply."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ int main() {
 
 
 def counted(folder, source: str, options: list[str]):
-    """The program, built and run under DHAT."""
+    """Builds the program and runs it under DHAT."""
     compiler, name = ("g++", "p.cpp") if "namespace" in source else ("gcc", "p.c")
     (folder / name).write_text(source)
     subprocess.run([compiler, *options, name, "-o", "program"], cwd=folder, check=True)
@@ -108,7 +108,7 @@ def objects_of(profile, *more: str):
 @needs_valgrind
 @pytest.mark.parametrize("options", [["-g", "-O0"], ["-g", "-O2"], ["-O2"], ["-g", "-O1", "-no-pie"]])
 @pytest.mark.parametrize("source", [C, CPP], ids=["C", "C++"])
-def test_objects_are_called_what_a_run_calls_them(source, options, terrace, tmp_path):
+def test_dhat_objects_named_as_in_terrace_run(source, options, terrace, tmp_path):
     counted(tmp_path, source, options)
     done = terrace("import", tmp_path / "program.dhat", "-o", tmp_path / "x.terrace", "-m", MACHINE)
     assert done.returncode == 0, done.stderr
@@ -119,7 +119,7 @@ def test_objects_are_called_what_a_run_calls_them(source, options, terrace, tmp_
 
 
 @needs_valgrind
-def test_a_plan_that_is_made_of_it_is_obeyed(terrace, tmp_path):
+def test_dhat_plan_applied_by_terrace_run(terrace, tmp_path):
     counted(tmp_path, C, ["-g", "-O1"])
     terrace("import", tmp_path / "program.dhat", "-o", tmp_path / "x.terrace", "-m", MACHINE)
     # The one that is swept and written three times.
@@ -138,8 +138,8 @@ def test_a_plan_that_is_made_of_it_is_obeyed(terrace, tmp_path):
 
 
 @needs_valgrind
-def test_another_program_by_now(terrace, tmp_path):
-    """Its tables would say something else than what was run."""
+def test_dhat_changed_program_uses_dhat_names(terrace, tmp_path):
+    """The symbols of a changed program differ from those of the run."""
     counted(tmp_path, C, ["-g", "-O1"])
     named = dhat.read(tmp_path / "program.dhat")
     assert named.is_named_as_in_runs
@@ -154,7 +154,7 @@ def test_another_program_by_now(terrace, tmp_path):
     assert "object names are DHAT's" in terrace("show", tmp_path / "x.terrace").stdout
 
 
-def test_blocks_of_one_name_are_numbered_and_small_ones_together():
+def test_dhat_equal_names_numbered_small_blocks_merged():
     blocks = [
         dhat.Block("a", 3 << 20, 30, 7, 3),
         dhat.Block("a", 1 << 20, 10, 1, 1),
@@ -170,7 +170,7 @@ def test_blocks_of_one_name_are_numbered_and_small_ones_together():
         assert sum(getattr(one, key) for one in found) == sum(getattr(one, key) for one in blocks)
 
 
-def test_the_last_name_of_a_function():
+def test_leaf_returns_last_component():
     for text, leaf in (
         ("main", "main"),
         ("app::Grid<double>::grow(unsigned long)", "grow"),

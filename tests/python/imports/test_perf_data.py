@@ -1,4 +1,4 @@
-"""perf.data: files as perf writes them, files made from the published format, and damaged ones."""
+"""perf.data: files written by perf, files built from the published format, and damaged ones."""
 
 import shutil
 import struct
@@ -43,7 +43,7 @@ MEMORY = perf_mem.Memory(64, 100e-9, 2e9)
 
 
 class File:
-    """perf.data by the kernel's perf_event.h and perf's perf.data-file-format.txt."""
+    """Builds perf.data by the kernel's perf_event.h and perf's perf.data-file-format.txt."""
 
     def __init__(self, *kinds: int, period: int = 1000, read_format: int = 0) -> None:
         self.kinds, self.period, self.read_format = kinds, period, read_format
@@ -165,7 +165,7 @@ class File:
         max_size=6,
     ),
 )
-def test_samples_of_every_layout(others, weight, with_two, read_format, samples):
+def test_parse_every_sample_layout(others, weight, with_two, read_format, samples):
     kind = ALWAYS | weight | (IDENTIFIER if with_two else 0)
     for bit in others:
         kind |= bit
@@ -196,7 +196,7 @@ def ordinary() -> File:
     return file
 
 
-def test_what_is_of_memory_is_counted_by_object_and_time():
+def test_measured_counts_memory_by_object_and_time():
     found = perf_mem.measured(perf_data.parse(ordinary().bytes()), MEMORY, interval=3.5e-6)
     assert [one.name for one in found.objects] == ["mapping", "(heap)"]
     assert [one.size for one in found.objects] == [0x8000, 0x2000]
@@ -216,7 +216,7 @@ def test_what_is_of_memory_is_counted_by_object_and_time():
     assert any("lost 3" in note for note in found.notes)
 
 
-def test_latencies_are_those_that_were_sampled():
+def test_measured_keeps_sampled_latencies():
     file = File(ALWAYS | WEIGHT | DATA_SRC, period=1).mmap2(0x10000, 0x1000, "//anon")
     file.sample(0, 1, 0, 0x10000, weight=300, source=LOAD | RAM_HIT)
     file.sample(0, 1, 1_000_000, 0x10008, weight=100, source=LOAD | L3_MISS)
@@ -225,7 +225,7 @@ def test_latencies_are_those_that_were_sampled():
     assert sum(cell.exposure for cell in phase.cells.values()) == pytest.approx(2)
 
 
-def test_a_process_has_what_it_was_forked_with_until_it_runs_another_program():
+def test_measured_forked_process_keeps_mappings_until_exec():
     file = File(ALWAYS).mmap2(0x10000, 0x1000, "//anon", process=1, time=1)
     file.fork(2, 1, 2).sample(0, 2, 3, 0x10010).comm("other", 2, 4).sample(0, 2, 5, 0x10010)
     found = perf_mem.measured(perf_data.parse(file.bytes()), MEMORY, process=2, interval=1)
@@ -239,7 +239,7 @@ def test_a_process_has_what_it_was_forked_with_until_it_runs_another_program():
         perf_mem.measured(perf_data.parse(file.bytes()), MEMORY, process=9)
 
 
-def test_a_file_of_which_nothing_is_known_makes_no_profile(terrace, tmp_path):
+def test_import_file_without_known_objects_fails(terrace, tmp_path):
     (tmp_path / "x.perf").write_bytes(File(ALWAYS).sample(0, 2, 3, 0x10010).bytes())
     done = terrace("import", tmp_path / "x.perf", "-o", tmp_path / "x.terrace", "--machine", "knl-7210-flat")
     assert done.returncode == 1
@@ -247,7 +247,7 @@ def test_a_file_of_which_nothing_is_known_makes_no_profile(terrace, tmp_path):
     assert not (tmp_path / "x.terrace").exists()
 
 
-def test_samples_without_addresses_are_none():
+def test_measured_samples_without_addresses_refused():
     with pytest.raises(WrongCallError, match="no sample has an address"):
         perf_mem.measured(perf_data.parse(File(ALWAYS).sample().bytes()), MEMORY)
 
@@ -265,7 +265,7 @@ def test_samples_without_addresses_are_none():
         (File(ALWAYS).record(9, b"short").bytes(), "ends within itself"),
     ],
 )
-def test_what_cannot_be_read_is_refused(data, words):
+def test_parse_unreadable_file_refused(data, words):
     with pytest.raises(DamagedError, match=words) as refused:
         perf_data.parse(data, "x.perf")
     assert "\n" not in str(refused.value)
@@ -273,7 +273,7 @@ def test_what_cannot_be_read_is_refused(data, words):
 
 @settings(max_examples=600, deadline=None)
 @given(st.data())
-def test_damage_never_gets_past(data):
+def test_parse_damaged_file_refused(data):
     text = damaged(data, ordinary().bytes(), 6)
     try:
         recorded = perf_data.parse(text)
@@ -283,7 +283,7 @@ def test_damage_never_gets_past(data):
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 12)), max_size=20))
-def test_ranges_are_as_if_each_byte_were_noted(steps):
+def test_ranges_equal_map_of_each_byte(steps):
     ranges, by_byte = Ranges(), {}
     for number, (low, length) in enumerate(steps):
         ranges.add(low, low + length, number)
@@ -312,7 +312,7 @@ int main(void) {
 
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory):
-    """A recording of page faults: one sample for each page that the program touches, with its address."""
+    """Records page faults: one sample with its address for each page that the program touches."""
     folder = tmp_path_factory.mktemp("perf")
     (folder / "pages.c").write_text(PAGES)
     subprocess.run(["gcc", "-O1", "pages.c", "-o", "pages"], cwd=folder, check=True)
@@ -322,7 +322,7 @@ def faults(tmp_path_factory):
     return folder / "pages.perf"
 
 
-def test_as_perf_itself_reads_it(faults):
+def test_parse_equals_perf_script(faults):
     command = ["perf", "script", "-i", faults, "-F", "pid,addr"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
     perfs = [(int(words[0]), int(words[1], 16)) for words in map(str.split, lines) if len(words) == 2]
@@ -331,7 +331,7 @@ def test_as_perf_itself_reads_it(faults):
     assert len(ours) > 800
 
 
-def test_what_the_program_touched_is_what_the_profile_has(faults, terrace, tmp_path):
+def test_profile_contains_touched_pages(faults, terrace, tmp_path):
     found = perf_mem.measured(perf_data.read(faults), MEMORY)
     touched = {}
     for phase in found.phases:

@@ -1,4 +1,4 @@
-"""Calibration of programs that run: those of which nothing can be said are refused, and the run says so."""
+"""Calibration of running programs: cases without a usable time are refused, and the run reports it."""
 
 import json
 import sqlite3
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
 
 @pytest.fixture(scope="module")
 def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program with hooks, and beside it natively, as --calibrate looks for it."""
+    """Returns the instrumented program, with its native build next to it, as --calibrate expects."""
     folder = tmp_path_factory.mktemp("fakes")
     (folder / "fakes.c").write_text(FAKES)
     for name, compiler in (("fakes.native", "gcc"), ("fakes", str(Path(sys.executable).with_name("terrace-cc")))):
@@ -81,27 +81,27 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def of_fake(fakes: Path, what: str, runs: int = 3) -> calibrating.Calibrated[PhaseFits]:
-    """What it gets."""
+    """Returns the calibration of a fake program."""
     program = Program("fakes", [calibrate.find_native(fakes, None), what], [fakes, what])
     (found,) = calibrating.calibrate([program], MACHINE, min_runs=runs)
     return found
 
 
-def test_a_program_that_prints_nothing_of_its_time(fakes: Path) -> None:
+def test_calibrate_program_without_printed_time_refused(fakes: Path) -> None:
     """The whole process is too short as well."""
     found = of_fake(fakes, "zero", runs=9)
     assert found.fits is None and found.constant.clock == "process"
     assert found.constant.why.startswith("too short: it prints 0.00 s")
 
 
-def test_a_program_that_sleeps(fakes: Path) -> None:
-    """Though it prints a time of three digits."""
+def test_calibrate_sleeping_program_refused(fakes: Path) -> None:
+    """The program sleeps, although it prints a time of three digits."""
     found = of_fake(fakes, "sleeps")
     assert found.fits is None and "sleeps or waits" in found.constant.why
 
 
-def test_a_program_of_barriers(fakes: Path) -> None:
-    """Its threads wait for one another all of the time, asleep or not; or one of them for the other."""
+def test_calibrate_program_of_barriers_refused(fakes: Path) -> None:
+    """All threads wait for each other most of the time, asleep or spinning; or one thread waits for the other."""
     found = of_fake(fakes, "barriers")
     assert found.fits is None
     refused = ("waits", "several threads", "too noisy")
@@ -110,7 +110,7 @@ def test_a_program_of_barriers(fakes: Path) -> None:
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Surroundings:
-    """What `asks` wants."""
+    """Returns the surroundings that the program `asks` requires."""
     (tmp_path / "stdin").write_text("yes")
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -118,8 +118,8 @@ def asked(tmp_path: Path) -> Surroundings:
     return Surroundings(tmp_path / "stdin", folder, 20)
 
 
-def test_a_program_with_input_files_and_a_status(fakes: Path, asked: Surroundings) -> None:
-    """Each run gets them anew, natively and in virtual time, or fails and says so."""
+def test_calibrate_input_files_and_status_applied_to_each_run(fakes: Path, asked: Surroundings) -> None:
+    """Each run has fresh files, natively and in virtual time; otherwise it fails and says so."""
     native = calibrate.find_native(fakes, None)
 
     def calibrated(around: Surroundings) -> int:
@@ -138,13 +138,13 @@ def test_a_program_with_input_files_and_a_status(fakes: Path, asked: Surrounding
 
 
 def launched(*words: object) -> subprocess.CompletedProcess[str]:
-    """The launcher itself."""
+    """Runs the launcher."""
     command = [str(Path(sys.executable).with_name("terrace")), *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-def test_input_files_and_status_as_typed(fakes: Path, asked: Surroundings, tmp_path: Path) -> None:
-    """The options that say them reach the runs."""
+def test_calibrate_options_reach_the_runs(fakes: Path, asked: Surroundings, tmp_path: Path) -> None:
+    """The options for input, files and status apply to every run."""
     assert asked.stdin is not None and asked.folder is not None
     words = ["simulate", "-m", MACHINE, "--calibrate", "asks", "-o", tmp_path / "x.terrace"]
     around = ["--calibrate-stdin", asked.stdin, "--calibrate-in", asked.folder, "--calibrate-status", "20"]
@@ -157,8 +157,8 @@ def test_input_files_and_status_as_typed(fakes: Path, asked: Surroundings, tmp_p
 
 
 @pytest.mark.parametrize("verb", ["simulate", "record"])
-def test_the_fallback_is_said(fakes: Path, tmp_path: Path, verb: str) -> None:
-    """By the run, in its summary, in the profile and by show; the program runs all the same."""
+def test_run_refused_calibration_reported_everywhere(fakes: Path, tmp_path: Path, verb: str) -> None:
+    """By the run, in its summary, in the profile and by show; the program runs nevertheless."""
     store = tmp_path / "x.terrace"
     words = ["--machine", MACHINE, "--calibrate", "zero", "--output", store]
     done = launched(verb, *words, "--", fakes, "works")
@@ -171,8 +171,8 @@ def test_the_fallback_is_said(fakes: Path, tmp_path: Path, verb: str) -> None:
     assert json.loads(launched("show", store, "--json").stdout)["core_time"]["from"] == why
 
 
-def test_a_constant_is_taken_or_refused(fakes: Path, tmp_path: Path) -> None:
-    """Of a program that computes; its time is this machine's, so only what follows from it is known here."""
+def test_calibrate_computing_program_taken_or_refused(fakes: Path, tmp_path: Path) -> None:
+    """The time depends on this machine, so only consequences are checked."""
     store = tmp_path / "x.terrace"
     words = ["--machine", MACHINE, "--calibrate", "works", "--output", store]
     done = launched("simulate", *words, "--", fakes, "works")
@@ -182,8 +182,8 @@ def test_a_constant_is_taken_or_refused(fakes: Path, tmp_path: Path) -> None:
     assert said in done.stderr and said in launched("show", store).stdout
 
 
-def test_what_cannot_be_calibrated_is_said_before_the_run(fakes: Path, tmp_path: Path) -> None:
-    """Each names what is missing and what to do; nothing is written."""
+def test_run_impossible_calibration_refused_before_start(fakes: Path, tmp_path: Path) -> None:
+    """Each message names what is missing and what to do; nothing is written."""
 
     def said(*words: object) -> str:
         done = launched("simulate", *words)

@@ -1,4 +1,4 @@
-"""C-AMAT of GPU programs: the study's example, both forms, that parts are the whole, that it goes on."""
+"""C-AMAT of GPU programs: the study's example, both forms, sums of parts, resuming."""
 
 import csv
 import json
@@ -36,7 +36,7 @@ def rows(folder, table):
         return list(csv.DictReader(file))
 
 
-def test_the_published_example():
+def test_camat_published_example_reproduced():
     ours = _core.camat_of_accesses(camat_page.EXAMPLE)
     for name, said in camat_page.PUBLISHED_EXAMPLE.items():
         assert ours[name] == pytest.approx(said)
@@ -48,7 +48,7 @@ def test_the_published_example():
     assert _core.camat_of_accesses([])["value"] == 0
 
 
-def test_every_figure_is_there(small):
+def test_report_has_every_figure(small):
     page = (small / "report.html").read_text()
     assert f"; Terrace {provenance.version()}; begun 2" in page
     for name in camat.MACHINES:
@@ -69,7 +69,7 @@ def test_every_figure_is_there(small):
 
 
 @pytest.mark.parametrize("machine", camat.MACHINES)
-def test_parts_are_the_whole(small, machine):
+def test_parts_sum_to_whole(small, machine):
     asked = study(small)
     for program in asked.programs:
         run = asked.get(program, machine)
@@ -85,7 +85,7 @@ def test_parts_are_the_whole(small, machine):
         assert len(ends) <= camat.STRETCHES
 
 
-def test_both_forms_are_the_same(small):
+def test_both_forms_are_equal(small):
     table = rows(small, "levels")
     assert len(table) == 3 * len(camat.MACHINES) * len(gpu_camat.LEVELS)
     for row in table:
@@ -93,14 +93,14 @@ def test_both_forms_are_the_same(small):
         assert float(row["C-AMAT"]) == int(row["active_cycles"]) / int(row["accesses"])
 
 
-def test_launches_of_a_kernel_are_added_up(small):
+def test_launches_of_a_kernel_are_summed(small):
     answer = study(small).get("srad_v1", camat.MACHINES[0])
     kernels = {part["kernel"]: part for part in answer["kernels"]}
     assert kernels["srad"]["launches"] == 2
     assert sum(part["cycles"] for part in answer["kernels"]) >= answer["cycles"]
 
 
-def test_it_goes_on_where_it_stopped(small):
+def test_interrupted_run_resumes(small):
     removed = small / "test" / "answers" / camat.MACHINES[1] / "btree.json"
     before = json.loads(removed.read_text())
     removed.unlink()
@@ -110,19 +110,19 @@ def test_it_goes_on_where_it_stopped(small):
     assert json.loads(removed.read_text()) == before
 
 
-def test_time_that_is_up_is_said(tmp_path):
+def test_time_limit_reached_is_reported(tmp_path):
     done = run(tmp_path, "--small", "--only", "pathfinder", "--stop-after", "0")
     assert done.returncode == 3
     assert "2 runs are left; run the same command to resume" in done.stdout
 
 
-def test_refusals(tmp_path):
+def test_wrong_calls_are_refused(tmp_path):
     done = run(tmp_path, "--only", "pathfounder")
     assert done.returncode == 2
     assert "--only pathfounder: unknown program; known: " in done.stderr
 
 
-def test_without_the_studys_programs_there_is_no_published_table(tmp_path):
+def test_report_without_studied_programs_has_no_published_table(tmp_path):
     done = run(tmp_path, "--small", "--only", "pathfinder")
     assert done.returncode == 0, done.stderr
     assert "published" not in {path.stem for path in tmp_path.glob("*.csv")}

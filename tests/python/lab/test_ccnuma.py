@@ -1,4 +1,4 @@
-"""`terrace lab experiment ccnuma`, small: its questions and report, that it goes on where it stopped, refusals."""
+"""`terrace lab experiment ccnuma`, small setting: questions, report, resuming, refusals."""
 
 import csv
 import json
@@ -48,7 +48,7 @@ def rows(folder, table):
         return list(csv.DictReader(file))
 
 
-def test_every_figure_is_there(small):
+def test_report_has_every_figure(small):
     page = (small / "report.html").read_text()
     for figure in (
         "Figure 2",
@@ -76,7 +76,7 @@ def test_every_figure_is_there(small):
     assert (small / "test" / "traces" / "needle.txt").read_text().endswith("allowed\n")
 
 
-def test_pictures_can_be_read(small):
+def test_pictures_are_readable(small):
     page = (small / "report.html").read_text()
     found = charts_of(page)
     for name, chart in found.items():
@@ -98,7 +98,7 @@ def test_pictures_can_be_read(small):
     assert {"interleave by bandwidth", "even", "memtis"} <= set(bars["y"])
 
 
-def test_what_moved_nothing_in_its_time_is_said(small):
+def test_report_names_policies_without_moves(small):
     page = (small / "report.html").read_text()
     study = ccnuma.Study(small / "test", PROGRAMS.split(","), "test", True)
     for name, interval in (("kernel-tiering", 1), ("memtis", 0.5)):
@@ -112,7 +112,7 @@ def test_what_moved_nothing_in_its_time_is_said(small):
         _core.gpu_policy_interval("x")
 
 
-def test_tables_say_what_the_answers_say(small):
+def test_tables_equal_answers(small):
     study = ccnuma.Study(small / "test", PROGRAMS.split(","), "test", True)
     by_program = {row["program"]: row for row in rows(small, "combined")}
     for name in study.programs:
@@ -137,7 +137,7 @@ def test_tables_say_what_the_answers_say(small):
     assert float(by_program["geometric mean"]["oracle"]) == pytest.approx(mean)
 
 
-def test_further_iterations_are_what_a_longer_run_takes_more(small):
+def test_further_iterations_equal_difference_of_runs(small):
     study = ccnuma.Study(small / "test", PROGRAMS.split(","), "test", True)
     longer = ccnuma_iterations.Iterations(study)
     assert (longer.plain, longer.programs) == (["hotspot"], ["hotspot@test@3"])
@@ -157,7 +157,7 @@ def test_further_iterations_are_what_a_longer_run_takes_more(small):
             assert float(means[table][label]) == pytest.approx(of_link / of_rule)
 
 
-def test_it_goes_on_where_it_stopped(small):
+def test_interrupted_run_resumes(small):
     answers = small / "test" / "answers" / "needle"
     removed = answers / "oracle.json"
     before = json.loads(removed.read_text())
@@ -177,7 +177,7 @@ def refused(folder, *words):
     return done.stderr
 
 
-def test_answers_that_were_made_with_something_else_are_refused(tmp_path):
+def test_answers_of_another_version_refused(tmp_path):
     words = ("--small", "--only", "pathfinder", "--stop-after", "0")
     assert run(tmp_path, *words).returncode == 3
     path = tmp_path / "test" / "made.json"
@@ -202,7 +202,7 @@ def test_answers_that_were_made_with_something_else_are_refused(tmp_path):
     assert f"{linked.parent} was made with another mi300a: " in refused(tmp_path, *words)
 
 
-def test_a_machine_is_known_by_all_that_it_says(tmp_path):
+def test_machine_hash_covers_all_values(tmp_path):
     text = (ROOT / "machines" / f"{ccnuma.MACHINE}.toml").read_text()
     hashes = []
     for old, new in (("", ""), ("shootdown = 100 ", "shootdown = 101 "), ("# The machine of", "# Of")):
@@ -212,7 +212,7 @@ def test_a_machine_is_known_by_all_that_it_says(tmp_path):
     assert hashes[0] == hashes[2]
 
 
-def test_a_build_with_changes_is_its_own_version(tmp_path):
+def test_version_of_modified_build_has_hash(tmp_path):
     (tmp_path / "a.py").write_text("1")
     assert provenance.version_of("terrace 0.1.0 (commit 1234)\nTo", tmp_path) == "0.1.0, commit 1234"
     first = provenance.version_of("terrace 0.1.0 (commit 1234+)\nTo", tmp_path)
@@ -223,20 +223,20 @@ def test_a_build_with_changes_is_its_own_version(tmp_path):
     assert provenance.version_of("terrace 0.1.0 (commit 1234+)\n", tmp_path) != first
 
 
-def test_the_page_says_machine_commit_and_day(small):
+def test_report_states_machine_commit_and_date(small):
     page = (small / "report.html").read_text()
     there = json.loads((small / "test" / "made.json").read_text())
     assert f"{ccnuma.MACHINE} ({there['machines'][ccnuma.MACHINE]})" in page
     assert f"Terrace {provenance.version()}; begun {there['begun']}, written " in page
 
 
-def test_time_that_is_up_is_said(tmp_path):
+def test_time_limit_reached_is_reported(tmp_path):
     done = run(tmp_path, "--small", "--only", "pathfinder", "--stop-after", "0")
     assert done.returncode == 3
     assert "run the same command to resume" in done.stdout
 
 
-def test_refusals(tmp_path):
+def test_wrong_calls_are_refused(tmp_path):
     done = run(tmp_path, "--only", "pathfounder")
     assert done.returncode == 2
     assert "--only pathfounder: unknown program; known: " in done.stderr
@@ -254,7 +254,7 @@ def test_refusals(tmp_path):
         _core.gpu_balance(_core.Machine.read("ddr5-cxl"))
 
 
-def test_numbers_of_a_run_are_given_by_name(tmp_path):
+def test_run_counters_are_named(tmp_path):
     machine, path = _core.Machine.read(ccnuma.MACHINE), str(tmp_path / "x.warps")
     for simulate, words in (
         (_core.simulate_gpu_policy, ("touch", 1)),
@@ -265,11 +265,11 @@ def test_numbers_of_a_run_are_given_by_name(tmp_path):
             simulate(machine, path, *words)
 
 
-def test_the_machines_balance_is_the_papers():
+def test_machine_balance_equals_paper():
     assert _core.gpu_balance(_core.Machine.read(ccnuma.MACHINE)) == pytest.approx(5 / 7)
 
 
-def test_pages_have_the_machines_figures(small):
+def test_page_figures_equal_machine_file(small):
     machine = _core.Machine.read(ccnuma.MACHINE)
     other = _core.gpu_with_remote_bandwidth(machine, 50e9)
     assert gpu_machine.bandwidths(machine) == "71.4 to 28.6"
@@ -281,7 +281,7 @@ def test_pages_have_the_machines_figures(small):
         assert said in page
 
 
-def test_links_are_of_every_shipped_gpu(small):
+def test_links_cover_every_shipped_gpu(small):
     shipped = {
         path.stem for path in (ROOT / "machines").glob("*.toml") if "gpu" in tomllib.loads(path.read_text())
     }
@@ -300,7 +300,7 @@ def test_links_are_of_every_shipped_gpu(small):
         assert float(row["over the link"]) < 1
 
 
-def test_links_say_what_the_answers_say(small):
+def test_links_tables_equal_answers(small):
     study = ccnuma.Study(small / "test", PROGRAMS.split(","), "test", True)
     swept = {row["GB/s"]: row for row in rows(small, "links")}
     assert list(swept) == ["20", "80", "200"]
@@ -324,7 +324,7 @@ def test_links_say_what_the_answers_say(small):
     assert len(local) == 1
 
 
-def test_another_bandwidth_beyond_the_link():
+def test_variant_changes_remote_bandwidth():
     machine = _core.Machine.read(ccnuma.MACHINE)
     for gigabytes, balance in ((10, 200 / 210), (80, 5 / 7), (200, 0.5)):
         other = _core.gpu_with_remote_bandwidth(machine, gigabytes * 1e9)

@@ -1,4 +1,4 @@
-"""The experiments, in their small setting: against single replays, killed in the middle, in shards."""
+"""Experiments in their small setting: compared with single replays, killed, and split into shards."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ TABLES = ("averages", "slowdowns", "managed", "baselines", "gap_parts", "techniq
 
 
 def command(name, folder, *words):
-    """The command line of an experiment."""
+    """Returns the command line of an experiment."""
     here = [sys.executable, "-P", "-m", "terrace", "lab", "experiment", name, "--small"]
     return [*here, "--source", str(ROOT), "-o", str(folder), "-j", "2", *map(str, words)]
 
@@ -41,7 +41,7 @@ def rows(folder, table):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """Unimem's evaluation, small."""
+    """Runs Unimem's evaluation in its small setting."""
     folder = tmp_path_factory.mktemp("experiment") / "unimem"
     done = run("unimem", folder)
     assert done.returncode == 0, done.stderr
@@ -50,8 +50,9 @@ def small(tmp_path_factory):
 
 @pytest.fixture
 def begun(small, tmp_path):
-    """A folder in which programs, recordings and profiles are there, and all but every fourth of MG's cells are
-    answered: those that are left are of most methods, on both machines."""
+    """Returns a folder with programs, recordings and profiles, in which every fourth cell of MG is unanswered.
+    The unanswered cells cover most methods, on both machines.
+    """
     for name in ("bin", "recordings", "profiles", "cells", "settings.json"):
         (shutil.copytree if (small / name).is_dir() else shutil.copy)(small / name, tmp_path / name)
     for cell in unanswered():
@@ -64,18 +65,18 @@ def cells_of_mg():
 
 
 def unanswered():
-    """Returns the cells that `begun` leaves open."""
+    """Returns the cells that `begun` leaves unanswered."""
     return cells_of_mg()[::4]
 
 
 def answered(folder):
-    """The files of MG's cells, by path."""
+    """Returns the files of MG's cells, by path."""
     return {path: path.read_bytes() for path in folder.glob("cells/mg/**/[!.]*.json")}
 
 
 @pytest.fixture(scope="module")
 def mg(small, tmp_path_factory):
-    """The tables of MG alone, in one go."""
+    """Returns the tables of MG from a single run."""
     folder = tmp_path_factory.mktemp("mg")
     for name in ("bin", "recordings", "profiles", "cells", "settings.json"):
         (shutil.copytree if (small / name).is_dir() else shutil.copy)(small / name, folder / name)
@@ -85,7 +86,7 @@ def mg(small, tmp_path_factory):
     return {table: (folder / f"{table}.csv").read_text() for table in TABLES}
 
 
-def test_every_table_picture_and_page_is_there(small):
+def test_report_has_every_table_picture_and_page(small):
     for table in (*TABLES, "sp_arrays"):
         document = json.loads((small / f"{table}.json").read_text())
         assert document["schema"] == 3
@@ -97,7 +98,7 @@ def test_every_table_picture_and_page_is_there(small):
     assert not (small / "scratch").exists()
 
 
-def test_tables_hold_what_single_replays_say(small, tmp_path):
+def test_tables_equal_single_replays(small, tmp_path):
     for row in rows(small, "managed"):
         name, machine = row["workload"], row["machine"]
         facts = json.loads((small / "recordings" / f"{name}.unimem-bw2.json").read_text())
@@ -139,7 +140,7 @@ def test_tables_hold_what_single_replays_say(small, tmp_path):
         ("planned-soar", "loop_s", "mg on unimem-bw2, 256MB, planned soar"),
     ],
 )
-def test_a_table_in_which_something_beats_the_bound_is_refused(small, tmp_path, method, what, said):
+def test_table_beating_the_bound_is_refused(small, tmp_path, method, what, said):
     for name in ("bin", "recordings", "profiles", "cells", "settings.json"):
         (shutil.copytree if (small / name).is_dir() else shutil.copy)(small / name, tmp_path / name)
     of = tmp_path / "cells" / "mg" / "unimem-bw2" / "256MB"
@@ -152,7 +153,7 @@ def test_a_table_in_which_something_beats_the_bound_is_refused(small, tmp_path, 
     assert "beats the proven bound" in done.stderr
 
 
-def test_nothing_beats_the_bound(small):
+def test_no_answer_beats_the_bound(small):
     for row in rows(small, "managed"):
         bound = float(row["bound_s"])
         assert bound > 0
@@ -192,7 +193,7 @@ def test_free_moves_cost_nothing(small):
         assert copying <= moved / min(rates) + calls * (call + page) + moved / 4096 * page
 
 
-def test_published_numbers_stand_beside(small):
+def test_tables_contain_published_numbers(small):
     averages = {row["machine"]: row for row in rows(small, "averages")}
     assert float(averages["unimem-bw2"]["published_gap"]) == pytest.approx(0.03)
     assert float(averages["unimem-lat4"]["published_slow_only_gap"]) == pytest.approx(0.47)
@@ -202,7 +203,7 @@ def test_published_numbers_stand_beside(small):
     assert published.MOVES["mg"][0] == 1
 
 
-def test_a_killed_run_goes_on(begun, mg):
+def test_killed_run_resumes(begun, mg):
     before = len(answered(begun))
     killed = subprocess.Popen(
         command("unimem", begun, "--only", "mg", "-j", "1"), stdout=subprocess.DEVNULL, start_new_session=True
@@ -223,7 +224,7 @@ def test_a_killed_run_goes_on(begun, mg):
     assert {table: (begun / f"{table}.csv").read_text() for table in TABLES} == mg
 
 
-def test_a_run_whose_time_is_up_goes_on(begun, mg):
+def test_run_after_time_limit_resumes(begun, mg):
     none = run("unimem", begun, "--only", "mg", "--stop-after", "0")
     assert none.returncode == 3
     assert none.stdout.startswith(f"0 cells answered now, {len(answered(begun))} before")
@@ -237,7 +238,7 @@ def test_a_run_whose_time_is_up_goes_on(begun, mg):
     assert {table: (begun / f"{table}.csv").read_text() for table in TABLES} == mg
 
 
-def test_shards_together_are_the_whole(begun, mg):
+def test_shards_combine_to_the_whole(begun, mg):
     by_shard = []
     for shard in ("1/2", "2/2"):
         done = run("unimem", begun, "--only", "mg", "--shard", shard)
@@ -252,7 +253,7 @@ def test_shards_together_are_the_whole(begun, mg):
     assert {table: (begun / f"{table}.csv").read_text() for table in TABLES} == mg
 
 
-def test_a_cell_belongs_to_one_shard():
+def test_cell_belongs_to_one_shard():
     cells = unimem.cells(read_setting("unimem", ROOT, None, "W", small=False))
     assert len({cell.name for cell in cells}) == len(cells)
     for count in (1, 3, 7):
@@ -261,7 +262,7 @@ def test_a_cell_belongs_to_one_shard():
         assert {owner[0] for owner in owners} == set(range(1, count + 1))
 
 
-def test_two_level(tmp_path):
+def test_two_level_tables_equal_cells(tmp_path):
     done = run("two-level", tmp_path / "two")
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "two"
@@ -284,7 +285,7 @@ def test_two_level(tmp_path):
         assert dict(zip(bars["x"], bars["y"], strict=True)) == {p: s for (m, p), s in ours.items() if m == machine}
 
 
-def test_baselines_side_by_side(small, tmp_path):
+def test_baselines_tables_equal_cells(small, tmp_path):
     """Each number against the cells, and that nothing beats the bound."""
     folder = tmp_path / "baselines"
     for name in ("bin", "recordings", "profiles"):
@@ -317,22 +318,22 @@ def test_baselines_side_by_side(small, tmp_path):
         (["--source", "/nowhere"], "/nowhere/workloads: no subfolder has a workload.toml"),
     ],
 )
-def test_wrong_calls_say_what_is_wrong(tmp_path, words, said):
+def test_wrong_calls_state_the_error(tmp_path, words, said):
     done = run("unimem", tmp_path / "x", *words)
     assert done.returncode != 0
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_a_folder_holds_one_experiment(tmp_path):
+def test_folder_holds_a_single_experiment(tmp_path):
     (tmp_path / "settings.json").write_text('{"schema": 1, "experiment": "two-level", "class": "A"}')
     done = run("unimem", tmp_path)
     assert done.returncode == 2
     assert "holds two-level in class A (schema 1): name another folder" in done.stderr
 
 
-def test_parts_of_a_gap_are_what_other_tables_say(small):
-    """Each part by itself, from the columns that it is named after: the sum is the gap whatever they hold."""
+def test_gap_parts_equal_other_tables(small):
+    """Computes each part from the columns after which it is named: the sum is the gap by construction."""
     managed = {
         (row["workload"], row["machine"]): {name: _seconds(row, name) for name in row if name.endswith("_s")}
         for row in rows(small, "managed")
@@ -364,7 +365,7 @@ def _seconds(row, column):
     return float(row[column])
 
 
-def test_baselines_are_compared_like_with_like(small):
+def test_baselines_compared_by_mode(small):
     ours = {
         (row["workload"], row["machine"]): row
         for row in rows(small, "managed")

@@ -1,22 +1,22 @@
-"""Tests of what the experiments compute without running a program: shards, and the metrics that choose plans."""
+"""Computations of experiments that run no program: shards, and metrics that select data."""
 
 from terrace import _core
 from terrace.lab.experiment import metrics
 from terrace.lab.experiment.cells import Cell, parse_shard
 
 
-def test_shards_are_read():
+def test_parse_shard_reads_i_of_n():
     assert parse_shard("2/8") == (2, 8)
     assert Cell("mg", "unimem-bw2", "live auto", "1/4").name == "mg/unimem-bw2/1-of-4/live-auto"
 
 
-def test_greedy_choice_fits_and_skips_what_does_not():
+def test_fill_skips_items_that_do_not_fit():
     assert metrics.fill([1.0, 9.0, 5.0, 0.0], [1, 10, 4, 1], 6) == [2, 0]
     assert metrics.fill([3.0, 3.0], [2, 2], 3) == [0]
 
 
-def test_metrics_of_a_small_problem():
-    """Two items: a long stream of prefetched lines, and few misses that the core waits for."""
+def test_metrics_of_small_problem():
+    """Two items: a long stream of prefetched lines, and few misses with exposed latency."""
     dump = {
         "items": [{"size": 1000, "domain": 0}, {"size": 100, "domain": 0}],
         "homes": [1],
@@ -36,7 +36,7 @@ def test_metrics_of_a_small_problem():
     assert values("aol") == [10.0, 30.0]
 
 
-def test_a_metrics_choice_is_a_plan():
+def test_plan_text_is_a_plan():
     dump = {
         "items": [{"object": 0, "ordinal": n, "chunks": 1, "size": 10} for n in range(4)],
         "objects": [{"name": 'a "b"', "size": 40, "chunks": 4}],

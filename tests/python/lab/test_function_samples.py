@@ -1,4 +1,4 @@
-"""Samples of a native process by function: what the kernel's records say, and that any bytes can be read."""
+"""Samples of a native process by function: parsing of the kernel's records, and of arbitrary bytes."""
 
 import struct
 import subprocess
@@ -16,19 +16,19 @@ def record(kind: int, body: bytes) -> bytes:
     return struct.pack("=IHH", kind, 0, 8 + len(body)) + body
 
 
-def test_records_are_cut_where_their_sizes_say() -> None:
+def test_records_split_by_their_sizes() -> None:
     content = record(9, struct.pack("=Q", 7)) + record(1, bytes(16))
     assert list(function_samples.records(content)) == [(9, struct.pack("=Q", 7)), (1, bytes(16))]
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_end(content: bytes) -> None:
-    """Each record is whole, and none is read twice."""
+def test_records_of_arbitrary_bytes_end(content: bytes) -> None:
+    """Each record is complete, and none is returned twice."""
     bodies = [body for _, body in function_samples.records(content)]
     assert sum(8 + len(body) for body in bodies) <= len(content)
 
 
-def test_a_mapping_says_where_in_which_file_code_is() -> None:
+def test_mapping_states_file_and_offset() -> None:
     body = struct.pack("=IIQQQ", 1, 1, 0x1000, 0x2000, 0x500) + b"/bin/p\0\0"
     assert function_samples.mapping(body) == function_samples.Mapping(0x1000, 0x3000, 0x500, "/bin/p")
 
@@ -42,7 +42,7 @@ int main(void) { more(); less(); return 0; }
 """
 
 
-def test_functions_get_the_time_that_they_take(tmp_path: Path) -> None:
+def test_sampler_attributes_time_to_functions(tmp_path: Path) -> None:
     program = tmp_path / "program"
     (tmp_path / "program.c").write_text(PROGRAM)
     subprocess.run(["gcc", "-O1", tmp_path / "program.c", "-o", program], check=True)
@@ -58,7 +58,7 @@ def test_functions_get_the_time_that_they_take(tmp_path: Path) -> None:
     assert sum(took.values()) == pytest.approx(run.sample.processor, rel=0.3)
 
 
-def test_what_is_no_program_has_no_functions(tmp_path: Path) -> None:
+def test_names_of_a_non_program_are_empty(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no program")
     assert _core.function_ranges(str(tmp_path / "text")) == []
     assert _core.function_ranges(str(tmp_path / "none")) == []

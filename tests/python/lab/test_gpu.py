@@ -30,7 +30,7 @@ def test_programs_are_listed():
     assert all({"test", "paper"} <= set(program["sizes"]) for program in answer()["programs"])
 
 
-def test_more_iterations():
+def test_times_multiplies_iterations():
     plain, longer = (answer("srad_v1", "--size", "test", "--times", times) for times in (1, 3))
     assert plain["instructions"] < longer["instructions"] < 3 * plain["instructions"]
     assert len(plain["page_numbers"]) == len(longer["page_numbers"])
@@ -47,7 +47,7 @@ def test_help_names_every_policy():
     assert "Size of a program" in said
 
 
-def test_a_kept_trace_is_the_program(tmp_path):
+def test_saved_trace_equals_the_program(tmp_path):
     kept = tmp_path / "needle.warps"
     first = answer("needle", "--size", "test", "--keep", kept)
     assert first["checked"].endswith("allowed")
@@ -67,7 +67,7 @@ def test_a_kept_trace_is_the_program(tmp_path):
     assert "C-AMAT, L2" in shown.stdout
 
 
-def test_pages_that_find_no_room_are_said(tmp_path):
+def test_pages_without_capacity_are_reported(tmp_path):
     kept = tmp_path / "needle.warps"
     pages = len(answer("needle", "--size", "test", "--keep", kept)["page_accesses"])
     found = answer(kept, "--share", 1, "--memory", "16KiB")
@@ -99,7 +99,7 @@ def test_camat_by_kernel_and_over_time(tmp_path):
     assert "C-AMAT over time" in shown.stdout
 
 
-def test_an_accel_sim_trace(tmp_path):
+def test_accel_sim_trace_is_replayed(tmp_path):
     # Two CTAs of a warp each, which load a line each and add to it.
     head = "-kernel name = add\n-grid dim = (2,1,1)\n-block dim = (32,1,1)\n-nregs = 8\n"
     head += "-accelsim tracer version = 4\n#\n"
@@ -132,7 +132,7 @@ def test_an_accel_sim_trace(tmp_path):
 
 
 def refused(path, *words):
-    """One line with the file and the byte, and exit status 1."""
+    """Checks for exit status 1 and a line with the file and the byte offset."""
     done = run(path, *words)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
     assert f"{path.parent}/" in done.stderr
@@ -141,7 +141,7 @@ def refused(path, *words):
 
 
 # acceptance/gpu-placement has every byte.
-def test_damaged_traces(tmp_path):
+def test_damaged_traces_are_refused(tmp_path):
     kept = tmp_path / "needle.warps"
     answer("needle", "--size", "test", "--keep", kept)
     whole = kept.read_bytes()
@@ -156,7 +156,7 @@ def test_damaged_traces(tmp_path):
     refused(kept)
 
 
-def test_a_message_is_a_line_whatever_the_file_holds(tmp_path):
+def test_message_is_one_line_for_any_file(tmp_path):
     (tmp_path / "kernel-1.traceg").write_bytes(b"-nregs = \xff\x1b[0m\n")
     (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
     assert "not printable ASCII" in refused(tmp_path / "kernelslist.g")
@@ -201,21 +201,21 @@ def test_a_message_is_a_line_whatever_the_file_holds(tmp_path):
         (("--machine", "p100-pcie"), "--machine: the program or trace is missing"),
     ],
 )
-def test_wrong_calls(words, said):
+def test_wrong_calls_are_refused(words, said):
     done = run(*words)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_the_largest_numbers_are_taken(tmp_path):
+def test_largest_numbers_are_accepted(tmp_path):
     kept = tmp_path / "needle.warps"
     cycles = answer("needle", "--size", "test", "--keep", kept, "--every", 2**63 - 1)["cycles"]
     most = 2**32 - 1
     assert answer(kept, "--threshold", most, "--range", most, "--shootdown", most)["cycles"] == cycles
 
 
-def test_a_trace_is_kept_whole_or_not_at_all(tmp_path):
+def test_save_trace_is_atomic(tmp_path):
     kept = tmp_path / "needle.warps"
     kept.write_text("a letter")
     done = run("needle", "--size", "test", "--keep", kept)
@@ -234,7 +234,7 @@ def test_a_trace_is_kept_whole_or_not_at_all(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_trace_that_is_not_there():
+def test_missing_trace_is_reported():
     done = run("/nowhere/x.warps")
     assert done.returncode == 2
     assert "/nowhere/x.warps" in done.stderr

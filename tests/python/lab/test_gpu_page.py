@@ -1,4 +1,4 @@
-"""docs/gpu-placement.md: its tables have every policy, every option that rules one, and every key of --json."""
+"""docs/gpu-placement.md: its tables list every policy, every policy option, and every key of --json."""
 
 import json
 import re
@@ -12,7 +12,7 @@ PAGE = (ROOT / "docs" / "gpu-placement.md").read_text(encoding="utf-8")
 
 
 def first_column(head):
-    """The words in code of a table's first column."""
+    """Returns the code words in a table's first column."""
     table = PAGE[PAGE.index(f"\n| {head} |") :].lstrip("\n").partition("\n\n")[0]
     return [word for row in table.splitlines()[2:] for word in re.findall("`([^`]+)`", row.split("|")[1])]
 
@@ -22,17 +22,17 @@ def lab_gpu(*words):
     return subprocess.run(line, capture_output=True, text=True, timeout=300, check=True).stdout
 
 
-def test_every_policy_has_a_row():
+def test_page_lists_every_policy():
     assert sorted(first_column("policy")) == sorted(_core.gpu_policies())
 
 
-def test_every_option_has_a_row():
+def test_page_lists_every_option():
     options = {option.split()[0] for option in first_column("option")}
     assert options == {"--evict", "--reverse", "--memory", "--shootdown"}
     assert all(option in lab_gpu("--help") for option in options)
 
 
-def test_every_key_has_a_row():
+def test_page_lists_every_key():
     found = json.loads(lab_gpu("pathfinder", "--size", "test", "--json"))
     assert set(found) - {"schema"} <= set(first_column("key"))
     for level in found["camat"]:

@@ -1,4 +1,4 @@
-"""What less memory costs: the small setting of the experiment, against single replays and against the bound."""
+"""Experiment memory-size in its small setting, compared with single replays and with the bound."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """Of one program."""
+    """Runs the experiment on one program."""
     folder = tmp_path_factory.mktemp("memory-size")
     words = ["lab", "experiment", "memory-size", "--small", "--only", "stream", "--source", str(ROOT)]
     command = [sys.executable, "-P", "-m", "terrace", *words, "-o", str(folder), "-j", "2"]
@@ -36,14 +36,14 @@ def rows(folder, machine):
         return list(csv.DictReader(file))
 
 
-def test_tables_and_pictures_are_there(small):
+def test_report_has_tables_and_pictures(small):
     charts = charts_of((small / "report.html").read_text())
     for machine in MACHINES:
         assert [row["memory"] for row in rows(small, machine)] == ["2/3", "1/2"]
         assert len(charts[f"{machine}-1"]["data"]) == 2
 
 
-def test_losses_make_sense(small):
+def test_losses_are_plausible(small):
     for machine in MACHINES:
         for row in rows(small, machine):
             of = {key: float(row[key]) for key in row if key.endswith(("_s", "_bytes", "gap"))}
@@ -57,7 +57,7 @@ def test_losses_make_sense(small):
     assert all(float(a["loop_s"]) < float(b["loop_s"]) for a, b in zip(nvme, nfs, strict=True))
 
 
-def test_a_row_is_what_a_replay_says(small, tmp_path):
+def test_row_equals_a_replay(small, tmp_path):
     cell = Cell("stream", "ddr5-nvme", "over-file 1", "1/2")
     kept = Answers(small).get(cell)
     facts = json.loads(next((small / "recordings").glob("stream.*.json")).read_text())
@@ -74,7 +74,7 @@ def test_a_row_is_what_a_replay_says(small, tmp_path):
     assert kept.least_s == spilled.least_time
 
 
-def test_a_table_in_which_something_beats_the_bound_is_refused(tmp_path):
+def test_table_beating_the_bound_is_refused(tmp_path):
     program = read_all(ROOT / "workloads")["stream"]
     setting = Setting((program,), SPILLED, small=True)
     answers = Answers(tmp_path)

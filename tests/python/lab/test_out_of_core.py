@@ -1,4 +1,4 @@
-"""`terrace lab experiment out-of-core`, small: its questions, its report, going on where it stopped, refusals."""
+"""`terrace lab experiment out-of-core`, small setting: questions, report, resuming, refusals."""
 
 import csv
 import importlib
@@ -49,7 +49,7 @@ def rows(folder, table):
         return list(csv.DictReader(file))
 
 
-def test_every_figure_is_there(small):
+def test_report_has_every_figure(small):
     page = (small / "report.html").read_text()
     titles = re.findall("<h2>(.*?)</h2>", page)
     assert [title.partition(":")[0] for title in titles] == [
@@ -78,7 +78,7 @@ def test_every_figure_is_there(small):
         assert len(json.loads((small / f"{name}.json").read_text())["rows"]) == len(rows(small, name)) > 1
 
 
-def test_pictures_can_be_read(small):
+def test_pictures_are_readable(small):
     found = charts_of((small / "report.html").read_text())
     for name, chart in found.items():
         layout = chart["layout"]
@@ -105,7 +105,7 @@ def test_pictures_can_be_read(small):
     assert heights == pytest.approx([0.84 * 470, 0.48 * 470])
 
 
-def test_published_numbers_stand_beside_ours(small, study):
+def test_tables_contain_published_numbers(small, study):
     by_what = {(row["program"], row["what"]): row for row in rows(small, "published")}
     for program, said in OUT_OF_CORE.items():
         title = PROGRAMS[program].title
@@ -134,7 +134,7 @@ def test_published_numbers_stand_beside_ours(small, study):
     assert (PROGRAMS["cloverleaf2d"].knl, PROGRAMS["cloverleaf3d"].knl) == (4.8 * 50, 4 * 50)
 
 
-def test_tables_say_what_the_answers_say(small, study):
+def test_tables_equal_answers(small, study):
     def rate(*words, whole=False, **how):
         one, two = (study.get(Question(*words, runs=runs, **how)) for runs in (1, 2))
         seconds, accesses = one["seconds"], one["accesses"]
@@ -169,7 +169,7 @@ def test_tables_say_what_the_answers_say(small, study):
     assert rows(small, "figure-3")[1]["flat MCDRAM"] == ""
 
 
-def test_the_largest_size_by_its_answers(small, study):
+def test_largest_size_equals_its_answers(small, study):
     found = {(row["program"], row["machine"], row["mode"]): row for row in rows(small, "beyond")}
     assert len(found) == (1 + 1 + 3) * 3 * 2 + 3
     question = Question("taylor_green", GPU, 48, "slots", chain=2)
@@ -190,7 +190,7 @@ def test_the_largest_size_by_its_answers(small, study):
     assert found["SBLI, 3 steps", "KNL", "cache, tiled"]["overlap"] == ""
 
 
-def test_laws(study):
+def test_answers_obey_conservation_laws(study):
     for question in study.questions:
         found = study.get(question)
         assert found["loop_seconds"] <= found["seconds"] * (1 + 1e-9), question
@@ -224,7 +224,7 @@ def test_laws(study):
                 assert plain["seconds"] > found["seconds"]
 
 
-def test_the_page_says_which_chains_have_no_room_for_a_tile(study):
+def test_report_names_chains_that_fit_no_tile(study):
     question = Question("taylor_green", GPU, 48, "unified", True, prefetched=False, chain=5)
     found = study.get(question)
     said = out_of_core_unified._without_room(study, "taylor_green")
@@ -236,7 +236,7 @@ def test_the_page_says_which_chains_have_no_room_for_a_tile(study):
     assert out_of_core.price(replace(question, chain=40, tiled=False))["untiled_chains"] == 0
 
 
-def test_it_goes_on_where_it_stopped(small, study):
+def test_interrupted_run_resumes(small, study):
     removed = study.path(Question("taylor_green", GPU, 48, "streamed"))
     before = json.loads(removed.read_text())
     kept = {path: path.stat().st_mtime_ns for path in small.glob("answers/**/*.json") if path != removed}
@@ -248,14 +248,14 @@ def test_it_goes_on_where_it_stopped(small, study):
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
-def test_time_that_is_up_is_said(tmp_path):
+def test_time_limit_reached_is_reported(tmp_path):
     done = run(tmp_path, "--small", "--stop-after", "0")
     assert done.returncode == 3
     assert "run the same command to resume" in done.stdout
     assert not (tmp_path / "report.html").exists()
 
 
-def test_acceptance_takes_answers_of_this_commit_alone(small, tmp_path, monkeypatch):
+def test_acceptance_takes_answers_of_this_commit_only(small, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "acceptance")
     harness = importlib.import_module("harness")
     lines = importlib.import_module("stencil_lines.virtual")
@@ -285,7 +285,7 @@ def test_acceptance_takes_answers_of_this_commit_alone(small, tmp_path, monkeypa
     assert not (tmp_path / "nothing").exists()
 
 
-def test_folders_of_something_else_are_refused(tmp_path):
+def test_folders_of_another_version_refused(tmp_path):
     words = ("--small", "--only", "taylor_green", "--stop-after", "0")
     assert run(tmp_path, *words).returncode == 3
     path = tmp_path / "made.json"
@@ -301,14 +301,14 @@ def test_folders_of_something_else_are_refused(tmp_path):
         assert f"{tmp_path} was made with another {what}: name another folder with --output" in done.stderr
 
 
-def test_programs_that_there_are_not(tmp_path):
+def test_unknown_program_is_refused(tmp_path):
     done = run(tmp_path, "--only", "cloverleaf")
     assert done.returncode == 2
     assert "--only cloverleaf: unknown program; known: cloverleaf2d, cloverleaf3d, taylor_green" in done.stderr
 
 
 @pytest.mark.parametrize("ways", [("slots",), ("slots", "streamed")])
-def test_acceptance_wants_the_published_way_near_and_ours_no_slower(monkeypatch, ways):
+def test_acceptance_requires_published_mode_close_and_ours_no_slower(monkeypatch, ways):
     monkeypatch.syspath_prepend(ROOT / "acceptance")
     lines = importlib.import_module("stencil_lines.virtual")
     monkeypatch.setattr(lines, "is_small", lambda: False)

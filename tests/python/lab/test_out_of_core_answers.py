@@ -1,5 +1,6 @@
-"""Single answers of `terrace lab experiment out-of-core`: sizes, lengths of chains, room in both memories, bytes
-against what has to move."""
+"""Single answers of `terrace lab experiment out-of-core`: sizes, lengths of chains, capacities,
+transferred bytes.
+"""
 
 import json
 from dataclasses import replace
@@ -12,7 +13,7 @@ from terrace.lab.experiment.out_of_core import KNL, LINKS, PROGRAMS, Question
 GPU = LINKS["PCIe"]
 
 
-def test_a_cache_stores_what_was_written_and_no_more():
+def test_cache_stores_only_written_data():
     # Three datasets, each many times the cache: what is accessed has to come, and what was written leaves once.
     # Two loops before the first iteration write, and each iteration; what the last one wrote stays. Each iteration
     # reads the halo of one of them, too, a layer on each side.
@@ -28,7 +29,7 @@ def test_a_cache_stores_what_was_written_and_no_more():
     assert found["bytes_out"] == pytest.approx((2 + iterations - 1) * one)
 
 
-def test_a_chain_that_has_no_room_is_an_answer(tmp_path):
+def test_chain_that_fits_no_tile_is_an_answer(tmp_path):
     question = Question("taylor_green", GPU, 160, "slots")
     study = out_of_core.Study(tmp_path, ["taylor_green"], [160], [question])
     for one in study.questions:
@@ -42,7 +43,7 @@ def test_a_chain_that_has_no_room_is_an_answer(tmp_path):
         out_of_core.answer(tmp_path / "x.json", replace(question, how="flat-fast"))
 
 
-def test_a_chain_that_has_no_room_runs_as_shorter_ones_where_executors_do_that():
+def test_chain_that_fits_no_tile_runs_as_shorter_ones():
     def priced(memory: int) -> dict[str, float]:
         arguments = {"cells": "48", "dims": "3", "chain": "40", "steps": "40"}
         return _core.price_stencil("heat", arguments, _core.Machine.read(KNL), how="streamed", memory=memory)
@@ -55,7 +56,7 @@ def test_a_chain_that_has_no_room_runs_as_shorter_ones_where_executors_do_that()
     assert cut["bytes_in"] > whole["bytes_in"]
 
 
-def test_a_slow_memory_that_is_too_small_is_enlarged_and_that_is_said():
+def test_too_small_slow_memory_is_enlarged_and_reported():
     # By the machine files 96 GiB, 128 GiB and 256 GiB.
     for machine, has, enlarged in ((KNL, 96, 176), (GPU, 128, 176), (LINKS["NVLink"], 256, 0)):
         assert out_of_core.slow_capacity(machine) == has << 30
@@ -78,7 +79,7 @@ def test_a_slow_memory_that_is_too_small_is_enlarged_and_that_is_said():
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_data_have_the_wanted_size(tmp_path, program):
+def test_datasets_have_the_requested_size(tmp_path, program):
     for size in out_of_core.SIZES:
         question = Question(program, KNL, size, "flat-slow")
         out_of_core.answer(tmp_path / "x.json", question)

@@ -1,4 +1,4 @@
-"""Core times of functions: fitted to a program that runs, and taken by virtual time."""
+"""Core times by function: fitted to a running program, and applied in virtual time."""
 
 import re
 import sqlite3
@@ -76,8 +76,10 @@ def took(two: Path, *options: str) -> dict[str, float]:
     return {name: float(time) for name, time in re.findall(r"(\w+) ([0-9.]+)", said)}
 
 
-def test_functions_take_the_time_that_a_file_gives_them(two: Path, tmp_path: Path) -> None:
-    """Five times the program's for one, half of it for the other; and the same to the last digit again."""
+def test_core_time_file_applies_to_functions(two: Path, tmp_path: Path) -> None:
+    """Five times the program's core time for one function, half of it for another; reproducible to the
+    last digit.
+    """
     times = tmp_path / "core-times"
     times.write_text("# by hand\n100ps\ndivides()=500ps\nadds()=50ps\n")
     once, of_functions = took(two, "--core-time=100ps"), took(two, f"--core-time=@{times}")
@@ -87,8 +89,8 @@ def test_functions_take_the_time_that_a_file_gives_them(two: Path, tmp_path: Pat
     assert took(two, "--core-time=100ps", "--core-time=none()=1ns") == once
 
 
-def test_a_recording_has_no_functions(two: Path, tmp_path: Path) -> None:
-    """So replay refuses their times."""
+def test_replay_refuses_function_core_times(two: Path, tmp_path: Path) -> None:
+    """A recording does not identify functions."""
     took(two, "--misses", str(tmp_path / "misses"))
     words: list[str | Path] = [BIN / "terrace", "replay", tmp_path / "misses", "--core-time=f()=1ns"]
     said = subprocess.run(words, capture_output=True, text=True)
@@ -96,8 +98,8 @@ def test_a_recording_has_no_functions(two: Path, tmp_path: Path) -> None:
     assert "--core-time f(): a recording does not say what each function did" in said.stderr
 
 
-def test_a_program_is_fitted_at_its_own_size(two: Path) -> None:
-    """Divisions that wait for one another take far longer than additions. Nothing is said of how much."""
+def test_calibrate_fits_functions_at_own_size(two: Path) -> None:
+    """Dependent divisions take far longer than additions; the ratio is not checked."""
     words: list[str | Path] = [
         BIN / "terrace",
         "lab",
@@ -121,8 +123,8 @@ def test_a_program_is_fitted_at_its_own_size(two: Path) -> None:
     assert fitted["divides"] > 2 * fitted["adds"]
 
 
-def test_simulate_fits_before_it_runs(two: Path, tmp_path: Path) -> None:
-    """With the program's own arguments; the profile has each function's core time."""
+def test_simulate_calibrates_before_the_run(two: Path, tmp_path: Path) -> None:
+    """Uses the program's own arguments; the profile contains each function's core time."""
     store = tmp_path / "store.terrace"
     words: list[str | Path] = [BIN / "terrace", "simulate", "--machine", "unimem-lat4", "--output", store]
     done = subprocess.run([*words, "--native", f"{two}.native", "--", two, "size"], capture_output=True, text=True)
@@ -149,7 +151,7 @@ USES = {"f": Use(1e8, 0, 0, 0, 0, 0, 0, (0, 0, 0, 0)), "g": Use(1e8, 0, 0, 0, 0,
 
 
 def natively(times: list[float], lines: int = 1) -> NativeRuns:
-    """Runs of which three quarters are f's and one is g's."""
+    """Returns runs with three quarters of the time in f and one in g."""
     found = NativeRuns(lines=lines, count=1000.0)
     found.plain = [Sample(time * 1.01, time, time) for time in times]
     found.sampled = [Sample(time * 1.01, time + 1e-3, time) for time in times]  # a shell's start before each
@@ -162,7 +164,7 @@ def judged(runs: NativeRuns, lines: int = 1) -> Calibrated[FunctionFits]:
     return own_size.judge(runs, VirtualRun(USES, lines), DOCUMENT, Start(1e-3, 1e-3))
 
 
-def test_each_function_has_what_its_samples_say() -> None:
+def test_judge_fits_functions_by_samples() -> None:
     found = judged(natively([0.1] * 9))
     assert found.constant.core_time == pytest.approx(0.1 / 2e8)
     assert found.fits is not None
@@ -170,24 +172,24 @@ def test_each_function_has_what_its_samples_say() -> None:
     assert "2 functions fitted separately" in found.constant.why
 
 
-def test_short_runs_ask_for_a_larger_size() -> None:
+def test_judge_short_runs_ask_for_larger_size() -> None:
     found = judged(natively([0.5e-3] * 9))
     assert found.fits is None and not found.options()
     assert found.constant.why.startswith("too short: its own code takes 500us a run")
     assert "--calibrate" in found.constant.why
 
 
-def test_another_program_is_told_by_what_it_prints() -> None:
+def test_judge_different_output_refused() -> None:
     found = judged(natively([0.1] * 9, lines=3), lines=4)
     assert found.fits is None and "prints 3 lines and the instrumented one 4" in found.constant.why
 
 
-def test_noise_is_refused() -> None:
+def test_judge_noise_refused() -> None:
     found = judged(natively([0.1, 0.2, 0.1, 0.2, 0.1, 0.2, 0.1, 0.2, 0.1]))
     assert found.fits is None and found.constant.why.startswith("too noisy")
 
 
-def test_without_samples_the_program_has_one_core_time() -> None:
+def test_judge_without_samples_fits_one_core_time() -> None:
     runs = natively([0.1] * 9)
     runs.sampled, runs.count, runs.why_not_sampled = [], 0.0, "perf_event_open: Permission denied"
     runs.time.clear()
@@ -197,8 +199,8 @@ def test_without_samples_the_program_has_one_core_time() -> None:
     assert "without a division by function (perf_event_open: Permission denied)" in found.constant.why
 
 
-def test_what_the_kernel_refuses_is_a_reason(monkeypatch: pytest.MonkeyPatch, two: Path) -> None:
-    """The program runs nevertheless, and nothing is left of it stopped."""
+def test_judge_states_reason_of_the_kernel(monkeypatch: pytest.MonkeyPatch, two: Path) -> None:
+    """The program runs nevertheless, and is not left stopped."""
 
     def refuse(*_: object) -> Samples:
         raise OSError(13, "perf_event_open: Permission denied")

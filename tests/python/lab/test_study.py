@@ -1,4 +1,4 @@
-"""Configurations of a simulated run: a plan that is given is the one that is obeyed."""
+"""Configurations of a simulated run: checks that a given plan was followed."""
 
 import sqlite3
 
@@ -17,7 +17,7 @@ CACHE = ["--cache", "l2=16KiB", "--cache", "l3=60KiB"]
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
-    """MG's, with moves, and the folder it is in."""
+    """Returns MG's plan, with moves, and its folder."""
     folder = tmp_path_factory.mktemp("study")
     study.record(MG, [MACHINE], folder, "mg", CACHE)
     kept = _core.Store(str(folder / f"mg.{MACHINE}.terrace"))
@@ -30,8 +30,8 @@ def plan(tmp_path_factory):
     return folder / "plan.toml"
 
 
-def test_a_plan_is_obeyed_as_it_is(plan):
-    """Long enough for a planner to have made another plan, had one been there."""
+def test_check_follows_plan_accepts_given_plan(plan):
+    """The run is long enough that a planner would have made another plan."""
     configurations = [
         Configuration("planned", MACHINE, fast=FAST, plan=plan),
         Configuration("live", MACHINE, fast=FAST),
@@ -48,7 +48,7 @@ def test_a_plan_is_obeyed_as_it_is(plan):
         study.check_follows_plan(live.path)
 
 
-def test_a_bettered_plan_is_not_taken_for_one_that_was_obeyed(plan):
+def test_check_follows_plan_rejects_refined_plan(plan):
     store = plan.parent / "bettered.terrace"
     words = ["simulate", "-q", "-m", MACHINE, *CACHE, "--fast", FAST, "--plan", plan, "--refine-plan", "-o", store]
     study.run_terrace([*map(str, words), "--", *MG, "--iterations", "40"])  # planning takes most of twenty
@@ -57,8 +57,8 @@ def test_a_bettered_plan_is_not_taken_for_one_that_was_obeyed(plan):
         study.check_follows_plan(store)
 
 
-def test_a_run_that_is_left_to_a_planner_is_held_to_it(plan):
-    """Other configurations' journals stand for columns that do not hold what they say."""
+def test_check_planner_accepts_only_its_runs(plan):
+    """Journals of other configurations stand for mislabelled columns."""
     named = (*_core.planners(), *_core.policies())
     configurations = [Configuration(name, MACHINE, name, FAST) for name in named] + [
         Configuration("given", MACHINE, fast=FAST, plan=plan)

@@ -1,4 +1,4 @@
-"""The tracer as a user meets it: trace, misses, coverage, on a program whose misses one can count."""
+"""The tracer from the user's view: trace, misses and coverage of a program with countable misses."""
 
 import json
 import os
@@ -49,7 +49,7 @@ CACHES = ("--machine", "unimem-lat4", "--cache", "l2=32KiB", "--cache", "l3=128K
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory) -> tuple[Path, Path]:
-    """The program as gcc makes it, and with the wrapper in its place."""
+    """Builds the program with gcc, and with the wrapper."""
     folder = tmp_path_factory.mktemp("sweep")
     source = folder / "sweep.c"
     source.write_text(SWEEP)
@@ -67,7 +67,7 @@ needs_qemu = pytest.mark.skipif(
 
 
 @needs_qemu
-def test_misses_are_counted_by_object_and_code(terrace, programs, tmp_path):
+def test_misses_counted_by_object_and_code(terrace, programs, tmp_path):
     trace = tmp_path / "a,b.trace"
     done = terrace("lab", "trace", "-o", trace, "--", programs[0])
     assert done.returncode == 0, done.stderr
@@ -89,7 +89,7 @@ def test_misses_are_counted_by_object_and_code(terrace, programs, tmp_path):
 
 
 @needs_qemu
-def test_the_program_ends_as_it_ends(terrace, programs, tmp_path):
+def test_trace_exits_with_the_programs_status(terrace, programs, tmp_path):
     trace = tmp_path / "end.trace"
     assert terrace("lab", "trace", "-o", trace, "--", programs[0], "no", "markers").returncode == 7
     whole = json.loads(terrace("lab", "misses", trace, *CACHES, "--json").stdout)
@@ -101,7 +101,7 @@ def test_the_program_ends_as_it_ends(terrace, programs, tmp_path):
 
 
 @needs_qemu
-def test_hooks_see_all_but_what_they_cannot(terrace, programs):
+def test_coverage_instrumentation_observes_all_instrumented_code(terrace, programs):
     native, hooked = programs
     done = terrace("lab", "coverage", *CACHES, "--native", native, "--json", "--", hooked)
     assert done.returncode == 0, done.stderr
@@ -122,13 +122,13 @@ def test_hooks_see_all_but_what_they_cannot(terrace, programs):
 
 
 @needs_qemu
-def test_a_program_without_a_main_loop_cannot_be_compared(terrace, programs):
+def test_coverage_program_without_main_loop_refused(terrace, programs):
     done = terrace("lab", "coverage", *CACHES, "--native", programs[0], "--", programs[1], "no")
     assert done.returncode == 1
     assert "marks no main loop" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_what_cannot_be_traced_says_so(terrace, tmp_path, monkeypatch):
+def test_trace_untraceable_program_states_reason(terrace, tmp_path, monkeypatch):
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")
     script.chmod(0o700)
@@ -153,7 +153,7 @@ def test_what_cannot_be_traced_says_so(terrace, tmp_path, monkeypatch):
     assert "Debian: qemu-user" in done.stderr
 
 
-def test_executables_say_what_they_are(tmp_path):
+def test_examine_reads_elf_headers(tmp_path):
     here = tracing.examine("true")
     assert here.dynamic and here.isa == os.uname().machine
     # A header of AArch64, big-endian, without segments.
@@ -166,12 +166,12 @@ def test_executables_say_what_they_are(tmp_path):
     assert tracing.examine(str(other)) == tracing.Executable(other.resolve(), "aarch64_be", False)
 
 
-def test_blocks_match_in_order_by_their_pages():
+def test_blocks_match_in_order_by_pages():
     assert _match([4096 * 5, 100000, 4096], [4096 * 5, 99000, 77777, 4000]) == [(0, 0), (1, 1), (2, 3)]
     assert _match([], [1]) == []
 
 
-def test_what_hooks_have_beyond_makes_up_for_nothing():
+def test_coverage_excess_does_not_compensate():
     found = coverage.Coverage([Row("a", 100, 200), Row("b", 100, 50)], [], [])
     assert found.seen_share == 0.75
     assert found.beyond_share == 0.5

@@ -1,4 +1,4 @@
-"""Workers end with the process that they work for, even when nobody tells them to."""
+"""Worker processes end with their parent, even without notification."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def runs(pid):
     return state != "Z"
 
 
-def test_workers_end_when_their_parent_is_killed(tmp_path):
+def test_workers_end_when_parent_is_killed(tmp_path):
     (tmp_path / "parent.py").write_text(PARENT)
     parent = subprocess.Popen([sys.executable, tmp_path / "parent.py"], stdout=subprocess.PIPE, text=True)
     found = [int(word) for word in parent.stdout.readline().split()]

@@ -1,4 +1,4 @@
-"""The manifests of workloads: what is read of them, what is refused, and that nobody reads them otherwise."""
+"""Workload manifests: parsing, refusals, and that all readers agree."""
 
 import shutil
 import subprocess
@@ -63,7 +63,7 @@ tolerance = "none"
 
 
 def write(folder: Path, text: str, name: str = "sum") -> Path:
-    """A workload's folder, beside one with sources to share."""
+    """Writes a workload's folder, next to one with shared sources."""
     for one in (name, "parts"):
         (folder / one).mkdir(exist_ok=True)
         (folder / one / f"{one}.cpp").write_text("")
@@ -71,7 +71,7 @@ def write(folder: Path, text: str, name: str = "sum") -> Path:
     return folder / name
 
 
-def test_a_whole_manifest(tmp_path):
+def test_read_complete_manifest(tmp_path):
     found = workloads.read(write(tmp_path, WHOLE))
     assert (found.name, found.title, found.after, found.order) == ("sum", "A sum", "nobody, 2000", 2.5)
     assert (found.shared, found.openmp, found.two_threads) == (("parts",), "rounded", ("golden",))
@@ -88,7 +88,7 @@ def test_a_whole_manifest(tmp_path):
     assert (found.study.footprint, found.study.published, found.study.arrays) == (3e6, True, "sum.cpp")
 
 
-def test_what_a_manifest_may_leave_out(tmp_path):
+def test_read_minimal_manifest(tmp_path):
     found = workloads.read(write(tmp_path, MIN))
     assert (found.after, found.order, found.shared, found.openmp) == ("", float("inf"), (), "")
     assert (found.time, found.time_lines, found.loop) == ("", "", None)
@@ -96,7 +96,7 @@ def test_what_a_manifest_may_leave_out(tmp_path):
     assert found.study.footprint == workloads.ASSUMED_FOOTPRINT
 
 
-def test_sizes(tmp_path):
+def test_words_by_size(tmp_path):
     found = workloads.read(write(tmp_path, WHOLE))
     assert found.words("golden") == ["--side", "8"]
     for size in EVERYWHERE.keys() - {"golden"}:
@@ -148,7 +148,7 @@ def changed(before: str, after: str) -> str:
         (changed("3e6", '"3 MB"'), "study.footprint: 3 MB is not a number"),
     ],
 )
-def test_a_wrong_manifest_is_one_line(tmp_path, text, says):
+def test_read_invalid_manifest_states_key(tmp_path, text, says):
     folder = write(tmp_path, text)
     with pytest.raises(WrongCallError) as raised:
         workloads.read(folder)
@@ -158,12 +158,12 @@ def test_a_wrong_manifest_is_one_line(tmp_path, text, says):
     assert "\n" not in line
 
 
-def test_a_folder_without_manifests(tmp_path):
+def test_read_all_without_manifests_fails(tmp_path):
     with pytest.raises(WrongCallError, match=r"no subfolder has a workload.toml: run this in .* --source"):
         workloads.read_all(tmp_path)
 
 
-def test_order_studies_and_choice(tmp_path):
+def test_order_studies_and_selection(tmp_path):
     for name, text in (("b", MIN), ("a", MIN), ("z", WHOLE), ("y", changed("2.5", "1"))):
         write(tmp_path, text, name)
     there = workloads.read_all(tmp_path)
@@ -181,7 +181,7 @@ def test_order_studies_and_choice(tmp_path):
 # --- those that there are ----------------------------------------------------------------------------------------
 
 
-def test_every_program_has_a_manifest_that_is_read():
+def test_every_program_has_a_valid_manifest():
     there = workloads.read_all(FOLDER)
     assert there.keys() == {path.stem for path in FOLDER.glob("*/*.cpp") if path.stem == path.parent.name}
     for study in STUDIES:
@@ -205,7 +205,7 @@ for word; do [ "$before" = -o ] && : > "$word"; before=$word; done
 
 
 def linked(source: Path, folder: Path, *names: str) -> dict[str, set[str]]:
-    """By program, the sources of which build.sh makes it, told by a compiler that only writes down its words."""
+    """Returns by program the sources that build.sh compiles, from a fake compiler that prints its arguments."""
     compiler, log = folder / "compiler", folder / "log"
     compiler.write_text(COMPILER)
     compiler.chmod(0o755)
@@ -220,7 +220,7 @@ def linked(source: Path, folder: Path, *names: str) -> dict[str, set[str]]:
     }
 
 
-def test_the_build_script_reads_them_as_the_reader_does(tmp_path):
+def test_build_script_agrees_with_reader(tmp_path):
     common = {str(path) for path in FOLDER.glob("common/*.cpp")}
     expected = {
         one.name: common | {str(path) for path in one.sources()} for one in workloads.read_all(FOLDER).values()
@@ -228,8 +228,8 @@ def test_the_build_script_reads_them_as_the_reader_does(tmp_path):
     assert linked(FOLDER, tmp_path) == expected
 
 
-def test_a_workload_more_is_one_folder(tmp_path):
-    """The dummy of acceptance, in a copy: the reader, the build script and the table of the tests have it."""
+def test_additional_workload_is_one_folder(tmp_path):
+    """Adds acceptance's dummy in a copy: reader, build script and table of tests contain it."""
     copy = tmp_path / "workloads"
     shutil.copytree(FOLDER, copy)
     shutil.copytree(ROOT / "acceptance" / "house_lines" / "dummies" / "workload", copy / "dummy")
@@ -242,7 +242,7 @@ def test_a_workload_more_is_one_folder(tmp_path):
     assert done.stdout.strip().split(";") == hooked
 
 
-def test_a_wrong_manifest_stops_the_table_of_the_tests(tmp_path):
+def test_invalid_manifest_stops_the_table_of_tests(tmp_path):
     write(tmp_path, "titel = 1\n")
     done = subprocess.run([sys.executable, FOR_CPP, tmp_path, tmp_path / "x"], capture_output=True, text=True)
     assert done.returncode == 1
@@ -250,6 +250,6 @@ def test_a_wrong_manifest_stops_the_table_of_the_tests(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-def test_the_tables_of_the_page_are_up_to_date():
+def test_tables_of_the_page_are_up_to_date():
     done = subprocess.run([sys.executable, TABLES, "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

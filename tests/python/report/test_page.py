@@ -1,4 +1,4 @@
-"""`terrace report`: one well-formed page that needs nothing outside of itself, and tells the truth."""
+"""`terrace report`: one well-formed page without external references, with the right contents."""
 
 import base64
 import gzip
@@ -25,7 +25,7 @@ VOID = {"meta", "br", "img", "hr", "input", "link"}
 
 
 class Page(HTMLParser):
-    """Checks that elements nest, and keeps what they refer to."""
+    """Checks that elements nest, and collects references."""
 
     def __init__(self):
         super().__init__()
@@ -62,7 +62,7 @@ def parse(html):
 
 
 def without_library(html):
-    """The page less plotly.js."""
+    """Returns the page without plotly.js."""
     begin, _, rest = html.partition('<script type="text/plain" id="plotly">')
     return begin + rest.partition("</script>")[2]
 
@@ -72,7 +72,7 @@ def html(request, store_path):
     return render(gather(store_path, request.param))
 
 
-def test_page_is_whole_and_alone(html):
+def test_page_is_self_contained(html):
     page = parse(html)
     assert page.references == []
     style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)[1]
@@ -82,13 +82,13 @@ def test_page_is_whole_and_alone(html):
     assert len(page.ids) == len(set(page.ids))
 
 
-def test_page_draws_with_plotly_itself(html):
+def test_page_draws_with_plotly(html):
     packed = re.search(r'<script type="text/plain" id="plotly">([^<]*)</script>', html)[1]
     assert gzip.decompress(base64.b64decode(packed)).decode() == get_plotlyjs()
     assert len(html) < 2_300_000
 
 
-def test_charts_have_words_and_colours(html):
+def test_charts_have_text_and_colours(html):
     charts = charts_of(html)
     assert list(charts) == ["curve", "heat", "benefit", "timeline", "machine"]
     assert [name for name, _ in parse(html).charts] == list(charts)
@@ -100,7 +100,7 @@ def test_charts_have_words_and_colours(html):
         assert len(re.findall(rf"{name}: #", style)) == 2
 
 
-def test_the_curve_is_the_pricing(store_path):
+def test_curve_equals_pricing(store_path):
     facts = gather(store_path)
     drawn = {trace["name"]: trace for trace in charts_of(render(facts))["curve"]["data"]}
     assert drawn["planned"]["x"] == [point.size for point in facts.pricing.curve]
@@ -108,7 +108,7 @@ def test_the_curve_is_the_pricing(store_path):
     assert drawn["lower bound"]["y"] == [point.lower_bound for point in facts.pricing.curve]
 
 
-def test_the_timeline_has_every_phase_and_move(store_path):
+def test_timeline_has_every_phase_and_move(store_path):
     facts = gather(store_path)
     drawn = {trace["name"]: trace for trace in charts_of(render(facts))["timeline"]["data"]}
     shown = [i for i in facts.instances if i.iteration < 4]
@@ -118,7 +118,7 @@ def test_the_timeline_has_every_phase_and_move(store_path):
     assert len(set(drawn["into fast memory"]["y"])) == len(into)
 
 
-def test_numbers_are_numbers(html):
+def test_numbers_are_formatted(html):
     text = " ".join(parse(without_library(html)).text)
     assert not re.search(r"\b(nan|NaN|inf|Infinity|None)\b", text)
 
@@ -134,14 +134,14 @@ def test_names_are_escaped(store_path):
     assert "<b>" not in drawn
 
 
-def test_every_move_is_told(store_path):
+def test_every_move_is_listed(store_path):
     html = render(gather(store_path))
     moves = html.split("Completed moves")[1].split("</table>")[0]
     assert moves.count("<tr>") == 1 + 12
     assert "waits for" not in moves
 
 
-def test_a_plan_without_a_prediction_promises_nothing(store_path):
+def test_plan_without_prediction_shows_none(store_path):
     facts = gather(store_path)
     assert facts.plan is not None
     assert "measured; predicted" in render(facts)
@@ -155,7 +155,7 @@ def facts_with(store_path: Path, curve: list[CurvePoint], slow: float, fast: flo
     return facts
 
 
-def test_the_sentence_is_true(store_path):
+def test_headline_equals_figures(store_path):
     mib = 1 << 20
     size = gather(store_path).footprint
     curve = [CurvePoint(8 * mib, 8.0), CurvePoint(16 * mib, 2.8), CurvePoint(size, 2.0)]
@@ -172,7 +172,7 @@ def test_the_sentence_is_true(store_path):
     assert facts.sentence.startswith("No placement can gain much")
 
 
-def test_the_command_writes_the_page(terrace, store_path, tmp_path):
+def test_report_writes_the_page(terrace, store_path, tmp_path):
     target = tmp_path / "page.html"
     done = terrace("report", store_path, "-o", target)
     assert done.returncode == 0, done.stderr
@@ -180,8 +180,8 @@ def test_the_command_writes_the_page(terrace, store_path, tmp_path):
     parse(target.read_text())
 
 
-def test_a_run_that_obeyed_a_plan_is_told_without_a_profile(terrace, store_path, tmp_path):
-    """How the plan ran is known; what objects cost is not, and is no section."""
+def test_run_that_followed_a_plan_is_shown_without_profile(terrace, store_path, tmp_path):
+    """The plan's execution is known; costs of objects are unknown and have no section."""
     path, target = tmp_path / "obeyed.terrace", tmp_path / "page.html"
     path.write_bytes(store_path.read_bytes())
     with sqlite3.connect(path) as connection:

@@ -1,4 +1,4 @@
-"""Plans of stencil programs: what is written follows from the chain, and other files are refused in one line."""
+"""Plans of stencil programs: consistency with the chain, and refusal of other files in one line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STREAMED = "executor=streamed,threads=1,memory=1MiB,tile=40x5"
 
 
 def plans_of(folder, name, how, *arguments):
-    """The file that a program writes."""
+    """Returns the file that a program writes."""
     path = folder / f"{name}.plans"
     environment = os.environ | {"TERRACE_STENCIL": f"{how},plans={path}"}
     command = [PROGRAMS, name, *arguments]
@@ -35,21 +35,21 @@ def plans_of(folder, name, how, *arguments):
 
 @pytest.fixture(scope="module")
 def cloverleaf(tmp_path_factory):
-    """Of CloverLeaf 2D, streamed in small tiles."""
+    """Returns plans of CloverLeaf 2D, streamed in small tiles."""
     folder = tmp_path_factory.mktemp("plans")
     return plans_of(folder, "cloverleaf2d", STREAMED, "problem=tp1", "cells=60x60", "steps=3", "summary=0")
 
 
 @pytest.fixture(scope="module")
 def three_dimensions(tmp_path_factory):
-    """Of CloverLeaf 3D, in tiles."""
+    """Returns plans of CloverLeaf 3D, in tiles."""
     folder = tmp_path_factory.mktemp("plans")
     how = "executor=tiled,threads=1,tile=0x6x5"
     return plans_of(folder, "cloverleaf3d", how, "problem=tp1", "cells=16x16x16", "steps=2", "summary=0")
 
 
 def tile_of_each_point(chain, plan, d):
-    """By loop: its points in a dimension, each with its tile. Each is in one."""
+    """Returns by loop its points in a dimension with their tiles; each point is in one."""
     owners = []
     for number, loop in enumerate(chain.loops):
         tiles = {}
@@ -63,7 +63,7 @@ def tile_of_each_point(chain, plan, d):
 
 
 def touched(loop, d):
-    """What a loop's point touches in a dimension: by argument the offsets, and whether it is written."""
+    """Returns by argument the offsets that a loop's point accesses in a dimension, and whether it writes."""
     for argument in loop.arguments:
         if argument.reads:
             yield argument.dataset, argument.low[d], argument.high[d], False
@@ -72,7 +72,7 @@ def touched(loop, d):
 
 
 def bounds_of_tiles(chain, owners, d):
-    """By loop and point: the first tile of a later loop that touches what this touches, one of both writing it."""
+    """Returns by loop and point the first tile of a later loop with a conflicting access."""
     latest = {}  # by dataset, element and whether it is written: the first tile
     found = [{} for _ in chain.loops]
     for number in reversed(range(len(chain.loops))):
@@ -94,10 +94,9 @@ def bounds_of_tiles(chain, owners, d):
 
 
 def expect_tiles_as_the_chain_demands(chain, plan):
-    """No point depends on a later tile; and no part ends further than the tile does without need.
-
-    The second is looked at where loops along the sides are far: of them the plan takes it that they touch all
-    points before theirs, too. Returns how many points it has looked at.
+    """Checks that no point depends on a later tile, and that no part extends beyond its tile without need. The
+    second check is limited to loops whose boundary loops are far: the plan assumes that those access all points
+    before theirs, too. Returns the number of checked points.
     """
     looked_at = 0
     for d in (d for d in range(3) if plan.tiles[d] > 1):
@@ -123,7 +122,9 @@ def expect_tiles_as_the_chain_demands(chain, plan):
 
 
 def largest_skew(chain, plan, d):
-    """The most points that a part ends behind its tile's end, or the loop's beginning where that is later."""
+    """Returns the maximum number of points by which a part ends after its tile's end, or after the
+    loop's begin.
+    """
     sign = -1 if plan.reversed[d] else 1
     first = sign * (plan.range.end[d] if plan.reversed[d] else plan.range.begin[d])
     return max(
@@ -139,7 +140,7 @@ def largest_skew(chain, plan, d):
 
 
 @pytest.mark.parametrize("which", ["cloverleaf", "three_dimensions"])
-def test_tiles_are_as_the_chain_demands(which, request):
+def test_tiles_respect_dependences(which, request):
     plans = stencil_plans.read(request.getfixturevalue(which))
     assert {len(chain.loops) for chain in plans.chains} & {156, 603}
     looked_at = 0
@@ -151,7 +152,7 @@ def test_tiles_are_as_the_chain_demands(which, request):
     assert looked_at > 1000 or which != "cloverleaf"
 
 
-def test_the_check_finds_tiles_that_are_wrong(cloverleaf):
+def test_check_detects_wrong_tiles(cloverleaf):
     chain = max(stencil_plans.read(cloverleaf).chains, key=lambda chain: len(chain.loops))
     plan = chain.plans[0]
     changed = 0
@@ -169,7 +170,7 @@ def test_the_check_finds_tiles_that_are_wrong(cloverleaf):
     assert changed == 5
 
 
-def test_steps_hold_what_has_come_and_has_not_left(cloverleaf):
+def test_steps_hold_chunks_from_first_to_last_use(cloverleaf):
     for chain in stencil_plans.read(cloverleaf).chains:
         for plan in chain.plans:
             stream, held = plan.stream, 0
@@ -181,7 +182,7 @@ def test_steps_hold_what_has_come_and_has_not_left(cloverleaf):
             assert stream.most_chunks == max(step.held for step in stream.steps) <= stream.frames
 
 
-def test_show_prints_the_loops_and_the_steps(terrace, cloverleaf):
+def test_show_prints_loops_and_steps(terrace, cloverleaf):
     done = terrace("show", cloverleaf)
     assert done.returncode == 0, done.stderr
     plans = stencil_plans.read(cloverleaf)
@@ -193,7 +194,7 @@ def test_show_prints_the_loops_and_the_steps(terrace, cloverleaf):
     assert len(rows) >= sum(len(chain.loops) for chain in plans.chains)
 
 
-def test_show_gives_the_same_as_json(terrace, cloverleaf):
+def test_show_json_equals_text(terrace, cloverleaf):
     found = json.loads(terrace("show", cloverleaf, "--json", "--chain", 3).stdout)
     plans = stencil_plans.read(cloverleaf)
     (chain,) = found["chains"]
@@ -208,7 +209,7 @@ def test_show_gives_the_same_as_json(terrace, cloverleaf):
 
 
 @pytest.mark.parametrize(("which", "loops"), [("cloverleaf", 156), ("three_dimensions", 603)])
-def test_the_picture_has_each_tile_where_it_is(terrace, tmp_path, request, which, loops):
+def test_picture_draws_each_tile_at_its_position(terrace, tmp_path, request, which, loops):
     path = request.getfixturevalue(which)
     done = terrace("report", path, "-o", tmp_path / "page.html", "--chain", 3)
     assert done.returncode == 0, done.stderr
@@ -225,7 +226,7 @@ def test_the_picture_has_each_tile_where_it_is(terrace, tmp_path, request, which
 
 
 def rings(trace):
-    """The closed lines of a trace."""
+    """Returns the closed polygons of a trace."""
     points = list(zip(trace["x"], trace["y"], strict=True))
     for is_gap, group in itertools.groupby(points, lambda point: point[0] is None):
         if not is_gap:
@@ -236,7 +237,7 @@ def shoelace(ring):
     return sum(x * v - u * y for (x, y), (u, v) in zip(ring, ring[1:] + ring[:1], strict=True)) / 2
 
 
-def test_of_other_executors_there_are_loops_alone(terrace, tmp_path):
+def test_other_executors_show_loops_only(terrace, tmp_path):
     path = plans_of(tmp_path, "jacobi", "executor=serial", "cells=16")
     done = terrace("show", path)
     assert "one after the other, without tiles" in done.stdout, done.stderr
@@ -277,7 +278,7 @@ def test_damaged_files_are_refused(terrace, cloverleaf, tmp_path):
     assert "no chain ran" in refusal(terrace("show", path), 2)
 
 
-def test_an_empty_file_is_named_as_such(terrace, tmp_path):
+def test_empty_file_is_reported(terrace, tmp_path):
     path = tmp_path / "empty.plans"
     path.touch()
     for verb in ("show", "report"):
@@ -287,7 +288,7 @@ def test_an_empty_file_is_named_as_such(terrace, tmp_path):
 
 
 @pytest.mark.parametrize("layout", [{"indent": 2}, {"sort_keys": True}, {"indent": 1, "sort_keys": True}])
-def test_another_layout_of_the_document_is_the_same(terrace, cloverleaf, tmp_path, layout):
+def test_reformatted_document_is_equivalent(terrace, cloverleaf, tmp_path, layout):
     path = tmp_path / "laid_out.plans"
     path.write_text("\n" + json.dumps(json.loads(cloverleaf.read_text()), **layout))
     assert terrace("show", path, "--json").stdout == terrace("show", cloverleaf, "--json").stdout
@@ -297,7 +298,7 @@ def test_another_layout_of_the_document_is_the_same(terrace, cloverleaf, tmp_pat
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """A document that is changed in all ways."""
+    """Returns a document to modify."""
     folder = tmp_path_factory.mktemp("plans")
     how = "executor=streamed,threads=1,memory=256KiB,tile=20x6"
     return plans_of(folder, "heat", how, "dims=2", "cells=40", "steps=4", "chain=2").read_text()
@@ -310,7 +311,7 @@ VALUES = st.one_of(
 
 
 def places(value, at=()):
-    """Each place in a document."""
+    """Yields each position in a document."""
     yield at
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, one in inner:
@@ -318,7 +319,7 @@ def places(value, at=()):
 
 
 def expect_shown_or_refused(path):
-    """What is not refused can be printed and drawn."""
+    """Checks that an accepted document can be printed and drawn."""
     try:
         plans = stencil_plans.read(path)
         numbers = stencil_facts.chosen(plans, None, 2)
@@ -333,7 +334,7 @@ def expect_shown_or_refused(path):
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_changed_document_is_shown_or_refused(small, tmp_path, data):
+def test_modified_document_is_shown_or_refused(small, tmp_path, data):
     document = json.loads(small)
     for _ in range(data.draw(st.integers(1, 3))):
         *above, key = data.draw(st.sampled_from([place for place in places(document) if place]))
@@ -351,12 +352,12 @@ def test_a_changed_document_is_shown_or_refused(small, tmp_path, data):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(raw=st.binary(max_size=40), share=st.floats(0, 0.999))
-def test_a_truncated_file_is_refused(small, tmp_path, raw, share):
+def test_truncated_file_is_refused(small, tmp_path, raw, share):
     path = tmp_path / "cut"
     path.write_bytes(small.encode()[: int(share * len(small.encode()))] + raw)
     assert not expect_shown_or_refused(path)
 
 
-def test_the_document_itself_is_shown(small, tmp_path):
+def test_original_document_is_shown(small, tmp_path):
     (tmp_path / "whole").write_text(small)
     assert expect_shown_or_refused(tmp_path / "whole")

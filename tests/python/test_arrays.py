@@ -1,4 +1,4 @@
-"""NumPy arrays by intent: NumPy's work on them does not change; under `terrace run` they lie where asked."""
+"""NumPy arrays with memory attributes: operations are unchanged; `terrace run` places the data."""
 
 import ctypes
 import json
@@ -22,7 +22,7 @@ def handler_of(values):
     return np._core.multiarray.get_handler_name(values)
 
 
-def test_arrays_keep_what_they_came_from():
+def test_arrays_keep_their_allocator():
     before = np.zeros(LARGE)
     with package.intent("bandwidth"):
         within = np.zeros(LARGE)
@@ -43,13 +43,13 @@ def test_arrays_keep_what_they_came_from():
     assert handler_of(within) == "terrace_bandwidth"
 
 
-def test_the_handler_goes_back_when_something_is_raised():
+def test_exception_restores_the_handler():
     with pytest.raises(KeyError), package.intent("latency"):
         raise KeyError
     assert handler_of(np.zeros(3)) == "default_allocator"
 
 
-def test_other_threads_have_their_own():
+def test_other_threads_have_their_own_handler():
     found = []
     with package.intent("bandwidth"):
         thread = threading.Thread(target=lambda: found.append(handler_of(np.zeros(3))))
@@ -62,7 +62,7 @@ def test_other_threads_have_their_own():
 @given(
     st.lists(st.tuples(st.sampled_from(["new", "empty", "resize", "drop"]), st.integers(0, 40_000)), max_size=30)
 )
-def test_contents_survive_whatever_is_done(steps):
+def test_contents_survive_all_operations(steps):
     kept = []
     with package.intent("bandwidth"):
         for number, (what, size) in enumerate(steps):
@@ -81,7 +81,7 @@ def test_contents_survive_whatever_is_done(steps):
         assert known is None or values.tolist() == known
 
 
-def test_names_of_arrays_that_are_nobodys_are_ignored():
+def test_names_without_terrace_are_ignored():
     values = np.arange(10)
     assert package.array("a", values) is values
     assert package.array("empty", np.zeros(0)).size == 0
@@ -113,7 +113,7 @@ terrace.array("rows", rows)
 """
 
 
-def test_under_terrace_run_they_are_placed_and_named(tmp_path):
+def test_terrace_run_places_and_names_arrays(tmp_path):
     command = [TERRACE, "run", "-o", tmp_path / "o.terrace", "--", sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -124,7 +124,7 @@ def test_under_terrace_run_they_are_placed_and_named(tmp_path):
     assert "9864KiB of data by bandwidth" in done.stderr
 
 
-def test_they_are_objects_by_their_names(tmp_path, terrace):
+def test_arrays_are_objects_in_profiles(tmp_path, terrace):
     command = [TERRACE, "run", "-o", tmp_path / "o.terrace", "--", sys.executable, "-c", PROGRAM]
     assert subprocess.run(command, capture_output=True, timeout=300).returncode == 0
     shown = terrace("show", tmp_path / "o.terrace", "--all").stdout
@@ -146,7 +146,7 @@ print(json.dumps([terrace._arrays.active(), float(large.sum())]))
 """
 
 
-def test_off_means_off():
+def test_off_disables_placement():
     environment = {"TERRACE": "off", "PATH": "/usr/bin:/bin"}
     command = [TERRACE, "run", "--", sys.executable, "-c", OFF]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
@@ -156,8 +156,8 @@ def test_off_means_off():
     assert not hasattr(ctypes.CDLL(None), "terrace_alloc")
 
 
-def test_numpys_own_tests_pass_by_intent(tmp_path):
-    """A part of them: docs/front-doors-python.md has the command for all."""
+def test_numpys_own_tests_pass_with_intent(tmp_path):
+    """Runs a part of them; docs/front-doors-python.md has the command for all."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "terrace.numpy_plugin"]
     command += [
         "-W",

@@ -1,4 +1,4 @@
-"""Verbs are found by listing their folder; each says in its first line what it is for."""
+"""Subcommands are found by listing their folder; each has a summary in its first line."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def verb_of(module):
 
 
 @pytest.mark.parametrize("module", [*MODULES, *GROUPS], ids=str)
-def test_a_verb_says_what_it_is_for(module):
+def test_subcommand_has_a_summary(module):
     file = FOLDER / (module / "__init__.py" if module in GROUPS else module)
     assert file.read_text().startswith(f'"""`terrace {verb_of(module)}`: ')
     assert 10 < len(first_line(FOLDER / module)) < 80
@@ -63,7 +63,7 @@ def test_help_lists_the_folder(terrace, group):
     assert names == {name.replace("_", "-") for name in there - {"__init__"}}
 
 
-def test_a_new_verb_is_one_new_file(tmp_path):
+def test_new_subcommand_is_one_new_file(tmp_path):
     """In a copy of the package, called through the launcher, which lists the folder itself."""
     package = tmp_path / "lib" / "python3" / "site-packages" / "terrace"
     shutil.copytree(FOLDER.parent, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -99,7 +99,7 @@ def test_a_new_verb_is_one_new_file(tmp_path):
     )
 
 
-def test_a_launcher_alone_asks_python(tmp_path):
+def test_launcher_without_tables_asks_python(tmp_path):
     python = tmp_path / "python"
     python.write_text('#!/bin/sh\necho "$@"\n')
     python.chmod(0o755)

@@ -1,4 +1,4 @@
-"""How the verbs behave as commands: exit status, one line an error, plain text into pipes."""
+"""Subcommands as commands: exit status, one line per error, plain text into pipes."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def test_errors_are_one_line_with_a_status(terrace, store_path, words, status, s
     "words",
     [("show",), ("plan", "--fast", "8MiB"), ("plan", "--sweep", "fast=8MiB:16MiB"), ("bounds", "--fast", "8MiB")],
 )
-def test_json_says_its_schema(terrace, store_path, words):
+def test_json_states_its_schema(terrace, store_path, words):
     done = terrace(words[0], store_path, *words[1:], "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -61,7 +61,7 @@ def test_pipes_get_plain_text(terrace, store_path, words):
     assert "…" not in done.stdout  # nothing cut to a width
 
 
-def test_a_reader_may_leave(store_path):
+def test_closed_pipe_ends_silently(store_path):
     command = f"'{sys.executable}' -P -m terrace export '{store_path}' --format csv --table cell | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300)
     columns = "iteration,phase,chunk,read_lines,write_lines,exposure,samples,line_squares"
@@ -70,7 +70,7 @@ def test_a_reader_may_leave(store_path):
 
 
 def no_room(words):
-    """Runs `terrace VERB ...` where no file can grow past a kilobyte, as on a full disk."""
+    """Runs `terrace SUBCOMMAND ...` where files cannot exceed a kilobyte, as on a full disk."""
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
@@ -80,7 +80,7 @@ def no_room(words):
 
 
 @pytest.mark.parametrize("words", [("report",), ("plan", "--fast", "8MiB")])
-def test_a_full_disk_is_one_line_and_leaves_nothing(store_path, tmp_path, words):
+def test_full_disk_is_reported_and_leaves_nothing(store_path, tmp_path, words):
     output = tmp_path / "output"
     done = no_room([words[0], store_path, *words[1:], "-o", output])
     assert (done.returncode, done.stdout) == (1, "")
@@ -88,7 +88,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(store_path, tmp_path, words)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_report_replaces_the_earlier_one_and_no_link(terrace, store_path, tmp_path):
+def test_report_replaces_earlier_report_but_no_link(terrace, store_path, tmp_path):
     page, link = tmp_path / "page.html", tmp_path / "link.html"
     page.write_text("a user's own")
     link.symlink_to(page)
@@ -107,8 +107,8 @@ def test_a_report_replaces_the_earlier_one_and_no_link(terrace, store_path, tmp_
 @pytest.mark.parametrize(
     "words", [("show",), ("plan", "--fast", "8MiB"), ("export", "--format", "csv", "--table", "cell")]
 )
-def test_a_damaged_profile_is_one_line(terrace, store_path, tmp_path, words):
-    """All but the first page is overwritten: the file is still one that terrace wrote."""
+def test_damaged_profile_is_one_line(terrace, store_path, tmp_path, words):
+    """All but the first page is overwritten: the file is still recognised as a profile."""
     damaged = tmp_path / "damaged.terrace"
     whole = store_path.read_bytes()
     damaged.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))

@@ -1,4 +1,4 @@
-"""What the command says of itself as data: --version, --names, --describe of each verb."""
+"""Machine-readable self-description: --version, --names, and --describe of each subcommand."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def test_version_and_commit():
     assert "terrace machine check" in second
 
 
-def test_each_verb_describes_its_options():
+def test_each_subcommand_describes_its_options():
     verbs = list(all_verbs())
     assert {("run",), ("machine",), ("show",), ("lab", "experiment", "moves")} <= set(verbs)
     for words in verbs:
@@ -66,7 +66,7 @@ def test_each_verb_describes_its_options():
         ("--watermark", {"names": ["--watermark"], "default": "0.1", "group": "Placement by intent"}),
     ],
 )
-def test_an_option_of_a_native_verb(option, facts):
+def test_describe_native_option(option, facts):
     (found,) = [known for known in described("run")["options"] if option in known["names"]]
     assert {key: found[key] for key in facts} == facts
 
@@ -78,12 +78,12 @@ def test_an_option_of_a_native_verb(option, facts):
         ("--table", {"value": "str", "default": ""}),
     ],
 )
-def test_an_option_of_a_python_verb(option, facts):
+def test_describe_python_option(option, facts):
     (found,) = [known for known in described("export")["options"] if option in known["names"]]
     assert {key: found[key] for key in facts} == facts
 
 
-def test_names_are_those_of_the_tables():
+def test_names_equal_tables():
     files = {file.stem for file in (ROOT / "machines").glob("*.toml")}
     assert files <= set(said("--names", "machines").split())
     folder = ROOT / "src" / "tiering" / "observe" / "collectors"
@@ -91,13 +91,13 @@ def test_names_are_those_of_the_tables():
     assert {"bandwidth", "latency", "capacity", "normal"} <= set(said("--names", "intents").split())
 
 
-def test_a_kind_that_is_none():
+def test_unknown_kind_of_names_is_refused():
     done = subprocess.run([TERRACE, "--names", "chairs"], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("terrace: there are no names of the kind 'chairs'; there are machines, ")
 
 
-def test_workloads_are_those_of_the_folder(tmp_path):
+def test_workload_names_equal_folder(tmp_path):
     def names():
         done = subprocess.run([TERRACE, "--names", "workloads"], capture_output=True, text=True, cwd=tmp_path)
         return done.stdout.split()
@@ -110,8 +110,8 @@ def test_workloads_are_those_of_the_folder(tmp_path):
     assert names() == ["mine", "other"]
 
 
-def test_describe_is_a_word_like_any_other_elsewhere(tmp_path):
-    """Behind other words it is the program's, or an option that is none."""
+def test_describe_elsewhere_is_an_ordinary_word(tmp_path):
+    """After other words it belongs to the program, or is an unknown option."""
     done = subprocess.run(
         [TERRACE, "run", "-q", "--", "echo", "--describe"], capture_output=True, text=True, cwd=tmp_path
     )

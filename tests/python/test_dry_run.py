@@ -1,4 +1,4 @@
-"""`terrace run --dry-run`: it says what a run would do, and refuses what a run would."""
+"""`terrace run --dry-run`: describes the run, and refuses what the run would refuse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTHING = "nothing: it is not instrumented, and nothing is needed"
 
 
 def described(*words: object, **how: object) -> dict[str, str]:
-    """The lines, by what stands before the colon."""
+    """Returns the lines by the label before the colon."""
     done = run("--dry-run", *words, **how)
     assert done.returncode == 0, done.stderr
     return dict(line.split(": ", 1) for line in done.stdout.splitlines())
@@ -29,7 +29,7 @@ def plain(tmp_path_factory):
     return compiled(tmp_path_factory.mktemp("plain"), PLAIN, "plain")
 
 
-def test_a_statically_linked_program_never_loads_terrace(tmp_path):
+def test_static_program_never_loads_terrace(tmp_path):
     try:
         alone = compiled(tmp_path, PLAIN, "alone", "-static")
     except LackingError as why:
@@ -41,7 +41,7 @@ def test_a_statically_linked_program_never_loads_terrace(tmp_path):
     ]
 
 
-def test_nor_does_one_with_the_rights_of_another(tmp_path):
+def test_setuid_program_never_loads_terrace(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("a program of another user takes the superuser's rights")
     program = compiled(tmp_path, PLAIN, "who")
@@ -53,7 +53,7 @@ def test_nor_does_one_with_the_rights_of_another(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["none", "none in the path", "folder", "no rights"])
-def test_what_cannot_be_started_ends_as_the_run_does(kind, tmp_path):
+def test_unstartable_program_ends_like_the_run(kind, tmp_path):
     program = tmp_path / "program"
     if kind == "folder":
         program.mkdir()
@@ -66,19 +66,19 @@ def test_what_cannot_be_started_ends_as_the_run_does(kind, tmp_path):
 
 
 @pytest.mark.parametrize("planner", ["fast-only", "slow-only", "first-touch"])
-def test_a_choice_without_a_profile_watches_nothing(planner, plain):
+def test_choice_without_profile_watches_nothing(planner, plain):
     said = described(*SAME_NODE, "--planner", planner, "--", plain)
     assert said["placement"] == f"{planner}, when memory is allocated"
     assert said["accesses from"] == NOTHING
 
 
-def test_a_collector_that_watches_no_pages_learns_nothing_without_hooks(plain):
+def test_collector_without_page_watching_needs_instrumentation(plain):
     said = described(*SAME_NODE, "--collector", "exact", "--", plain)
     assert said["placement"] == "none: a plan needs observed accesses"
     assert said["accesses from"] == "nothing: it is not instrumented, as --collector exact requires"
 
 
-def test_its_pages_are_watched_where_a_plan_is_made_of_them(plain):
+def test_pages_are_watched_to_make_a_plan(plain):
     said = described(*SAME_NODE, "--", plain)
     assert said["accesses from"].startswith(
         ("the pages that it uses", "samples of", "nothing: it is not instrumented, and pages")
@@ -89,7 +89,7 @@ def test_its_pages_are_watched_where_a_plan_is_made_of_them(plain):
     "options",
     [("--gauges", "/nowhere/x.prom"), ("-o", "/nowhere/x.terrace"), ("--memory", "1GiB", "--spill", "/nowhere")],
 )
-def test_what_refuses_the_run_refuses_this(options):
+def test_dry_run_refuses_like_the_run(options):
     assert refused(run("--dry-run", *options, "--", "true")) == refused(run(*options, "--", "true"))
 
 
@@ -98,14 +98,14 @@ def test_no_gauges_are_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_off_runs_nothing_either(tmp_path):
+def test_off_runs_nothing(tmp_path):
     done = run("--dry-run", "--", "touch", "was-run", cwd=tmp_path, env={**os.environ, "TERRACE": "off"})
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "would run: touch was-run\nTERRACE=off: it runs without Terrace\n"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_program_that_is_checked_has_its_memory_to_itself(tmp_path):
+def test_checked_program_has_its_own_memory(tmp_path):
     checked = compiled(tmp_path, PLAIN, "checked", "-fsanitize=address")
     said = run("--dry-run", "--", checked).stdout
     assert "is checked by a sanitizer" in said

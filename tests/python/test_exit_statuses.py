@@ -1,6 +1,5 @@
-"""Verbs times faults: the same fault has the same exit status whatever the verb, and one line says what it is.
-
-What a user can do about it decides: 2 where the words of the call are to be changed, 1 where something failed.
+"""Exit statuses: a fault has the same status in every subcommand, and one line names it.
+The status depends on the remedy: 2 if the call must be changed, 1 if something failed.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def called(verb: str, *words: object, folder) -> subprocess.CompletedProcess[str
 
 
 def status(verb: str, *words: object, folder) -> int:
-    """Of a call that fails: one line says why."""
+    """Returns the status of a failing call, which prints one line."""
     done = called(verb, *words, folder=folder)
     assert done.returncode != 0
     assert done.stdout == "", done.stdout
@@ -68,24 +67,24 @@ def status(verb: str, *words: object, folder) -> int:
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
-def test_an_option_that_there_is_not(verb, tmp_path):
+def test_unknown_option_is_a_wrong_call(verb, tmp_path):
     words = ("--", "true") if verb in ("run", "record", "simulate", "compare") else ("x", "-o", "y")
     assert status(verb, "--nonsense", *words, folder=tmp_path) == 2
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS - {"machine"}))
-def test_nothing_to_work_on(verb, tmp_path):
+def test_missing_input_is_a_wrong_call(verb, tmp_path):
     assert status(verb, folder=tmp_path) == 2
 
 
 @pytest.mark.parametrize("verb", sorted(READING))
-def test_a_file_that_is_not_there(verb, tmp_path):
+def test_missing_file_is_a_wrong_call(verb, tmp_path):
     assert status(verb, "none.terrace", *READING[verb], folder=tmp_path) == 2
 
 
 @pytest.mark.parametrize("content", ["a text of somebody's\n" * 20, ""], ids=["text", "empty"])
 @pytest.mark.parametrize("verb", sorted(READING))
-def test_a_file_of_another_kind(verb, content, tmp_path):
+def test_file_of_another_kind_is_a_wrong_call(verb, content, tmp_path):
     if verb == "merge" and not content:
         pytest.skip("a process that wrote nothing leaves an empty journal")
     (tmp_path / "other.terrace").write_text(content)
@@ -93,7 +92,7 @@ def test_a_file_of_another_kind(verb, content, tmp_path):
 
 
 @pytest.mark.parametrize("verb", sorted(PROFILES))
-def test_a_profile_that_is_damaged(verb, store_path, tmp_path):
+def test_damaged_profile_is_a_failure(verb, store_path, tmp_path):
     whole = store_path.read_bytes()
     (tmp_path / "damaged.terrace").write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
     assert status(verb, "damaged.terrace", *PROFILES[verb], folder=tmp_path) == 1
@@ -101,8 +100,8 @@ def test_a_profile_that_is_damaged(verb, store_path, tmp_path):
 
 @pytest.mark.parametrize("size", [100, 5000])
 @pytest.mark.parametrize("verb", sorted(PROFILES))
-def test_a_profile_that_was_cut(verb, size, store_path, tmp_path):
-    """Its beginning says what it is."""
+def test_truncated_profile_is_a_failure(verb, size, store_path, tmp_path):
+    """Its beginning identifies it."""
     (tmp_path / "cut.terrace").write_bytes(store_path.read_bytes()[:size])
     done = called(verb, "cut.terrace", *PROFILES[verb], folder=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
@@ -110,22 +109,22 @@ def test_a_profile_that_was_cut(verb, size, store_path, tmp_path):
 
 
 @pytest.mark.parametrize("verb", sorted(PROFILES))
-def test_a_folder_is_no_profile(verb, tmp_path):
+def test_folder_is_not_a_profile(verb, tmp_path):
     done = called(verb, tmp_path, *PROFILES[verb], folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{tmp_path} is a folder; name a file" in done.stderr
 
 
-def test_one_word_of_bounds_is_a_file_and_behind_two_dashes_a_program(tmp_path):
-    """Whatever its name ends in."""
+def test_bounds_word_is_a_file_and_after_dashes_a_program(tmp_path):
+    """Whatever its suffix."""
     (tmp_path / "nums.txt").write_text("1 2 3\n")
     done = called("bounds", "nums.txt", folder=tmp_path)
     assert done.returncode == 2 and "nums.txt is not a profile store" in done.stderr
     assert called("bounds", *MACHINE, "--", "nums.txt", folder=tmp_path).returncode == 127
 
 
-def test_a_machine_file_needs_no_folder_in_its_name(tmp_path):
-    """A file that is there is read; a shipped machine's name means that machine."""
+def test_machine_file_in_current_folder_is_found(tmp_path):
+    """An existing file is read; a shipped machine's name selects that machine."""
     text = (ROOT / "machines" / "unimem-bw2.toml").read_text()
     for name in ("mine.txt", "unimem-lat4"):
         (tmp_path / name).write_text(text)
@@ -136,8 +135,8 @@ def test_a_machine_file_needs_no_folder_in_its_name(tmp_path):
     assert done.returncode == 2 and "nums.txt" in done.stderr and "there is no machine" not in done.stderr
 
 
-def test_other_files_that_are_damaged(tmp_path):
-    """A recording, a journal and a file of DHAT's of which the beginning is there."""
+def test_other_damaged_files_are_failures(tmp_path):
+    """A truncated recording, journal and DHAT file."""
     words = (*MACHINE, "-q", "--misses", "x.misses", "-o", "x.terrace", "--keep-journals", "--", "true")
     kept = run(*words, verb="simulate", cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert kept.returncode == 0, kept.stderr
@@ -154,7 +153,7 @@ def test_other_files_that_are_damaged(tmp_path):
 
 
 @pytest.mark.parametrize(("verb", "option"), [(verb, option) for verb in WRITTEN for option in WRITTEN[verb]])
-def test_what_a_person_writes(verb, option, tmp_path):
+def test_invalid_user_files_are_wrong_calls(verb, option, tmp_path):
     (tmp_path / "bad.toml").write_text("no = [toml\n")
     (tmp_path / "other.toml").write_text('[project]\nname = "x"\n')
     beside = () if option == "--machine" else MACHINE
@@ -165,7 +164,7 @@ def test_what_a_person_writes(verb, option, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["run", "simulate"])
-def test_a_plan_that_is_refused(verb, tmp_path):
+def test_refused_plan_has_its_status(verb, tmp_path):
     (tmp_path / "p.toml").write_text(
         'schema = 2\nphases = ["x"]\n[[object]]\nname = "a"\nplace = "no such place"\n'
     )
@@ -174,7 +173,7 @@ def test_a_plan_that_is_refused(verb, tmp_path):
 
 
 @pytest.mark.parametrize("verb", each(LAUNCHING))
-def test_a_program_that_cannot_be_started(verb, tmp_path):
+def test_unstartable_program_has_the_shells_status(verb, tmp_path):
     (tmp_path / "text").write_text("echo no\n")
     for program, expected in (("./none", 127), ("no-such-program", 127), ("./text", 126), (".", 126)):
         if (verb, program) == ("lab trace", "."):
@@ -184,13 +183,13 @@ def test_a_program_that_cannot_be_started(verb, tmp_path):
 
 
 @pytest.mark.parametrize("verb", each(PASSING))
-def test_a_programs_own_end(verb, tmp_path):
+def test_programs_own_status_is_returned(verb, tmp_path):
     for script, expected in (("exit 0", (0,)), ("exit 7", (7,)), ("exit 126", (126,)), ("kill -9 $$", (-9, 137))):
         done = called(verb, *LAUNCHING[verb], "--", "sh", "-c", script, folder=tmp_path)
         assert done.returncode in expected, script
 
 
-def test_the_page_of_the_command_line_has_all_statuses():
+def test_page_lists_all_statuses():
     page = (ROOT / "docs" / "command-line.md").read_text()
     rows = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")]
     assert rows == ["exit status", "---", "0", "1", "2", "126", "127", "130", "the program's own"]

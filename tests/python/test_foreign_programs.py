@@ -61,7 +61,7 @@ ACTIVE = (
 )
 
 
-def test_a_program_of_another_c_library_runs_and_is_told_of(musl):
+def test_program_of_another_c_library_runs_with_a_note(musl):
     done = run("--", musl)
     assert (done.returncode, done.stdout) == (3, "m\n")
     (line,) = done.stderr.splitlines()
@@ -71,7 +71,7 @@ def test_a_program_of_another_c_library_runs_and_is_told_of(musl):
 
 
 @pytest.mark.parametrize("option", ACTIVE, ids=" ".join)
-def test_so_is_one_for_which_something_was_asked(musl, option, tmp_path):
+def test_request_for_such_a_program_is_reported(musl, option, tmp_path):
     done = run(*option[1:], "--", musl, verb=option[0], cwd=tmp_path)
     assert (done.returncode, done.stdout) == (3, "m\n")
     (line,) = done.stderr.splitlines()
@@ -79,7 +79,7 @@ def test_so_is_one_for_which_something_was_asked(musl, option, tmp_path):
 
 
 @pytest.mark.parametrize("how", STARTS)
-def test_one_that_the_program_starts_runs_and_is_told_of(musl, starts, how):
+def test_started_child_runs_with_a_note(musl, starts, how):
     done = run("--", starts, how, musl)
     assert (done.returncode, done.stdout) == (3, "m\n")
     (line,) = done.stderr.splitlines()
@@ -88,13 +88,13 @@ def test_one_that_the_program_starts_runs_and_is_told_of(musl, starts, how):
 
 
 @pytest.mark.parametrize("option", ACTIVE, ids=" ".join)
-def test_one_that_a_shell_starts_twice_is_told_of_once(musl, option, tmp_path):
+def test_children_of_a_shell_are_noted_once(musl, option, tmp_path):
     done = run(*option[1:], "--", "sh", "-c", f"{musl} 4; {musl} 5", verb=option[0], cwd=tmp_path)
     assert (done.returncode, done.stdout) == (5, "m\nm\n")
     assert done.stderr.count("ran without Terrace: it uses another C library") == 1
 
 
-def test_a_script_of_such_an_interpreter_runs(musl, starts, tmp_path):
+def test_script_with_such_an_interpreter_runs(musl, starts, tmp_path):
     script = tmp_path / "script"
     script.write_text(f"#!{musl}\n")
     script.chmod(0o755)
@@ -105,8 +105,8 @@ def test_a_script_of_such_an_interpreter_runs(musl, starts, tmp_path):
         assert "uses another C library" in done.stderr
 
 
-def test_libraries_of_the_users_own_stay(musl, tmp_path):
-    """What names Terrace's library is taken out of LD_PRELOAD, and nothing else."""
+def test_users_preloaded_libraries_stay(musl, tmp_path):
+    """Only Terrace's library is removed from LD_PRELOAD."""
     library = tmp_path / "own.so"
     (tmp_path / "own.c").write_text(
         '#include <stdio.h>\n__attribute__((constructor)) void begin(void) { puts("own"); }\n'
@@ -119,7 +119,7 @@ def test_libraries_of_the_users_own_stay(musl, tmp_path):
 
 @pytest.mark.parametrize("verb", ["record", "simulate"])
 @pytest.mark.parametrize("kind", ["static", "set-uid", "musl"])
-def test_where_no_profile_can_be_made_a_command_for_one_fails(kind, verb, alone, tmp_path, request):
+def test_command_that_needs_a_profile_fails(kind, verb, alone, tmp_path, request):
     if kind == "musl":
         program, why = request.getfixturevalue("musl"), MUSL
     elif kind == "static":

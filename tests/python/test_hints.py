@@ -1,4 +1,4 @@
-"""Hints: expressions against Python's arithmetic, hints files, and `terrace plan --hints`."""
+"""Hints: expressions compared with Python's arithmetic, hints files, and `terrace plan --hints`."""
 
 import json
 import random
@@ -12,7 +12,7 @@ SIZES = {"u": 4096.0, "a cg.cpp:76": 626688.0}
 
 
 def randomly(draw: random.Random, depth: int) -> tuple[str, float]:
-    """An expression and its value, by Python. Raises ZeroDivisionError where it divides by 0."""
+    """Returns a random expression and its value. Raises ZeroDivisionError if it divides by 0."""
     kind = draw.randrange(9 if depth else 3)
     if kind == 0:
         text = draw.choice(
@@ -46,7 +46,7 @@ def randomly(draw: random.Random, depth: int) -> tuple[str, float]:
     return f"({a}) {operator}({b})", result
 
 
-def test_random_expressions_are_worth_what_python_says():
+def test_random_expressions_equal_python():
     draw = random.Random(5)
     divided_by_zero = 0
     for _ in range(20_000):
@@ -62,7 +62,7 @@ def test_random_expressions_are_worth_what_python_says():
     assert 0 < divided_by_zero < 5_000
 
 
-def test_precedence_is_pythons():
+def test_precedence_equals_python():
     # Without parentheses: what Python makes of the same text, with ** for ^.
     draw = random.Random(7)
     for _ in range(20_000):
@@ -75,7 +75,7 @@ def test_precedence_is_pythons():
         assert _core.Expression(text).value() == pytest.approx(eval(text.replace("^", "**")), rel=1e-14, abs=1e-12)
 
 
-def test_powers_are_exact_where_they_fit():
+def test_powers_are_exact_if_representable():
     for base in range(2, 40):
         for exponent in range(-9, 10):
             value = _core.Expression(f"{base}^{exponent}").value()
@@ -83,14 +83,14 @@ def test_powers_are_exact_where_they_fit():
             assert abs(Fraction(value) / exact - 1) <= Fraction(1, 2**52)
 
 
-def test_what_is_missing_is_named():
+def test_missing_name_is_reported():
     with pytest.raises(_core.InvalidError, match="steps has no value"):
         _core.Expression("nnz*steps").value(VALUES)
     with pytest.raises(_core.InvalidError, match="divides by 0"):
         _core.Expression("1/zero").value(VALUES)
 
 
-def test_a_hints_file_reads_as_it_was_meant():
+def test_hints_file_is_parsed():
     hints = _core.Hints.parse(
         '[values]\nn = "2kB"\n[refs]\n"a b" = "3*n"\n[[phase]]\nname = "p*"\nuses = ["u"]\nspares = ["v"]\n'
     )
@@ -105,7 +105,7 @@ def phases_and_objects(terrace, store_path):
     return [phase for phase in document["phases"] if "@" not in phase], document
 
 
-def test_directives_change_what_plan_predicts(terrace, store_path, tmp_path):
+def test_directives_change_the_prediction(terrace, store_path, tmp_path):
     phases, document = phases_and_objects(terrace, store_path)
     hints = tmp_path / "hints.toml"
     everything = json.dumps([item["name"] for item in document["objects"]])
@@ -119,7 +119,7 @@ def test_directives_change_what_plan_predicts(terrace, store_path, tmp_path):
     assert spared["predicted_s"] > document["predicted_s"]
 
 
-def test_plan_says_which_names_there_are_not(terrace, store_path, tmp_path):
+def test_plan_reports_unknown_names(terrace, store_path, tmp_path):
     hints = tmp_path / "hints.toml"
     hints.write_text('[[phase]]\nname = "no such phase"\nuses = ["no such object"]\n')
     done = terrace("plan", store_path, "--fast", "24MiB", "--hints", hints)
@@ -127,7 +127,7 @@ def test_plan_says_which_names_there_are_not(terrace, store_path, tmp_path):
     assert "there was no object 'no such object'" in " ".join(done.stdout.split())
 
 
-def test_bad_hints_are_one_line(terrace, store_path, tmp_path):
+def test_invalid_hints_are_one_line(terrace, store_path, tmp_path):
     hints = tmp_path / "hints.toml"
     hints.write_text('[refs]\nu = "2*"\n')
     done = terrace("plan", store_path, "--hints", hints)

@@ -1,4 +1,4 @@
-"""A program that frees what is no block ends, as it does without Terrace."""
+"""Freeing an invalid pointer ends the program, as without Terrace."""
 
 import signal
 import subprocess
@@ -71,14 +71,14 @@ def told(what: str) -> str:
 
 @pytest.mark.parametrize("what", ["inside", "inside, again", "twice", "after it"])
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_no_block_ends_the_program(program, tmp_path, way, what):
+def test_free_of_non_block_ends_the_program(program, tmp_path, way, what):
     done = run(*options(way, tmp_path), "--", program, what, LARGE)
     assert done.returncode == -signal.SIGABRT
     assert told(what) in done.stderr
 
 
 @pytest.mark.parametrize("way", ["an intent", "over a file"])
-def test_what_is_within_a_small_block_ends_the_program(program, way):
+def test_free_inside_small_block_ends_the_program(program, way):
     what = "inside"
     done = run(*WAYS[way], "--", program, what, SMALL)
     assert done.returncode == -signal.SIGABRT
@@ -86,13 +86,13 @@ def test_what_is_within_a_small_block_ends_the_program(program, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_child_ends_as_well(program, tmp_path, way):
+def test_free_in_child_ends_the_child(program, tmp_path, way):
     done = run(*options(way, tmp_path), "--", program, "inside", LARGE, "child")
     assert done.returncode == 100 + signal.SIGABRT
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_a_block_is_freed(program, tmp_path, way):
+def test_valid_block_is_freed(program, tmp_path, way):
     for size in (LARGE, SMALL):
         done = run(*options(way, tmp_path), "--", program, "nothing", size, "child")
         assert done.returncode == 7, done.stderr

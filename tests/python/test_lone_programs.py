@@ -1,4 +1,4 @@
-"""Programs that have what they need of Terrace no more, or never had it: what they say, and what they do."""
+"""Programs without (or no longer with) Terrace's resources: their messages and results."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ if os.fork() == 0:
 
 
 @pytest.mark.parametrize("option", [MEMORY, ("--intent", "capacity")])
-def test_what_a_daemon_starts_after_the_run_is_silent(tmp_path, option):
+def test_daemon_outliving_the_run_is_silent(tmp_path, option):
     gate, log = tmp_path / "gate", tmp_path / "log"
     words = [TERRACE, "run", "-q", *option, "--", sys.executable, "-c", TRIES, gate, log]
     done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
@@ -39,8 +39,8 @@ def test_what_a_daemon_starts_after_the_run_is_silent(tmp_path, option):
     assert log.read_text() == f"{8 << 20}\n"
 
 
-def test_why_a_process_has_no_limit_is_told():
-    """It has no file left to open."""
+def test_process_without_limit_states_reason():
+    """It has no file descriptor left."""
     code = "import resource; print(len(bytearray(8 << 20)))"
     for files in range(4, 12):
         done = run(*MEMORY, "--", "sh", "-c", f"ulimit -n {files}; exec {sys.executable} -c '{code}'")
@@ -54,7 +54,7 @@ def test_why_a_process_has_no_limit_is_told():
     assert "/tmp/terrace-" not in done.stderr
 
 
-def test_a_program_of_another_user_is_told_of():
+def test_program_of_another_user_is_reported():
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
     code = "import os; os.setuid(65534); os.execv('/bin/true', ['true'])"
@@ -65,8 +65,8 @@ def test_a_program_of_another_user_is_told_of():
     assert last == NOTHING
 
 
-def test_of_a_program_that_nobody_saw_nothing_is_claimed(tmp_path):
-    """It is statically linked, and what started it allocated nothing."""
+def test_unobserved_program_has_no_claims(tmp_path):
+    """It is statically linked, and its parent allocated nothing."""
     (tmp_path / "big.c").write_text(
         "#include <stdlib.h>\n#include <string.h>\n"
         "int main(void) { return memset(malloc(8 << 20), 1, 8 << 20) == 0; }\n"

@@ -1,4 +1,4 @@
-"""`terrace run --machine`: a file of another machine is refused before the program starts."""
+"""`terrace run --machine`: files of other machines are refused before the program starts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def changed(folder: Path, before: str, after: str) -> Path:
 
 
 @pytest.mark.parametrize("options", [(), ("--dry-run",), ("--profile",), ("--intent", "bandwidth")])
-def test_a_simulated_machine_is_none_to_run_on(options, tmp_path):
+def test_simulated_machine_is_refused(options, tmp_path):
     said = refused(run("--machine", "unimem-bw2", *options, "--", "touch", "was-run", cwd=tmp_path))
     assert said == (
         "terrace: --machine unimem-bw2: its places are no memory of this machine; terrace simulate runs it\n"
@@ -33,7 +33,7 @@ def test_a_simulated_machine_is_none_to_run_on(options, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_node_that_is_not_here_is_named(tmp_path):
+def test_missing_node_is_named(tmp_path):
     machine = changed(tmp_path, "numa_node = 0", "numa_node = 99")
     said = refused(run("--machine", machine, "--fast", "64MiB", "--", "touch", "was-run", cwd=tmp_path))
     has = ("nodes " if len(NODES) > 1 else "node ") + ", ".join(map(str, NODES))
@@ -41,13 +41,13 @@ def test_a_node_that_is_not_here_is_named(tmp_path):
     assert not (tmp_path / "was-run").exists()
 
 
-def test_one_place_of_several_without_a_node_is_named(tmp_path):
+def test_place_without_node_is_named(tmp_path):
     machine = changed(tmp_path, "numa_node = 0", "")
     said = refused(run("--machine", machine, "--", "true", cwd=tmp_path))
     assert "its place 'near' is no memory of this machine" in said
 
 
-def test_where_the_nodes_are_not_told_any_is_taken(tmp_path):
+def test_unknown_nodes_are_accepted(tmp_path):
     """Without /sys."""
     words = [TERRACE, "run", "--machine", SAME_NODE, "--fast", "64MiB", "--", "touch", "was-run"]
     try:
@@ -59,6 +59,6 @@ def test_where_the_nodes_are_not_told_any_is_taken(tmp_path):
     assert (tmp_path / "was-run").exists()
 
 
-def test_the_nodes_of_this_machine_are_taken(tmp_path):
+def test_nodes_of_this_machine_are_accepted(tmp_path):
     done = run("--machine", SAME_NODE, "--fast", "64MiB", "--", "true", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Bars for a terminal: as long as their times say."""
+"""Bar charts in the terminal: lengths proportional to times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from terrace.output import bars
 
 
-def test_bars_are_in_proportion_to_their_times():
+def test_bars_are_proportional_to_times():
     title, *lines = bars("title", [("slow", 0.4), ("half", 0.2), ("fast", 0.1)], "utf-8").splitlines()
     assert title == "title"
     lengths = [line.count("█") for line in lines]
@@ -15,15 +15,15 @@ def test_bars_are_in_proportion_to_their_times():
     assert len({line.index("█") for line in lines}) == 1, "they begin in one column"
 
 
-def test_a_time_that_is_next_to_nothing_has_a_bar():
+def test_tiny_time_has_a_bar():
     assert bars("", [("a", 1.0), ("b", 1e-9)], "utf-8").splitlines()[2].count("█") == 1
 
 
-def test_other_terminals_get_number_signs():
+def test_ascii_terminals_get_number_signs():
     assert "█" not in (text := bars("", [("a", 1.0)], "ascii"))
     assert "#" in text
 
 
-def test_without_rows_there_is_no_picture():
+def test_bars_without_rows_fail():
     with pytest.raises(ValueError):
         bars("", [])

@@ -1,4 +1,4 @@
-"""--output is looked at before the program runs, which may take hours."""
+"""--output is checked before the program runs, which may take hours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_PROFILE = "a file is there that is no profile, and is not overwritten; name a
         ("file/x.terrace", "there is no folder file"),
     ],
 )
-def test_what_cannot_be_written_is_refused_before_the_run(verb, output, why, tmp_path):
+def test_unwritable_output_is_refused_before_the_run(verb, output, why, tmp_path):
     (tmp_path / "here").mkdir()
     (tmp_path / "file").touch()
     machine = ("--machine", "unimem-lat4") if verb == "simulate" else ()
@@ -32,7 +32,7 @@ def test_what_cannot_be_written_is_refused_before_the_run(verb, output, why, tmp
     assert not (tmp_path / "was-run").exists()
 
 
-def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
+def test_unwritable_folder_is_refused(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("another user takes the superuser's rights")
     tmp_path.chmod(0o755)
@@ -46,8 +46,8 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("options", [(), ("--quiet",)])
-def test_where_the_usual_folder_is_not_there_the_profile_goes_to_tmpdir(options, tmp_path):
-    """One line says so before the run."""
+def test_missing_default_folder_falls_back_to_tmpdir(options, tmp_path):
+    """One line reports it before the run."""
     where = {**os.environ, "TERRACE_PROFILES": "/nowhere", "TMPDIR": str(tmp_path)}
     program = ("sh", "-c", "echo runs >&2")
     done = run(*options, "--", *program, verb="record", env=where)
@@ -66,13 +66,13 @@ def is_profile_of(file, program: str) -> bool:
         return opened.execute("SELECT count(*) FROM run WHERE program LIKE ?", (program,)).fetchone() > (0,)
 
 
-def test_who_asked_for_nothing_hears_of_no_folder(tmp_path):
+def test_without_request_no_folder_is_reported(tmp_path):
     done = run("--", "true", env={**os.environ, "TERRACE_PROFILES": "/nowhere", "TMPDIR": str(tmp_path)})
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def named(words: list[object], folder) -> list[str]:
-    """The profiles that are there when a launch is over."""
+    """Returns the profiles that exist after a run."""
     run(*words, "--", "true", verb="record", cwd=folder)
     return sorted(path.name for path in folder.glob("*.terrace"))
 
@@ -83,7 +83,7 @@ def is_profile(file) -> bool:
 
 
 @pytest.mark.parametrize("verb", ["run", "record", "simulate"])
-def test_what_is_no_profile_is_not_overwritten(verb, tmp_path):
+def test_other_file_is_not_overwritten(verb, tmp_path):
     machine = ("--machine", "unimem-lat4") if verb == "simulate" else ()
     database = tmp_path / "database.terrace"
     with sqlite3.connect(database) as other:
@@ -100,7 +100,7 @@ def test_what_is_no_profile_is_not_overwritten(verb, tmp_path):
     assert not (tmp_path / "was-run").exists()
 
 
-def test_a_profile_an_empty_file_and_what_a_link_leads_to_are_replaced(tmp_path):
+def test_profile_empty_file_and_link_target_are_replaced(tmp_path):
     empty, linked, link, loose = (tmp_path / f"{name}.terrace" for name in ("empty", "linked", "link", "loose"))
     empty.touch()
     link.symlink_to(linked.name)
@@ -115,8 +115,8 @@ def test_a_profile_an_empty_file_and_what_a_link_leads_to_are_replaced(tmp_path)
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_launches_at_once_that_are_given_one_name_keep_all_profiles(is_there, tmp_path):
-    """As each rank of a job under a launcher of its own."""
+def test_concurrent_launches_with_one_name_keep_all_profiles(is_there, tmp_path):
+    """Like ranks of a job, each under its own launcher."""
     if is_there:
         run("-o", "x.terrace", "--", "true", verb="record", cwd=tmp_path)
     program = 'echo >>begun; until test "$(wc -l <begun)" -eq 3; do sleep 0.01; done'
@@ -144,14 +144,14 @@ def test_each_configuration_has_its_name(tmp_path):
     assert not (tmp_path / "was-run").exists()
 
 
-def test_a_launch_that_fails_leaves_what_was_there(tmp_path):
+def test_failed_launch_keeps_existing_file(tmp_path):
     run("-o", "x.terrace", "--", "true", verb="record", cwd=tmp_path)
     before = (tmp_path / "x.terrace").read_bytes()
     assert run("-o", "x.terrace", "--", "no-such-program", verb="record", cwd=tmp_path).returncode == 127
     assert (tmp_path / "x.terrace").read_bytes() == before
 
 
-def test_a_run_without_a_profile_says_what_the_file_is(tmp_path, lone_program):
+def test_run_without_profile_reports_existing_file(tmp_path, lone_program):
     run("-o", "x.terrace", "--", "true", verb="record", cwd=tmp_path)
     said = run("-o", "x.terrace", "--", lone_program, verb="record", cwd=tmp_path).stderr
     assert said.endswith("terrace: x.terrace is of an earlier run: this one made no profile\n")
@@ -161,14 +161,14 @@ def test_a_run_without_a_profile_says_what_the_file_is(tmp_path, lone_program):
 
 @pytest.fixture
 def lone_program(tmp_path):
-    """One that no library can be put into."""
+    """Returns a program that cannot load the library."""
     (tmp_path / "lone.c").write_text("int main(void) { return 0; }")
     subprocess.run(["cc", "-static", "-o", "lone", "lone.c"], cwd=tmp_path, check=True)
     return tmp_path / "lone"
 
 
 @pytest.mark.parametrize("verb", ["plan", "report", "export"])
-def test_verbs_that_analyse_replace_their_own_alone(verb, store_path, terrace, tmp_path):
+def test_analysis_subcommands_replace_only_their_own_files(verb, store_path, terrace, tmp_path):
     ways = {
         "plan": [["--budget", "dram=1MiB"]],
         "report": [[]],
@@ -195,13 +195,13 @@ def test_verbs_that_analyse_replace_their_own_alone(verb, store_path, terrace, t
         assert (done.returncode, why in done.stderr) == (2, True), done.stderr
 
 
-def test_an_export_of_its_own_profile_is_refused(store_path, terrace):
+def test_export_to_its_own_profile_is_refused(store_path, terrace):
     before = store_path.read_bytes()
     assert terrace("export", store_path, "-o", store_path).returncode == 2
     assert store_path.read_bytes() == before
 
 
-def test_a_machine_file_is_not_written_over_something_else(terrace, tmp_path):
+def test_machine_file_does_not_overwrite_other_files(terrace, tmp_path):
     (tmp_path / "x.toml").write_text("[project]\n")
     done = run("measure", "--quick", "-o", "x.toml", verb="machine", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

@@ -1,4 +1,4 @@
-"""Programs that limit their own address space (RLIMIT_AS) get as much of it under `terrace run` as without."""
+"""Programs that limit their own address space (RLIMIT_AS) get the same amount under `terrace run`."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def got(words: list[str | object], call: str) -> tuple[int, bool]:
 
 @pytest.mark.parametrize("call", ["setrlimit", "prlimit"])
 @pytest.mark.parametrize("placed", [["--profile"], ["--machine", SAME_NODE, "--fast", "64MiB"]])
-def test_a_limit_that_a_program_sets_itself_holds(tmp_path, placed, call):
+def test_own_limit_holds(tmp_path, placed, call):
     plain, _ = got([], call)
     ours, whole = got([TERRACE, "run", "-o", tmp_path / "kept.terrace", *placed, "--"], call)
     assert whole
     assert 0.8 * plain <= ours <= plain
 
 
-def test_a_limit_that_is_raised_changes_nothing(tmp_path):
+def test_raised_limit_changes_nothing(tmp_path):
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 16 << 30))
 

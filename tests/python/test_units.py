@@ -1,4 +1,4 @@
-"""Sizes, times and rates, as people write and read them."""
+"""Parsing and formatting of sizes, times and rates."""
 
 import pytest
 from hypothesis import given
@@ -18,22 +18,22 @@ from terrace.errors import WrongCallError
         ("1 TiB", 1 << 40),
     ],
 )
-def test_sizes_are_read(text, count):
+def test_parse_size_reads_sizes(text, count):
     assert units.parse_size(text) == count
 
 
 @pytest.mark.parametrize("text", ["", "MiB", "-1", "5 parsecs", "1e9", "64MiB2"])
-def test_other_texts_are_refused(text):
+def test_parse_size_refuses_other_texts(text):
     with pytest.raises(WrongCallError, match="is not a size"):
         units.parse_size(text)
 
 
 @given(st.integers(min_value=0, max_value=(1 << 64) - 1))
-def test_an_exact_size_is_read_as_itself(count):
+def test_exact_size_round_trips(count):
     assert units.parse_size(_core.format_size(count)) == count
 
 
-def test_budgets_are_written_in_one_way():
+def test_budget_has_a_canonical_form():
     assert units.budget("hbm=1000000,ddr=1024MiB") == "hbm=1MB,ddr=1GiB"
     assert units.budget("1000000") == "1MB"
     with pytest.raises(WrongCallError, match="is not a size"):
@@ -41,7 +41,7 @@ def test_budgets_are_written_in_one_way():
 
 
 @given(st.integers(min_value=0, max_value=1 << 50))
-def test_a_printed_size_is_within_half_a_percent(count):
+def test_printed_size_is_within_half_a_percent(count):
     assert units.parse_size(units.size(count)) == pytest.approx(count, rel=0.006)
 
 
@@ -58,17 +58,17 @@ def test_a_printed_size_is_within_half_a_percent(count):
         (-2e-3, "-2ms"),
     ],
 )
-def test_seconds_are_printed(value, text):
+def test_seconds_are_formatted(value, text):
     assert units.seconds(value) == text
 
 
 @pytest.mark.parametrize(("value", "text"), [(16e9, "16GB/s"), (15.36e9, "15.4GB/s"), (2e6, "2MB/s")])
-def test_rates_are_printed(value, text):
+def test_rates_are_formatted(value, text):
     assert units.rate(value) == text
 
 
 @pytest.mark.parametrize(
     ("share", "text"), [(0.125, "12.5 %"), (-0.125, "-12.5 %"), (-1e-5, "0.0 %"), (0, "0.0 %")]
 )
-def test_a_share_that_rounds_to_zero_has_no_sign(share, text):
+def test_percent_of_tiny_share_has_no_sign(share, text):
     assert units.percent(share) == text

@@ -1,4 +1,4 @@
-"""Programs under valgrind, which runs them on a processor of its own making: Terrace leaves them alone."""
+"""Programs under valgrind, which emulates the processor: Terrace disables itself."""
 
 import shutil
 import subprocess
@@ -48,7 +48,7 @@ OPTIONS = [(), ("--memory", "64MiB", "--spill", "/var/tmp"), ("--profile",), ("-
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=["nothing", "memory", "profile", "intent"])
-def test_it_finds_what_is_wrong(wrong, tmp_path, options):
+def test_valgrind_finds_errors(wrong, tmp_path, options):
     done = run(
         *options, "--", "valgrind", "--leak-check=full", "--child-silent-after-fork=yes", wrong, cwd=tmp_path
     )
@@ -62,7 +62,7 @@ def test_it_finds_what_is_wrong(wrong, tmp_path, options):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=["nothing", "memory", "profile", "intent"])
 @pytest.mark.parametrize("tool", ["memcheck", "none"])
-def test_so_it_does_where_another_program_starts_it(wrong, tmp_path, options, tool):
+def test_valgrind_started_by_another_program_finds_errors(wrong, tmp_path, options, tool):
     checks = "--leak-check=full" if tool == "memcheck" else ""
     script = f"valgrind --tool={tool} {checks} {wrong}"
     done = run(*options, "--", "sh", "-c", f"{script}; exit $?", cwd=tmp_path)
@@ -71,6 +71,6 @@ def test_so_it_does_where_another_program_starts_it(wrong, tmp_path, options, to
         assert one in done.stderr
 
 
-def test_quiet_says_nothing(tmp_path):
+def test_quiet_prints_nothing(tmp_path):
     done = run("-q", "--memory", "64MiB", "--spill", "/var/tmp", "--", "valgrind", "-q", "/bin/true", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,5 +1,6 @@
-"""Programs without hooks while they are watched: what they print and how they end is as without, whatever they do
-with their stacks, threads, signals and memory. Functions are probed where this user may."""
+"""Uninstrumented programs whose pages are watched: output and status are unchanged, whatever they do with stacks,
+threads, signals and memory. Functions are probed where permitted.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def watched(program: Path, tmp_path: Path, *words: str, options: tuple[str, ...] = ()) -> list[str]:
-    """Runs it; returns what the profile notes."""
+    """Runs a program; returns the notes of its profile."""
     store = tmp_path / "p.terrace"
     command = [TERRACE, "run", "--profile", "-o", store, *options, "--", program, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -34,12 +35,12 @@ def watched(program: Path, tmp_path: Path, *words: str, options: tuple[str, ...]
 
 
 @pytest.mark.parametrize("what", ["throws", "switches", "remaps"])
-def test_it_does_what_it_does(program: Path, tmp_path: Path, what: str) -> None:
+def test_program_behaves_as_without(program: Path, tmp_path: Path, what: str) -> None:
     notes = watched(program, tmp_path, what)
     assert any(note.startswith("no hooks: objects are watched by") for note in notes)
 
 
-def test_phases_are_the_functions_that_are_named(program: Path, tmp_path: Path) -> None:
+def test_phases_are_the_named_functions(program: Path, tmp_path: Path) -> None:
     notes = watched(program, tmp_path, "throws", options=("--phases", "sweep,scale"))
     if any("cannot be seen" in note for note in notes):
         pytest.skip("this user may not probe functions")
@@ -83,7 +84,7 @@ int main(int argc, char** words) {
 """
 
 
-def test_phases_are_functions_of_a_library_that_nobody_described(tmp_path: Path) -> None:
+def test_phases_are_functions_of_a_library_without_symbols(tmp_path: Path) -> None:
     for name, text, options in (("library", LIBRARY, ("-shared", "-fPIC")), ("main", MAIN, ())):
         (tmp_path / f"{name}.c").write_text(text)
         subprocess.run(["cc", "-O2", f"{name}.c", *options, "-o", name], cwd=tmp_path, check=True)
@@ -102,7 +103,7 @@ def has_handler(child: str, number: signal.Signals) -> bool:
     return bool(int(status.split("SigCgt:")[1].split()[0], 16) >> (number - 1) & 1)
 
 
-def test_a_handler_that_ends_the_process_ends_it(program: Path, tmp_path: Path) -> None:
+def test_handler_that_ends_the_process_ends_it(program: Path, tmp_path: Path) -> None:
     """Terrace may be in the middle of anything when the signal arrives, but the program's handler is installed."""
     for repetition in range(8):
         store = tmp_path / f"{repetition}.terrace"

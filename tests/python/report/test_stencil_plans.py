@@ -255,7 +255,7 @@ def refusal(done, status):
 def test_wrong_calls_are_refused(terrace, cloverleaf, tmp_path, store_path):
     many = len(stencil_plans.read(cloverleaf).chains)
     assert f"there are chains 1 to {many}" in refusal(terrace("show", cloverleaf, "--chain", many + 1), 2)
-    assert "no profile" in refusal(terrace("show", cloverleaf, "--exact"), 2)
+    assert "not a profile" in refusal(terrace("show", cloverleaf, "--exact"), 2)
     assert "no stencil plans" in refusal(terrace("show", store_path, "--chain", 1), 2)
     assert "no stencil plans" in refusal(terrace("report", store_path, "--chain", 1), 2)
     (tmp_path / "mine.html").write_text("mine")

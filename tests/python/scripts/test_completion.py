@@ -1,4 +1,4 @@
-"""Completion in the shells themselves, against what --help lists and what the launcher accepts."""
+"""Completion in the shells, compared with --help and with the launcher's accepted words."""
 
 import fcntl
 import os
@@ -50,7 +50,7 @@ def environment(folder):
 
 
 class Terminal:
-    """An interactive shell, as a person has it."""
+    """An interactive shell on a pseudo-terminal."""
 
     def __init__(self, command, folder):
         self.process, self.terminal = pty.fork()
@@ -63,7 +63,7 @@ class Terminal:
         os.write(self.terminal, text.encode())
 
     def read(self, until):
-        """What it writes up to that pattern; the test fails where it never does."""
+        """Reads output up to the pattern; fails the test if it never appears."""
         text, end = "", time.monotonic() + 300
         while not re.search(until, text):
             ready, _, _ = select.select([self.terminal], [], [], max(0, end - time.monotonic()))
@@ -150,7 +150,7 @@ COMPLETE = {"bash": bash, "zsh": zsh, "fish": fish}
 
 @pytest.fixture(params=SHELLS)
 def complete(request, tmp_path):
-    """Offers for a line in a folder with a few files, one shell after the other."""
+    """Returns the offers for a line in a folder with a few files, in each shell."""
     needs(request.param)
     (tmp_path / "app.terrace").touch()
     (tmp_path / "app.c").touch()
@@ -176,14 +176,14 @@ def verbs_of(*words):
 
 
 @pytest.mark.parametrize("words", [(), ("lab",), ("lab", "experiment")])
-def test_verbs_are_those_of_help(complete, words):
+def test_subcommands_equal_help(complete, words):
     known = verbs_of(*words)
     assert known
     assert complete(" ".join(["terrace", *words, ""])) - {"--help", "--version", "-h"} == known
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_options_are_those_of_help(complete, verb):
+def test_options_equal_help(complete, verb):
     text = helped(*verb.split())
     # Lines of options begin with their names; what follows two spaces is said of them.
     lines = re.findall(r"^  ((?:-|--)[a-z].*)$", text, re.MULTILINE)
@@ -211,22 +211,22 @@ def test_options_are_those_of_help(complete, verb):
         ("terrace run -- cat app", {"app.terrace", "app.c"}),
     ],
 )
-def test_values(complete, line, offers):
+def test_values_are_offered(complete, line, offers):
     assert complete(line) == offers
 
 
-def test_folders_alone_where_a_folder_is_wanted(complete):
+def test_folders_only_if_a_folder_is_required(complete):
     assert {offer.rstrip("/") for offer in complete("terrace run --spill s")} == {"scratch"}
     assert complete("terrace run --spill app") == set()
 
 
-def test_names_behind_a_comma(complete):
+def test_names_after_a_comma_are_offered(complete):
     line = "terrace lab sweep --machines unimem-bw2,unimem-ed"
     assert {offer.removeprefix("unimem-bw2,") for offer in complete(line)} == {"unimem-edison"}
 
 
-def test_a_machine_of_the_user_is_offered(complete, tmp_path, monkeypatch):
-    """The names are asked for when they are wanted, not written into the file."""
+def test_user_machine_is_offered(complete, tmp_path, monkeypatch):
+    """Names are queried at completion time, not stored in the file."""
     folder = tmp_path / "machines"
     folder.mkdir()
     shutil.copy(ROOT / "machines/unimem-bw2.toml", folder / "our-cluster.toml")
@@ -246,8 +246,8 @@ def test_a_machine_of_the_user_is_offered(complete, tmp_path, monkeypatch):
         ("collectors", ["--machine", "unimem-bw2", "--collector"]),
     ],
 )
-def test_what_names_lists_is_taken(kind, option, tmp_path):
-    """Each name, by simulate; and a name that is not listed is not."""
+def test_listed_names_are_accepted(kind, option, tmp_path):
+    """Each listed name is accepted by simulate, and an unlisted one is not."""
     names = subprocess.run([TERRACE, "--names", kind], capture_output=True, text=True, check=True).stdout.split()
     assert len(names) > 3
 
@@ -271,8 +271,8 @@ ODD = [
 
 
 @pytest.mark.parametrize("about", ODD)
-def test_help_texts_are_text(complete, about, tmp_path, monkeypatch):
-    """Whatever an option's help holds, the option and its neighbours are offered and nothing is run."""
+def test_help_texts_are_inert(complete, about, tmp_path, monkeypatch):
+    """Whatever an option's help contains, the option and its neighbours are offered and nothing is executed."""
 
     def option(name, value):
         facts = {"argument": "", "default": "", "required": False, "repeats": False, "needs": [], "excludes": []}
@@ -298,7 +298,7 @@ def test_help_texts_are_text(complete, about, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_a_tab_completes(shell, tmp_path):
+def test_tab_completes(shell, tmp_path):
     needs(shell)
     loads = {
         "bash": f"bind 'set enable-bracketed-paste off'; source {SHARE}/bash-completion/completions/terrace",

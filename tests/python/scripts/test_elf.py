@@ -1,4 +1,4 @@
-"""What a package needs, as scripts/packaging reads it with readelf and ldd, against objdump and the loader."""
+"""Dependencies of a package as scripts/packaging reads them, compared with objdump and the loader."""
 
 import re
 import subprocess
@@ -25,7 +25,7 @@ def dumped(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_names_and_versions_are_those_of_objdump(path):
+def test_names_and_versions_equal_objdump(path):
     text = dumped(path)
     assert elf.needed(path) == re.findall(r"NEEDED +(\S+)", text)
     references = text.partition("Version References:")[2]
@@ -37,15 +37,15 @@ def test_names_and_versions_are_those_of_objdump(path):
     assert elf.versions(path, "GLIBC")
 
 
-def test_libraries_are_where_the_loader_finds_them():
-    """It prints them itself when it is asked to."""
+def test_libraries_equal_the_loaders():
+    """The loader prints them itself (LD_TRACE_LOADED_OBJECTS)."""
     done = subprocess.run([FILES[0]], capture_output=True, text=True, env={"LD_TRACE_LOADED_OBJECTS": "1"})
     assert elf.resolved(FILES[0]) == {
         name: Path(where) for name, where in re.findall(r"(\S+) => (/\S+)", done.stdout)
     }
 
 
-def test_only_programs_and_libraries_need_something(tmp_path):
+def test_only_elf_files_have_dependencies(tmp_path):
     for name, content in (("script", b"#!/bin/sh\n"), ("short", b"\x7fELF"), ("empty", b"")):
         (tmp_path / name).write_bytes(content)
         assert not elf.is_elf(tmp_path / name)
@@ -54,7 +54,7 @@ def test_only_programs_and_libraries_need_something(tmp_path):
     assert not elf.is_elf(PREFIX / "lib/terrace/stand-ins/libtsan_preinit.o")
 
 
-def test_a_library_that_is_not_there_ends_it(tmp_path):
+def test_missing_library_is_an_error(tmp_path):
     (tmp_path / "a.c").write_text("int a(void) { return 1; }\n")
     (tmp_path / "b.c").write_text("int a(void); int main(void) { return a(); }\n")
     subprocess.run(["gcc", "-shared", "-o", "libgone.so", "a.c"], cwd=tmp_path, check=True)

@@ -1,4 +1,4 @@
-"""The man pages, as man and mandoc read them, against what --help says."""
+"""The man pages as man and mandoc render them, compared with --help."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def verbs(*words):
 
 
 def shown(page, width=500):
-    """The page as a reader has it."""
+    """Returns the rendered page."""
     done = subprocess.run(
         ["man", "--warnings", "--nh", "--nj", "-E", "UTF-8", "-l", "-Tutf8", str(page)],
         capture_output=True,
@@ -50,13 +50,13 @@ def shown(page, width=500):
     return re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout)
 
 
-def test_each_verb_has_a_page():
+def test_each_subcommand_has_a_page():
     known = {f"terrace-{'-'.join(words)}.1" for words in verbs()}
     assert set(PAGES) == known | {"terrace.1", "terrace-cc.1", "terrace-c++.1", "terrace-fc.1"}
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_tools_have_nothing_against_it(page):
+def test_tools_accept_the_pages(page):
     if shutil.which("man") is None:
         pytest.skip("man is not installed")
     text = shown(MAN / page)
@@ -72,7 +72,7 @@ def test_tools_have_nothing_against_it(page):
 
 
 @pytest.mark.parametrize("words", [["run"], ["simulate"], ["machine"], ["plan"], ["compare"], ["lab", "trace"]])
-def test_options_and_what_is_said_of_them(words):
+def test_options_and_descriptions_equal_help(words):
     if shutil.which("man") is None:
         pytest.skip("man is not installed")
     text, page = said(*words), shown(MAN / f"terrace-{'-'.join(words)}.1")
@@ -98,7 +98,7 @@ def test_options_and_what_is_said_of_them(words):
         "é",
     ],
 )
-def test_text_is_text_in_a_page(tmp_path, text):
+def test_text_is_rendered_verbatim(tmp_path, text):
     if shutil.which("man") is None:
         pytest.skip("man is not installed")
     page = tmp_path / "any.1"
@@ -113,8 +113,8 @@ WORDS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S"], ex
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(WORDS.filter(bool), min_size=1, max_size=8).map(" ".join), min_size=1, max_size=20))
-def test_any_text_is_text_in_a_page(tmp_path_factory, paragraphs):
-    """Whatever a help text holds: requests, escapes, quotes."""
+def test_arbitrary_text_is_escaped(tmp_path_factory, paragraphs):
+    """Help texts may contain requests, escapes and quotes."""
     if shutil.which("man") is None:
         pytest.skip("man is not installed")
     page = tmp_path_factory.mktemp("page") / "any.1"

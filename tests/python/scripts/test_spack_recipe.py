@@ -38,7 +38,7 @@ DIRECTIVES = ("license", "version", "variant", "depends_on", "extends", "require
 
 @pytest.fixture(scope="module")
 def recipe():
-    """The class, and each directive as (name, words, condition)."""
+    """Returns the class, and each directive as (name, words, condition)."""
     said, conditions = [], []
 
     def directive(name):
@@ -69,12 +69,12 @@ def recipe():
 
 
 def dependencies(said):
-    """Name -> range of versions, "" for any."""
+    """Returns version ranges by name, "" for any."""
     words = [words[0].split()[0] for name, words, _, _ in said if name in ("depends_on", "extends")]
     return {word.partition("@")[0]: word.partition("@")[2] for word in words}
 
 
-def test_each_variant_is_an_option_of_cmake(recipe):
+def test_each_variant_is_a_cmake_option(recipe):
     found, said = recipe
     options = set(re.findall(r"^option\((\w+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE))
     defined = dict(found().cmake_args())
@@ -82,7 +82,7 @@ def test_each_variant_is_an_option_of_cmake(recipe):
     assert set(defined.values()) == {words[0] for name, words, _, _ in said if name == "variant"}
 
 
-def test_what_cmake_needs_is_depended_on(recipe):
+def test_dependencies_cover_cmake(recipe):
     needed = set()
     for file in [*ROOT.glob("src/**/CMakeLists.txt"), ROOT / "python" / "CMakeLists.txt"]:
         text = file.read_text()
@@ -92,8 +92,8 @@ def test_what_cmake_needs_is_depended_on(recipe):
     assert {name for name in needed if LIBRARIES.get(name) not in dependencies(recipe[1])} == set()
 
 
-def test_python_packages_are_those_of_pip(recipe):
-    """The same names and the same least versions."""
+def test_python_packages_equal_pip(recipe):
+    """Compares names and minimum versions."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         wanted = tomllib.load(file)["project"]["dependencies"]
     least = {re.split("[<>=]", line)[0]: re.findall(">=([0-9.]+)", line)[0] for line in wanted}
@@ -101,7 +101,7 @@ def test_python_packages_are_those_of_pip(recipe):
     assert {name: known.get(f"py-{name}", "").partition(":")[0] for name in least} == least
 
 
-def test_python_and_cmake_are_as_new_as_asked_for(recipe):
+def test_python_and_cmake_versions_suffice(recipe):
     known = dependencies(recipe[1])
     cmake = re.findall(r"cmake_minimum_required\(VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())
     assert known["cmake"] == f"{cmake[0]}:"
@@ -109,8 +109,8 @@ def test_python_and_cmake_are_as_new_as_asked_for(recipe):
         assert known["python"] == f"{tomllib.load(file)['project']['requires-python'].removeprefix('>=')}:"
 
 
-def test_the_repository_is_one(recipe):
-    """As Spack's packages of interface 2 lie: spack_repo/NAMESPACE/packages/NAME/package.py."""
+def test_repository_has_the_layout_of_spack(recipe):
+    """Layout of Spack's package interface 2: spack_repo/NAMESPACE/packages/NAME/package.py."""
     text = (REPOSITORY / "repo.yaml").read_text()
     assert f"namespace: {REPOSITORY.name}" in text
     assert REPOSITORY.parent.name == "spack_repo"

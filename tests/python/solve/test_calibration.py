@@ -1,4 +1,4 @@
-"""Which constants are believed: synthetic runs whose truth is known, and nonsense."""
+"""Acceptance of constants: synthetic runs with known truth, and invalid ones."""
 
 import math
 import random
@@ -18,19 +18,19 @@ TIMES = st.floats(1e-6, 1e3)
 
 
 def run_of(seconds: float, decimals: int | None = 9, **more: float) -> Sample:
-    """One thread that computes so long, starts, and spends a fifth of it all in the system."""
+    """Returns a single-threaded run that computes so long, starts, and spends a fifth in the kernel."""
     whole = seconds / 0.8 + START.processor
     printed = None if decimals is None else f"{seconds:.{decimals}f}"
     return replace(Sample(whole + 2e-4, whole, 0.8 * whole, printed=printed), **more)  # type: ignore[arg-type]
 
 
 def decide(samples: list[Sample], instructions: float, stalls: float) -> calibration.Constant:
-    """With virtual time as the model would have it: so many instructions, and stalls of so many seconds."""
+    """Decides with the model's virtual time: so many instructions, and stalls of so many seconds."""
     least, most = stalls + instructions * core_times.MIN, stalls + instructions * PROBE
     return calibration.constant(samples, START, Virtual(least, least), Virtual(most, most), PROBE, FREQUENCY)
 
 
-def test_the_interval_of_a_median_is_the_binomial_one() -> None:
+def test_median_interval_equals_published_tables() -> None:
     """Ranks of published tables (Conover, Practical Nonparametric Statistics): 95 % of 9 values are the second to
     the eighth, of 20 the sixth to the fifteenth, of 25 the eighth to the eighteenth."""
     for count, first in ((6, 1), (8, 1), (9, 2), (20, 6), (25, 8)):
@@ -48,8 +48,8 @@ def test_the_interval_of_a_median_is_the_binomial_one() -> None:
         lambda draw: draw.uniform(-0.05, 0.05),
     ],
 )
-def test_the_interval_holds_the_truth_as_often_as_it_says(noise: Callable[[random.Random], float]) -> None:
-    """Whatever the distribution whose median is the truth: 95 % of 400 trials, less three standard deviations."""
+def test_median_interval_covers_at_its_level(noise: Callable[[random.Random], float]) -> None:
+    """For any distribution with the true median: 95 % of 400 trials, less three standard deviations."""
     draw = random.Random(20)
     instructions, stalls, truth = 5e8, 0.02, 60e-12
     within, near = 0, 0
@@ -64,8 +64,8 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(noise: Callable[[rando
 
 
 @given(st.floats(5e-12, 1.8e-9), st.floats(1e7, 1e10), st.floats(0, 1.9))
-def test_without_noise_the_constant_is_the_truth(truth: float, instructions: float, stalls: float) -> None:
-    """At any number of instructions and share of stalls that is not refused, and the interval is a point."""
+def test_constant_without_noise_is_exact(truth: float, instructions: float, stalls: float) -> None:
+    """For any accepted number of instructions and share of stalls; the interval is a point."""
     core = truth * instructions
     assume(core * (1 + stalls) != pytest.approx(calibration.STARTS * START.processor))
     samples = [run_of(core * (1 + stalls), decimals=None)] * 9
@@ -79,8 +79,8 @@ def test_without_noise_the_constant_is_the_truth(truth: float, instructions: flo
     assert calibration.is_final(found)
 
 
-def test_runs_that_others_disturbed_are_left_out() -> None:
-    """A third of the runs twice as long, because they waited for the processor."""
+def test_disturbed_runs_are_excluded() -> None:
+    """A third of the runs takes twice as long, because they waited for the processor."""
     instructions, stalls, truth = 1e9, 0.01, 50e-12
     time = stalls + instructions * truth
     quiet = [run_of(time * (1 + 0.001 * n)) for n in range(10)]
@@ -93,8 +93,8 @@ def test_runs_that_others_disturbed_are_left_out() -> None:
     assert found.core_time == pytest.approx(truth, rel=0.02) and (found.runs, found.clock) == (9, "process")
 
 
-def test_a_print_that_is_too_coarse_is_not_taken() -> None:
-    """0.00 s of a process of 200 ms: its own time counts. Of one of 2 ms nothing does."""
+def test_coarse_print_is_not_used() -> None:
+    """0.00 s for a process of 200 ms: the process's time is used. For one of 2 ms neither is usable."""
     long = [run_of(0.2, printed="0.00")] * 9
     found = decide(long, 2e9, 0.02)
     assert found.clock == "process" and found.core_time == pytest.approx((0.2 - 0.02) / 2e9)
@@ -106,8 +106,8 @@ def test_a_print_that_is_too_coarse_is_not_taken() -> None:
     )
 
 
-def test_a_number_that_is_no_time_of_the_run_is_not_taken() -> None:
-    """A simulation's own time, which no core time changes; milliseconds, which are more than the run."""
+def test_printed_number_that_is_no_time_is_not_used() -> None:
+    """A simulation's own time does not depend on core time; milliseconds exceed the run's duration."""
     for printed, virtual in (("0.13770", [0.1377, 0.1377]), ("200.123", [20.0, 2020.0])):
         found = calibration.constant(
             [run_of(0.2, printed=printed)] * 9,
@@ -121,14 +121,14 @@ def test_a_number_that_is_no_time_of_the_run_is_not_taken() -> None:
 
 
 def refused(samples: list[Sample], instructions: float = 1e9, stalls: float = 0.01) -> str:
-    """Why there is no constant."""
+    """Returns why there is no constant."""
     found = decide(samples, instructions, stalls)
     assert not found.calibrated and found.core_time is None
     return found.why
 
 
-def test_nonsense_is_refused_with_what_is_wrong() -> None:
-    """One line each."""
+def test_invalid_runs_refused_with_reason() -> None:
+    """Each reason is one line."""
     one = run_of(0.1)
     assert "sleeps or waits 58% of its time, 30 times" in refused([replace(one, wall=0.3, voluntary=30)] * 9)
     assert "several threads, 2.0 at a time" in refused([replace(one, wall=one.processor / 2)] * 9)
@@ -146,7 +146,7 @@ def test_nonsense_is_refused_with_what_is_wrong() -> None:
     assert "no core without misses is that slow: 9ns" in refused([one] * 9, instructions=1e7)
 
 
-def test_waits_are_no_reason_where_neither_time_has_them() -> None:
+def test_waits_outside_of_compared_times_are_no_reason() -> None:
     """A process waits for its files: processor time has nothing of it, and virtual time neither. Where virtual
     time has as much as a tenth of sleep or memory it may be the sleep; what waking costs counts always."""
     waiting = replace(run_of(0.1, None), wall=0.3, voluntary=30)
@@ -156,8 +156,8 @@ def test_waits_are_no_reason_where_neither_time_has_them() -> None:
     assert "waits 20000 times" in decide([replace(waiting, voluntary=20000)] * 9, 1e9, 0.005).why
 
 
-def test_more_runs_are_made_of_what_is_noisy_only() -> None:
-    """A refusal that no run changes ends them, as does a constant that is known well."""
+def test_more_runs_only_for_noise() -> None:
+    """Final refusals and precise constants end the runs."""
     noisy = [run_of(0.1 * (1 + 0.1 * n)) for n in range(9)]
     assert not calibration.is_final(decide(noisy, 1e9, 0.01))
     assert calibration.is_final(decide([run_of(0.1)] * 9, 1e9, 0.01))
@@ -170,8 +170,8 @@ def test_more_runs_are_made_of_what_is_noisy_only() -> None:
     TIMES,
     TIMES,
 )
-def test_no_constant_is_beyond_what_a_core_can_do(samples: list[Sample], least: float, most: float) -> None:
-    """Whatever the runs: between 1/128 of a cycle and five, or a reason in one line."""
+def test_constant_is_within_limits_of_a_core(samples: list[Sample], least: float, most: float) -> None:
+    """For any runs: between 1/128 of a cycle and five, or a reason in one line."""
     found = calibration.constant(samples, START, Virtual(least, None), Virtual(most, None), PROBE, None)
     rate = calibration.ASSUMED_FREQUENCY
     if found.core_time is None:
@@ -181,8 +181,8 @@ def test_no_constant_is_beyond_what_a_core_can_do(samples: list[Sample], least: 
 
 
 @given(st.floats(1e-4, 1e6), st.integers(0, 12))
-def test_the_step_of_a_printed_number(value: float, digits: int) -> None:
-    """Plain, with an exponent, and Fortran's."""
+def test_resolution_of_a_printed_number(value: float, digits: int) -> None:
+    """Plain, with an exponent, and Fortran's format."""
     assert calibration.resolution(f"{value:.{digits}f}") == pytest.approx(10.0**-digits)
     exponent = int(f"{value:.{digits}e}".partition("e")[2])
     for text in (f"{value:.{digits}e}", f"{value:.{digits}e}".replace("e", "D")):
@@ -190,8 +190,8 @@ def test_the_step_of_a_printed_number(value: float, digits: int) -> None:
         assert calibration.number(text) == pytest.approx(value, rel=10.0**-digits)
 
 
-def test_one_coarse_print_spoils_the_clock() -> None:
-    """All runs are compared by the same one."""
+def test_single_coarse_print_disables_the_clock() -> None:
+    """All runs use the same clock."""
     assert calibration.clock([run_of(0.5, 4), run_of(0.5, 3)]) == "printed"
     assert calibration.clock([run_of(0.5, 4), run_of(0.5, 2)]) == "process"
     assert calibration.clock([run_of(0.5, 4), run_of(0.5, None)]) == "process"

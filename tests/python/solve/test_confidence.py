@@ -1,4 +1,4 @@
-"""How sure ranks and plans are: closed forms against what is printed, and exact counts against what is stated."""
+"""Certainty of ranks and plans: closed forms against printed values, exact counts against stated intervals."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from terrace.store.variation import relative_errors
 _DRAWS = confidence.BENEFIT_DRAWS
 
 
-def test_what_differs_between_iterations_is_more_than_chance():
+def test_variation_between_iterations_exceeds_chance():
     """Of 10,000 profiles of four iterations, whose objects are met by Poisson counts: one with the same mean in
     each, one whose mean is twice as large in half of them."""
     rng = np.random.default_rng(1)
@@ -34,7 +34,7 @@ def test_what_differs_between_iterations_is_more_than_chance():
     assert np.sqrt(np.mean(np.square(of_other))) == pytest.approx(25 / 150, rel=0.1)
 
 
-def test_intervals_are_as_much_wider_as_iterations_differ():
+def test_intervals_widen_with_variation():
     assert confidence._widened(10.0, (9.0, 11.0), 0.0, 3) == (9.0, 11.0)
     low, high = confidence._widened(10.0, (9.0, 12.0), 1.0, 3)
     more = stats.t.ppf(0.95, 3)
@@ -44,7 +44,7 @@ def test_intervals_are_as_much_wider_as_iterations_differ():
 
 @pytest.fixture(scope="module")
 def two_counts(store_path, tmp_path_factory):
-    """The synthetic job, but `index` and `u` alone are met, by 30 and 22 time samples of one phase."""
+    """Returns the synthetic job with `index` and `u` only, with 30 and 22 time samples in one phase."""
     path = tmp_path_factory.mktemp("two") / "two.terrace"
     shutil.copy(store_path, path)
     with sqlite3.connect(path) as database:
@@ -64,7 +64,7 @@ def two_counts(store_path, tmp_path_factory):
     return path
 
 
-def test_a_swap_of_two_objects_is_as_probable_as_skellam_says(terrace, two_counts):
+def test_swap_probability_equals_skellam(terrace, two_counts):
     document = json.loads(terrace("show", two_counts, "--json").stdout)
     first, second = (next(o for o in document["objects"] if o["name"] == name) for name in ("index", "u"))
     assert (first["rank"], second["rank"]) == (1, 2)
@@ -85,7 +85,7 @@ def test_a_swap_of_two_objects_is_as_probable_as_skellam_says(terrace, two_count
         assert first[end] / first["benefit_s"] == pytest.approx(stats.gamma.ppf(share, 30) / 30, rel=0.05)
 
 
-def test_exports_and_pages_have_the_same_figures(terrace, two_counts, tmp_path):
+def test_exports_and_pages_have_equal_figures(terrace, two_counts, tmp_path):
     shown = {o["name"]: o for o in json.loads(terrace("show", two_counts, "--json").stdout)["objects"]}
     words = ("export", two_counts, "--format", "csv", "--table", "benefit")
     rows = [row for row in csv.DictReader(io.StringIO(terrace(*words).stdout)) if row["exact"] == "0"]
@@ -100,7 +100,7 @@ def test_exports_and_pages_have_the_same_figures(terrace, two_counts, tmp_path):
     assert f"1, may swap with u (p = {shown['index']['swap_probability']:.2f})" in page.read_text()
 
 
-def test_an_exact_profile_is_certain(terrace, store_path):
+def test_exact_profile_is_certain(terrace, store_path):
     document = json.loads(terrace("show", store_path, "--exact", "--json").stdout)
     ranked = [o for o in document["objects"] if o["rank"] is not None]
     assert ranked
@@ -114,7 +114,7 @@ def test_an_exact_profile_is_certain(terrace, store_path):
     assert plan["confidence"]["may_swap"] == []
 
 
-def test_a_plan_says_how_sure_it_is(terrace, store_path, tmp_path):
+def test_plan_states_its_certainty(terrace, store_path, tmp_path):
     target = tmp_path / "plan.toml"
     words = ("plan", store_path, "--fast", "24MiB", "--confidence", 10, "-o", target)
     shown = " ".join(terrace(*words).stdout.split())
@@ -131,7 +131,7 @@ def test_a_plan_says_how_sure_it_is(terrace, store_path, tmp_path):
     assert regret.predicted == read.predicted
 
 
-def test_no_draw_loses_more_than_the_bound_leaves_of_its_time(store_path):
+def test_regret_of_draws_is_limited_by_the_bound(store_path):
     model = Model(Store(store_path), Store(store_path).run())
     problem = model.problem(model.budget("24MiB"))
     sure = model.sure_plan(problem, "auto", 10)
@@ -146,7 +146,7 @@ def test_no_draw_loses_more_than_the_bound_leaves_of_its_time(store_path):
     assert sure.regrets == pytest.approx(list(limited)), "no bound is known"
 
 
-def test_without_draws_nothing_is_said(terrace, store_path, tmp_path):
+def test_without_draws_nothing_is_stated(terrace, store_path, tmp_path):
     target = tmp_path / "plan.toml"
     done = terrace("plan", store_path, "--fast", "24MiB", "--confidence", 0, "-o", target)
     assert "Sampling error" not in done.stdout
@@ -170,11 +170,11 @@ def record_with_truth(name, folder, *options):
 
 @pytest.fixture(scope="module", params=["cg", "mg"])
 def recorded(request, tmp_path_factory):
-    """The recording at the collector's own sampling distance."""
+    """Returns the recording at the collector's own sampling period."""
     return record_with_truth(request.param, tmp_path_factory.mktemp("recorded"))
 
 
-def test_intervals_hold_the_exact_counts(recorded):
+def test_intervals_cover_exact_counts(recorded):
     stored = _core.Store(str(recorded))
     run = stored.runs()[0].id
     machine = stored.machine(run)
@@ -192,7 +192,7 @@ def test_intervals_hold_the_exact_counts(recorded):
 
 
 def _exposures(problem):
-    """Latencies exposed, [phase, object]."""
+    """Returns exposed latencies, [phase, object]."""
     document = json.loads(problem.to_json())
     result = np.zeros((len(document["phases"]), len(document["objects"])))
     for number, phase in enumerate(document["phases"]):
@@ -213,7 +213,7 @@ _MAX = 0.01  # of the predicted time
 _DISTANCES = {"cg": (None,), "mg": (None, 900, 950, 1050, 1100)}  # cycles; None: the collector's own
 
 
-def test_the_real_regret_is_no_farther_from_the_stated_one_than_today(recorded, tmp_path):
+def test_true_regret_is_near_the_stated_one(recorded, tmp_path):
     real = high = predicted = 0.0
     held = 0
     distances = _DISTANCES[recorded.stem]
@@ -241,7 +241,7 @@ def test_the_real_regret_is_no_farther_from_the_stated_one_than_today(recorded, 
     assert high < _MAX * predicted, "an interval that says something"
 
 
-def test_more_samples_are_surer(tmp_path):
+def test_more_samples_increase_certainty(tmp_path):
     few = tmp_path / "few.terrace"
     program = BUILD / "tests" / "integration" / "hooked" / "mg"
     widths = []

@@ -1,4 +1,4 @@
-"""The fit of core times for phases, with made-up runs whose right answer is known."""
+"""Fits of core times by phase, with synthetic runs of known results."""
 
 import json
 from fnmatch import fnmatchcase
@@ -12,14 +12,14 @@ PROBE = 1e-9
 
 
 def _fits(native, instructions, program=0.2e-9, memory=1e-5):
-    """Phases of a virtual machine on which each instruction takes what it is told, and memory the rest."""
+    """Fits phases of a virtual machine with given core times per instruction, and memory for the rest."""
     at_least = dict.fromkeys(instructions, memory)
     at_probe = {name: memory + many * PROBE for name, many in instructions.items()}
     fits = core_times.of_phases(program, native, at_least, at_probe, PROBE)
     return {fit.pattern: fit for fit in fits}, [fit.pattern for fit in fits]
 
 
-def test_a_phase_gets_the_time_that_makes_it_as_long_as_it_was():
+def test_phase_gets_core_time_of_its_native_time():
     """Two phases whose instructions took 0.15 and 0.45 ns natively."""
     native = {"smooth": 1e-5 + 2e6 * 0.15e-9, "gather": 1e-5 + 1e6 * 0.45e-9}
     fits, _ = _fits(native, {"smooth": 2e6, "gather": 1e6})
@@ -37,21 +37,21 @@ def test_a_phase_gets_the_time_that_makes_it_as_long_as_it_was():
         ({"q": 5e-3}, 1e6, "not run natively"),
     ],
 )
-def test_what_cannot_be_told_is_the_programs(native, instructions, why):
-    """And says why; the program's is 0.2 ns."""
+def test_unusable_phase_gets_the_programs_core_time(native, instructions, why):
+    """The reason is stated; the program's core time is 0.2 ns."""
     fits, _ = _fits(native, {"p": instructions})
     assert fits["p"].core_time == 0.2e-9
     assert fits["p"].rests_on == why
 
 
-def test_within_a_factor_of_four_it_is_believed():
-    """On both sides."""
+def test_core_time_within_factor_four_is_accepted():
+    """In both directions."""
     for took in (0.051e-9, 0.79e-9):
         fits, _ = _fits({"p": 1e-5 + 1e6 * took}, {"p": 1e6})
         assert fits["p"].core_time == pytest.approx(took)
 
 
-def test_the_largest_of_a_family_decides():
+def test_largest_phase_of_a_family_decides():
     """Of psinv.3 to psinv.5; psinv.5 took 0.3 ns an instruction, the others more."""
     native = {"psinv.3": 1e-5 + 1e4 * 0.7e-9, "psinv.4": 1e-5 + 1e5 * 0.5e-9, "psinv.5": 1e-5 + 1e6 * 0.3e-9}
     fits, _ = _fits(native, {"psinv.3": 1e4, "psinv.4": 1e5, "psinv.5": 1e6})
@@ -61,21 +61,21 @@ def test_the_largest_of_a_family_decides():
     assert not fnmatchcase("psinv.top", fit.pattern)
 
 
-def test_each_name_meets_the_pattern_of_its_family_first():
-    """Whatever the order in which the phases ran."""
+def test_each_name_matches_its_family_first():
+    """For any order of the phases."""
     names = ["a1", "a1b2", "a", "norm", "norm2", "normalise", "7", "x2y", "x2"]
     _, patterns = _fits(dict.fromkeys(names, 0.001), dict.fromkeys(names, 1000000.0))
     for name in names:
         assert next(p for p in patterns if fnmatchcase(name, p)) == core_times.pattern(name), name
 
 
-def test_names_that_look_like_patterns_are_taken_as_they_are():
+def test_names_with_wildcards_are_quoted():
     """The shell's way of quoting, as fnmatch(3) reads it."""
     assert core_times.pattern("f[i]*?") == r"f\[i\]\*\?"
 
 
-def test_the_options_name_the_program_and_its_phases():
-    """In the order in which they count."""
+def test_options_name_the_program_and_its_phases():
+    """In order of precedence."""
     fit = PhaseFits(0.12e-9, [PhaseFit("a", 1.0, 0.2e-9, "phase"), PhaseFit("b.[0-9]*", 1.0, 0.3e-9, "phase")])
     assert fit.options() == [
         "--core-time=120.000000000ps",
@@ -84,15 +84,15 @@ def test_the_options_name_the_program_and_its_phases():
     ]
 
 
-def test_the_median_is_over_iterations_and_repetitions():
-    """Three runs of two iterations; the clock went wrong once."""
+def test_median_is_over_iterations_and_repetitions():
+    """Three runs of two iterations with one outlier."""
     runs = [[PhaseInstance(i, 0, "p", 1.0, 1.0 + took, 0.0) for i, took in enumerate(pair)] for pair in
             ((2.0, 3.0), (90.0, 1.0), (3.0, 4.0))]  # fmt: skip
     assert core_times.medians(runs) == {"p": 3.0}
 
 
-def test_bounds_are_those_of_the_times_that_were_given(terrace, folders):
-    """Two phases do the same: the one whose instructions take twice as long has about twice the bound."""
+def test_bounds_use_given_core_times(terrace, folders):
+    """Two equal phases: the one with twice the core time has about twice the bound."""
     given = ("--core-time", "10ns", "--core-time", "aga*=20ns")
     done = terrace("bounds", "--json", "-m", "unimem-lat4", *given, "--", folders[1] / "adds", "4000")
     assert done.returncode == 0, done.stderr
@@ -111,8 +111,8 @@ def test_bounds_are_those_of_the_times_that_were_given(terrace, folders):
     assert document["lower_bound_s"] <= document["fast_only_s"]
 
 
-def test_a_profile_has_its_core_time(terrace, store_path):
-    """Nobody can give it another one."""
+def test_profile_refuses_another_core_time(terrace, store_path):
+    """The core time of a profile is fixed."""
     done = terrace("bounds", store_path, "--core-time", "1ns")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "terrace: --core-time requires a program: a profile has the core time of its run\n"

@@ -1,4 +1,4 @@
-"""Figures that several tables print: by hand, and that nothing may be shown below its bound."""
+"""Figures of several tables: against hand computation; none may be below its bound."""
 
 import math
 
@@ -10,7 +10,7 @@ from terrace.store.values import Moved
 
 
 class _Run:
-    """Of one core."""
+    """A run with one core."""
 
     initiator = 0
     cores = 1.0
@@ -18,7 +18,7 @@ class _Run:
 
 @pytest.fixture
 def machine(tmp_path):
-    """Two places: 0 is fast, 1 is slow; 10 GB/s are read of the slow one, 4 GB/s written to it."""
+    """Two places: 0 is fast, 1 is slow, with 10 GB/s for reads and 4 GB/s for writes of the slow one."""
     head = """
 schema = 1
 name = "two"
@@ -54,7 +54,7 @@ def test_steady_is_the_later_half():
     assert list(figures.later_half(range(5))) == [2, 3, 4]
 
 
-def test_copies_take_what_their_copier_says(machine):
+def test_copying_uses_the_copiers_bandwidth(machine):
     moves = [Moved(1, 0, 1, 1, 20_000_000_000), Moved(0, 1, 1, 1, 8_000_000_000), Moved(0, 1, 1, 1, 0)]
     assert figures.copying(machine(""), _Run, moves) == 2.0 + 2.0  # read at 10 GB/s; written at 4 GB/s
     # A copy is no faster than its paths, whatever is said of it.
@@ -69,7 +69,7 @@ def test_copies_take_what_their_copier_says(machine):
     assert figures.copying(machine(priced), _Run, twice) == pytest.approx(2 * 1.0 + 4.0)
 
 
-def test_overlap_is_what_the_program_did_not_lose():
+def test_overlap_is_the_hidden_share():
     assert figures.overlap(10.0, 10.0, 4.0) == 1.0  # all hidden
     assert figures.overlap(13.0, 10.0, 4.0) == 0.25
     assert figures.overlap(14.0, 10.0, 4.0) == 0.0  # as if each copy had been waited for
@@ -77,7 +77,7 @@ def test_overlap_is_what_the_program_did_not_lose():
     assert figures.overlap(10.0, 10.0, 0.0) is None
 
 
-def test_nothing_is_shown_below_its_bound():
+def test_check_bound_rejects_lower_figures():
     assert figures.check_bound("cell", 2.0, 2.0) == 2.0
     assert figures.check_bound("cell", 2.0, 2.0 - 1e-9) == 2.0 - 1e-9  # rounding
     for seconds in (2.0 - 1e-8, 1.0, 0.0, math.nan):

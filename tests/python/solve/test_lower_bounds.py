@@ -1,4 +1,4 @@
-"""Bounds of loops from samples: which prices they are counted with."""
+"""Bounds of loops from samples: selection of prices."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from terrace.store.reader import Store
 
 
 class _Misleading:
-    """A problem whose cyclic iteration prefers prices that prove little of the loop."""
+    """A problem whose cyclic iteration prefers prices that prove little for the loop."""
 
     def __init__(self, problem: Any, preferred: list[float]) -> None:
         self._problem, self._preferred = problem, preferred
@@ -20,7 +20,7 @@ class _Misleading:
         return self._problem.bound_at(row, capacity) + 1e9 * (row == self._preferred)
 
 
-def test_a_loop_is_bounded_with_the_prices_that_prove_most_of_it(store_path, monkeypatch):
+def test_loop_bound_uses_the_best_prices(store_path, monkeypatch):
     store = Store(store_path)
     run = store.run()
     model = Model(store, run)

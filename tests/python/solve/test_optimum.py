@@ -1,4 +1,4 @@
-"""The linear program and the exact one, on random problems: each bounds what it should."""
+"""The linear and the exact program on random problems: each bound holds."""
 
 import math
 import random
@@ -25,7 +25,7 @@ def seeds(begin, end, at_once):
 
 
 def cut(dump):
-    """The problem with every second phase as a segment of the one before it."""
+    """Returns the problem with every second phase as a segment of the previous one."""
     phases = [
         {**phase, "name": phase["name"] if n % 2 == 0 else f"{dump['phases'][n - 1]['name']}@1"}
         for n, phase in enumerate(dump["phases"])
@@ -42,13 +42,13 @@ def test_whole_phases_bound_their_segments(seed):
 
 
 def all_of_one_phase(dump):
-    """The problem with every phase as a segment of the first."""
+    """Returns the problem with every phase as a segment of the first."""
     phases = [{**phase, "name": "p" if n == 0 else f"p@{n * 4096}"} for n, phase in enumerate(dump["phases"])]
     return {**dump, "phases": phases}
 
 
 @pytest.mark.parametrize("seed", range(0, 40, 4))
-def test_parts_are_as_many_as_are_wanted_and_lose_nothing(seed):
+def test_parts_have_requested_number_and_preserve_totals(seed):
     dump = all_of_one_phase(instance(seed))
     phases = dump["phases"]
     for most in range(1, len(phases) + 1):
@@ -65,14 +65,14 @@ def test_parts_are_as_many_as_are_wanted_and_lose_nothing(seed):
 
 
 def total(phases):
-    """What of a problem's phases merging must keep: core time, and every counter."""
+    """Returns the quantities that merging must preserve: core time, and every counter."""
     return [math.fsum(phase["core"] for phase in phases)] + [
         math.fsum(cell[n] for phase in phases for cell in phase["cells"] if n < len(cell)) for n in range(1, 7)
     ]
 
 
 # Read at one time and written at another: an item may lie in two places in one phase.
-def test_a_move_in_the_middle_of_a_phase_divides_its_traffic_unevenly():
+def test_move_within_a_phase_divides_traffic_unevenly():
     dump = instance(0)
     dump["items"] = dump["items"][:1]
     size = dump["items"][0]["size"]
@@ -95,7 +95,7 @@ def test_a_move_in_the_middle_of_a_phase_divides_its_traffic_unevenly():
 
 
 @pytest.mark.parametrize("seed", seeds(0, 40, 12))
-def test_bounds_are_below_the_optimum_and_prices_below_the_program(seed):
+def test_bound_below_optimum_and_prices_below_program(seed):
     dump = instance(seed)
     program = linear_bound(dump)
     assert program <= executable_optimum(dump).seconds * ROUNDED
@@ -107,7 +107,7 @@ def test_bounds_are_below_the_optimum_and_prices_below_the_program(seed):
 
 
 def streamed(dump, seed):
-    """The problem with a share of each item's reads prefetched, between none and all, and of what they expose."""
+    """Returns the problem with a share of reads prefetched, between none and all, and their exposed latency."""
     dice = random.Random(seed)
     phases = []
     for phase in dump["phases"]:
@@ -122,7 +122,7 @@ def streamed(dump, seed):
 # What a prefetched line takes and what it exposes have one place: a bound that knows it proves no less, and what
 # can be carried out, where all of an item has one place, is no faster.
 @pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(10, 60, 10))])
-def test_what_is_prefetched_is_served_where_it_exposes(first):
+def test_prefetched_lines_served_where_exposed(first):
     for seed in range(first, first + 10):
         apart = instance(seed)
         tied = streamed(apart, seed)
@@ -140,7 +140,7 @@ def test_what_is_prefetched_is_served_where_it_exposes(first):
 # Of one item that is read for a second from either memory alone, and waits 0.6 s on fast or 2.4 s on slow memory.
 # It moves for nothing, so apart both memories serve half of the lines while fast memory's latency counts; a
 # prefetched line that slow memory serves waits for it: 0.6 y + 2.4 (1 - y) = y.
-def test_a_prefetched_sweep_cannot_have_both_bandwidths_and_the_short_latency():
+def test_prefetched_sweep_cannot_combine_both_bandwidths_with_short_latency():
     dump = instance(0)
     dump["items"] = dump["items"][:1]
     size = dump["items"][0]["size"]
@@ -159,7 +159,7 @@ def test_a_prefetched_sweep_cannot_have_both_bandwidths_and_the_short_latency():
 
 
 def three_kinds(seed):
-    """Two domains, one of three kinds of memory and one of two; some items are pinned."""
+    """Two domains, with three and two kinds of memory; some items are pinned."""
     dice = random.Random(seed)
     dump = instance(seed)
     fast, slow = dump["places"]
@@ -202,7 +202,7 @@ def test_bounds_of_several_kinds_and_domains(seed):
     assert linear_bound(dump) <= _core.Problem.from_dump(dump).predict(stays).total * ROUNDED
 
 
-def test_a_domain_of_one_place_has_nothing_to_choose():
+def test_domain_with_one_place_has_no_choice():
     dump = instance(4)
     dump["places"] = dump["places"][1:]
     dump.update(copy=[[0]], homes=[0], fastest_first=[[0]])
@@ -213,7 +213,7 @@ def test_a_domain_of_one_place_has_nothing_to_choose():
     assert prices(dump).proven(_core.Problem.from_dump(dump)) == pytest.approx(everything)
 
 
-def test_prices_of_what_cannot_be_prove_a_bound_all_the_same():
+def test_infeasible_prices_still_prove_a_bound():
     dump = instance(5)
     for item in dump["items"]:
         item["pinned"] = 0  # all of it in fast memory, which has no room for it
@@ -256,6 +256,6 @@ def test_prices_of_another_problem_are_refused():
         _core.Problem.in_sequence([])
 
 
-def test_a_program_that_is_not_solved_in_time_says_so():
+def test_solver_time_limit_is_reported():
     with pytest.raises(TerraceError, match="the solver found no bound: Time limit"):
         linear_bound(instance(3), 0.0)

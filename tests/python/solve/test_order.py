@@ -1,4 +1,4 @@
-"""One order of places by speed: what Python reads in a problem is what the machine says, for each machine file."""
+"""Order of places by speed: Python's equals the machine's, for each machine file."""
 
 import json
 
@@ -10,7 +10,7 @@ from terrace.solve.optimum import _Common
 
 
 def orders(machine):
-    """By domain, as the machine has them."""
+    """Returns the order by domain, from the machine."""
     found = []
     try:
         while True:
@@ -26,7 +26,7 @@ def profile(store_path):
 
 
 @pytest.mark.parametrize("name", _core.shipped_machines())
-def test_problems_carry_the_machines_order(name, profile):
+def test_problem_has_the_machines_order(name, profile):
     machine = _core.Machine.read(name)
     assert sorted(place for order in orders(machine) for place in order) == list(range(len(machine.places)))
     problem = _core.Problem(profile, machine)
@@ -39,7 +39,7 @@ def test_problems_carry_the_machines_order(name, profile):
 
 
 @pytest.mark.parametrize("orders", [[], [[0]], [[0, 0]], [[0, 1, 2]], [[0, 1], [1]]])
-def test_an_order_that_is_none_is_refused(orders, profile):
+def test_invalid_order_is_refused(orders, profile):
     dump = json.loads(_core.Problem(profile, _core.Machine.read("knl-7210-flat")).to_json())
     with pytest.raises(TerraceError, match="do not fit together"), core_errors():
         _core.Problem.from_dump({**dump, "fastest_first": orders})

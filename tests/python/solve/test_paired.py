@@ -1,4 +1,4 @@
-"""The gain from pairs of runs: against tables, against all that chance can do, and against what is known."""
+"""Gains from pairs of runs: compared with tables, with all sign assignments, and with known truths."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def _pairs(ratios: list[float]) -> list[Pair]:
 
 
 @pytest.mark.parametrize("count", CRITICAL)
-def test_intervals_leave_out_as_many_means_as_tables_say(count):
-    """Ratios whose logarithms are powers of two: all means of two are different, so they can be counted."""
+def test_interval_excludes_as_many_means_as_tables(count):
+    """Ratios whose logarithms are powers of two: all pairwise means differ, so they can be counted."""
     found = gain(_pairs([1.0 + 2.0**-exponent for exponent in range(1, count + 1)]))
     means = sorted(
         ((1.0 + 2.0**-a) * (1.0 + 2.0**-b)) ** 0.5
@@ -29,8 +29,8 @@ def test_intervals_leave_out_as_many_means_as_tables_say(count):
 
 
 @pytest.mark.parametrize("count", [6, 8, 10])
-def test_of_all_signs_that_chance_can_draw_no_more_than_one_in_twenty_is_beyond_noise(count):
-    """And nearly as many: the interval is no wider than it has to be."""
+def test_at_most_one_in_twenty_sign_assignments_is_significant(count):
+    """And nearly that many: the interval is not wider than necessary."""
     sizes = [1.01 + 0.013 * number**1.5 for number in range(count)]
     wrong = sum(
         gain(_pairs([size if up else 1 / size for size, up in zip(sizes, signs, strict=True)])).is_beyond_noise
@@ -48,12 +48,12 @@ def test_too_few_pairs_have_no_interval(count):
     assert not found.is_beyond_noise
 
 
-def test_an_outlier_does_not_move_the_gain():
+def test_outlier_does_not_move_the_gain():
     found = gain(_pairs([0.8, 0.81, 0.79, 0.8, 0.8, 0.8, 0.8, 9.0]))
     assert found.share == pytest.approx(0.2, abs=0.01)
 
 
-def test_a_gain_is_known_when_it_is_certain_to_a_quarter_or_to_the_precision():
+def test_gain_is_known_to_a_quarter_or_to_the_precision():
     """Half of the interval against the larger of the two."""
     assert gain(_pairs([0.5, 0.52, 0.48, 0.5, 0.51, 0.49, 0.5])).is_known(0.01)
     noise = [1.004, 0.996, 1.003, 0.997, 1.002, 0.998, 1.0]
@@ -61,7 +61,7 @@ def test_a_gain_is_known_when_it_is_certain_to_a_quarter_or_to_the_precision():
     assert not gain(_pairs(noise)).is_known(0.001)
 
 
-def test_all_looks_together_are_wrong_no_more_often_than_was_said():
+def test_all_looks_together_keep_the_error_probability():
     """A thousand comparisons of a program with itself, each until it is known."""
     assert sum(error_probability_at(look) for look in range(len(LOOKS))) <= 1 - CONFIDENCE
     draw = random.Random(7)
@@ -73,12 +73,12 @@ def test_all_looks_together_are_wrong_no_more_often_than_was_said():
     assert wrong / 1000 <= 0.05
 
 
-def test_as_many_pairs_as_anybody_may_ask_for_have_an_interval():
-    """More signs than a float can count."""
+def test_maximum_number_of_pairs_has_an_interval():
+    """There are more sign assignments than a float can represent."""
     found = gain(_pairs([0.8 + 0.0001 * number for number in range(MAX)]))
     assert found.low < found.share < found.high
 
 
-def test_the_fewest_pairs_are_those_of_the_tables():
+def test_min_pairs_equals_tables():
     assert min_pairs() == 6
     assert min_pairs(error_probability_at(0)) <= LOOKS[0]

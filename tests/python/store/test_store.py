@@ -1,4 +1,4 @@
-"""The store as Python reads it, against SQL that is asked apart."""
+"""The store as Python reads it, compared with independent SQL."""
 
 import sqlite3
 
@@ -28,7 +28,7 @@ def test_every_line_belongs_to_an_object_and_a_phase(store_path):
         assert profile.samples.sum() == pytest.approx(samples)
 
 
-def test_cells_reach_the_right_object(store_path):
+def test_cells_belong_to_the_right_object(store_path):
     store = Store(store_path)
     profile = store.profile(store.run(4001), exact=True)
     names = [item.name for item in profile.objects]
@@ -37,7 +37,7 @@ def test_cells_reach_the_right_object(store_path):
     np.testing.assert_allclose(row, [0, 0, 0, 3 * (2 << 20) / 64])
 
 
-def test_the_default_process_is_one_that_ended(store_path):
+def test_default_process_terminated_normally(store_path):
     store = Store(store_path)
     assert [run.process for run in store.runs()] == [4001, 4002]
     assert store.run().process == 4001
@@ -54,7 +54,7 @@ def test_the_default_process_is_one_that_ended(store_path):
         ("DELETE FROM loop", "no main loop was seen"),
     ],
 )
-def test_a_profile_that_is_missing_has_a_reason(store_path, tmp_path, change, says):
+def test_missing_profile_has_a_reason(store_path, tmp_path, change, says):
     path = tmp_path / "other.terrace"
     path.write_bytes(store_path.read_bytes())
     with sqlite3.connect(path) as connection:
@@ -85,7 +85,7 @@ def test_plan_and_moves(store_path):
     assert store.plans(store.run(4002)) == []
 
 
-def test_machine_is_whole(store_path):
+def test_machine_is_complete(store_path):
     store = Store(store_path)
     machine = store.machine(store.run())
     assert [place.name for place in machine.places] == ["dram", "nvm"]
@@ -94,7 +94,7 @@ def test_machine_is_whole(store_path):
     assert {node.name for node in machine.nodes if node.parent is None} == {"board"}
 
 
-def test_what_is_no_store_is_refused(tmp_path, store_path):
+def test_other_file_is_refused(tmp_path, store_path):
     with pytest.raises(WrongCallError, match="no such file"):
         Store(tmp_path / "none.terrace")
     text = tmp_path / "text.terrace"
@@ -108,7 +108,7 @@ def test_what_is_no_store_is_refused(tmp_path, store_path):
         Store(newer)
 
 
-def test_missing_things_are_said(store_path):
+def test_missing_data_is_reported(store_path):
     store = Store(store_path)
     with pytest.raises(WrongCallError, match="4001, 4002"):
         store.run(1)
@@ -117,7 +117,7 @@ def test_missing_things_are_said(store_path):
     assert issubclass(WrongCallError, TerraceError)
 
 
-def test_iterations_that_were_left_out_count_as_the_last_one_followed(store_path, tmp_path):
+def test_unobserved_iterations_count_as_the_last_observed(store_path, tmp_path):
     path = tmp_path / "sampled.terrace"
     path.write_bytes(store_path.read_bytes())
     run = Store(path).run(4001)
@@ -145,7 +145,7 @@ def test_iterations_that_were_left_out_count_as_the_last_one_followed(store_path
     assert after.writes.sum() == pytest.approx(before.writes.sum())
 
 
-def test_what_was_not_followed_is_said_wherever_it_matters(terrace, store_path, tmp_path):
+def test_unobserved_iterations_reported_by_all_subcommands(terrace, store_path, tmp_path):
     path = tmp_path / "sampled.terrace"
     path.write_bytes(store_path.read_bytes())
     page = tmp_path / "page.html"
@@ -168,7 +168,7 @@ def test_what_was_not_followed_is_said_wherever_it_matters(terrace, store_path, 
     assert all(sentence in text for text in said())
 
 
-def test_moves_in_all_are_the_sums_of_the_moves(store_path):
+def test_moved_equals_sum_of_moves(store_path):
     store = Store(store_path)
     run = store.run(4001)
     each = [move for move in store.moves(run) if not move.refused]

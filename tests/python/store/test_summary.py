@@ -1,4 +1,4 @@
-"""Phases by name: nothing is lost when they are put together."""
+"""Phases by name: grouping preserves totals."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_every_position_is_in_one_group(names):
     assert all("@" not in name for name in together)
 
 
-def test_sums_are_kept():
+def test_sums_are_preserved():
     names = ["init", "matvec", "matvec@65536", "update", "matvec", "matvec@65536"]
     phases = [ProfiledPhase(name, 1.0 + i, 0.5, 10.0, 2.0, 0.25) for i, name in enumerate(names)]
     matrix = np.arange(12, dtype=float).reshape(2, 6)
@@ -31,7 +31,7 @@ def test_sums_are_kept():
     assert merged.writes.sum() == 2 * matrix.sum()
 
 
-def test_labels_tell_positions_apart():
+def test_labels_distinguish_positions():
     names = ["init", "matvec", "matvec@65536", "update", "matvec", "matvec@65536", "update"]
     labels = _core.segment_labels(names)
     assert labels == [
@@ -50,12 +50,12 @@ _LIKE_LABELS = ["a", "a 1", "a 50 %", "a@9", "a@10", "a@20", "a 1, 50 %", "b@100
 
 
 @given(st.lists(st.sampled_from(_LIKE_LABELS), max_size=30))
-def test_no_two_labels_are_the_same(names):
+def test_labels_are_unique(names):
     labels = _core.segment_labels(names)
     assert len(set(labels)) == len(labels) == len(names)
 
 
-def test_shares_have_the_digits_that_they_need():
+def test_shares_have_enough_digits():
     labels = _core.segment_labels(["a", "a@1", "a@1000", "a@2000", "b"])
     assert labels == ["a", "a 0.04 %", "a 37.50 %", "a 75.00 %", "b"]
 

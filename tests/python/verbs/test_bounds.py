@@ -18,8 +18,8 @@ def _bounds(terrace, folders, *options):
     return json.loads(done.stdout)
 
 
-def test_a_plan_by_hand_that_puts_everything_in_fast_memory_takes_what_fast_only_takes(terrace, folders, tmp_path):
-    """And one that puts nothing there what slow-only takes; by phase, too."""
+def test_plan_with_everything_in_fast_memory_equals_fast_only(terrace, folders, tmp_path):
+    """And a plan without moves to fast memory equals slow-only, also by phase."""
     for place, like in (("dram", "fast_only_s"), ("nvm", "slow_only_s")):
         plan = tmp_path / f"{place}.toml"
         plan.write_text(f'schema = 1\n[[object]]\nname = "*"\nplace = "{place}"\n')
@@ -29,7 +29,7 @@ def test_a_plan_by_hand_that_puts_everything_in_fast_memory_takes_what_fast_only
 
 
 def test_phases_add_up_in_every_column(terrace, folders):
-    """Learning takes no part in the columns of placements that stand still."""
+    """Static placements do not include learning."""
     document = _bounds(terrace, folders, "--fast", "256KiB")
     assert document["guided_s"] is None
     for column in COLUMNS:
@@ -38,22 +38,22 @@ def test_phases_add_up_in_every_column(terrace, folders):
     assert document["lower_bound_s"] <= document["managed_s"] <= document["slow_only_s"] * 1.01
 
 
-def test_a_cache_that_holds_everything_is_nearly_fast_memory(terrace, folders):
-    """Each line comes from slow memory once; a small one that is swept through is no better than slow memory."""
+def test_cache_that_holds_everything_is_nearly_fast_memory(terrace, folders):
+    """Each line comes from slow memory once; a small cache that is swept is no better than slow memory."""
     large, small = (_bounds(terrace, folders, "--fast", size) for size in ("2MiB", "256KiB"))
     assert large["cache_mode_s"] == pytest.approx(large["fast_only_s"], rel=0.1)
     assert small["cache_mode_s"] >= small["slow_only_s"]
 
 
-def test_a_profile_cannot_be_placed_by_hand(terrace, store_path, tmp_path):
-    """One line says what to do."""
+def test_profile_with_plan_is_refused(terrace, store_path, tmp_path):
+    """One line states what to do."""
     done = terrace("bounds", store_path, "--plan", tmp_path / "plan.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "terrace: --plan requires a program: give `-- PROGRAM` instead of a profile\n"
 
 
-def test_the_loop_and_the_phases_are_handed_to_the_run(terrace, folders, store_path):
-    """A loop that nothing is called is refused as `simulate` refuses it; a profile has its own."""
+def test_loop_and_phases_are_passed_to_the_run(terrace, folders, store_path):
+    """An unknown loop is refused as by `simulate`; a profile has its own."""
     done = terrace("bounds", *RUN, "--loop", "no_such_loop", "--", folders[1] / "adds", "131072")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no loop is called 'no_such_loop'" in done.stderr and done.stderr.count("\n") == 1
@@ -70,8 +70,8 @@ HERE = pytest.mark.skipif(not ONE_KIND, reason="there may be more than one kind 
 
 
 @pytest.mark.parametrize("machine", [("-m", "ddr5-nvme"), pytest.param((), marks=HERE)], ids=["named", "here"])
-def test_a_machine_of_one_memory_has_no_cache_mode(terrace, folders, machine):
-    """And nothing to win."""
+def test_machine_with_one_memory_has_no_cache_mode(terrace, folders, machine):
+    """And no possible gain."""
     done = terrace("bounds", *machine, "--cache", "l3=32KiB", "--json", "--", folders[1] / "adds", "131072")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -79,8 +79,8 @@ def test_a_machine_of_one_memory_has_no_cache_mode(terrace, folders, machine):
     assert document["slow_only_s"] == document["fast_only_s"] > 0
 
 
-def test_a_program_without_hooks_is_told_how_to_be_built(terrace, tmp_path):
-    """No loop of it can be marked or named: nothing of it is seen."""
+def test_uninstrumented_program_is_told_how_to_be_built(terrace, tmp_path):
+    """It cannot have a marked or named loop, because nothing of it is observed."""
     (tmp_path / "sums.c").write_text(
         "int main(void) { volatile long sum = 0; for (int i = 0; i < 1000; ++i) sum += i; return 0; }"
     )
@@ -117,7 +117,7 @@ int main(void) {
 """
 
 
-def test_bound_last_iteration_ends_early_is_below_the_mean_iteration(terrace, tmp_path):
+def test_bound_is_below_the_mean_iteration_if_the_last_ends_early(terrace, tmp_path):
     """The mean iteration of a run in fast memory alone is shorter than a usual one; samples prove nothing."""
     (tmp_path / "passes.c").write_text(ENDS_EARLY)
     launcher, compiler = (str(Path(sys.executable).with_name(name)) for name in ("terrace", "terrace-cc"))

@@ -1,4 +1,4 @@
-"""`terrace compare`: which programs are run, how often, and what is said of them."""
+"""`terrace compare`: the programs that it runs, the number of runs, and its output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SLOWER_WITHOUT = 'sleep 0.3; test -n "$TERRACE_SESSION" || sleep 0.6'
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    """Nothing is left in it by any of these."""
+    """Runs in a new folder, which must stay empty."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     yield
@@ -32,8 +32,8 @@ def _compared(terrace, *words: object) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
-def test_a_program_that_waits_under_terrace_has_lost_and_one_that_waits_without_has_gained(terrace):
-    """Known at the first look, whose chance of being wrong is half of all."""
+def test_program_that_waits_in_one_variant_loses_there(terrace):
+    """Known at the first look, which has half of the error probability."""
     lost = _compared(terrace, "--", "sh", "-c", SLOWER_WITH)
     assert (lost["pairs"], lost["known"], lost["beyond_noise"]) == (7, True, True)
     assert lost["gain"] < lost["high"] < 0
@@ -43,7 +43,7 @@ def test_a_program_that_waits_under_terrace_has_lost_and_one_that_waits_without_
     assert len(gained["with"]["times_s"]) == len(gained["without"]["times_s"]) == gained["pairs"]
 
 
-def test_what_is_said_agrees_with_the_document(terrace):
+def test_text_agrees_with_the_document(terrace):
     done = terrace("compare", "--pairs", 6, *PLACES, "--", "sh", "-c", SLOWER_WITH)
     assert done.returncode == 0, done.stderr
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:3]}
@@ -53,8 +53,8 @@ def test_what_is_said_agrees_with_the_document(terrace):
     assert "with 95 % confidence, 6 pairs of runs" in done.stdout
 
 
-def test_as_many_pairs_as_are_asked_for(terrace, tmp_path):
-    """By turns, and the first of a pair changes."""
+def test_pairs_runs_the_given_number(terrace, tmp_path):
+    """Runs are interleaved, and the first of a pair alternates."""
     log = tmp_path / "log"
     program = f'test -n "$TERRACE_SESSION" && echo with >> {log} || echo without >> {log}'
     found = _compared(terrace, "--pairs", 3, "--", "sh", "-c", program)
@@ -64,14 +64,14 @@ def test_as_many_pairs_as_are_asked_for(terrace, tmp_path):
     assert "in 1 pair of runs: too few for a confidence interval" in done.stdout
 
 
-def test_the_time_that_is_given_is_kept(terrace):
+def test_minutes_limit_is_kept(terrace):
     found = _compared(terrace, "--minutes", 0, "--", "true")
     assert found["pairs"] == 1
     assert found["known"] is False
 
 
-def test_options_of_run_reach_it_and_the_program_keeps_its_own(terrace):
-    """Also those that both have, behind the program's name."""
+def test_options_of_run_are_passed_and_the_program_keeps_its_own(terrace):
+    """Including options that both have, after the program's name."""
     found = _compared(
         terrace, "--pairs", 1, "--memory", "64MiB", "--", "sh", "-c", "exit $1", "--", 0, "--pairs", 9
     )
@@ -80,7 +80,7 @@ def test_options_of_run_reach_it_and_the_program_keeps_its_own(terrace):
 
 
 def test_outputs_are_compared(terrace):
-    """Where the program's own does not change from run to run."""
+    """Unless the program's own output varies between runs."""
     assert _compared(terrace, "--pairs", 2, "--", "echo", "same")["same_output"] is True
     other = ("--pairs", 2, "--", "sh", "-c", 'echo "${TERRACE_SESSION:+other}"')
     assert _compared(terrace, *other)["same_output"] is False
@@ -94,20 +94,20 @@ def test_outputs_are_compared(terrace):
 
 
 @pytest.mark.parametrize("option", [("--memory", "64MiB"), ("--intent", "capacity"), ("--fast", "1GiB"), ()])
-def test_each_way_of_running_with_terrace_can_be_compared(terrace, option):
+def test_each_mode_of_run_can_be_compared(terrace, option):
     found = _compared(terrace, "--pairs", 1, *option, "--", "true")
     assert len(found["with"]["accounts"]) == 1
 
 
-def test_what_a_program_writes_to_standard_error_is_not_taken_for_terraces(terrace):
-    """Also where it looks like that, or leaves its line open."""
+def test_programs_standard_error_is_not_mistaken_for_the_report(terrace):
+    """Even if it looks like the report, or ends without newline."""
     for program in ("echo '{\"schema\": oops' >&2", "printf open >&2", 'echo "{"schema": 1}" >&2; printf x >&2'):
         found = _compared(terrace, "--pairs", 1, "--", "sh", "-c", program)
         assert found["with"]["accounts"][0]["file"] is None
         assert found["notes"] == []
 
 
-def test_a_failure_in_the_middle_leaves_what_is_known(terrace, tmp_path):
+def test_failure_in_the_middle_keeps_results(terrace, tmp_path):
     count = tmp_path / "count"
     done = terrace("compare", *PLACES, "--", "sh", "-c", f"echo >> {count}; test $(wc -l < {count}) -lt 4")
     assert done.returncode == 1
@@ -115,7 +115,7 @@ def test_a_failure_in_the_middle_leaves_what_is_known(terrace, tmp_path):
     assert "(run 2" in done.stderr
 
 
-def test_nothing_is_compared_where_both_ways_would_be_alike(terrace, monkeypatch):
+def test_equal_variants_are_refused(terrace, monkeypatch):
     for name in ("TERRACE", "TERRACE_SESSION"):
         with monkeypatch.context() as patch:
             patch.setenv(name, "off")
@@ -124,7 +124,7 @@ def test_nothing_is_compared_where_both_ways_would_be_alike(terrace, monkeypatch
             assert f"{name} is set" in done.stderr
 
 
-def test_it_says_where_terrace_saw_nothing(terrace):
+def test_nothing_to_place_is_reported(terrace):
     done = terrace("compare", "--pairs", 6, "--", "sh", "-c", SLOWER_WITH)
     assert done.stderr.startswith("terrace: Terrace found nothing to place in this program: ")
     assert "times" not in done.stdout and "certainty" not in done.stdout
@@ -133,7 +133,7 @@ def test_it_says_where_terrace_saw_nothing(terrace):
     assert "Terrace found nothing to place" not in terrace("compare", *memory).stderr
 
 
-def test_each_run_finds_its_input_and_files_anew(terrace, tmp_path):
+def test_each_run_has_fresh_input_and_files(terrace, tmp_path):
     files, text = tmp_path / "files", tmp_path / "text"
     files.mkdir()
     (files / "data").write_text("data")
@@ -181,7 +181,7 @@ def test_each_run_finds_its_input_and_files_anew(terrace, tmp_path):
         (("--stdin", "nowhere", "--", "true"), 2, "'--stdin'"),
     ],
 )
-def test_what_cannot_be_compared_is_said_in_one_line(terrace, words, status, says):
+def test_impossible_comparison_is_one_line(terrace, words, status, says):
     done = terrace("compare", *words)
     assert done.returncode == status
     assert done.stdout == ""
@@ -190,11 +190,11 @@ def test_what_cannot_be_compared_is_said_in_one_line(terrace, words, status, say
     assert says in done.stderr
 
 
-def test_a_status_that_is_expected_is_no_failure(terrace):
+def test_expected_status_is_not_a_failure(terrace):
     assert _compared(terrace, "--pairs", 1, "--status", 3, "--", "sh", "-c", "exit 3")["pairs"] == 1
 
 
-def test_a_status_that_is_the_same_both_ways_is_the_usual_one(terrace):
+def test_equal_status_of_both_variants_is_expected(terrace):
     done = terrace("compare", "--pairs", 1, "--json", "--", "sh", "-c", "exit 3")
     assert done.returncode == 0
     assert json.loads(done.stdout)["pairs"] == 1
@@ -204,8 +204,8 @@ def test_a_status_that_is_the_same_both_ways_is_the_usual_one(terrace):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_who_interrupts_it_gets_what_is_known_and_leaves_nobody_behind(tmp_path, number):
-    """In the third run, of which no pair comes."""
+def test_interrupt_prints_results_and_leaves_no_process(tmp_path, number):
+    """In the third run, which completes no pair."""
     count, child = tmp_path / "count", tmp_path / "child"
     program = f"echo >> {count}; test $(wc -l < {count}) -lt 3 || {{ echo $$ > {child}; exec sleep 100; }}"
     command = [sys.executable, "-P", "-m", "terrace", "compare", "--json", "--", "sh", "-c", program]
@@ -222,8 +222,8 @@ def test_who_interrupts_it_gets_what_is_known_and_leaves_nobody_behind(tmp_path,
     assert not list(Path(os.environ.get("TMPDIR", "/tmp")).glob(f"terrace-compare-*/{child.name}"))
 
 
-def test_what_its_runs_over_a_file_waited_is_what_it_predicts(terrace):
-    """Three sweeps over twice the memory: whole chunks come from the file, so they wait."""
+def test_predicted_gain_equals_paging_waits(terrace):
+    """Three sweeps over twice the memory: whole chunks are read from the file."""
     sweep = "x = bytearray(128 << 20)\nfor _ in range(3):\n    x[::4096] = bytes(32768)"
     words = ("--pairs", 2, "--memory", "64MiB", "--spill", "/var/tmp", "--", sys.executable, "-c", sweep)
     found = _compared(terrace, *words)

@@ -1,4 +1,4 @@
-"""`terrace export`: the timeline keeps to the trace-event format, tables lose nothing."""
+"""`terrace export`: the timeline is valid trace-event JSON, and tables are complete."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ def events(terrace, store_path):
     return json.loads(done.stdout)["traceEvents"]
 
 
-def test_events_have_what_their_type_needs(events):
+def test_events_have_the_fields_of_their_type(events):
     assert {event["ph"] for event in events} == {"X", "M", "i"}
     for event in events:
         assert {"name", "ph", "pid", "tid"} | NEEDED[event["ph"]] <= event.keys()
@@ -50,7 +50,7 @@ def test_slices_of_a_thread_nest(events):
             open_until.append(end)
 
 
-def test_all_that_happened_is_there(events, store_path):
+def test_all_events_are_exported(events, store_path):
     with sqlite3.connect(store_path) as store:
         count = {
             name: store.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
@@ -67,7 +67,7 @@ def test_all_that_happened_is_there(events, store_path):
     assert {event["args"]["target"] for event in kinds["move"]} == {"dram", "nvm"}
 
 
-def test_csv_loses_nothing(terrace, store_path):
+def test_csv_is_complete(terrace, store_path):
     done = terrace("export", store_path, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     with sqlite3.connect(store_path) as store:

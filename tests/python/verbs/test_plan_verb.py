@@ -1,4 +1,4 @@
-"""`terrace plan` and `terrace bounds`: what is predicted keeps to its order, and plans to their budget."""
+"""`terrace plan` and `terrace bounds`: predictions are ordered, and plans respect their budget."""
 
 import json
 import shlex
@@ -26,13 +26,13 @@ def plan(terrace, store_path, *words):
     return json.loads(done.stdout)
 
 
-def test_a_plan_lies_between_its_bounds(terrace, store_path):
+def test_plan_lies_between_its_bounds(terrace, store_path):
     document = plan(terrace, store_path, "--fast", "24MiB")
     assert document["predicted_s"] < document["slow_only_s"]
     assert document["lower_bound_s"] <= document["predicted_s"] * (1 + 1e-9)
 
 
-def test_a_plan_keeps_its_budget(terrace, store_path):
+def test_plan_keeps_its_budget(terrace, store_path):
     for fast in (1, 8, 24):
         document = plan(terrace, store_path, "--fast", f"{fast}MiB")
         held = sum(
@@ -44,7 +44,7 @@ def test_a_plan_keeps_its_budget(terrace, store_path):
         assert held <= fast * MIB
 
 
-def test_a_budget_reads_the_same_everywhere(terrace, store_path, tmp_path):
+def test_budget_has_one_form_everywhere(terrace, store_path, tmp_path):
     target = tmp_path / "plan.toml"
     document = plan(terrace, store_path, "--budget", "dram=1000000", "-o", target)
     assert document["budget"] == ["dram=1MB"]
@@ -54,22 +54,22 @@ def test_a_budget_reads_the_same_everywhere(terrace, store_path, tmp_path):
 
 
 @pytest.mark.parametrize("more", [(), ("--confidence", "0"), ("--sweep", "fast=1MiB:8MiB")])
-def test_a_machine_of_one_kind_of_memory_is_refused_at_once(terrace, store_path, more):
-    """It has nothing to plan for."""
+def test_machine_with_one_kind_of_memory_is_refused_at_once(terrace, store_path, more):
+    """There is nothing to plan."""
     done = terrace("plan", store_path, "--machine", "ddr5-nvme", *more)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "terrace: ddr5-nvme has one kind of memory: there is nothing to plan\n"
 
 
 def test_draws_of_a_problem_without_choice_end(store_path):
-    """Items that have nowhere else to go are not tried there: that would be work that nothing counts."""
+    """Items without alternatives are skipped, because such work would be unaccounted."""
     store = Store(store_path)
     model = Model(store, store.run(), "ddr5-nvme")
     sure = model.sure_plan(model.problem(), "auto", 20)
     assert sure.regrets == [0.0] * 20
 
 
-def test_the_plan_file_reads_back(terrace, store_path, tmp_path):
+def test_plan_file_reads_back(terrace, store_path, tmp_path):
     target = tmp_path / "plan.toml"
     assert terrace("plan", store_path, "--fast", "24MiB", "--confidence", "0", "-o", target).returncode == 0
     document = plan(terrace, store_path, "--fast", "24MiB")
@@ -81,14 +81,14 @@ def test_the_plan_file_reads_back(terrace, store_path, tmp_path):
 
 
 def obeying(terrace, profile, target, *words):
-    """The command in the last line, as words."""
+    """Returns the command in the last line, as words."""
     done = terrace("plan", profile, "--confidence", "0", "-o", target, *words)
     assert done.returncode == 0, done.stderr
     return shlex.split(done.stdout.splitlines()[-1])
 
 
-def test_the_last_line_is_a_command_that_obeys_the_plan(terrace, tmp_path):
-    """Of a profile in virtual time, on its own machine and on another."""
+def test_last_line_is_a_command_that_follows_the_plan(terrace, tmp_path):
+    """For a profile in virtual time, on its own machine and on another."""
     (tmp_path / "app.c").write_text((ROOT / "tests/python/pages/app.c").read_text())
     program, profile = tmp_path / "app", tmp_path / "app.terrace"
     subprocess.run([PREFIX / "bin/terrace-cc", "-O2", "app.c", "-o", program], cwd=tmp_path, check=True)
@@ -101,7 +101,7 @@ def test_the_last_line_is_a_command_that_obeys_the_plan(terrace, tmp_path):
         assert done.returncode == 0 and "each (plan)" in done.stderr, done.stderr
 
 
-def test_a_plan_from_a_real_profile_is_obeyed_by_a_real_run(terrace, store_path, tmp_path):
+def test_real_plan_is_followed_by_a_real_run(terrace, store_path, tmp_path):
     path, target = tmp_path / "real.terrace", tmp_path / "p.toml"
     path.write_bytes(store_path.read_bytes())
     with sqlite3.connect(path) as connection:
@@ -114,7 +114,7 @@ def test_a_plan_from_a_real_profile_is_obeyed_by_a_real_run(terrace, store_path,
 
 
 @pytest.mark.parametrize(("objects", "lines"), [(1, 20), (2, 4), (10, 20), (30, 20)])
-def test_moves_fill_twenty_lines_and_add_up(capsys, objects, lines):
+def test_moves_are_aggregated_to_twenty_rows(capsys, objects, lines):
     each = 10
     moves = [
         {
@@ -141,7 +141,7 @@ def test_moves_fill_twenty_lines_and_add_up(capsys, objects, lines):
     assert len(rows) == lines
 
 
-def test_more_fast_memory_never_bounds_higher(terrace, store_path):
+def test_more_fast_memory_never_raises_the_bound(terrace, store_path):
     document = plan(terrace, store_path, "--sweep", "fast=1MiB:64MiB")
     points = document["points"]
     assert points[0]["bytes"] == MIB
@@ -151,13 +151,13 @@ def test_more_fast_memory_never_bounds_higher(terrace, store_path):
     assert all(point["lower_bound_s"] <= point["predicted_s"] * (1 + 1e-9) for point in points)
 
 
-def test_sweeps_have_their_ends_and_round_sizes():
+def test_sweep_has_its_ends_and_round_sizes():
     kind, sizes = parse_sweep("hbm=5MiB:20MiB")
     assert kind == "hbm"
     assert [size // MIB for size in sizes] == [5, 6, 8, 12, 16, 20]
 
 
-def test_bounds_keep_their_order(terrace, store_path):
+def test_bounds_are_ordered(terrace, store_path):
     done = terrace("bounds", store_path, "--fast", "24MiB", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -172,8 +172,8 @@ def test_bounds_keep_their_order(terrace, store_path):
         assert phase["lower_bound_s"] <= min(phase["managed_s"], phase["slow_only_s"]) * slack
 
 
-def test_what_was_never_seen_to_be_used_is_not_planned_for(terrace, store_path, tmp_path):
-    """It does not follow that its place costs nothing."""
+def test_unobserved_use_is_not_planned_for(terrace, store_path, tmp_path):
+    """Missing observations do not imply that placement costs nothing."""
     blind = tmp_path / "blind.terrace"
     blind.write_bytes(Path(store_path).read_bytes())
     with sqlite3.connect(blind) as store:
@@ -186,7 +186,7 @@ def test_what_was_never_seen_to_be_used_is_not_planned_for(terrace, store_path, 
         assert "Sampling error" not in said
 
 
-def test_slow_only_is_what_was_measured(terrace, store_path):
+def test_slow_only_equals_the_measurement(terrace, store_path):
     # The synthetic job was profiled with everything in slow memory, and its times follow the time law.
     done = terrace("bounds", store_path, "--json")
     document = json.loads(done.stdout)

@@ -28,17 +28,17 @@ def test_objects_are_ordered_by_traffic(document):
     assert document["objects"][0]["name"] == "u"
 
 
-def test_phases_have_all_that_ran(document):
+def test_phases_have_all_their_runs(document):
     assert [phase["name"] for phase in document["phases"]] == ["smooth", "residual", "restrict", "exchange"]
     assert all(phase["runs"] == 6 and len(phase["iterations_s"]) == 6 for phase in document["phases"])
     assert document["unseen_share"] == pytest.approx(1.8 / 91.8)
 
 
-def test_what_was_not_seen_is_said_and_only_then(terrace, store_path):
+def test_unobserved_accesses_are_reported_only_if_any(terrace, store_path):
     run, counters = Store(store_path).run(), Store(store_path).counters(Store(store_path).run())
     said = " ".join(observed_accesses(run, counters, None))
     assert "90M accesses were observed" in said
-    assert "1.8M more, 2.0 % of all, were not seen" in said
+    assert "1.8M more, 2.0 % of all, were not observed" in said
     assert "belongs to no object" not in said
     assert "1.8M more" in " ".join(terrace("show", store_path).stdout.split())
 
@@ -53,7 +53,7 @@ def test_what_was_not_seen_is_said_and_only_then(terrace, store_path):
     assert "a real run does not count" in observed_accesses(run, None, None)[0]
 
 
-def test_code_without_hooks_is_named_with_its_share(terrace, store_path, document):
+def test_uninstrumented_code_is_named_with_its_share(terrace, store_path, document):
     shown = " ".join(terrace("show", store_path).stdout.split())
     # 60 of 300 samples, the others at half: 60 / (60 + 120); the library has two thirds of it.
     assert "Uninstrumented code took 33.3 % of the time in the main loop" in shown
@@ -69,7 +69,7 @@ def test_code_without_hooks_is_named_with_its_share(terrace, store_path, documen
     assert len(document["coverage"]["warnings"]) == 1
 
 
-def test_warnings_are_of_what_is_much_and_sure(store_path):
+def test_warnings_require_large_and_certain_shares(store_path):
     store = Store(store_path)
     run = store.run()
     coverage = store.coverage(run)
@@ -88,7 +88,7 @@ def test_warnings_are_of_what_is_much_and_sure(store_path):
     assert f"(parts of {program.name} 33.3 %)" in said
 
 
-def test_what_could_not_be_measured_is_said(store_path):
+def test_unmeasured_coverage_is_reported(store_path):
     store = Store(store_path)
     run = store.run()
     coverage = store.coverage(run)
@@ -110,14 +110,14 @@ def test_streams_are_bandwidth_sensitive_and_chases_latency_sensitive(store_path
     assert found[names.index("index")][0] == ""
 
 
-def test_a_killed_process_can_be_shown(terrace, store_path):
+def test_killed_process_can_be_shown(terrace, store_path):
     done = terrace("show", store_path, "--process", 4002)
     assert done.returncode == 0, done.stderr
     assert "killed before it could say" in done.stdout
     assert "did not end by itself" in done.stdout
 
 
-def test_every_verb_says_whose_core_time_it_is(terrace, store_path, tmp_path):
+def test_every_subcommand_states_the_core_times_origin(terrace, store_path, tmp_path):
     store = Store(store_path)
     run = store.run()
     said = uncalibrated(run, store.machine(run))
@@ -133,7 +133,7 @@ def test_every_verb_says_whose_core_time_it_is(terrace, store_path, tmp_path):
         assert document["core_time"] == {"instruction_s": 0.25e-9, "calibrated": False}
 
 
-def test_a_core_time_that_was_fitted_or_is_real_needs_no_note(store_path):
+def test_fitted_or_real_core_time_needs_no_note(store_path):
     store = Store(store_path)
     run, machine = store.run(), store.machine(store.run())
     fitted, real = replace(run, core_time_fitted=True), replace(run, core_time_fitted=None)
@@ -144,7 +144,7 @@ def test_a_core_time_that_was_fitted_or_is_real_needs_no_note(store_path):
 
 
 def _with_found_loop(store_path, tmp_path, share):
-    """The job, but that its main loop was found, and took so much of the time since it began."""
+    """Returns the job with a detected main loop of the given share of the time since it began."""
     path = tmp_path / "found.terrace"
     shutil.copy(store_path, path)
     with sqlite3.connect(path) as database:
@@ -156,13 +156,13 @@ def _with_found_loop(store_path, tmp_path, share):
     return path
 
 
-def test_a_found_loop_that_holds_most_of_the_run_is_the_main_one(terrace, store_path, tmp_path):
+def test_detected_loop_with_most_of_the_run_is_the_main_loop(terrace, store_path, tmp_path):
     path = _with_found_loop(store_path, tmp_path, 0.41)
     assert json.loads(terrace("show", path, "--json").stdout)["loop"] == "solve:7"
     assert Store(path).small_loops(Store(path).run()) == []
 
 
-def test_one_that_holds_less_is_none_and_what_is_known_is_shown(terrace, store_path, tmp_path):
+def test_detected_loop_with_less_is_none(terrace, store_path, tmp_path):
     path = _with_found_loop(store_path, tmp_path, 0.39)
     document = json.loads(terrace("show", path, "--json").stdout)
     assert document["loop"] is None
@@ -187,8 +187,8 @@ def test_one_that_holds_less_is_none_and_what_is_known_is_shown(terrace, store_p
         (["UPDATE run SET planner = 'slow-only'"], "the planner slow-only does not profile; terrace record does"),
     ],
 )  # fmt: skip
-def test_all_verbs_say_alike_why_there_is_no_profile(terrace, store_path, tmp_path, changes, why):
-    """`show` prints what is known besides; the others can do nothing, and end alike."""
+def test_all_subcommands_explain_a_missing_profile_alike(terrace, store_path, tmp_path, changes, why):
+    """`show` prints what else is known; the others fail alike."""
     path = tmp_path / "other.terrace"
     shutil.copy(store_path, path)
     with sqlite3.connect(path) as database:
@@ -211,7 +211,7 @@ def test_all_verbs_say_alike_why_there_is_no_profile(terrace, store_path, tmp_pa
 @pytest.mark.parametrize(
     ("way", "column"), [("clear-refs", "used"), ("the processor's samples of accesses", "misses")]
 )
-def test_what_pages_tell_is_use_and_not_misses(terrace, store_path, tmp_path, way, column):
+def test_page_references_are_use_not_misses(terrace, store_path, tmp_path, way, column):
     path = tmp_path / "watched.terrace"
     shutil.copy(store_path, path)
     with sqlite3.connect(path) as database:
@@ -226,7 +226,7 @@ def test_what_pages_tell_is_use_and_not_misses(terrace, store_path, tmp_path, wa
     assert ("misses" in said) == (column == "misses")
 
 
-def test_camat_by_level_is_active_time_over_accesses(terrace, store_path, document, tmp_path):
+def test_camat_is_active_time_over_accesses(terrace, store_path, document, tmp_path):
     assert document["levels"] == []
     copy = tmp_path / "levels.terrace"
     shutil.copy(store_path, copy)
@@ -248,7 +248,7 @@ def test_camat_by_level_is_active_time_over_accesses(terrace, store_path, docume
     assert json.loads(terrace("show", copy, "--json").stdout)["levels"] == []
 
 
-def test_show_other_loops_says_their_shares_and_verdicts(terrace, store_path, document, tmp_path):
+def test_other_loops_have_shares_and_verdicts(terrace, store_path, document, tmp_path):
     assert document["loop_candidates"] == []
     copy = tmp_path / "loops.terrace"
     shutil.copy(store_path, copy)

@@ -1,11 +1,11 @@
-"""`terrace lab demo` and the folder that it is given."""
+"""`terrace lab demo` and its output folder."""
 
 import pytest
 from terrace.errors import WrongCallError
 from terrace.verbs.lab import demo
 
 
-def test_files_that_no_demo_made_are_left_alone(tmp_path, terrace):
+def test_foreign_files_are_kept(tmp_path, terrace):
     thesis = tmp_path / "thesis.tex"
     thesis.write_text("years")
     done = terrace("lab", "demo", "-o", tmp_path)
@@ -14,13 +14,13 @@ def test_files_that_no_demo_made_are_left_alone(tmp_path, terrace):
     assert thesis.read_text() == "years"
 
 
-def test_a_folder_that_is_a_file_is_named(tmp_path):
+def test_file_instead_of_folder_is_named(tmp_path):
     (tmp_path / "file").write_text("text")
     with pytest.raises(WrongCallError, match=r"--output .*/file"):
         demo._empty(tmp_path / "file")
 
 
-def test_an_earlier_demo_makes_room(tmp_path):
+def test_earlier_demo_is_replaced(tmp_path):
     folder = tmp_path / "out" / "demo"
     demo._empty(folder)
     (folder / "results.json").write_text("{}")

@@ -1,4 +1,4 @@
-"""Memory that computes, from Python: the allocator against a plain map, replays, and what the verb shows."""
+"""PIM from Python: the allocator compared with a plain map, replays, and the subcommand's output."""
 
 import base64
 import json
@@ -16,18 +16,18 @@ HEADER = "terrace-pim-trace 1 devices=2 banks=2 subarrays=4 rows=64 columns=64"
 
 @pytest.fixture
 def geometry():
-    """Two devices of two banks of four subarrays."""
+    """Two devices with two banks of four subarrays."""
     return _core.PimGeometry(rows=64, columns=64, subarrays=4, banks=2, devices=2)
 
 
 def block_in(cells, block):
-    """The part of a map that a block covers."""
+    """Returns the part of a map that a block covers."""
     device, subarray, row, rows, subarrays = block
     return cells[device, row : row + rows, subarray : subarray + subarrays]
 
 
 def history(geometry, steps, seed):
-    """A trace with what an allocator made of it, and a map of what it left: 1 horizontal, 2 vertical."""
+    """Returns a trace with an allocator's outcomes, and the final map: 1 horizontal, 2 vertical."""
     rng = random.Random(seed)
     allocator = _core.PimAllocator(geometry)
     cells = np.zeros((geometry.devices, geometry.rows, geometry.width), dtype=np.uint8)
@@ -62,7 +62,7 @@ def history(geometry, steps, seed):
 
 
 def largest_rectangle(free):
-    """Of a boolean map [device, row, subarray], by looking at each."""
+    """Returns the largest rectangle of a boolean map [device, row, subarray], by exhaustive search."""
     best = 0
     for board in free:
         rows, width = board.shape
@@ -76,7 +76,7 @@ def largest_rectangle(free):
 
 
 def longest_run(flags):
-    """Of True."""
+    """Returns the longest run of True."""
     best = run = 0
     for flag in flags:
         run = run + 1 if flag else 0
@@ -84,7 +84,7 @@ def longest_run(flags):
     return best
 
 
-def test_geometry_is_a_machines(geometry):
+def test_geometry_equals_machine(geometry):
     imi = _core.PimGeometry.of_machine(_core.Machine.read("imi-ddr4"))
     assert str(imi) == "1 device x 8 banks x 16 subarrays x 1024 rows x 65536 columns"
     assert imi.capacity == 1 << 30
@@ -98,7 +98,7 @@ def test_geometry_is_a_machines(geometry):
         _core.PimGeometry(1024, 12, 16, 8)
 
 
-def test_ordinary_data_stays_out_of_the_device():
+def test_ordinary_data_is_not_placed_in_the_device():
     machine = _core.Machine.read("imi-ddr4")
     device = machine.places.index("imi")
     assert machine.home(0) != device
@@ -107,7 +107,7 @@ def test_ordinary_data_stays_out_of_the_device():
     assert machine.budget("pim=256MiB")[device] == 256 << 20
 
 
-def test_words_are_checked(geometry):
+def test_arguments_are_checked(geometry):
     allocator = _core.PimAllocator(geometry)
     with pytest.raises(_core.InvalidError, match="dim 'x': there are h, v"):
         allocator.allocate(1, 1, dim="x")
@@ -119,7 +119,7 @@ def test_words_are_checked(geometry):
     assert allocator.block(second)[1:3] == (allocator.block(first)[1], 8)
 
 
-def test_replay_finds_what_was_recorded(geometry):
+def test_replay_equals_recording(geometry):
     text, cells, most, failed = history(geometry, 1200, seed=1)
     trace = _core.PimTrace.parse(text)
     assert len(trace) == 1200
@@ -136,7 +136,7 @@ def test_replay_finds_what_was_recorded(geometry):
     assert sum(fullest.used) == most
 
 
-def test_fragmentation_is_that_of_every_rectangle(geometry):
+def test_fragmentation_equals_exhaustive_search(geometry):
     for seed in range(5):
         text, cells, *_ = history(geometry, 150, seed=seed)
         found = _core.replay_pim(_core.PimTrace.parse(text)).fragmentation
@@ -151,12 +151,12 @@ def test_fragmentation_is_that_of_every_rectangle(geometry):
 
 
 def drawn_map(page):
-    """The cells of the map at the end, by device, row and subarray."""
+    """Returns the cells of the final map, by device, row and subarray."""
     boards = charts_of(page)["end"]["data"]
     return np.concatenate([np.frombuffer(base64.b64decode(board["z"]["bdata"]), np.uint8) for board in boards])
 
 
-def test_verb_writes_maps_and_a_page(terrace, tmp_path, geometry):
+def test_subcommand_writes_maps_and_a_page(terrace, tmp_path, geometry):
     text, cells, most, failed = history(geometry, 400, seed=3)
     trace = tmp_path / "app.pim"
     trace.write_text(text)
@@ -177,7 +177,7 @@ def test_verb_writes_maps_and_a_page(terrace, tmp_path, geometry):
     assert "2 devices x 2 banks x 4 subarrays x 64 rows x 64 columns" in shown
 
 
-def test_map_tells_neighbours_apart(terrace, tmp_path):
+def test_map_distinguishes_neighbours(terrace, tmp_path):
     """A quarter of the device is horizontal, half is vertical: two blocks, of two shades."""
     trace = tmp_path / "app.pim"
     trace.write_text(
@@ -190,7 +190,7 @@ def test_map_tells_neighbours_apart(terrace, tmp_path):
     assert counts[(shades >= 1) & (shades <= 3)].sum() == 64 * 16
 
 
-def test_another_device_and_other_outcomes(terrace, tmp_path):
+def test_another_device_has_other_outcomes(terrace, tmp_path):
     trace = tmp_path / "app.pim"
     trace.write_text(f"{HEADER}\na 1 64 8 h = 0 0 0\na 2 64 8 h = 1 0 0\na 3 1 1 = 0 4 4\nf 1\n")
     done = terrace("lab", "pim", trace, "-o", tmp_path / "out")
@@ -236,14 +236,14 @@ def test_wrong_calls_get_one_line(terrace, tmp_path, monkeypatch, words, complai
     assert done.stderr == f"terrace: {complaint}\n"
 
 
-def test_a_complaint_is_text_whatever_the_file_holds(terrace, tmp_path):
+def test_message_is_text_for_any_file(terrace, tmp_path):
     (tmp_path / "strange.pim").write_bytes(f"{HEADER}\na ".encode() + b"\xff 2 3\n")
     done = terrace("lab", "pim", tmp_path / "strange.pim")
     assert done.returncode == 2
     assert r"'\xff' is no number" in done.stderr
 
 
-def test_the_manuals_example_is_good():
+def test_example_of_the_manual_works():
     text = (ROOT / "docs" / "pim-traces.md").read_text()
     example = text.split("```text\n")[1].split("```")[0]
     trace = _core.PimTrace.parse(example)

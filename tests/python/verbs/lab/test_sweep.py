@@ -1,4 +1,4 @@
-"""Sweeps against single replays of the same recording."""
+"""Sweeps compared with single replays of the same recording."""
 
 import csv
 import json
@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
-    """A small program's misses."""
+    """Records a small program's misses."""
     folder = tmp_path_factory.mktemp("sweep")
     source = folder / "app.c"
     source.write_text(SOURCE)
@@ -52,7 +52,7 @@ def recording(tmp_path_factory):
 
 
 def single(recording, folder, machine, budget, planner):
-    """What one replay says."""
+    """Returns the result of one replay."""
     store = folder / f"{machine}-{budget}-{planner}.terrace"
     words = [BIN / "terrace", "replay", recording, "-q", "-m", machine, "-b", budget, "-p", planner, *CACHE]
     subprocess.run([*words, "-o", store], check=True)
@@ -60,7 +60,7 @@ def single(recording, folder, machine, budget, planner):
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_points_are_single_replays(recording, terrace, tmp_path, jobs):
+def test_points_equal_single_replays(recording, terrace, tmp_path, jobs):
     done = terrace("lab", "sweep", recording, "--machines", "unimem-bw2,unimem-lat4",
                    "--budgets", "100KiB,dram=200KiB", "--planners", "slow-only,auto", *CACHE,
                    "--jobs", jobs, "--json", "-o", tmp_path / "table.csv")  # fmt: skip
@@ -87,7 +87,7 @@ def test_points_are_single_replays(recording, terrace, tmp_path, jobs):
     assert {line["schema"] for line in table} == {"1"}
 
 
-def test_a_truncated_recording_is_said_once(recording, terrace, tmp_path):
+def test_truncated_recording_is_reported_once(recording, terrace, tmp_path):
     short = tmp_path / "short.misses"
     short.write_bytes(recording.read_bytes()[:-9])
     done = terrace("lab", "sweep", short, "--machines", "unimem-bw2", "--planners", "slow-only,fast-only", *CACHE)
@@ -96,7 +96,7 @@ def test_a_truncated_recording_is_said_once(recording, terrace, tmp_path):
     assert len(done.stdout.splitlines()) == 3
 
 
-def test_wrong_calls(recording, terrace, tmp_path):
+def test_wrong_calls_are_refused(recording, terrace, tmp_path):
     other_caches = terrace("lab", "sweep", recording, "--machines", "unimem-bw2,unimem-lat4")
     assert other_caches.returncode == 2
     assert "recorded with other caches than unimem-bw2 has" in other_caches.stderr

@@ -1,4 +1,4 @@
-"""`terrace lab validate`: the fit, against virtual time itself; the file of cases; a run from end to end."""
+"""`terrace lab validate`: the fit compared with virtual time, the file of cases, and a complete run."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ WORKLOADS = Path(__file__).resolve().parents[4] / "workloads"
 
 
 def fitted(hooked: Path, native: float, phases: dict[str, float]) -> PhaseFits:
-    """As calibration fits it, with native times that are given."""
+    """Fits like calibration, with given native times."""
     words = [hooked / "adds", "2000"]
     without, with_probe = (
         calibrating.under_terrace("simulate", words, calibrating.TIME, MACHINE, PhaseFits(core_time).options())
@@ -38,12 +38,12 @@ def fitted(hooked: Path, native: float, phases: dict[str, float]) -> PhaseFits:
 
 
 def taken(hooked: Path, size: str, fit: PhaseFits) -> calibrating.Took:
-    """In virtual time with a fit."""
+    """Returns the virtual time with a fit."""
     return calibrating.under_terrace("simulate", [hooked / "adds", size], calibrating.TIME, MACHINE, fit.options())
 
 
-def test_the_fit_gives_the_native_time_at_the_size_of_calibration(folders: tuple[Path, Path]) -> None:
-    """Whatever the native time was: virtual time at that core time is that, to rounding."""
+def test_fit_reproduces_the_native_time(folders: tuple[Path, Path]) -> None:
+    """For any native time, virtual time with the fitted core time equals it up to rounding."""
     for native in (200e-6, 1e-3):
         fit = fitted(folders[1], native, {"other": 1.0})
         assert {phase.rests_on for phase in fit.phases} == {"not run natively"}
@@ -51,7 +51,7 @@ def test_the_fit_gives_the_native_time_at_the_size_of_calibration(folders: tuple
     assert fitted(folders[1], 1e-3, {}).phases == []
 
 
-def test_the_fit_gives_each_phase_its_native_time(folders: tuple[Path, Path]) -> None:
+def test_fit_reproduces_each_phases_native_time(folders: tuple[Path, Path]) -> None:
     """At the size of calibration; at another one the family's pattern finds its phase."""
     native = {"up.4": 30e-6, "again": 50e-6}
     fit = fitted(folders[1], 25 * sum(native.values()), native)
@@ -65,7 +65,9 @@ def test_the_fit_gives_each_phase_its_native_time(folders: tuple[Path, Path]) ->
     assert larger["again"] - larger["up.5"] == pytest.approx(30 * (native["again"] - native["up.4"]), rel=1e-2)
 
 
-def test_from_end_to_end(folders: tuple[Path, Path], terrace: Callable[..., object], tmp_path: Path) -> None:
+def test_complete_run_writes_table_document_and_plot(
+    folders: tuple[Path, Path], terrace: Callable[..., object], tmp_path: Path
+) -> None:
     """The table, the document and the plot; the native times are this machine's, so only their relations hold."""
     cases, output, plot = tmp_path / "cases.toml", tmp_path / "out.json", tmp_path / "plot.html"
     cases.write_text(CASES)
@@ -102,16 +104,16 @@ def test_from_end_to_end(folders: tuple[Path, Path], terrace: Callable[..., obje
         ("[[program]", "Expected ']]'"),
     ],
 )
-def test_bad_files_of_cases(tmp_path: Path, text: str, message: str) -> None:
-    """One line that says what is wrong."""
+def test_invalid_files_of_cases_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    """One line states the error."""
     (tmp_path / "cases.toml").write_text(text)
     with pytest.raises(WrongCallError) as raised:
         validate.read_cases(tmp_path / "cases.toml")
     assert message in str(raised.value)
 
 
-def test_the_workloads_are_cases() -> None:
-    """Those that state what to measure, each with how it prints its time."""
+def test_workloads_are_cases() -> None:
+    """Those that state what to measure, with the pattern of their printed time."""
     there = {case.name: case for case in validate.of_workloads(WORKLOADS)}
     assert there.keys() == {one.name for one in workloads.read_all(WORKLOADS).values() if one.has("measure")}
     assert len(there) >= 10
@@ -122,8 +124,8 @@ def test_the_workloads_are_cases() -> None:
     assert validate._time(there["cg"], " Time in seconds =  1.5\n") == "1.5"
 
 
-def test_a_program_that_is_not_there(terrace: Callable[..., object], tmp_path: Path) -> None:
-    """Of the workloads, and of a file of cases."""
+def test_missing_program_is_reported(terrace: Callable[..., object], tmp_path: Path) -> None:
+    """For workloads, and for a file of cases."""
     (tmp_path / "cases.toml").write_text(CASES)
     words = ["lab", "validate", "--native", "n", "--hooked", "h", "-m", MACHINE, "--source", WORKLOADS.parent]
     for cases, where in (((), WORKLOADS), ((tmp_path / "cases.toml",), tmp_path / "cases.toml")):
@@ -132,22 +134,22 @@ def test_a_program_that_is_not_there(terrace: Callable[..., object], tmp_path: P
         assert f"{where}: it has no program 'chase' to validate" in str(getattr(done, "stderr"))  # noqa: B009
 
 
-def test_a_program_without_a_time(folders: tuple[Path, Path]) -> None:
-    """Says what was looked for."""
+def test_program_without_printed_time_is_refused(folders: tuple[Path, Path]) -> None:
+    """The message contains the pattern."""
     case = validate.Case("adds", ["2000"], None, time="Seconds: ([0-9.]+)")
     with pytest.raises(TerraceError, match="adds printed no time that looks like 'Seconds"):
         validate.compare([case], *folders, MACHINE, [1], 1, {"adds": Constants(1e-10, None)})
 
 
 @pytest.mark.parametrize("text", ["0", "1,,2", "x", "-1"])
-def test_bad_numbers_of_threads(text: str) -> None:
-    """Refused."""
+def test_invalid_thread_counts_are_refused(text: str) -> None:
+    """Each is a wrong call."""
     with pytest.raises(WrongCallError, match="--threads"):
         validate._numbers(text)
 
 
-def test_a_coarse_print_is_not_compared() -> None:
-    """The whole process is, in both times; by the wall's clock where several threads work."""
+def test_coarse_print_is_not_compared() -> None:
+    """The whole process is compared instead; by wall clock with several threads."""
     samples = [Sample(0.6, 0.5, 0.4, printed="0.20")] * 3
     virtual = Virtual(0.44, 0.2)
     row = validation.row("x", 1, samples, virtual, None, Start(0.0, 0.0))
@@ -159,7 +161,7 @@ def test_a_coarse_print_is_not_compared() -> None:
     assert Constants(1e-10, None).document()["why"] == "no size for calibration is stated"
 
 
-def test_a_printed_time_that_others_made_longer_is_not_compared() -> None:
+def test_disturbed_printed_time_is_not_compared() -> None:
     """The process's own time is, where most runs had to wait for their processor; one such run is left out."""
     quiet, delayed = Sample(0.5, 0.5, 0.4, printed="0.400"), Sample(2.0, 0.5, 0.4, 1.5, printed="1.900")
     start, virtual = Start(0.0, 0.0), Virtual(0.44, 0.42)

@@ -255,14 +255,14 @@ def test_measured_samples_without_addresses_refused():
 @pytest.mark.parametrize(
     "data, words",
     [
-        (b"", "no perf.data"),
-        (b"garbage " * 20, "no perf.data"),
+        (b"", "not a perf.data file"),
+        (b"garbage " * 20, "not a perf.data file"),
         (File(ALWAYS).bytes(b"2ELIFREP"), "byte order"),
         (File(ALWAYS).bytes(size=16), "pipe"),
         (File(ALWAYS).bytes(), "no data"),
         (File(ALWAYS).record(81, b"z" * 8).bytes(), "compressed"),
-        (ordinary().bytes()[:-4], "beyond its end"),
-        (File(ALWAYS).record(9, b"short").bytes(), "ends within itself"),
+        (ordinary().bytes()[:-4], "beyond the end"),
+        (File(ALWAYS).record(9, b"short").bytes(), "truncated"),
     ],
 )
 def test_parse_unreadable_file_refused(data, words):

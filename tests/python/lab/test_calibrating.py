@@ -193,12 +193,12 @@ def test_run_impossible_calibration_refused_before_start(fakes: Path, tmp_path: 
     alone = tmp_path / "alone"
     alone.write_bytes(fakes.read_bytes())
     beside = said("--calibrate", "zero", "--", alone)
-    assert f"there is no native program {alone}.native" in beside and "--native FILE" in beside
-    assert "is built with hooks" in said("--calibrate", "zero", "--native", fakes, "--", fakes)
-    assert "has no hooks" in said("--calibrate", "zero", "--", f"{fakes}.native")
+    assert f"native program {alone}.native not found" in beside and "--native FILE" in beside
+    assert "it is instrumented" in said("--calibrate", "zero", "--native", fakes, "--", fakes)
+    assert "is not instrumented" in said("--calibrate", "zero", "--", f"{fakes}.native")
     assert "is not a file" in said("--calibrate", "zero", "--", "mpirun", fakes)
     assert "No closing quotation" in said("--calibrate", "'zero", "--", fakes)
-    assert "is built with hooks" in said("--native", fakes, "--", fakes)
+    assert "it is instrumented" in said("--native", fakes, "--", fakes)
     assert "--core-time" in said("--native", fakes, "--core-time", "1ns", "--", fakes)
     assert "is not a file" in said("--calibrate", "zero", "--calibrate-stdin", tmp_path / "none", "--", fakes)
     assert "is not a folder" in said("--calibrate", "zero", "--calibrate-in", tmp_path / "none", "--", fakes)

@@ -314,7 +314,7 @@ def test_baselines_tables_equal_cells(small, tmp_path):
     ("words", "said"),
     [
         (["--only", "cg,nothing"], "unknown program 'nothing'"),
-        (["--shard", "3/2"], "write for example 2/8"),
+        (["--shard", "3/2"], "give for example 2/8"),
         (["--source", "/nowhere"], "/nowhere/workloads: no subfolder has a workload.toml"),
     ],
 )

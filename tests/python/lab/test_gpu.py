@@ -44,7 +44,7 @@ def test_help_names_every_policy():
     policies = said[said.index("Policies: ") : said.index("Examples:")]
     for name in _core.gpu_policies():
         assert re.search(rf"[ (]{name}[ ,.]", policies.replace("\n", " ")), name
-    assert "Size of a program" in said
+    assert "Problem size" in said
 
 
 def test_saved_trace_equals_the_program(tmp_path):
@@ -165,7 +165,7 @@ def test_message_is_one_line_for_any_file(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("needle", "--range", "4"), "give --threshold N, too"),
+        (("needle", "--range", "4"), "give --threshold N"),
         (
             ("needle", "--share", "0.5", "--threshold", "1"),
             "--share excludes --threshold and --policy",

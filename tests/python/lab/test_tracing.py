@@ -118,7 +118,7 @@ def test_coverage_instrumentation_observes_all_instrumented_code(terrace, progra
     expected = 16 * LINES / document["traced"]
     assert document["seen_share"] == pytest.approx(expected, abs=0.001)
     text = terrace("lab", "coverage", *CACHES, "--native", native, "--", hooked).stdout
-    assert "last-level misses of user code are seen" in text.splitlines()[-1]
+    assert "last-level misses of user code are observed" in text.splitlines()[-1]
 
 
 @needs_qemu
@@ -134,9 +134,9 @@ def test_trace_untraceable_program_states_reason(terrace, tmp_path, monkeypatch)
     script.chmod(0o700)
     for words, status, says in (
         (("trace", "--", "no-such-program"), 127, "No such file or directory"),
-        (("trace", "--", script), 2, "no ELF executable"),
+        (("trace", "--", script), 2, "not an ELF executable"),
         (("trace", "--limit", "12 parsecs", "--", "true"), 2, "12 parsecs"),
-        (("misses", tmp_path / "none.trace", *CACHES), 2, "no such trace"),
+        (("misses", tmp_path / "none.trace", *CACHES), 2, "trace file not found"),
         (("misses", script, *CACHES), 2, "no trace of Terrace's"),
         (("misses", script, "-m", "no-such-machine"), 2, "no-such-machine"),
         (("misses", script, "-m", "unimem-lat4", "--cache", "l9=1KiB"), 2, "l9"),

@@ -148,7 +148,7 @@ def test_each_run_has_fresh_input_and_files(terrace, tmp_path):
     [
         (("true",), 2, "put -- before the program"),
         (("--",), 2, "the program after -- is missing"),
-        (("sh", "--", "true"), 2, "'sh' stands before --"),
+        (("sh", "--", "true"), 2, "'sh' precedes -- --"),
         (("--pairs", "0", "--", "true"), 2, "'--pairs'"),
         (("--pairs", "1024", "--", "true"), 2, "'--pairs'"),
         (("--status", "256", "--", "true"), 2, "'--status'"),

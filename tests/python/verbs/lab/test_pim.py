@@ -199,7 +199,7 @@ def test_another_device_has_other_outcomes(terrace, tmp_path):
         "terrace: line 4: block 3 came to no room; the trace says device 0, subarray 4, row 4\n"
     )
     assert "1 of 3 outcomes are not as recorded" in done.stdout
-    assert "Not as recorded" in (tmp_path / "out" / "replay.html").read_text()
+    assert "Differences from the recording" in (tmp_path / "out" / "replay.html").read_text()
     done = terrace("lab", "pim", trace, "-m", "imi-ddr4", "-o", tmp_path / "imi", "--json")
     said = json.loads(done.stdout)
     assert said["no_room"] == 0

@@ -175,7 +175,7 @@ def test_judge_fits_functions_by_samples() -> None:
 def test_judge_short_runs_ask_for_larger_size() -> None:
     found = judged(natively([0.5e-3] * 9))
     assert found.fits is None and not found.options()
-    assert found.constant.why.startswith("too short: its own code takes 500us a run")
+    assert found.constant.why.startswith("too short: its own code takes 500us per run")
     assert "--calibrate" in found.constant.why
 
 

@@ -1,5 +1,6 @@
-"""Programs that filter their own system calls (seccomp), where a call that is not allowed kills the process:
-under `terrace run` they live as they do without."""
+"""Programs that filter their own system calls with seccomp, where a forbidden call kills the process: under
+`terrace run` they survive as without it.
+"""
 
 from __future__ import annotations
 
@@ -147,7 +148,7 @@ def ended(words, cwd):
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 @pytest.mark.parametrize("when", ["before", "after", "child"])
 @pytest.mark.parametrize("how", ["prctl", "seccomp", "all-threads", "strict"])
-def test_no_call_of_ours_kills_it(how, when, options, program, tmp_path):
+def test_no_call_of_terrace_kills_the_program(how, when, options, program, tmp_path):
     if how == "strict" and when != "after":
         pytest.skip("the C library itself takes more than it allows")
     plain = ended([program, how, when], tmp_path)
@@ -164,21 +165,21 @@ def test_no_call_of_ours_kills_it(how, when, options, program, tmp_path):
 @pytest.mark.parametrize(
     "options", [("--profile",), ("--intent", "bandwidth"), ("--memory", "1GiB")], ids=" ".join
 )
-def test_who_asked_for_something_hears_of_it(options, program, tmp_path):
+def test_requested_feature_reports_the_filter(options, program, tmp_path):
     status, _, said = ended([TERRACE, "run", *options, "--", program, "prctl", "before"], tmp_path)
     assert status == 5
     assert "filtered its system calls (seccomp), and ran without Terrace from then on" in said
     assert "nothing was p" not in said
 
 
-def test_with_data_over_a_file_a_line_says_what_may_happen(program, tmp_path):
+def test_backing_file_warns_of_the_filter(program, tmp_path):
     status, _, said = ended([TERRACE, "run", "--memory", "1GiB", "--", program, "prctl", "after"], tmp_path)
     assert status == 5
     assert "while it has data over a file: Terrace's threads go on for these" in said
 
 
-def test_the_question_whether_there_can_be_a_filter_ends_nothing(tmp_path):
-    """prctl(2) without a filter answers EFAULT where there could be one."""
+def test_filter_check_does_not_end_the_process(tmp_path):
+    """prctl(2) with a null filter returns EFAULT if filters are supported."""
     asks = compiled(
         tmp_path,
         "#include <stdlib.h>\n#include <string.h>\n#include <sys/prctl.h>\n"

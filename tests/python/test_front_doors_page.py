@@ -1,4 +1,4 @@
-"""docs/front-doors-cpp.md: each file that it shows is compiled and run by the commands that it shows, in order."""
+"""docs/front-doors-cpp.md: its files are compiled and run by its commands, in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE_NAME = re.compile(r"^(?://|/\*|!) (\S+\.\w+)")
 
 
 def blocks() -> list[tuple[str, str]]:
-    """Language and text of each block of code."""
+    """Yields language and text of each code block."""
     return re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
@@ -58,8 +58,8 @@ def test_every_file_is_compiled_and_run(tmp_path):
     assert all(name in used for name in made)
 
 
-def test_a_binary_of_memkinds_runs_with_the_library_of_that_name(tmp_path):
-    """As the page says: a stand-in of the name to link with, and Terrace's to run with."""
+def test_binary_of_memkind_runs_with_terraces_library(tmp_path):
+    """As on the page: a stand-in to link with, and Terrace's library to run with."""
     (stream,) = (text for language, text in blocks() if language == "c" and "hbw_malloc" in text)
     names = ["check_available", "free", "malloc", "verify_memory_region"]
     (tmp_path / "memkind.c").write_text(
@@ -80,7 +80,7 @@ def test_a_binary_of_memkinds_runs_with_the_library_of_that_name(tmp_path):
         assert done.stdout.endswith(f"sum 4000000, in high bandwidth memory: {answer}\n")
 
 
-def test_the_headers_example_is_a_program(tmp_path):
+def test_example_of_the_header_is_a_program(tmp_path):
     """The one in terrace.hpp's first lines."""
     lines = (PREFIX / "include" / "terrace" / "terrace.hpp").read_text().splitlines()
     shown = [line[7:] for line in lines if line.startswith("//     ")]
@@ -108,8 +108,8 @@ int main(int count, char** words) {
 
 
 @pytest.mark.parametrize("library", ["libterrace-hbw.so", "libterrace.so"])
-def test_the_libraries_are_opened_by_a_program_that_runs(tmp_path, library):
-    """So their thread-local data are few: such a program has little room left for them."""
+def test_libraries_can_be_opened_at_run_time(tmp_path, library):
+    """Requires little thread-local data, because a running program has little static TLS space left."""
     (tmp_path / "loads.c").write_text(LOADS)
     subprocess.run(["cc", "-O1", "loads.c", "-o", "loads"], cwd=tmp_path, check=True)
     path = PREFIX / "lib" / "terrace" / library

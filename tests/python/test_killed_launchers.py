@@ -1,4 +1,4 @@
-"""What a launcher leaves when it is killed, and how long that stays."""
+"""Files left by a killed launcher, and their lifetime."""
 
 import os
 import signal
@@ -14,14 +14,14 @@ WEEK = 7 * 24 * 3600
 
 
 def age(folder: Path, seconds: int) -> None:
-    """As if nothing had changed for so long."""
+    """Makes a folder and its files that old."""
     then = time.time() - seconds
     for path in [*folder.iterdir(), folder]:
         os.utime(path, (then, then))
 
 
 def begun(folder: Path) -> subprocess.Popen[str]:
-    """A launcher whose program holds data; the program's number is on its output."""
+    """Returns a launcher whose program holds data; the program prints its process id."""
     held = "import os, time; held = bytearray(64 << 20); print(os.getpid(), flush=True); time.sleep(600)"
     words = [TERRACE, "run", "-q", "--planner", "first-touch", "--", sys.executable, "-c", held]
     environment = {**os.environ, "TMPDIR": str(folder)}
@@ -34,7 +34,7 @@ def next_launch(folder: Path) -> None:
 
 @pytest.fixture
 def left(tmp_path):
-    """The folder of a job whose launcher was killed, and the program, which runs on."""
+    """Returns the folder of a job whose launcher was killed, and the program, which continues."""
     launcher = begun(tmp_path)
     assert launcher.stdout is not None
     program = int(launcher.stdout.readline())
@@ -47,7 +47,7 @@ def left(tmp_path):
 
 
 def is_there(process: int) -> bool:
-    """It is nobody's child any more: who ends it may have to wait for whoever reaps it."""
+    """Returns whether the process exists; it is an orphan, so its parent may not have reaped it yet."""
     try:
         return Path(f"/proc/{process}/stat").read_text().split(")")[-1].split()[0] not in "ZX"
     except OSError:
@@ -63,7 +63,7 @@ def end(process: int) -> None:
     pytest.skip("nobody waits here for processes whose parent has ended")
 
 
-def test_the_program_runs_on_and_can_be_merged(left, tmp_path):
+def test_program_continues_and_can_be_merged(left, tmp_path):
     folder, program = left
     assert is_there(program)
     age(folder, 2 * WEEK)
@@ -75,7 +75,7 @@ def test_the_program_runs_on_and_can_be_merged(left, tmp_path):
     assert (tmp_path / "app.terrace").exists()
 
 
-def test_it_is_removed_after_a_week(left, tmp_path):
+def test_folder_is_removed_after_a_week(left, tmp_path):
     folder, program = left
     end(program)
     age(folder, WEEK - 60)
@@ -86,7 +86,7 @@ def test_it_is_removed_after_a_week(left, tmp_path):
     assert not folder.exists()
 
 
-def test_what_is_a_living_launchers_stays(tmp_path):
+def test_folder_of_a_living_launcher_stays(tmp_path):
     launcher = begun(tmp_path)
     assert launcher.stdout is not None
     launcher.stdout.readline()
@@ -101,7 +101,7 @@ def test_what_is_a_living_launchers_stays(tmp_path):
     assert not folder.exists()
 
 
-def test_what_was_to_be_kept_stays(tmp_path):
+def test_kept_journals_stay(tmp_path):
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     assert run("-q", "--keep-journals", "--", "true", env=environment, cwd=tmp_path).returncode == 0
     (kept,) = tmp_path.glob("terrace-*")

@@ -1,5 +1,6 @@
-"""Systems that lack something, and programs of unusual kinds: `terrace run` changes neither what a program writes
-nor how it ends, and says one line at most."""
+"""Systems that lack something, and unusual programs: `terrace run` changes neither output nor status of the
+program, and prints at most one line.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ int main(void) {
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    """A folder that every user may read, with what is compiled."""
+    """Returns a world-readable folder with the compiled programs."""
     folder = tmp_path_factory.mktemp("lacking")
     for above in (folder, *folder.parents[:3]):
         if above != Path("/tmp"):
@@ -77,7 +78,7 @@ def made(tmp_path_factory):
 
 
 def ended(words, cwd, env=None):
-    """Status, standard output, standard error."""
+    """Returns status, standard output, standard error."""
     done = subprocess.run(
         list(map(str, words)), stdin=subprocess.DEVNULL, capture_output=True, timeout=300, cwd=cwd, env=env
     )
@@ -85,7 +86,7 @@ def ended(words, cwd, env=None):
 
 
 def compare(plain, ours, *, silent=False):
-    """The same but for one line of Terrace's at most."""
+    """Checks that the runs are equal except for at most one line of Terrace."""
     said = [line for line in ours[2] if line.startswith("terrace: ")]
     assert [line for line in ours[2] if not line.startswith("terrace: ")] == plain[2]
     assert ours[:2] == plain[:2], ours[2]
@@ -94,7 +95,7 @@ def compare(plain, ours, *, silent=False):
 
 @pytest.mark.parametrize("program", ["busy", "python3", "sh"])
 @pytest.mark.parametrize("name", list(CONDITIONS))
-def test_what_is_missing_is_no_trouble(name, program, made, tmp_path):
+def test_missing_facility_does_not_affect_the_program(name, program, made, tmp_path):
     words = {
         "busy": [made / "busy"],
         "python3": [
@@ -116,8 +117,8 @@ def test_what_is_missing_is_no_trouble(name, program, made, tmp_path):
 
 @pytest.mark.parametrize("options", [("--intent", "bandwidth"), ("--memory", "256MiB", "--spill", ".")])
 @pytest.mark.parametrize("name", ["/dev/shm full", "TMPDIR of 64 KiB", "TMPDIR of 8 KiB"])
-def test_a_full_file_system_kills_no_program(name, options, made, tmp_path):
-    """A write through a mapping of a file whose space is not taken would be SIGBUS."""
+def test_full_file_system_does_not_kill_the_program(name, options, made, tmp_path):
+    """A write through a mapping of a sparse file on a full disk would raise SIGBUS."""
     words = [str(made / "busy")]
     try:
         plain = ended(CONDITIONS[name](made, words), tmp_path)
@@ -131,8 +132,8 @@ def test_a_full_file_system_kills_no_program(name, options, made, tmp_path):
 @pytest.mark.parametrize(
     "options", [("--intent", "bandwidth"), ("--memory", "256MiB", "--spill", "."), ("--profile",)]
 )
-def test_who_could_not_begin_is_not_said_never_to_have_come(options, made, tmp_path):
-    """The process says itself that its journal has no room."""
+def test_process_without_journal_reports_itself(options, made, tmp_path):
+    """The process itself reports that its journal has no space."""
     try:
         done = ended(small_tmpdir(4)(made, [str(TERRACE), "run", *options, "--", "true"]), tmp_path)
     except LackingError as why:
@@ -143,7 +144,7 @@ def test_who_could_not_begin_is_not_said_never_to_have_come(options, made, tmp_p
 
 
 @pytest.mark.parametrize("options", [("--memory", "256MiB", "--spill", "/var/tmp"), ("-o", "x.terrace"), ("-q",)])
-def test_a_full_tmpdir_is_said_to_be_full(options, made, tmp_path):
+def test_full_tmpdir_is_reported(options, made, tmp_path):
     try:
         done = ended(CONDITIONS["TMPDIR full"](made, [str(TERRACE), "run", *options, "--", "true"]), tmp_path)
     except LackingError as why:
@@ -152,7 +153,7 @@ def test_a_full_tmpdir_is_said_to_be_full(options, made, tmp_path):
     assert (done[0], done[2]) == ((0, []) if options == ("-q",) else (1, [full]))
 
 
-def test_check_says_that_shared_memory_is_full(made, tmp_path):
+def test_check_reports_full_shared_memory(made, tmp_path):
     words = [str(TERRACE), "machine", "check"]
     try:
         status, output, _ = ended(CONDITIONS["/dev/shm full"](made, words), tmp_path)
@@ -162,8 +163,8 @@ def test_check_says_that_shared_memory_is_full(made, tmp_path):
     assert b"/dev/shm is full: 64KiB free" in output
 
 
-def test_a_setuid_program_runs_untouched(tmp_path):
-    """It gets its rights, and one line at most is said."""
+def test_setuid_program_runs_unchanged(tmp_path):
+    """It gets its privileges, and at most one line is printed."""
     if os.geteuid() != 0:
         pytest.skip("a program of another user takes the superuser's rights")
     compiled(
@@ -180,13 +181,13 @@ def test_a_setuid_program_runs_untouched(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["-static", "-static-pie"])
-def test_a_statically_linked_program_runs_untouched(kind, tmp_path):
+def test_static_program_runs_unchanged(kind, tmp_path):
     compiled(tmp_path, BUSY, "static", "-pthread", kind)
     plain = ended([tmp_path / "static"], tmp_path)
     compare(plain, ended([TERRACE, "run", "--", tmp_path / "static"], tmp_path))
 
 
-def test_a_script_without_a_first_line_is_found_in_the_path(tmp_path):
+def test_script_without_interpreter_is_found_in_the_path(tmp_path):
     (tmp_path / "own-script").write_text("echo $0 $1; exit 9\n")
     (tmp_path / "own-script").chmod(0o755)
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
@@ -200,7 +201,7 @@ def test_a_script_without_a_first_line_is_found_in_the_path(tmp_path):
 @pytest.mark.parametrize(
     "kind", ["none", "folder", "no rights", "no interpreter", "another machine", "script", "empty"]
 )
-def test_what_cannot_be_run_ends_as_in_a_shell(kind, tmp_path):
+def test_unstartable_program_ends_as_in_a_shell(kind, tmp_path):
     """127 where there is no such program, 126 where it cannot be run, one line; a script without an interpreter's
     name runs."""
     program = tmp_path / "program"
@@ -228,8 +229,8 @@ def test_what_cannot_be_run_ends_as_in_a_shell(kind, tmp_path):
         assert ours[2] == []
 
 
-def test_a_preloaded_library_of_the_users_stays(tmp_path):
-    """In front of it and of what it starts."""
+def test_users_preloaded_library_stays(tmp_path):
+    """Before the program and its children."""
     library = compiled(
         tmp_path,
         "#define _GNU_SOURCE\n#include <string.h>\n#include <unistd.h>\n"
@@ -248,7 +249,7 @@ def test_a_preloaded_library_of_the_users_stays(tmp_path):
     assert ours[2] == []
 
 
-def test_a_program_with_the_address_sanitizer_runs(tmp_path):
+def test_address_sanitizer_program_runs(tmp_path):
     """Its runtime wants to be the first library; it says so and ends where it is not. Also as another one's child,
     where it has its memory to itself all the same."""
     compiled(tmp_path, BUSY, "checked", "-pthread", "-fsanitize=address")
@@ -260,8 +261,8 @@ def test_a_program_with_the_address_sanitizer_runs(tmp_path):
     compare(plain, ended([TERRACE, "run", "--", *within], tmp_path, env), silent=True)
 
 
-def test_the_address_sanitizer_still_finds_what_is_wrong(tmp_path):
-    """Past the end of a large block, in a child of the program that is run."""
+def test_address_sanitizer_still_finds_errors(tmp_path):
+    """Past the end of a large block, in a child of the program."""
     compiled(
         tmp_path,
         "#include <stdlib.h>\nint main(int count, char** words) { volatile char* block = malloc(9 << 20);"
@@ -278,8 +279,8 @@ def test_the_address_sanitizer_still_finds_what_is_wrong(tmp_path):
 
 
 @pytest.mark.parametrize("way", ["off", "python", "stdin"])
-def test_off_is_off(way, made, tmp_path):
-    """TERRACE=off: not a call, not a variable more."""
+def test_off_disables_everything(way, made, tmp_path):
+    """TERRACE=off: no call and no variable is added."""
     env = {**os.environ, "TERRACE": "off"}
     words = {
         "off": ["env"],
@@ -295,8 +296,8 @@ def test_off_is_off(way, made, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["no /proc", "no /sys", "no TMPDIR", "small files"])
-def test_what_was_asked_for_is_not_left_out_silently(name, made, tmp_path):
-    """Who asks for something hears that it was not done, by the line and by the status, or has it."""
+def test_requested_feature_is_not_omitted_silently(name, made, tmp_path):
+    """The message and the status report an unavailable feature."""
     words = [str(TERRACE), "run", "-o", str(tmp_path / "own.terrace"), "--", "true"]
     try:
         status, _, said = ended(CONDITIONS[name](made, words), tmp_path)

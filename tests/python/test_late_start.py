@@ -1,5 +1,6 @@
-"""Where nothing was asked for a process without anything to place does not begin: no journal of it is there. One
-that comes to hold something does, at that moment, and with all that was promised from then on."""
+"""Lazy initialisation: without a request, a process with nothing to place does not start Terrace and has no
+journal. It starts with its first large data, with all features from then on.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +91,7 @@ int main(int count, char** words) {
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory):
-    """The program, and the same with static data."""
+    """Returns the program, and a variant with static data."""
     folder = tmp_path_factory.mktemp("steps")
     (folder / "steps.c").write_text(STEPS)
     for name, more in (("steps", []), ("static", ["-DSTATIC=2097152"]), ("little", ["-DSTATIC=65536"])):
@@ -126,13 +127,13 @@ ONE_KIND = {**os.environ, "HWLOC_XMLFILE": str(MACHINES / "mi300a-4.xml")}
         (("vfork", "large"), "0 0 1"),
     ],
 )
-def test_it_begins_with_what_could_be_placed(words, journals, steps, tmp_path):
+def test_start_with_first_placeable_data(words, journals, steps, tmp_path):
     # Quiet, as not all of these nodes are there.
     done = run("--quiet", "--", steps / "steps", *words, env=TWO_KINDS, cwd=tmp_path)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, journals, "")
 
 
-def test_large_static_data_are_there_from_the_start(steps, tmp_path):
+def test_large_static_data_starts_at_once(steps, tmp_path):
     assert run("--", steps / "static", env=TWO_KINDS, cwd=tmp_path).stdout.strip() == "1"
     assert run("--", steps / "little", env=TWO_KINDS, cwd=tmp_path).stdout.strip() == "0"
 
@@ -146,7 +147,7 @@ def test_large_static_data_are_there_from_the_start(steps, tmp_path):
         (("large", "fork", "vfork"), "0 0 child:0 0 0"),
     ],
 )
-def test_with_one_kind_of_memory_large_data_are_nothing_to_begin_for(words, journals, steps, tmp_path):
+def test_large_data_with_one_kind_of_memory_does_not_start(words, journals, steps, tmp_path):
     done = run("--", steps / "steps", *words, env=ONE_KIND, cwd=tmp_path)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, journals, "")
     assert list(tmp_path.iterdir()) == []
@@ -194,7 +195,7 @@ int main(void) {
 
 
 @pytest.mark.parametrize("env", [ONE_KIND, None], ids=["nothing to choose", "watched"])
-def test_arrays_that_grow_are_not_copied(env, tmp_path):
+def test_growing_arrays_are_not_copied(env, tmp_path):
     """A copy would touch all pages again: 56 times an eighth more are 250 MB, and by each step 2 GB."""
     (tmp_path / "growing.c").write_text(GROWING)
     subprocess.run(["gcc", "-O1", "-fno-builtin", "growing.c", "-o", "growing"], cwd=tmp_path, check=True)
@@ -206,23 +207,23 @@ def test_arrays_that_grow_are_not_copied(env, tmp_path):
         assert int(ours) <= int(without) * 1.25 + 2000
 
 
-def test_so_is_what_was_made_for_terrace(folders):
-    """With hooks: what they say of the first turn is not missed. Marks alone are nothing to say anything of."""
+def test_instrumented_program_starts_at_once(folders):
+    """Instrumentation observes the first iteration. Markers alone do not start Terrace."""
     native, hooked = (run("--", where / "adds", 10000).stderr for where in folders[:2])
     assert "25 iterations" in hooked
     assert native == ""
 
 
-def test_a_program_with_hooks_within_a_script_has_them(folders):
-    """Nobody could see at the launch what the script would run; its name, arguments and files are its own."""
+def test_instrumented_program_in_a_script_starts(folders):
+    """The launcher cannot know what the script runs; its name, arguments and files are its own."""
     script = f"exec 5</dev/null; cd {folders[1]}; exec -a another ./adds 10000"
     done = run("--", "bash", "-c", script)
     assert done.returncode == 0
     assert "25 iterations" in done.stderr
 
 
-def test_others_are_not_in_the_way_of_what_nobody_follows(steps, tmp_path):
-    """What such a program has of its own is what it calls."""
+def test_unobserved_process_loads_the_small_library(steps, tmp_path):
+    """Its own definitions are not interposed."""
     maps = run("--", "sh", "-c", "cat /proc/self/maps").stdout
     assert "libterrace_unfollowed.so" in maps
     assert "libterrace.so" not in maps
@@ -231,12 +232,12 @@ def test_others_are_not_in_the_way_of_what_nobody_follows(steps, tmp_path):
 
 
 @pytest.mark.parametrize("option", [("--planner", "first-touch"), ("--memory", "1GiB"), ("--intent", "bandwidth")])
-def test_who_asks_for_something_has_it_from_the_start(option, steps, tmp_path):
+def test_request_starts_at_once(option, steps, tmp_path):
     assert run(*option, "--", steps / "steps", cwd=tmp_path).stdout.strip() == "1"
 
 
-def test_a_process_of_another_user_runs_without_a_word(steps):
-    """It may not read the run's folder, and nobody asked for anything."""
+def test_process_of_another_user_runs_silently(steps):
+    """It cannot read the run's folder, and nothing was requested."""
     if os.geteuid() != 0:
         pytest.skip("another user takes the superuser's rights")
     done = run("--", "setpriv", "--reuid", "65534", "--clear-groups", "cat", "/proc/version")
@@ -244,7 +245,7 @@ def test_a_process_of_another_user_runs_without_a_word(steps):
     assert done.stdout
 
 
-def test_off_leaves_all_out(steps):
+def test_off_disables_everything(steps):
     where = {**os.environ, "TERRACE": "off", "TERRACE_SESSION": str(Path("/tmp/none/session"))}
     done = subprocess.run(
         [TERRACE, "run", "--", "sh", "-c", "grep -c libterrace /proc/self/maps"],

@@ -1,4 +1,4 @@
-"""`terrace machine orderings` on shipped, written and saved machines, and where it is called wrongly."""
+"""`terrace machine orderings` on shipped, written and saved machines, and after wrong calls."""
 
 import json
 import os
@@ -16,7 +16,7 @@ def machine(*words, **environment):
 
 
 def orderings(*words, **environment):
-    """Of each initiator and intent the places, by rank."""
+    """Returns the places by rank, for each initiator and intent."""
     done = machine("orderings", "--json", *words, **environment)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
@@ -27,7 +27,7 @@ def orderings(*words, **environment):
     }
 
 
-def test_a_shipped_machine():
+def test_shipped_machine_has_orderings():
     found = orderings("-m", "knl-7210-flat")
     assert found["cores", "bandwidth"] == [["mcdram"], ["ddr4"]]
     assert (
@@ -42,7 +42,7 @@ def test_a_shipped_machine():
     assert max(map(len, text.splitlines())) <= 115
 
 
-def test_a_users_own(tmp_path):
+def test_users_ordering_is_listed(tmp_path):
     shipped = (ROOT / "machines" / "knl-7210-flat.toml").read_text()
     file = tmp_path / "mine.toml"
     file.write_text(
@@ -65,12 +65,12 @@ def test_a_users_own(tmp_path):
     assert done.stderr == f"terrace: {file}:{line}: {why}\n"
 
 
-def test_a_machine_that_hwloc_saved_elsewhere():
+def test_saved_hwloc_machine_has_orderings():
     found = orderings(HWLOC_XMLFILE=str(SAVED / "mi300a-4.xml"))
     assert found["cores2", "normal"] == [["hbm2"], ["hbm0", "hbm1", "hbm3"]]
 
 
-def test_this_machine_has_every_place_once():
+def test_this_machine_lists_every_place_once():
     for ranks in orderings().values():
         places = [place for rank in ranks for place in rank]
         assert len(set(places)) == len(places) > 0

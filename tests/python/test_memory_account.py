@@ -1,4 +1,4 @@
-"""`terrace run --memory` and `--intent`: what a run says at its end, as text and as JSON, and what it leaves."""
+"""`terrace run --memory` and `--intent`: the final report as text and JSON, and remaining files."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def big(tmp_path_factory):
 @pytest.mark.parametrize(
     ("period", "form"), [("0.25", r"\d+\.\d\d s: "), ("0.5", r"\d+\.\d s: "), ("1", r"\d+ s: ")]
 )
-def test_reports_have_the_time_as_fine_as_their_period(big, disk, period, form):
+def test_reports_have_the_resolution_of_their_period(big, disk, period, form):
     done = run("--memory", "64MiB", "--spill", disk, "--report-every", period, "--", "sleep", "1.2")
     reports = done.stderr.splitlines()[:-1]
     assert reports
@@ -86,7 +86,7 @@ def test_reports_have_the_time_as_fine_as_their_period(big, disk, period, form):
     assert len(reports) == len({line.split(":")[1] for line in reports})
 
 
-def test_a_limit_beyond_the_machine_is_warned_of(big, disk):
+def test_limit_beyond_the_machine_is_warned_of(big, disk):
     done = run("--memory", "9T", "--spill", disk, "--", big, "heap", 8, 3)
     assert done.returncode == 3
     warning, closing = done.stderr.splitlines()
@@ -96,8 +96,8 @@ def test_a_limit_beyond_the_machine_is_warned_of(big, disk):
 
 
 @pytest.mark.parametrize("folder", ["here", "/proc"])
-def test_no_profile_of_nothing(big, disk, tmp_path, folder):
-    """In a folder that nobody can write to, too."""
+def test_nothing_recorded_writes_no_profile(big, disk, tmp_path, folder):
+    """Also in a folder that is not writable."""
     where = tmp_path if folder == "here" else folder
     done = run("--memory", "64MiB", "--spill", disk, "--", big, "heap", 100, 0, cwd=where)
     assert done.returncode == 0, done.stderr
@@ -107,14 +107,14 @@ def test_no_profile_of_nothing(big, disk, tmp_path, folder):
     assert "threads waited" in line
 
 
-def test_a_profile_that_cannot_be_written_leaves_the_status(big, disk, tmp_path):
+def test_unwritable_profile_keeps_the_status(big, disk, tmp_path):
     words = ("--memory", "64MiB", "--spill", disk, "-o", "/proc/run.terrace", "--", big, "heap", 8, 0)
     done = run(*words, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     assert "the journals stay in" in done.stderr
 
 
-def test_no_advice_on_hooks_where_nobody_wants_accesses(big, disk, tmp_path):
+def test_no_advice_on_instrumentation_if_accesses_are_unneeded(big, disk, tmp_path):
     done = run("--memory", "64MiB", "--spill", disk, "-o", tmp_path / "run.terrace", "--", big, "heap", 8)
     (line,) = done.stderr.splitlines()
     assert line.startswith("terrace: all of its data fitted into 64MiB of memory: ")
@@ -122,7 +122,7 @@ def test_no_advice_on_hooks_where_nobody_wants_accesses(big, disk, tmp_path):
     assert "terrace-cc" not in done.stderr
 
 
-def test_json_has_the_account(big, disk, tmp_path):
+def test_json_has_the_report(big, disk, tmp_path):
     words = ("--memory", "64MiB", "--spill", disk, "--json")
     for output in ((), ("-o", tmp_path / "run.terrace")):
         done = run(*words, *output, "--", big, "heap", 100, cwd=tmp_path)
@@ -135,13 +135,13 @@ def test_json_has_the_account(big, disk, tmp_path):
         assert of["refused_bytes"] == 0
 
 
-def test_warnings_are_in_the_json(big, disk, tmp_path):
+def test_json_has_the_warnings(big, disk, tmp_path):
     done = run("--memory", "9T", "--spill", disk, "--json", "--", big, "heap", 8, cwd=tmp_path)
     (note,) = json.loads(done.stderr)["notes"]
     assert "so that is not a limit" in note
 
 
-def test_json_has_what_is_where_by_intent(big, tmp_path):
+def test_json_has_placement_by_intent(big, tmp_path):
     said = json.loads(run("--intent", "capacity", "--json", "--", big, "heap", 32, cwd=tmp_path).stderr)
     of = said.pop("by_intent")
     assert said == {"schema": 1, "file": None}
@@ -158,7 +158,7 @@ def test_json_has_what_is_where_by_intent(big, tmp_path):
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
 
-def test_calls_of_the_program_are_in_the_json(tmp_path):
+def test_json_has_api_calls(tmp_path):
     (tmp_path / "calls.c").write_text(CALLS)
     subprocess.run(["gcc", "-O1", tmp_path / "calls.c", "-o", tmp_path / "calls", "-ldl"], check=True)
     done = run("--json", "--", tmp_path / "calls", cwd=tmp_path)
@@ -170,7 +170,7 @@ def test_calls_of_the_program_are_in_the_json(tmp_path):
     assert told.startswith("terrace: 16MiB of data by latency: ")
 
 
-def test_what_is_allocated_by_intent_keeps_the_limit(disk, tmp_path):
+def test_allocation_by_intent_keeps_the_limit(disk, tmp_path):
     (tmp_path / "calls.c").write_text(CALLS_OVER_FILE)
     words = ["gcc", "-O1", f"-I{ROOT}/include", tmp_path / "calls.c", "-o", tmp_path / "calls"]
     library = BUILD / "src" / "agent"
@@ -186,8 +186,8 @@ def test_what_is_allocated_by_intent_keeps_the_limit(disk, tmp_path):
     assert "beyond the limit" not in line
 
 
-def test_virtual_time_has_the_same_words(tmp_path):
-    """A limit above the place's capacity is none, and all data fit; the keys are those of a real run."""
+def test_virtual_time_has_the_same_keys(tmp_path):
+    """A limit above the place's capacity has no effect, and all data fit; the keys are those of a real run."""
     (tmp_path / "big.c").write_text(BIG)
     compiler = Path(sys.executable).with_name("terrace-cc")
     subprocess.run([compiler, "-O1", tmp_path / "big.c", "-o", tmp_path / "big"], check=True)
@@ -203,7 +203,7 @@ def test_virtual_time_has_the_same_words(tmp_path):
     assert "waited_s" not in said["over_file"]
 
 
-def test_a_limit_below_a_cache_is_told_in_virtual_time(tmp_path):
+def test_limit_below_a_cache_is_reported_in_virtual_time(tmp_path):
     (tmp_path / "big.c").write_text(BIG)
     compiler = Path(sys.executable).with_name("terrace-cc")
     subprocess.run([compiler, "-O1", tmp_path / "big.c", "-o", tmp_path / "big"], check=True)
@@ -215,7 +215,7 @@ def test_a_limit_below_a_cache_is_told_in_virtual_time(tmp_path):
     assert "cache misses" not in large.stderr
 
 
-def test_many_processes_have_one_line(big, disk, tmp_path):
+def test_several_processes_have_one_line(big, disk, tmp_path):
     script = f"for i in 1 2 3 4 5; do {big} heap 80; done"
     done = run("--memory", "64MiB", "--spill", disk, "--", "sh", "-c", script, cwd=tmp_path)
     (line,) = done.stderr.splitlines()
@@ -227,7 +227,7 @@ def test_many_processes_have_one_line(big, disk, tmp_path):
     assert "those of big (" in line
 
 
-def test_what_is_not_taken_over_is_told(big, disk):
+def test_unmanaged_data_is_reported(big, disk):
     done = run("--memory", "64MiB", "--spill", disk, "--", big, "shared", 300)
     assert done.returncode == 0
     first, last = done.stderr.splitlines()
@@ -243,7 +243,7 @@ def test_what_is_not_taken_over_is_told(big, disk):
     assert some.endswith("MiB beyond the limit; 8MiB could be in the file")
 
 
-def test_a_program_without_terrace_is_told(big, disk, tmp_path):
+def test_program_without_terrace_is_reported(big, disk, tmp_path):
     made = subprocess.run(["gcc", "-static", big.with_suffix(".c"), "-o", tmp_path / "alone"], capture_output=True)
     if made.returncode != 0:
         pytest.skip("no static library of C")
@@ -258,7 +258,7 @@ def test_a_program_without_terrace_is_told(big, disk, tmp_path):
         assert said.get("over_file", {"limited": False})["limited"] is False
 
 
-def test_no_data_by_intent_is_told(big):
+def test_no_data_by_intent_is_reported(big):
     done = run("--intent", "bandwidth", "--", big, "shared", 8)
     (line,) = done.stderr.splitlines()
     assert line.startswith("terrace: nothing was placed by bandwidth: ")
@@ -270,7 +270,7 @@ def small_files():
 
 
 @pytest.mark.parametrize("options", [("--memory", "64MiB", "--spill", "/var/tmp"), ("-o", "run.terrace")])
-def test_files_that_may_not_grow_are_an_error(tmp_path, options):
+def test_file_size_limit_is_an_error(tmp_path, options):
     words = [TERRACE, "run", *options, "--", "true"]
     # Python ignores the signal itself: it is to be as in a shell.
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, preexec_fn=small_files)
@@ -278,7 +278,7 @@ def test_files_that_may_not_grow_are_an_error(tmp_path, options):
     assert "File too large" in done.stderr
 
 
-def test_what_a_launcher_left_of_a_ledger_is_removed(tmp_path):
+def test_ledger_of_a_killed_launcher_is_removed(tmp_path):
     folder = tmp_path / "terrace"
     folder.mkdir(mode=0o700)
     left = folder / "7.ledger.999999999.part"
@@ -290,7 +290,7 @@ def test_what_a_launcher_left_of_a_ledger_is_removed(tmp_path):
     assert list(folder.iterdir()) == [mine]
 
 
-def test_another_budget_in_one_job_is_told(tmp_path):
+def test_different_budget_in_one_job_is_reported(tmp_path):
     """The second launch cannot share the first one's ledger."""
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "SLURM_JOB_ID": "4711"}
     inner = (TERRACE, "run", "--intent", "capacity")
@@ -305,7 +305,7 @@ def test_another_budget_in_one_job_is_told(tmp_path):
 
 
 def unmount(folder):
-    """Linux closes the files of an io_uring a while after their process has ended: so long the disk is busy."""
+    """Retries: Linux closes the files of an io_uring some time after their process has ended."""
     for _ in range(100):
         if subprocess.run(["umount", folder], capture_output=True).returncode == 0:
             return
@@ -315,7 +315,7 @@ def unmount(folder):
 
 @pytest.fixture
 def small_disk(disk):
-    """A file system with about 100 MiB."""
+    """Returns a file system of about 100 MiB."""
     image, folder = disk / "image", disk / "small"
     folder.mkdir()
     with image.open("wb") as file:
@@ -327,7 +327,7 @@ def small_disk(disk):
     unmount(folder)
 
 
-def test_a_block_without_room_is_told_of_once(big, small_disk):
+def test_block_without_space_is_reported_once(big, small_disk):
     done = run("--memory", "64MiB", "--spill", small_disk, "--", big, "heap", 305, 4)
     assert done.returncode == 4
     first, last = done.stderr.splitlines()

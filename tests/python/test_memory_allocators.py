@@ -1,4 +1,4 @@
-"""Memory over a file for programs whose own allocator maps their data, which it does with its lock held."""
+"""Out-of-core memory with custom allocators, which map data while holding their lock."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ KEYS, SIZE = 6000, 20000
 
 @pytest.mark.skipif(JEMALLOC is None, reason="no jemalloc")
 @pytest.mark.parametrize("memory", ["64MiB", "512MiB"])
-def test_jemalloc_may_ask_first(disk, memory):
+def test_jemalloc_runs_with_backing_file(disk, memory):
     code = (
         "data = [bytes([i % 251]) * 200_000 for i in range(600)]; print(sum(one[i] for i, one in enumerate(data)))"
     )
@@ -50,7 +50,7 @@ def command(*words: bytes) -> bytes:
 
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="no redis-server")
 @pytest.mark.parametrize("memory", ["512MiB", "64MiB"], ids=["well above its data", "below its data"])
-def test_redis_has_the_data_that_it_was_given(tmp_path, disk, memory):
+def test_redis_keeps_its_data(tmp_path, disk, memory):
     path = tmp_path / "socket"
     words = ["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(tmp_path)]
     ours = [TERRACE, "run", "--memory", memory, "--spill", disk, "--", "timeout", "-s", "KILL", "300", *words]

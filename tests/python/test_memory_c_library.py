@@ -1,4 +1,4 @@
-"""Memory over a file, and what the C library keeps for itself: it uses that where nobody may wait for a file."""
+"""Out-of-core memory and the C library's internal blocks, which must not fault on a file."""
 
 import subprocess
 
@@ -63,7 +63,7 @@ int main(void) {
 
 
 @pytest.mark.parametrize("source", [LOCALE, THREADS_OWN], ids=["locale", "threads' own"])
-def test_what_the_c_library_keeps_is_not_over_the_file(tmp_path, disk, source):
+def test_c_library_blocks_are_not_out_of_core(tmp_path, disk, source):
     (tmp_path / "program.c").write_text(source)
     subprocess.run(["gcc", "-O1", tmp_path / "program.c", "-o", tmp_path / "program", "-lpthread"], check=True)
     plain = subprocess.run([tmp_path / "program"], capture_output=True, text=True, timeout=300)

@@ -1,4 +1,4 @@
-"""Memory over a file at its limits: blocks of large alignment, what cores hold, no file descriptors left."""
+"""Limits of out-of-core memory: large alignments, core dumps, exhausted file descriptors."""
 
 import subprocess
 
@@ -41,7 +41,7 @@ def blocks(tmp_path_factory):
 
 
 @pytest.mark.parametrize("shift", [21, 30, 40])
-def test_memory_block_of_large_alignment_is_aligned_or_refused_as_without_terrace(blocks, disk, shift):
+def test_aligned_block_is_aligned_or_refused_as_without_terrace(blocks, disk, shift):
     plain = subprocess.run([blocks, str(shift)], capture_output=True, text=True, check=True).stdout.splitlines()
     done = run("--memory", "64MiB", "--spill", disk, "--", blocks, shift)
     assert done.returncode == 0, done.stderr
@@ -50,7 +50,7 @@ def test_memory_block_of_large_alignment_is_aligned_or_refused_as_without_terrac
 
 
 @pytest.mark.parametrize("options", [("--memory", "64MiB"), ("--intent", "bandwidth")])
-def test_core_leaves_out_reserved_address_space(blocks, disk, options):
+def test_core_dump_excludes_reserved_address_space(blocks, disk, options):
     spill = ("--spill", disk) if options[0] == "--memory" else ()
     done = run(*options, *spill, "--", blocks, 21)
     content, mib = done.stdout.splitlines()
@@ -59,7 +59,7 @@ def test_core_leaves_out_reserved_address_space(blocks, disk, options):
 
 
 @pytest.mark.parametrize("options", [("--intent", "bandwidth"), ("--memory", "64MiB", "--spill", "/var/tmp")])
-def test_no_file_descriptor_left_is_not_called_a_lack_of_rights(blocks, options):
+def test_exhausted_file_descriptors_are_not_called_missing_rights(blocks, options):
     said = []
     for descriptors in range(5, 9):  # how many Terrace itself needs is no promise
         limit = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"]

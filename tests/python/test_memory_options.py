@@ -1,4 +1,4 @@
-"""`terrace run --memory`, `--intent` and their kind on the command line: what is refused, and how."""
+"""`terrace run --memory`, `--intent` and related options on the command line: refusals."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ from conftest import refused, run
         ("--intent", "bandwidth", "--planner", "auto"),
     ],
 )
-def test_options_that_exclude_each_other(options):
+def test_exclusive_options_are_refused(options):
     said = refused(run(*options, "--", "true"))
     assert " cannot be used with --" in said
     assert "leave one of them out" in said
@@ -41,7 +41,7 @@ def test_options_that_exclude_each_other(options):
         ("--fast", "1GiB", "--config", "label=all", "--config", "label=one memory=24MiB"),
     ],
 )
-def test_nothing_is_planned_over_a_file_in_virtual_time(options):
+def test_memory_in_virtual_time_excludes_planning(options):
     said = refused(run("--machine", "ddr5-nvme", *options, "--", "true", verb="simulate"))
     assert " cannot be used with --memory: " in said
 
@@ -80,7 +80,7 @@ def test_nothing_is_planned_over_a_file_in_virtual_time(options):
         (("--intent", "bandwidth", "--machine", "knl-7210-flat"), "its places are no memory of this machine"),
     ],
 )
-def test_what_cannot_be(options, says):
+def test_invalid_values_are_refused(options, says):
     said = refused(run(*options, "--", "true"))
     assert says in said
     assert len(said) < 400
@@ -109,26 +109,26 @@ def test_what_cannot_be(options, says):
         ("merge", "--output"),
     ],
 )
-def test_an_empty_value_is_none(verb, option):
-    """As of a script's variable that is not set: what it was for would not happen, silently."""
+def test_empty_value_is_refused(verb, option):
+    """It may come from an unset variable of a script; ignoring it would silently drop the request."""
     words = {"machine": (), "merge": ("journals",)}.get(verb, ("--", "true"))
     assert refused(run(option, "", *words, verb=verb)) == (
         f"terrace: {option}: its value is empty; leave it out, or give one\n"
     )
 
 
-def test_a_program_may_be_calibrated_without_arguments(tmp_path):
+def test_calibrate_accepts_empty_arguments(tmp_path):
     said = run("--calibrate", "", "--machine", "ddr5-nvme", "--", tmp_path / "none", verb="simulate").stderr
     assert "is not a file; give the path of the program itself" in said
 
 
-def test_a_configuration_says_whose_size_is_none():
+def test_configuration_names_its_invalid_size():
     said = refused(run("--machine", "ddr5-nvme", "--config", "label=x memory=lots", "--", "true", verb="simulate"))
     assert "--config x: --memory: 'lots' is not a size" in said
 
 
-def test_the_least_sizes_are_in_the_help():
-    """In words, with what the values are; those are what the command refuses below."""
+def test_minimum_sizes_are_in_the_help():
+    """With their meaning; they are the values that the command enforces."""
     of_run, of_simulate = (" ".join(run("--help", verb=verb).stdout.split()) for verb in ("run", "simulate"))
     assert "--memory SIZE limit each process to this much memory, such as 4GiB, at least 64MiB; " in of_run
     assert (
@@ -142,7 +142,7 @@ def test_the_least_sizes_are_in_the_help():
 
 
 @pytest.mark.parametrize("variables", [{}, {"TERRACE": "off"}])
-def test_what_cannot_be_started_is_told_as_by_shells(tmp_path, variables):
+def test_unstartable_program_has_the_shells_status(tmp_path, variables):
     page = tmp_path / "page"
     page.write_text("no program")
     for program, shell in ((tmp_path / "none", 127), (page, 126), (tmp_path, 126), ("no-such-program", 127)):
@@ -152,7 +152,7 @@ def test_what_cannot_be_started_is_told_as_by_shells(tmp_path, variables):
         assert done.stderr.startswith(f"terrace: cannot start {program}: ")
 
 
-def test_gauges_replace_no_file_of_others(tmp_path):
+def test_gauges_do_not_overwrite_foreign_files(tmp_path):
     page = tmp_path / "page.prom"
     page.write_text("# HELP node_load1 1m load average.\n")
     said = refused(run("--gauges", page, "--", "true"))
@@ -160,6 +160,6 @@ def test_gauges_replace_no_file_of_others(tmp_path):
     assert page.read_text() == "# HELP node_load1 1m load average.\n"
 
 
-def test_a_mistyped_word_is_not_a_machine():
+def test_mistyped_word_is_not_a_machine():
     said = refused(run("ordering", verb="machine"))
     assert said == "terrace: there is no machine 'ordering'; did you mean 'terrace machine orderings'?\n"

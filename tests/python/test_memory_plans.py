@@ -1,4 +1,4 @@
-"""`terrace run --memory --plan`: what stays in memory and what leaves it first, as a plan says."""
+"""`terrace run --memory --plan`: pinned and first evicted data follow the plan."""
 
 import subprocess
 
@@ -8,8 +8,8 @@ from conftest import run
 PLAN = 'schema = 2\n\n[[object]]\nname = "{name}"\nplace = "{place}"\n'
 
 
-def test_a_plan_says_what_stays_in_memory(tmp_path, disk):
-    """The program gives what it gives without, and a line tells of the plan, whatever it says."""
+def test_plan_selects_resident_data(tmp_path, disk):
+    """The program's results are unchanged, and a line reports the plan."""
     (tmp_path / "two.c").write_text(
         "#include <stdlib.h>\n#include <string.h>\n#include <stdio.h>\n#include <sys/resource.h>\n"
         "__attribute__((noinline)) static char* make_first(size_t n) "
@@ -47,7 +47,7 @@ def test_a_plan_says_what_stays_in_memory(tmp_path, disk):
         ),
     ],
 )
-def test_a_plan_that_cannot_be_followed_over_a_file_is_refused(tmp_path, disk, text, said):
+def test_unsuitable_plan_is_refused(tmp_path, disk, text, said):
     (tmp_path / "plan.toml").write_text(text)
     done = run("--memory", "96MiB", "--spill", disk, "--plan", tmp_path / "plan.toml", "--", "true")
     assert done.returncode == 2

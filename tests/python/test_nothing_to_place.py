@@ -1,4 +1,4 @@
-"""`terrace run` on programs of which nothing is seen: no word, no file, and the program's own end."""
+"""`terrace run` on programs without observations: no message, no file, the program's own status."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from lacking import CONDITIONS, compiled
         (("sh", "-c", "kill -9 $$"), -9),
     ],
 )
-def test_a_program_without_hooks_leaves_nothing(tmp_path, program, status):
-    """Also one of several processes, and one that is killed."""
+def test_uninstrumented_program_leaves_nothing(tmp_path, program, status):
+    """Also for several processes, and for a killed one."""
     done = run("--", *program, cwd=tmp_path)
     assert done.returncode == status
     assert done.stdout == done.stderr == ""
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_the_folder_cannot_be_written_it_is_no_trouble(tmp_path):
+def test_unwritable_folder_is_no_error(tmp_path):
     """There is nothing to write."""
     done = run("--", "sh", "-c", f"rmdir {tmp_path}/here", cwd=_folder(tmp_path))
     assert done.returncode == 0
@@ -44,7 +44,7 @@ def _folder(tmp_path):
     return tmp_path / "here"
 
 
-def test_a_document_is_a_document(tmp_path):
+def test_json_is_printed(tmp_path):
     """Without a file."""
     done = run("--json", "--", "true", cwd=tmp_path)
     assert json.loads(done.stderr)["file"] is None
@@ -62,7 +62,7 @@ place = "ddr0"
 """
 
 
-def test_who_asks_for_a_profile_hears_what_is_missing(tmp_path):
+def test_requested_profile_reports_what_is_missing(tmp_path):
     done = run("-o", "app.terrace", "--", "true", cwd=tmp_path)
     assert done.returncode == 0
     assert "no access was seen" in done.stderr
@@ -80,7 +80,7 @@ def test_who_asks_for_a_profile_hears_what_is_missing(tmp_path):
         (("--plan", "s.toml"), "the plan has nothing to move"),
     ],
 )
-def test_who_asks_for_a_choice_hears_that_there_is_none(tmp_path, options, said):
+def test_requested_choice_reports_that_there_is_none(tmp_path, options, said):
     """A program without hooks needs none for that; no advice to build it anew, and no file."""
     (tmp_path / "s.toml").write_text(PLAN)
     done = run(*options, "--", "true", cwd=tmp_path)
@@ -91,8 +91,8 @@ def test_who_asks_for_a_choice_hears_that_there_is_none(tmp_path, options, said)
 
 @pytest.mark.skipif(not ONE_KIND, reason="there is something to choose here")
 @pytest.mark.parametrize("name", ["no placing, not permitted", "no placing, not built in"])
-def test_one_kind_of_memory_needs_no_right_to_place(tmp_path, name):
-    """As in a container: nothing is said, and nothing left."""
+def test_single_memory_needs_no_rights(tmp_path, name):
+    """As in a container: no message, and no file."""
     large = compiled(
         tmp_path,
         "#include <stdlib.h>\n#include <string.h>\nint main(void) { char* volatile block = malloc(64 << 20);"
@@ -107,7 +107,7 @@ def test_one_kind_of_memory_needs_no_right_to_place(tmp_path, name):
 
 
 @pytest.mark.parametrize("options", [(), ("--dry-run",), ("--profile",)])
-def test_a_loop_is_not_looked_for_where_nothing_tells_of_it(options, tmp_path, folders):
+def test_loop_option_without_instrumentation_is_refused(options, tmp_path, folders):
     program = folders[0] / "idle"
     if not program.exists():
         compiled(folders[0], "int main(void) { return 0; }", "idle")
@@ -132,7 +132,7 @@ int main(void) {
 """
 
 
-def test_without_hooks_the_advice_on_loops_is_of_what_is_watched(tmp_path):
+def test_advice_without_instrumentation_names_watched_pages(tmp_path):
     large = compiled(tmp_path, LARGE, "large")
     done = run(*TWO_KINDS, "--fast", "16MiB", "-o", "x.terrace", "--", large, cwd=tmp_path)
     assert done.returncode == 0
@@ -161,7 +161,7 @@ library.terrace_alloc(ctypes.c_size_t(8 << 20), b"bandwidth")
         ),
     ],
 )
-def test_where_accesses_are_of_no_use_nobody_is_told_to_build_anew(words, tmp_path):
+def test_no_advice_to_rebuild_if_accesses_are_unneeded(words, tmp_path):
     done = run("-o", "x.terrace", *words, cwd=tmp_path)
     assert done.stderr.splitlines()[-1] == (
         "terrace: no access was seen, and none was needed; profile in x.terrace"
@@ -169,22 +169,22 @@ def test_where_accesses_are_of_no_use_nobody_is_told_to_build_anew(words, tmp_pa
     assert "build it" not in done.stderr
 
 
-def test_a_program_with_hooks_has_a_profile(tmp_path, folders):
+def test_instrumented_program_has_a_profile(tmp_path, folders):
     done = run("--", folders[1] / "adds", 10000, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "25 iterations" in done.stderr
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_one_without_that_marks_its_loop_has_one_where_it_is_asked_for(tmp_path, folders):
-    """What its phases took can be seen; by itself that is nothing to place."""
+def test_program_without_loop_marks_has_a_requested_profile(tmp_path, folders):
+    """Phases are observable; without a request there is nothing to place."""
     done = run("--", folders[0] / "adds", 10000, cwd=tmp_path)
     assert (done.stderr, list(tmp_path.iterdir())) == ("", [])
     assert "25 iterations" in run("-o", "a.terrace", "--", folders[0] / "adds", 10000, cwd=tmp_path).stderr
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_profiles_without_a_name_go_where_the_environment_says(tmp_path, folders):
+def test_unnamed_profiles_go_to_the_environments_folder(tmp_path, folders):
     (tmp_path / "here").mkdir()
     where = {**os.environ, "TERRACE_PROFILES": str(tmp_path)}
     run("--", folders[1] / "adds", 10000, cwd=tmp_path / "here", env=where)
@@ -193,8 +193,8 @@ def test_profiles_without_a_name_go_where_the_environment_says(tmp_path, folders
 
 
 @pytest.mark.parametrize("options", [("--json",), ("-o", "app.terrace"), ("--memory", "9T"), ("--fast", "1GiB")])
-def test_a_full_log_is_no_end_of_the_program(tmp_path, options):
-    """Nobody can be told; the program's status is its own."""
+def test_full_log_does_not_end_the_program(tmp_path, options):
+    """Nothing can be reported; the program's status is its own."""
     with Path("/dev/full").open("w") as full:
         command = [TERRACE, "run", *options, "--", "sh", "-c", "exit 3"]
         done = subprocess.run(command, stderr=full, stdout=subprocess.PIPE, cwd=tmp_path)
@@ -214,7 +214,7 @@ def test_a_full_log_is_no_end_of_the_program(tmp_path, options):
         (("--fast", "1KiB"), "--fast 1KiB: 1KiB is less than a page of memory, 4KiB"),
     ],
 )
-def test_what_can_only_be_a_mistake_is_refused(tmp_path, options, said):
+def test_likely_mistake_is_refused(tmp_path, options, said):
     (tmp_path / "here").mkdir()
     (tmp_path / "empty").touch()
     done = run(*options, "--", "true", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""What a run says in the end is one line, however many processes it had; `terrace show` has the rest."""
+"""The final message of a run is one line for any number of processes; `terrace show` has the details."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def test_several_processes_have_one_line(marked, script, left, tmp_path):
         ),
     ],
 )
-def test_what_a_signal_has_ended_is_told_by_its_name(script, pattern, marked, tmp_path):
+def test_killing_signal_is_named(script, pattern, marked, tmp_path):
     done = run(*TWO_KINDS, "-o", "x.terrace", "--", "sh", "-c", script.format(marked), cwd=tmp_path)
     assert done.returncode == -signal.SIGINT
     assert re.fullmatch(pattern, done.stderr), done.stderr
 
 
-def test_the_reason_is_there_where_nothing_moved(marked, tmp_path):
-    """Still one line."""
+def test_reason_for_no_moves_is_stated(marked, tmp_path):
+    """In the same line."""
     done = run(*TWO_KINDS, "-o", "x.terrace", "--", marked, 40, cwd=tmp_path)
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(
@@ -90,8 +90,8 @@ def test_the_reason_is_there_where_nothing_moved(marked, tmp_path):
     ), line
 
 
-def test_one_that_ends_while_another_is_killed_is_told_of(marked, tmp_path):
-    """The launcher reads what each has left."""
+def test_process_that_ended_before_a_killed_one_is_reported(marked, tmp_path):
+    """The launcher reads every process's journal."""
     script = f"{marked} 0 & sleep 0.2; kill -9 $!; {marked} 6"
     done = run(*TWO_KINDS, "-o", "x.terrace", "--", "sh", "-c", script, cwd=tmp_path)
     assert done.stderr.count("\n") == 1
@@ -112,7 +112,7 @@ int main(void) {
 
 
 @pytest.mark.parametrize("script", ["exec {0}", "{0} & {0}; wait"])
-def test_over_a_file_it_is_short_and_show_has_the_rest(script, disk, terrace, tmp_path):
+def test_out_of_core_line_is_short_and_show_has_the_rest(script, disk, terrace, tmp_path):
     (tmp_path / "big.c").write_text(BIG)
     subprocess.run(["gcc", "-O1", "big.c", "-o", "big"], cwd=tmp_path, check=True)
     words = ("--memory", "64MiB", "--spill", disk, "-o", "x.terrace")

@@ -1,4 +1,4 @@
-"""A program in another root, where Terrace's library is not: it runs as without Terrace, and nobody complains."""
+"""Programs in another root directory without Terrace's library run as without Terrace, without messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRAMS = ("/bin/sh", "/bin/cat", "/usr/bin/env")
 
 
 def as_root() -> list[str]:
-    """What chroot takes: the superuser, or a name space in which one is."""
+    """Returns the command prefix for chroot: superuser, or a user namespace."""
     if os.geteuid() == 0:
         return []
     words = ["unshare", "--map-root-user"]
@@ -38,7 +38,7 @@ def small_root(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("options", [(), ("--fast", "64MiB")])
 @pytest.mark.parametrize("command", [["/bin/cat"], ["/bin/sh", "-c", "/bin/cat; /bin/cat /none; exit 3"]])
-def test_as_without_terrace(small_root, options, command, tmp_path):
+def test_chroot_program_behaves_as_without(small_root, options, command, tmp_path):
     words = [*as_root(), "chroot", str(small_root), *command]
     plain = subprocess.run(words, input="in\n", capture_output=True, text=True)
     done = run(*options, "--quiet", "--", *words, input="in\n", cwd=tmp_path)
@@ -46,7 +46,7 @@ def test_as_without_terrace(small_root, options, command, tmp_path):
     assert done.stdout == "in\n"
 
 
-def test_only_terraces_own_entries_go(small_root):
+def test_only_terraces_environment_is_removed(small_root):
     given = {
         "LD_PRELOAD": "libc.so.6",
         "KOKKOS_TOOLS_LIBS": "other.so",
@@ -62,5 +62,5 @@ def test_only_terraces_own_entries_go(small_root):
     assert "libterrace" not in done.stdout
 
 
-def test_in_this_root_programs_are_under_terrace():
+def test_program_in_this_root_is_observed():
     assert "libterrace" in run("--", "sh", "-c", "env -i env").stdout

@@ -20,17 +20,17 @@ PREFIX = Path(sys.executable).parent.parent
 
 
 def blocks(text):
-    """(language, name of the file or "", contents) of each."""
+    """Returns (language, name of the file or "", contents) of each block."""
     return re.findall(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", text, re.DOTALL)
 
 
 def alike(line):
-    """A line without its numbers, their units and the space between its columns."""
+    """Returns a line without numbers, units and column spacing."""
     return " ".join(re.sub(r"(?<![\w-])[-+]?\d[\d.]*\s?(%|[kMGT]?i?B|[munp]?s)?(?![\w-])", "#", line).split())
 
 
 def commands(block):
-    """Each command with the lines that the page shows below it."""
+    """Returns each command with the lines that the page shows below it."""
     found = []
     for line in block.splitlines():
         if line.startswith("$ "):
@@ -41,7 +41,7 @@ def commands(block):
 
 
 def execute(folder, command):
-    """Runs a command of a page, with the installation under test in the path."""
+    """Runs a command of a page, with the tested installation in the path."""
     environment = {
         **os.environ,
         "PATH": f"{PREFIX}/bin:{os.environ['PATH']}",
@@ -63,7 +63,7 @@ def execute(folder, command):
 
 
 def run_in(folder, command):
-    """Runs a command of a page, which has to succeed, and returns what it prints."""
+    """Runs a command of a page, which must succeed, and returns its output."""
     done = execute(folder, command)
     assert done.returncode == 0, f"$ {command}\n{done.stdout}"
     return done.stdout
@@ -83,7 +83,7 @@ def measure_or_be_refused(folder, command):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_each_command_does_what_the_page_shows(page, tmp_path):
+def test_each_command_prints_what_the_page_shows(page, tmp_path):
     shutil.copy(ROOT / "tests/python/pages/app.c", tmp_path)
     subprocess.run(["gcc", "-O2", "app.c", "-o", "app"], cwd=tmp_path, check=True)
     ran = 0
@@ -107,7 +107,7 @@ def test_each_command_does_what_the_page_shows(page, tmp_path):
     assert ran >= 4
 
 
-def test_the_program_is_printed():
+def test_program_is_printed():
     """Where the pages that use it point to."""
     printed = {name: text for name, _, text in blocks((ROOT / "docs/for-developers.md").read_text())}
     assert printed["app.c"] == (ROOT / "tests/python/pages/app.c").read_text()
@@ -117,7 +117,7 @@ def test_the_program_is_printed():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_takes_ten_minutes(page):
+def test_page_takes_ten_minutes(page):
     words = (ROOT / "docs" / f"for-{page}.md").read_text().split()
     assert len(words) < 900
 

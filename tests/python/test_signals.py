@@ -1,4 +1,4 @@
-"""What signals that are sent to the launcher come to: the program has each of them once."""
+"""Signals sent to the launcher reach the program exactly once."""
 
 import ctypes
 import fcntl
@@ -59,13 +59,13 @@ def begun(setup: Callable[[], object], program: str = COUNTS) -> subprocess.Pope
 
 
 def as_usual() -> None:
-    """A job in the background of a script ignores them, and so does whatever it starts."""
+    """Restores default dispositions, which background jobs of scripts ignore and children inherit."""
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("number", PASSED_ON)
-def test_what_another_process_sends_is_passed_on(number):
+def test_signal_of_another_process_is_forwarded(number):
     launcher = begun(as_usual)
     launcher.send_signal(number)
     said, _ = launcher.communicate(timeout=300)
@@ -73,14 +73,14 @@ def test_what_another_process_sends_is_passed_on(number):
     assert launcher.returncode == 0
 
 
-def test_a_signal_that_was_blocked_is_passed_on():
+def test_blocked_signal_is_forwarded():
     launcher = begun(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM}), UNBLOCKS)
     launcher.send_signal(signal.SIGALRM)
     said, _ = launcher.communicate(timeout=300)
     assert said == "14\n"
 
 
-def test_a_signal_keeps_its_value():
+def test_signal_keeps_its_value():
     launcher = begun(as_usual, HAS_VALUE)
     queued = ctypes.CDLL(None).sigqueue(launcher.pid, signal.SIGRTMIN + 2, ctypes.c_void_p(12345))
     said, _ = launcher.communicate(timeout=300)
@@ -88,14 +88,14 @@ def test_a_signal_keeps_its_value():
     assert said == "12345\n"
 
 
-def test_the_time_of_an_alarm_that_was_set_before_is_passed_on():
+def test_pending_alarm_is_forwarded():
     """As after `alarm(1)` and execve(2): the timer is the launcher's, whose process id the program would have."""
     launcher = begun(lambda: signal.setitimer(signal.ITIMER_REAL, 3))
     said, _ = launcher.communicate(timeout=300)
     assert said == f"{int(signal.SIGALRM)}\n"
 
 
-def test_who_waits_sees_that_the_program_stops():
+def test_parent_sees_the_program_stop():
     words = [TERRACE, "run", "-q", "--", "sh", "-c", "echo $$; kill -STOP $$; echo continued"]
     launcher = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     _, status = os.waitpid(launcher.pid, os.WUNTRACED)
@@ -106,7 +106,7 @@ def test_who_waits_sees_that_the_program_stops():
     assert launcher.returncode == 0
 
 
-def test_what_the_program_sends_to_all_of_its_group_comes_once():
+def test_signal_to_the_process_group_arrives_once():
     words = [
         TERRACE,
         "run",
@@ -123,8 +123,8 @@ def test_what_the_program_sends_to_all_of_its_group_comes_once():
 
 
 @pytest.mark.parametrize(("setup", "status"), [(signal.SIG_DFL, -signal.SIGPIPE), (signal.SIG_IGN, 0)])
-def test_nobody_reads_what_the_launcher_itself_writes(setup, status):
-    """As for any program: it dies of it, or does not where that is ignored."""
+def test_broken_pipe_of_the_launcher_is_as_usual(setup, status):
+    """As for any program: SIGPIPE ends it, unless ignored."""
     reads, writes = os.pipe()
     os.close(reads)
     words = [TERRACE, "run", "--memory", "1GiB", "--spill", "/var/tmp", "--", "true"]
@@ -137,7 +137,7 @@ def test_nobody_reads_what_the_launcher_itself_writes(setup, status):
 @pytest.mark.parametrize(
     ("key", "number"), [(b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT), (b"\x1a", signal.SIGTSTP)]
 )
-def test_what_a_terminal_sends_comes_once(key, number):
+def test_terminal_signal_arrives_once(key, number):
     """The terminal sends it to the launcher and to the program."""
     ours, theirs = os.openpty()
 
@@ -153,7 +153,7 @@ def test_what_a_terminal_sends_comes_once(key, number):
     assert said == f"{int(number)}\n"
 
 
-def test_a_program_that_dies_of_it_ends_the_launcher_alike():
+def test_launcher_ends_by_the_programs_signal():
     words = [TERRACE, "run", "-q", "--", "sh", "-c", "echo ready; exec sleep 60"]
     launcher = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=as_usual)
     assert launcher.stdout is not None
@@ -162,8 +162,8 @@ def test_a_program_that_dies_of_it_ends_the_launcher_alike():
     assert launcher.wait(timeout=300) == -signal.SIGINT
 
 
-def test_what_is_ignored_stays_ignored():
-    """As in a script's job in the background: only a program that asks for it has it."""
+def test_ignored_signal_stays_ignored():
+    """As in a script's background job: only a program that installs a handler gets it."""
 
     def ignores() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -79,12 +79,12 @@ def call(words, **variables):
         (f"jacobi {MACHINE} how=unified tiled=0 prefetched=0", "prefetched= has no effect with tiled=0"),
     ],
 )
-def test_a_wrong_argument_is_refused(words, said):
+def test_wrong_argument_is_refused(words, said):
     done = call(words.split())
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"terrace-stencils: {said}\n")
 
 
-def test_in_virtual_time_the_variable_has_no_effect_and_is_refused():
+def test_variable_in_virtual_time_is_refused():
     done = call(["jacobi", "cells=64", MACHINE], TERRACE_STENCIL="executor=serial")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
@@ -101,7 +101,7 @@ def test_in_virtual_time_the_variable_has_no_effect_and_is_refused():
         ("threads=1,threads=1", "threads= is there twice"),
     ],
 )
-def test_a_word_without_effect_is_refused(words, said):
+def test_word_without_effect_is_refused(words, said):
     done = call(["jacobi", "cells=64"], TERRACE_STENCIL=words)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"terrace-stencils: TERRACE_STENCIL: {said}\n")
 
@@ -117,6 +117,6 @@ def test_a_word_without_effect_is_refused(words, said):
         ("unified", {"memory=1GiB", "slow_memory=1GiB", "tiled=1", "prefetched=0"}),
     ],
 )
-def test_in_virtual_time_each_mode_takes_its_own_arguments(how, given):
+def test_modes_in_virtual_time_take_their_own_arguments(how, given):
     done = call(["jacobi", "cells=64", "iterations=2", MACHINE, f"how={how}", "bandwidth=100GB/s", *given])
     assert (done.returncode, done.stderr) == (0, "")

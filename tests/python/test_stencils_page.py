@@ -1,4 +1,4 @@
-"""docs/stencils.md: its program is built and run by the commands that it shows; its tables have what there is."""
+"""docs/stencils.md: its program is built and run by its commands, and its tables are complete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def blocks(language):
 
 
 def column(head):
-    """The words in code of the first column of each table whose heading it is, without their values."""
+    """Returns the code words of the first column of each table with that heading, without values."""
     tables = [text.partition("\n\n")[0] for text in PAGE.split(f"\n| {head} |")[1:]]
     rows = [row for table in tables for row in table.splitlines()[2:]]
     return [word.partition("=")[0] for row in rows for word in re.findall("`([^`]+)`", row.split("|")[1])]
@@ -36,13 +36,13 @@ def run(*command, folder=None, **variables):
 
 
 def said(text):
-    """The names at the end of a refusal that lists what there is."""
+    """Returns the names listed by a refusal."""
     return sorted(re.findall(r"there are (.*)", text)[0].split(", "))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """One in which the page's first commands have built its program, with what they printed."""
+    """Returns a folder in which the page's first commands have built its program, with their output."""
     path = tmp_path_factory.mktemp("stencils")
     for source in blocks("cpp"):
         (path / re.match(r"// (\w+\.cpp): ", source)[1]).write_text(source)
@@ -53,18 +53,18 @@ def folder(tmp_path_factory):
     return path
 
 
-def test_the_program_prints_the_same_in_every_way(folder):
+def test_program_prints_the_same_in_every_mode(folder):
     lines = (folder / "printed").read_text().splitlines()
     assert len(lines) == len(re.findall(r"\./heat$", blocks("sh")[0], re.MULTILINE)) == 4
     assert len(set(lines)) == 1
 
 
-def test_the_program_passes_its_checks(folder):
+def test_program_passes_its_checks(folder):
     done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[1], folder=folder)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_cmake_builds_it(folder):
+def test_cmake_builds_the_program(folder):
     (text,) = blocks("cmake")
     (folder / "CMakeLists.txt").write_text(
         f"cmake_minimum_required(VERSION 3.25)\nproject(heat LANGUAGES CXX)\n{text}"
@@ -76,7 +76,7 @@ def test_cmake_builds_it(folder):
 
 
 def mpi_in(path):
-    """A folder with the commands `mpicxx` and `mpirun` of one MPI that compiles; there may be several."""
+    """Returns a folder with `mpicxx` and `mpirun` of one working MPI; several may be installed."""
     (path / "empty.cpp").write_text("#include <mpi.h>\n")
     for kind in ("", ".mpich", ".openmpi"):
         compiler, starter = (shutil.which(f"{name}{kind}") for name in ("mpicxx", "mpirun"))
@@ -88,7 +88,7 @@ def mpi_in(path):
     return None
 
 
-def test_the_program_on_ranks_prints_the_same(folder, tmp_path):
+def test_program_on_ranks_prints_the_same(folder, tmp_path):
     if mpi_in(tmp_path) is None:
         pytest.skip("no MPI: no mpicxx that compiles")
     found = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
@@ -100,7 +100,7 @@ def test_the_program_on_ranks_prints_the_same(folder, tmp_path):
     assert one.startswith("heat ")
 
 
-def test_the_program_goes_on_from_its_checkpoint(folder, tmp_path):
+def test_program_resumes_from_its_checkpoint(folder, tmp_path):
     for component in ("stencil", "stencil_hdf5"):
         done = run("cmake", "--install", BUILD, "--prefix", tmp_path, "--component", component)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -113,12 +113,12 @@ def test_the_program_goes_on_from_its_checkpoint(folder, tmp_path):
     assert part.startswith("step 35, ")
 
 
-def test_every_word_and_executor_has_a_row(folder):
+def test_every_word_and_executor_is_listed(folder):
     assert sorted(column("word")) == said(run("./heat", folder=folder, TERRACE_STENCIL="x=1").stderr)
     assert sorted(column("executor")) == said(run("./heat", folder=folder, TERRACE_STENCIL="executor=x").stderr)
 
 
-def test_refusals_say_what_the_page_says(folder):
+def test_refusals_equal_the_page(folder):
     table = PAGE[PAGE.index("\n| it says |") :].lstrip("\n").partition("\n\n")[0]
     messages = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
     patterns = [re.sub(r"\\\.\\\.\\\.|\bN\b|FOLDER", ".*", re.escape(message)) for message in messages]
@@ -130,7 +130,7 @@ def test_refusals_say_what_the_page_says(folder):
         assert any(re.search(pattern, done.stderr) for pattern in patterns), done.stderr
 
 
-def test_every_statistic_has_a_row():
+def test_every_statistic_is_listed():
     header = (ROOT / "include" / "terrace" / "stencil" / "statistics.hpp").read_text()
     of_a_loop, of_all = (text.partition("};")[0] for text in re.split(r"^struct \w+ {", header, flags=re.M)[1:])
     member = re.compile(r"^  \S.*? (\w+)(?: = 0)?;", re.MULTILINE)
@@ -139,14 +139,14 @@ def test_every_statistic_has_a_row():
     assert all(f"`{name}`" in by_loop for name in member.findall(of_a_loop))
 
 
-def test_every_mode_and_argument_has_a_row():
+def test_every_mode_and_argument_is_listed():
     assert sorted(column("how")) == said(run(PROGRAMS, "jacobi", "how=x", MACHINE).stderr)
     refusal = run(PROGRAMS, "jacobi", "x=1", MACHINE).stderr
     own = ["cells", "iterations", "chain", "source", "checkpoint", "every", "restart"]
     assert sorted([*column("argument"), *own]) == said(refusal)
 
 
-def test_every_program_has_a_row_with_its_arguments():
+def test_every_program_is_listed_with_its_arguments():
     listed = re.findall(r"^(\w+) .*\n((?:  .*\n)+)", run(PROGRAMS).stdout, re.MULTILINE)
     assert sorted(column("program")) == sorted(name for name, _ in listed)
     for name, about in listed:
@@ -154,7 +154,7 @@ def test_every_program_has_a_row_with_its_arguments():
         assert re.findall(r"`(\w+)`", row.split("|")[2]) == re.findall(r"^  (\w+)=", about, re.MULTILINE)
 
 
-def test_every_key_has_a_row():
+def test_every_key_is_listed():
     found = json.loads(run(PROGRAMS, "jacobi", "cells=64", MACHINE).stdout)
     assert set(found) - {"schema"} == set(column("key of the JSON"))
     here = json.loads(run(PROGRAMS, "jacobi", "cells=64", TERRACE_STENCIL="executor=serial").stdout)
@@ -162,7 +162,7 @@ def test_every_key_has_a_row():
     assert all(f"`{key}`" in PAGE for result in here["results"].values() for key in result)
 
 
-def test_the_examples_of_the_page_run():
+def test_examples_run():
     shown = re.findall(r"^    (terrace-stencils.*?)(?: {2,}#.*)?$", PAGE, re.MULTILINE)
     assert len(shown) == 3
     for command in shown:
@@ -170,7 +170,7 @@ def test_the_examples_of_the_page_run():
         assert done.returncode == 0, done.stderr
 
 
-def test_the_plans_are_shown_as_the_page_says(folder):
+def test_plans_are_shown_as_on_the_page(folder):
     path = f"{PREFIX / 'bin'}:{os.environ['PATH']}"
     done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[2], folder=folder, PATH=path)
     assert done.returncode == 0, done.stderr
@@ -178,7 +178,7 @@ def test_the_plans_are_shown_as_the_page_says(folder):
     assert (folder / "heat.html").exists()
 
 
-def test_every_key_of_the_plans_has_a_row(folder):
+def test_every_key_of_the_plans_is_listed(folder):
     def keys(value):
         if isinstance(value, dict):
             yield from value

@@ -100,12 +100,12 @@ def write_whole(path: Path, content: str | bytes) -> None:
             path.write_bytes(raw)
             return
         target = path.resolve()
-        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
         try:
-            beside.write_bytes(raw)
-            beside.replace(target)
+            temporary.write_bytes(raw)
+            temporary.replace(target)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise TerraceError(f"{path}: cannot be written: {error.strerror}") from error
 

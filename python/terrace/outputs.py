@@ -56,12 +56,12 @@ def whole_file(path: Path) -> Iterator[TextIO]:
                 yield device
             return
         target = path.resolve()
-        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
         try:
-            with beside.open("w", encoding="utf-8", newline="") as file:
+            with temporary.open("w", encoding="utf-8", newline="") as file:
                 yield file
-            beside.replace(target)
+            temporary.replace(target)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise TerraceError(f"{path}: cannot be written: {error.strerror}") from error

@@ -153,7 +153,7 @@ def simulated(program: Program, machine: str, options: Sequence[str]) -> RunTime
 
 
 def under_terrace(
-    verb: str,
+    subcommand: str,
     words: Words,
     time: str | None,
     machine: str,
@@ -164,7 +164,7 @@ def under_terrace(
     """Runs a program under `terrace run` or `terrace simulate`."""
     with tempfile.TemporaryDirectory(prefix="terrace-calibrate-") as folder:
         path = Path(folder) / "store.terrace"
-        whole: list[str | os.PathLike[str]] = [verb, "--quiet", "--planner", "slow-only"]
+        whole: list[str | os.PathLike[str]] = [subcommand, "--quiet", "--planner", "slow-only"]
         if machine:  # absolute path, because a run may have a folder of its own
             whole += ["--machine", Path(machine).resolve() if Path(machine).is_file() else machine]
         whole += ["--output", path, *options, "--", *words]

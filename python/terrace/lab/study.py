@@ -96,8 +96,8 @@ def terrace_program() -> str:
     """Returns the launcher of this installation."""
     import sys
 
-    beside = Path(sys.executable).with_name("terrace")
-    return str(beside) if beside.exists() else "terrace"
+    installed = Path(sys.executable).with_name("terrace")
+    return str(installed) if installed.exists() else "terrace"
 
 
 def machine_here() -> dict[str, Any]:

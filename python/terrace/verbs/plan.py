@@ -138,8 +138,8 @@ def _obeying(plan: Path, run: Run, machine: str | None, own_machine: Machine) ->
     where = [] if name == _HERE else ["--machine", name if known else f"{name}.toml"]
     if run.virtual and known:
         where += machine_options(run, own_machine, name)
-    verb = "simulate" if run.virtual else "run"
-    words = ["terrace", verb, *where, "--plan", str(plan), "--", *(run.arguments or [run.program])]
+    subcommand = "simulate" if run.virtual else "run"
+    words = ["terrace", subcommand, *where, "--plan", str(plan), "--", *(run.arguments or [run.program])]
     return shlex.join(words)
 
 

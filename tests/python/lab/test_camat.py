@@ -82,7 +82,7 @@ def test_parts_sum_to_whole(small, machine):
             assert {name: sum(one[name] for one in each) for name in whole} == whole
         ends = [part["end"] for part in run["stretches"]]
         assert [part["begin"] for part in run["stretches"]] == [0, *ends[:-1]]
-        assert len(ends) <= camat.STRETCHES
+        assert len(ends) <= camat.NUM_INTERVALS
 
 
 def test_both_forms_are_equal(small):

@@ -22,7 +22,7 @@ STUDIED = ("btree", "particlefilter")
 # The study does not state problem sizes. This program also runs at the size of Rodinia's script.
 BY_SCRIPT = "particlefilter@script"
 EVERY, EVERY_FEW = 20_000, 500  # cycles of a time interval, normally and at the smallest size
-STRETCHES = 40  # maximum number of intervals after merging
+NUM_INTERVALS = 40  # maximum number of intervals after merging
 
 
 class Study(WarpStudy):
@@ -82,6 +82,6 @@ def answer(study: Study, program: str, machine: str) -> None:
         "instructions": run["instructions"],
         "levels": levels,
         "kernels": [asdict(part) for part in gpu_camat.by_kernel(run["camat_by_kernel"])],
-        "stretches": [asdict(part) for part in gpu_camat.over_time(run["camat_over_time"], STRETCHES)],
+        "stretches": [asdict(part) for part in gpu_camat.over_time(run["camat_over_time"], NUM_INTERVALS)],
     }
     write_whole(study.path(program, machine), document(kept))

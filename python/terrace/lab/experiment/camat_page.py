@@ -110,13 +110,13 @@ def _by_sm(study: Study) -> list[Section]:
         )
     if not means:
         return sections
-    beside = Section(
+    comparison = Section(
         "Comparison with the published values",
         "Of all SMs: active cycles summed over accesses summed.",
         _differences(study),
         tables=[Table("published", "L1, of all SMs and by SM", means)],
     )
-    return [beside, *sections]
+    return [comparison, *sections]
 
 
 def _differences(study: Study) -> list[str]:

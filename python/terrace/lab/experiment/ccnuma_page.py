@@ -256,14 +256,14 @@ def _combined(study: Study) -> Section:
         ours["touch 64, range 64"] = geometric_mean(
             [speedup(study, name, touch(64, 64)) for name in study.programs]
         )
-    beside: list[Row] = [
+    comparison: list[Row] = [
         {"rule": rule, "ours": ours.get(rule), "published": said} for rule, said in PUBLISHED_MEANS.items()
     ]
     return Section(
         "Figure 9: all rules combined",
         "Shootdowns of 100 cycles.",
         pictures=[grouped(table, "speed, 1 = over the link", (Level(1.95, "published mean, all rules"),))],
-        tables=[table, Table("means", "Geometric means, ours and published", beside), _draining(study)],
+        tables=[table, Table("means", "Geometric means, ours and published", comparison), _draining(study)],
     )
 
 

@@ -14,7 +14,7 @@ from terrace.lab.experiment.pictures import CYCLE, Series, lines, points
 from terrace.lab.experiment.tables import Row, Table
 
 PROGRAMS = ("bfs", "xsbench", "needle")  # the paper's
-STRETCHES = 20  # intervals of a run
+NUM_INTERVALS = 20  # intervals of a run
 POINTS = 400  # drawn pages of a program
 RULES = {
     "threshold 1": COMBINED[0],
@@ -44,7 +44,7 @@ def _at(traffic: Sequence[Any], cycle: float) -> tuple[float, float]:
 
 def shares(run: dict[str, Any]) -> list[float | None]:
     """Returns the local share of demand in each interval of a run; None without demand."""
-    ends = [_at(run["traffic"], run["cycles"] * i / STRETCHES) for i in range(STRETCHES + 1)]
+    ends = [_at(run["traffic"], run["cycles"] * i / NUM_INTERVALS) for i in range(NUM_INTERVALS + 1)]
     served = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(ends)]
     return [own / (own + beyond) if own + beyond > 0 else None for own, beyond in served]
 
@@ -52,7 +52,7 @@ def shares(run: dict[str, Any]) -> list[float | None]:
 def shares_over_time(study: Study) -> Section:
     """Returns figure 8."""
     tables, pictures = [], []
-    times = [100 * (i + 1) // STRETCHES for i in range(STRETCHES)]
+    times = [100 * (i + 1) // NUM_INTERVALS for i in range(NUM_INTERVALS)]
     for name in _chosen(study):
         found = {label: shares(study.get(name, rule)) for label, rule in RULES.items()}
         rows: list[Row] = [

@@ -53,7 +53,7 @@ def register_study(
 ) -> None:
     """Adds an experiment on the programs of a study, by default the study of its name, in any class."""
 
-    def verb(
+    def subcommand(
         output: Output = None,
         problem_class: Class = "W",
         small: Small = False,
@@ -66,7 +66,7 @@ def register_study(
         setting = read_setting(study or name, source, only, problem_class, small)
         run_experiment(name, setting, cells, report, output, source, jobs, shard, stop_after)
 
-    app.command(name, help=summary, epilog=EPILOG.format(name=name))(verb)
+    app.command(name, help=summary, epilog=EPILOG.format(name=name))(subcommand)
 
 
 def run_experiment(

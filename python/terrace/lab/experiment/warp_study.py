@@ -72,11 +72,11 @@ def make_trace(study: WarpStudy, name: str) -> None:
     """Runs the program and verifies its results. Raises TerraceError if they are wrong."""
     path = study.trace(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
+    temporary = path.with_suffix(".part")
     program, *own = name.split("@")
     size, times = [*own, *(study.size, "1")[len(own) :]]
-    verdict = _core.write_warps(program, size, str(beside), int(times))
-    beside.rename(path)
+    verdict = _core.write_warps(program, size, str(temporary), int(times))
+    temporary.rename(path)
     write_whole(study.verdict(name), verdict + "\n")
 
 

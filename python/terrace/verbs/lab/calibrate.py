@@ -132,14 +132,14 @@ def find_hooked(name: str) -> Path:
 
 def find_native(hooked: Path, given: Path | None) -> Path:
     """Returns the uninstrumented program. Raises WrongCallError that states where it was expected."""
-    beside = hooked.with_name(f"{hooked.name}.native")
-    path = beside if given is None else given / hooked.name if given.is_dir() else given
+    default_native = hooked.with_name(f"{hooked.name}.native")
+    path = default_native if given is None else given / hooked.name if given.is_dir() else given
     if not path.is_file():
         if given is not None:
             raise WrongCallError(f"--native {given}: file {path} not found")
         raise WrongCallError(
             f"--calibrate: native program {path} not found; build {hooked.name} with the plain compiler and the "
-            f"same options, and pass it with --native FILE (or as {beside.name} in the same folder)"
+            f"same options, and pass it with --native FILE (or as {default_native.name} in the same folder)"
         )
     if has_hooks(path):
         raise WrongCallError(f"--native {path}: it is instrumented; build it with the plain compiler")

@@ -24,10 +24,10 @@ Examples:
 
 def register(app: typer.Typer) -> None:
     """Adds the subcommand to `terrace lab experiment`."""
-    app.command("camat", epilog=_EPILOG)(camat_verb)
+    app.command("camat", epilog=_EPILOG)(run_camat)
 
 
-def camat_verb(
+def run_camat(
     output: Output = None,
     small: Annotated[bool, typer.Option("--small", help="Use the programs' smallest sizes.")] = False,
     only: Only = None,

@@ -24,10 +24,10 @@ Examples:
 
 def register(app: typer.Typer) -> None:
     """Adds the subcommand to `terrace lab experiment`."""
-    app.command("ccnuma", epilog=_EPILOG)(ccnuma_verb)
+    app.command("ccnuma", epilog=_EPILOG)(run_ccnuma)
 
 
-def ccnuma_verb(
+def run_ccnuma(
     output: Output = None,
     small: Annotated[
         bool, typer.Option("--small", help="Use the programs' smallest sizes and few rules.")

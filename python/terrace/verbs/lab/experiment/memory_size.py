@@ -32,10 +32,10 @@ _SMALL = ("stream", "sort")
 
 def register(app: typer.Typer) -> None:
     """Adds the subcommand to `terrace lab experiment`."""
-    app.command("memory-size", epilog=_EPILOG)(memory_size_verb)
+    app.command("memory-size", epilog=_EPILOG)(run_memory_size)
 
 
-def memory_size_verb(
+def run_memory_size(
     output: Output = None,
     small: Annotated[bool, typer.Option("--small", help="Use two programs, two memory sizes, one core.")] = False,
     only: Only = None,

@@ -24,10 +24,10 @@ Examples:
 
 def register(app: typer.Typer) -> None:
     """Adds the subcommand to `terrace lab experiment`."""
-    app.command("moves", epilog=_EPILOG)(moves_verb)
+    app.command("moves", epilog=_EPILOG)(run_moves)
 
 
-def moves_verb(
+def run_moves(
     output: Output = None,
     cache: Annotated[
         str, typer.Option(help="Size of the last-level cache: a socket's 20 MiB, or a rank's share of it.")

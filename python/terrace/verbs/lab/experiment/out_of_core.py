@@ -23,10 +23,10 @@ Examples:
 
 def register(app: typer.Typer) -> None:
     """Adds the subcommand to `terrace lab experiment`."""
-    app.command("out-of-core", epilog=_EPILOG)(out_of_core_verb)
+    app.command("out-of-core", epilog=_EPILOG)(run_out_of_core)
 
 
-def out_of_core_verb(
+def run_out_of_core(
     output: Output = None,
     small: Annotated[bool, typer.Option("--small", help="Use two sizes: 6 and 48 GB.")] = False,
     only: Only = None,

@@ -83,6 +83,21 @@ def test_describe_python_option(option, facts):
     assert {key: found[key] for key in facts} == facts
 
 
+@pytest.mark.parametrize(
+    ("words", "current", "former"),
+    [
+        (("bounds",), "--plan", "--guided"),
+        (("compare",), "--input-dir", "--in"),
+        (("lab", "gpu"), "--save-trace", "--keep"),
+        (("lab", "misses"), "--whole-run", "--whole"),
+    ],
+)
+def test_describe_omits_former_option_names(words, current, former):
+    names = [name for option in described(*words)["options"] for name in option["names"]]
+    assert current in names
+    assert former not in names
+
+
 def test_names_equal_tables():
     files = {file.stem for file in (ROOT / "machines").glob("*.toml")}
     assert files <= set(said("--names", "machines").split())

@@ -45,9 +45,10 @@ def test_cache_that_holds_everything_is_nearly_fast_memory(terrace, folders):
     assert small["cache_mode_s"] >= small["slow_only_s"]
 
 
-def test_profile_with_plan_is_refused(terrace, store_path, tmp_path):
-    """One line states what to do."""
-    done = terrace("bounds", store_path, "--plan", tmp_path / "plan.toml")
+@pytest.mark.parametrize("option", ["--plan", "--guided"])
+def test_profile_with_plan_is_refused(terrace, store_path, tmp_path, option):
+    """One line states what to do; the former name of the option means the same."""
+    done = terrace("bounds", store_path, option, tmp_path / "plan.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "terrace: --plan requires a program: give `-- PROGRAM` instead of a profile\n"
 

@@ -86,7 +86,7 @@ struct LoopReference {
 };
 
 LoopReference split_reference(const std::string& wanted) {
-  const auto at = observe::loop_number_at(wanted);
+  const auto at = observe::loop_separator(wanted);
   return at == std::string::npos ? LoopReference{wanted, ""}
                                  : LoopReference{wanted.substr(0, at), wanted.substr(at)};
 }

@@ -103,7 +103,7 @@ void add_common(CLI::App& app, LaunchOptions& options) {
         ->type_name("KIND=SIZE");
     app.add_option("--planner,-p", configuration.planner,
                    "choose placements with this planner: " + join_names(strategy::planner_names()) +
-                       (options.is_run() ? "" : ", " + join_names(strategy::simulated_names())))
+                       (options.is_run() ? "" : ", " + join_names(strategy::simulation_only_names())))
         ->type_name("NAME")
         ->default_str(std::string(strategy::k_default_variant));
     app.add_option("--plan", configuration.plan,

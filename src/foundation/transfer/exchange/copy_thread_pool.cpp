@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/quiet_thread.hpp"
+#include "core/internal_thread.hpp"
 
 namespace terrace::transfer {
 
@@ -28,7 +28,7 @@ class MutexLock {
 CopyThreadPool::CopyThreadPool(std::size_t threads, void (*enter)()) : enter_(enter) {
   helpers_.reserve(threads);
   for (pthread_t helper{}; helpers_.size() + 1 < threads; helpers_.push_back(helper))
-    if (!start_quietly(helper, "terrace/copy", thread_body, this)) break;
+    if (!start_signal_masked_thread(helper, "terrace/copy", thread_body, this)) break;
 }
 
 CopyThreadPool::~CopyThreadPool() {

@@ -174,7 +174,7 @@ void note_main_thread() noexcept {
   if (pthread_key_create(&key, main_leaves) == 0) pthread_setspecific(key, &key);
 }
 
-// start_quietly() creates a thread and so calls this function recursively.
+// start_signal_masked_thread() creates a thread and so calls this function recursively.
 void note_own_thread() noexcept {
   if (!is_own_process() || g_watches.exchange(true)) return;
   if (!start_signal_masked_thread(g_looking, "terrace/watch", look, nullptr)) return g_watches.store(false);

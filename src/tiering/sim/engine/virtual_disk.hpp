@@ -1,5 +1,5 @@
 // Models the storage device of a backing file in virtual time. A request waits until the device accepts it (at
-// most FilePlace::requests at a time), then for the device's latency, then for its transfer. Requests in transfer
+// most BackingFile::requests at a time), then for the device's latency, then for its transfer. Requests in transfer
 // share the device's bandwidth in equal parts, reads and writes alike.
 #pragma once
 

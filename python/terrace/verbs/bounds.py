@@ -337,10 +337,11 @@ def _print(out: Console, result: Bounds) -> None:
     out.print(
         f"Bounds on {result.machine}, {result.budget}; seconds of an iteration, {result.source}\n", markup=False
     )
-    others = [(title, column) for title, column in (("cache mode", result.cache_mode), ("by hand", result.guided))
+    optional = (("cache mode", result.cache_mode), ("given plan", result.guided))
+    others = [(title, column) for title, column in optional
               if column is not None]  # fmt: skip
     rows = table("phase", "slow-only", *(title for title, _ in others), "placed", "lower bound", "fast-only",
-                 "at most to win")  # fmt: skip
+                 "max. gain")  # fmt: skip
 
     def row(name: str, slow: float, rest: list[float], placed: float, bound: float, fast: float) -> None:
         rows.add_row(

@@ -320,7 +320,7 @@ def _print(found: _Comparison, precision: float) -> None:
     if found.nothing_placed:
         # A factor would be mistaken for the gain of placement.
         warn("Terrace found nothing to place in this program: the difference is its start-up time")
-    rows = table("", "seconds", "least", "most", "processor", title=None)
+    rows = table("", "seconds", "min", "max", "processor", title=None)
     for name, variant in (("without", found.without), ("with", found.with_it)):
         rows.add_row(
             name,

@@ -212,7 +212,7 @@ def _print(
     out.print(
         f"Plan by {chosen.planner} for {chosen.machine}, {budget}; seconds are of one iteration\n", markup=False
     )
-    rows = table("placement", "an iteration", "against slow-only")
+    rows = table("placement", "per iteration", "relative to slow-only")
     for name, seconds in (
         ("slow-only", chosen.predicted_slow),
         ("this plan", chosen.predicted),
@@ -343,7 +343,7 @@ def _sweep(model: Model, text: str, planner: str, json: bool) -> None:
         return
     out = console()
     out.print(f"Predicted time of an iteration by {planner} over the size of {kind} memory\n", markup=False)
-    rows = table(kind, "of the data", "an iteration", "of the gain", "lower bound", "gap", "moves", "moved")
+    rows = table(kind, "of the data", "per iteration", "of the gain", "lower bound", "gap", "moves", "moved")
     footprint = max(model.profile.footprint, 1)
     for point in points:
         gain = (slow - point.predicted) / (slow - fast) if slow > fast else 0.0

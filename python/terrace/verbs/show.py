@@ -307,7 +307,7 @@ class View:
 
     def _print_phases(self, out: Console) -> None:
         rows = table(
-            "phase", "runs", "mean", "least", "most", "share", "waited", "profiled", "core", self.uses, "traffic"
+            "phase", "runs", "mean", "min", "max", "share", "waited", "profiled", "core", self.uses, "traffic"
         )
         total = max(sum(phase.mean for phase in self.phases), 1e-300)
         for p, (phase, profiled) in enumerate(zip(self.phases, self.profile.phases, strict=True)):

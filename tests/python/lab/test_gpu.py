@@ -72,7 +72,7 @@ def test_pages_without_capacity_are_reported(tmp_path):
     pages = len(answer("needle", "--size", "test", "--keep", kept)["page_accesses"])
     found = answer(kept, "--share", 1, "--memory", "16KiB")
     assert (found["placed_pages"], found["no_room_pages"]) == (4, pages - 4)
-    assert f"4 of {pages}, no room for {pages - 4}" in run(kept, "--share", 1, "--memory", "16KiB").stdout
+    assert f"4 of {pages}, no space for {pages - 4}" in run(kept, "--share", 1, "--memory", "16KiB").stdout
     assert "no room" not in run(kept, "--share", 1).stdout
     assert "pages placed" not in run(kept).stdout
     done = run(kept, "--memory", "17GiB")
@@ -95,7 +95,7 @@ def test_camat_by_kernel_and_over_time(tmp_path):
     assert found["camat_by_kernel"][0]["kernel"] == "extract"
     shown = run(kept, "--kernels", "--every", 10000, "--threshold", 1)
     assert "C-AMAT by kernel" in shown.stdout
-    assert "behind the last" in shown.stdout
+    assert "after the last" in shown.stdout
     assert "C-AMAT over time" in shown.stdout
 
 

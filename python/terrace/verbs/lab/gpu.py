@@ -247,18 +247,18 @@ def _show(machine: str, program: str, verdict: str, run: dict[str, Any]) -> None
     rows.add_row("time", f"{seconds * 1e3:.3f} ms, {run['cycles']} cycles")
     rows.add_row("warp instructions", str(run["instructions"]))
     rows.add_row("its own memory", f"{own / seconds / 1e9:.1f} GB/s")
-    rows.add_row("beyond the link", f"{beyond / seconds / 1e9:.1f} GB/s")
+    rows.add_row("remote memory", f"{beyond / seconds / 1e9:.1f} GB/s")
     rows.add_row("pages", str(len(run["page_accesses"])))
     placed, left_out = run["placed_pages"], run["no_room_pages"]
     if placed + left_out:
-        without = f", no room for {left_out}" if left_out else ""
+        without = f", no space for {left_out}" if left_out else ""
         rows.add_row("pages placed", f"{placed} of {placed + left_out}{without}")
     rows.add_row("pages moved", f"{run['moved_pages']}, {run['without_shootdown']} without a shootdown")
     if run["faults"]:
         rows.add_row("faults", f"{run['faults']}, in {run['fault_batches']} batches")
     if run["refused_pages"]:
-        rows.add_row("moves without room", str(run["refused_pages"]))
-    rows.add_row("SMs stood still", f"{run['stopped_cycles'] / max(run['cycles'], 1):.1%} of the time")
+        rows.add_row("refused moves", str(run["refused_pages"]))
+    rows.add_row("SMs stopped", f"{run['stopped_cycles'] / max(run['cycles'], 1):.1%} of the time")
     for level, words in gpu_camat.LEVELS.items():
         rows.add_row(f"C-AMAT, {words}", f"{run['camat'][level]['value']:.2f} cycles")
     values = sorted(each["value"] for each in run["camat"]["l1"]["each"] if each["accesses"])
@@ -270,7 +270,7 @@ def _show(machine: str, program: str, verdict: str, run: dict[str, Any]) -> None
 def _show_kernels(run: dict[str, Any]) -> None:
     rows = table("kernel", "launches", "cycles", *gpu_camat.LEVELS.values(), title="C-AMAT by kernel")
     for part in gpu_camat.by_kernel(run["camat_by_kernel"]):
-        name, launches = (part.kernel, str(part.launches)) if part.kernel else ("behind the last", "")
+        name, launches = (part.kernel, str(part.launches)) if part.kernel else ("after the last", "")
         rows.add_row(name, launches, str(part.cycles), *_values(part))
     console().print(rows)
 

@@ -113,7 +113,7 @@ def _print(facts: Facts, page: Path) -> None:
 def sentence(facts: Facts) -> str:
     """Returns a sentence on failed requests and on differences between replay and recording."""
     whole = facts.whole
-    room = "every request found room" if whole.failures == 0 else f"{whole.failures:,} found no room"
+    room = "no request failed" if whole.failures == 0 else f"{whole.failures:,} requests failed"
     text = f"{_counted(whole.allocations, 'request')}, {_counted(whole.releases, 'release')}: {room}"
     if whole.compared == 0:
         return text + "; the trace holds no outcomes to compare with"

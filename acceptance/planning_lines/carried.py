@@ -91,7 +91,7 @@ def _cases() -> list[Case]:
             def carried(better: bool, name: str = name, machine: str = machine, reader: Reader = reader) -> float:
                 part = f"carried-{name}-{machine}-{'bettered' if better else 'kept'}"
                 seconds = keep_part(part, lambda: _carried(name, machine, better=better))
-                return reader.held(part, SIZE, seconds)
+                return reader.checked(part, SIZE, seconds)
 
             cases.append(
                 Case(

@@ -17,7 +17,7 @@ _MIN_HEAP_BYTES = 1 << 20
 _MIN_SAMPLES = 20
 _MAX_ITEMS = 4
 _MAX_OTHERS = 3
-# Prefix of the verdict on loops inside a selected loop or around it (src/tiering/runtime/loop_candidates.cpp).
+# Prefix of the verdict on parts of selected loops, as of the main loop (src/tiering/runtime/loop_candidates.cpp).
 WITHIN_PREFIX = "within "
 # Prefix of the note for uninstrumented programs (agent/page_use_monitor.cpp), and its continuation if
 # misses are known nevertheless.

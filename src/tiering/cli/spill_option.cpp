@@ -99,7 +99,7 @@ Bytes parse_simulated_memory(const ConfigurationOptions& options, const std::str
   if (options.memory.empty()) return {};
   const auto memory = parse_memory_limit(options, subcommand);
   const auto& machine = configuration.machine;
-  if (const auto reason = sim::why_no_file(machine, configuration.domain); !reason.empty())
+  if (const auto reason = sim::backing_file_error(machine, configuration.domain); !reason.empty())
     throw Error(Code::invalid, "--memory: " + reason);
   const auto& place = machine.place(machine.home(configuration.domain));
   if (memory > place.capacity)

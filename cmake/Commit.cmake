@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes the commit that is built into OUTPUT, in each build; leaves the file untouched if it is unchanged. A tree
 # without git (a release's archive) has no commit unless COMMIT names it; `+` marks changed files.
 set(commit "${COMMIT}")

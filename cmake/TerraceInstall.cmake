@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Installs Terrace, by component:
 #   core    files to link with and to run: libterrace.so, the headers, the launcher with its man pages and completions,
 #           the package files

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Defines the layout of an installation. The launcher, bin/terrace, finds the other parts relative to itself, in
 # ../lib/terrace and ../share/terrace. A wheel contains the same tree, which is unpacked into the environment.
 if(SKBUILD)

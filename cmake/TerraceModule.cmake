@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Defines terrace_module(NAME FOLDERS ... [SOURCES ...] DEPENDS ...): a module, or a part of one, as a static
 # library terrace_NAME (alias Terrace::NAME). All modules share one set of flags: code that enters a user's process
 # must be position-independent and hide its symbols.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds MPI, if installed: the target PkgConfig::TERRACE_MPI, and its launcher TERRACE_MPIRUN. Uses pkg-config,
 # because CMake's FindMPI fails if it meets an installation without headers among several. PKG_CONFIG_PATH selects
 # another one.

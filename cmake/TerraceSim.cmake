@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Part of TerraceConfig.cmake, installed with the component sim.
 set(Terrace_CC "${PACKAGE_PREFIX_DIR}/bin/terrace-cc")
 set(Terrace_CXX "${PACKAGE_PREFIX_DIR}/bin/terrace-c++")

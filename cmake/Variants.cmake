@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Generates the table of the variants in folders: each file NAME.cpp defines `const TYPE& NAME_SUFFIX()`; the table
 # is `const std::vector<const TYPE*>& TABLE()`, in the order of the folders, sorted by name within each. A new file
 # is a new variant without further changes.

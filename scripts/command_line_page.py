@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generates the command-line documentation from `terrace --describe`: `make docs` runs it after a build.
 
 It writes docs/command-line.md, and in share/ the man pages and the completions for bash, zsh and fish. All are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Check the dependencies between modules: reads Python's imports and the includes of src/.
 
 A module is a folder of src/foundation or src/tiering, a product beside them (src/stencil, ...), or a folder

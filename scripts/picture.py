@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Renders a page that Terrace wrote, or one of its charts, as a PNG file for docs/pictures.
 
     scripts/picture.py out/demo/report.html docs/pictures/report.png --height 2600

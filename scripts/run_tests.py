@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the tests of ctest and of pytest, and prints one line with the counts of all.
 
 Without --soak it excludes tests labelled or marked soak, which are long runs of short tests.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy over the files of a compilation database, and caches which were clean.
 
 A file is checked again if an input of its result has changed: its preprocessed text, its command, .clang-tidy, or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """List C++ types that several files define under one qualified name, which breaks the one-definition rule.
 
 Reads src/, include/ and python/bindings. Types in anonymous namespaces, and local ones, have no linkage and do not

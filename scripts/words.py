@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Check the words of comments, names, pages and commits against the style of CONTRIBUTING.md.
 
 Reported are: comments and docstrings that begin without a verb or a subject ("Of", "What", "Who", ...);
@@ -76,7 +77,7 @@ def _line_comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
     trailing = re.compile(rf'^[^"\']*\S\s+{re.escape(mark)}+ ?(.*)$')
     for number, line in enumerate(text.splitlines(), 1):
         match = own_line.match(line)
-        if match and not line.startswith("#!"):
+        if match and not line.startswith("#!") and "SPDX-License" not in line:
             if not block:
                 begin = number
             block.append(match[1])

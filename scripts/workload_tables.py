@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generates the tables of workloads/README.md from the manifests: `make docs` runs it.
 
 A table is between `<!-- NAME: ... -->` and `<!-- end -->`. `--check` reports whether all are up to date.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bmem.h: memory of devices that compute inside it, under the names of the study that asked for it (MCHPC'17, "Bit
  * contiguous memory allocation for processing in memory", section 4.3).
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bmem.hpp: the C++ side of bmem.h. A Device is there as long as its object, and so is a Block. What makes no
 // sense throws std::invalid_argument with bmem_last_error()'s text; where there is no room a block is empty.
 #pragma once

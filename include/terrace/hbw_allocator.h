@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hbw_allocator.h: hbw::allocator, memkind's C++11 allocator on hbwmalloc.h. Memory is placed by hbw_get_policy().
  * allocate() throws std::bad_alloc for 0 elements, and if there is no memory. */
 #ifndef TERRACE_HBW_ALLOCATOR_H

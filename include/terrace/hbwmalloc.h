@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hbwmalloc.h: implements memkind's hbwmalloc interface on Terrace.
  *
  * Compile with -I PREFIX/include/terrace or `pkg-config --cflags terrace-hbw`, so that `#include <hbwmalloc.h>`

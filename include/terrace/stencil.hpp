@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stencil programs on structured meshes, larger than the fast memory too.
 //
 //   using namespace terrace::stencil;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* terrace.h: the C interface of Terrace.
  *
  * Terrace learns what a program does with each of its data objects in each phase of its main loop, and

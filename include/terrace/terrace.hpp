@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // terrace.hpp: the C++20 interface to terrace.h. Allocators by intent for the standard containers, and RAII
 // scopes for calls that terrace.h has in pairs.
 //

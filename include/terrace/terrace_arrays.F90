@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! terrace_arrays.F90: allocates Fortran arrays by intent (`use terrace_arrays`):
 !
 !     use terrace_arrays

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unimem.h: implements the five calls of Unimem (Wu, Huang, Li, SC'17, section 3.2) on Terrace.
  *
  * unimem_init   Initialises; called once, before the others. Returns 0, or -1 if the program was not started by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the module terrace._arrays: memory attributes (intents) for NumPy arrays. NumPy allocates array data
 // with the handler of the context (NEP 49). Here is a handler for each intent, over the C interface of Terrace's
 // library, which `terrace run` loads into the process; without it the handler uses malloc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declares the parts of the module terrace._core, one function per file.
 #pragma once
 

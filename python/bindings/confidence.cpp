@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds the certainty of profiles and plans.
 #include "strategy/confidence/confidence.hpp"
 

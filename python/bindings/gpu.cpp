@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds GPUs in virtual time: programs, traces of warps, runs under a placement or a policy.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements gpu_camat.hpp: C-AMAT counters and ratios as dictionaries.
 #include "gpu_camat.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts C-AMAT counters of a simulated GPU into dictionaries.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds the counters of a GPU simulation, to check its conservation laws (terrace.lab.experiment.gpu_laws).
 #include "gpu_counts.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts the counters of a GPU simulation into a Python dictionary.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds the parameters of GPU page policies, for reports.
 #include "strategy/tiering/gpu_policies.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds hints and their expressions.
 #include "strategy/hints/hints.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds machines and budgets.
 #include "machine/machine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the module terrace._core: the library's machines, profiles, problems and plans, for the analysis
 // subcommands.
 #include "bindings.hpp"

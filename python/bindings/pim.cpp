@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds processing in memory (PIM): devices, their allocator, traces of its requests, fragmentation.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds planners and plans.
 #include "core/plan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds the placement problem: contents, predictions, bounds.
 #include "model/problem.hpp"
 

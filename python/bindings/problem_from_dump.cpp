@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses a dumped problem, for experiments with synthetic problems.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds a writer of profiles from other tools' measurements: it writes a journal, which is merged like any other.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

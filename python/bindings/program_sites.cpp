@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds symbol tables of a program that another tool has run, for imports.
 #include "observe/symbols/files/program_sites.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds stencil programs in virtual time.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>

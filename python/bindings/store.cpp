@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds profile stores, profiles and calibrations.
 #include "profile/store/store.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds traces of programs and their misses in a machine's caches.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

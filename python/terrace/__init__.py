@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Analysis side of Terrace: the subcommands show, bounds, plan, report, export and lab, and their libraries.
 
 The numerical code is the C++ extension `terrace._core`; this package reads profile stores, aggregates and draws.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory attributes ("intents") and names for NumPy arrays.
 
     import numpy as np

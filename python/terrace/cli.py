@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dispatches the analysis subcommands: lists the folder of subcommands and calls the requested one."""
 
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Describes a subcommand's options as JSON for `terrace SUBCOMMAND --describe`.
 
 The format is that of src/tiering/cli/describe.hpp. The command-line page, the man pages and the shell completion

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Errors shown to the user: one line that states what was asked, what was found, and what to do."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pytest plugin (`-p terrace.numpy_plugin`) that runs each test with NumPy data placed by a memory attribute.
 
 `TERRACE_NUMPY_INTENT` names the intent; the default is "bandwidth". The tested code is unmodified: for example,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Output of the subcommands: tables and JSON on standard output, progress on standard error.
 
 If standard output is not a terminal, tables have no colour, no box and no wrapping: one row is one line.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Protects and writes the files that `--output` names.
 
 An existing file is replaced atomically, and only if Terrace wrote it or it is empty. Devices are written in place.

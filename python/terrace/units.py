@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Formats sizes, times and rates for people, in the same notation as the launcher."""
 
 from terrace import _core

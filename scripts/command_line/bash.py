@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generates completion for bash: subcommands and options are static, names of machines etc. are queried."""
 
 from collections.abc import Iterable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the subcommands and their options from `terrace --describe` and `terrace SUBCOMMAND --describe`."""
 
 import json

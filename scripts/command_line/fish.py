@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generates completion for fish: a line for each subcommand and option."""
 
 from command_line.bash import all_options

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generates man pages with the macros of man(7): terrace.1, each subcommand's, and the compiler wrappers'."""
 
 import re

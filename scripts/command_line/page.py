@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes docs/command-line.md: the --help text of each subcommand."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generates completion for zsh: a case for each subcommand, with _arguments of its options."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes a Debian package of a build; scripts/deb calls it.
 
 It uses the tools of dpkg-dev, because debhelper would compile everything again. Python packages that the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the libraries and the symbol versions that ELF files need, with readelf and ldd."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes a wheel that requires only Python and glibc; scripts/wheel calls it.
 
 It takes a wheel, or a build's files in the layout of one, and adds the shared libraries that the programs need, as

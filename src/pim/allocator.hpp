@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gives out rectangles of a device's memory, from any number of threads. Exact: a request fails only when no
 // rectangle of its shape is free where it may be.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations on vectors: refuses operands that do not match, then works through layers or rows.
 #include <algorithm>
 #include <bit>

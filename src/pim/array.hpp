@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bits of devices that compute inside their memory, and what their sense amplifiers do with whole rows. Every
 // operation does what the device would do, bit for bit, and counts the row cycles that it would take.
 //

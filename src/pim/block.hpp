@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is asked of a device, and what one gets: rectangles of whole rows in neighbouring subarrays.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which rows of which subarrays of one device are free, and where among them a rectangle fits.
 //
 // One bit for a row of a subarray, set while it is free. 64 rows of a subarray are a word, and the words of all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What operations of a memory that computes cost, in row cycles: the time from one activation of a row to the next
 // of the same bank. The device's paper (MCHPC'17, section 3.1; "paper" below) gives three figures; all else is an
 // assumption, stated where its number stands. Every figure is a field: another device is another Costs.

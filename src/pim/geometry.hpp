@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices that compute inside their memory, as geometry: bits in rows and columns, rows in subarrays, subarrays in
 // banks. The unit of allocation is a row of one subarray: a memory's chip selects whole rows, and an operation
 // works on all of a row's bits (MCHPC'17, "Bit contiguous memory allocation for processing in memory", section 4).

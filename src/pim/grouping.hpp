@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where several blocks fit together.
 #pragma once
 

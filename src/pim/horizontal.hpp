@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic on elements that are along a row. Carries run sideways, and far ones cost most: so they are found by
 // a parallel prefix (Kogge and Stone, IEEE Transactions on Computers 22(8), 1973), in as many steps as the width
 // has bits to count it. What must not cross from one element into the next is held back by a row that is clear at

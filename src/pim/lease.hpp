@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks of an allocator that go when their work is done.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A vector as rows that are operated on: its layers (vertical) or its rows (horizontal), called groups here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where vectors are, and how they get in, out and from place to place.
 #include "pim/vector.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors of whole numbers in the memory's blocks, as shape_of_elements() lays them out, and what is computed on
 // them.
 //

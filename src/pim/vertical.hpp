@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic on elements that are down columns: bit after bit, a carry row beside them, all columns at once. Every
 // function states its row cycles for w bits at the Costs' defaults, `to` being neither operand where that matters.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The caches of a machine without time: which accesses miss the last level. The contract is the pipeline's (filled
 // from the outside in, dirty victims go outwards), in the few lines that it takes without dependences, streams and
 // speed. For traces, where every miss needs its instruction; and to check the pipeline by.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One set-associative cache, as a textbook has it: each set a list of lines, the one used last in front. Sets are
 // chosen by the line's number modulo their number. It shares nothing with the cache that it is held against.
 #pragma once

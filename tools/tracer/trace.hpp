@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An access stream in a file: the loads and stores of a program as a tracer met them, with what is needed to say
 // whose memory and whose code they are. docs/trace-format.md describes the bytes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose memory an address of a trace is. Objects are what they are in a managed run: blocks from a certain size
 // on, each one; smaller ones together; static variables of at least a page; mappings; stacks.
 //

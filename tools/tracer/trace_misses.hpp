@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of a trace misses the caches of a machine: by object, and by the instruction that asked.
 #pragma once
 

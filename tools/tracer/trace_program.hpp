@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The executable of a trace: where its segments were in the process, what its functions, lines and variables are
 // called. An executable that is not there any more, or another by now, has no names; nothing else fails.
 #pragma once

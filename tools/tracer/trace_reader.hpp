@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a trace (trace.hpp). Never trusts it: memory is bounded whatever the file says, and the first frame that
 // is not whole ends the reading; what came before it stands.
 #pragma once

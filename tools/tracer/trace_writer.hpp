@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a trace (trace.hpp). For one caller at a time: a tracer of several threads locks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a loop is called with behind its kernel: read(u), write(v), into(sum) and the like. See
 // terrace/stencil.hpp.
 #pragma once

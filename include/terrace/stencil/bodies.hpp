@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makes a loop of a kernel and its arguments: code for a part of the loop, which knows no types outside.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chain of parallel loops as a value: what each does to which dataset, where, and the code that does it. Loops
 // wait in a chain until something is asked back; what plans and runs a chain knows loops by this alone.
 #pragma once

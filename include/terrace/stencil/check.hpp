@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The debug mode: with TERRACE_STENCIL_CHECKS defined, each access of a kernel is held against what its loop
 // declares. Found are:
 // - an offset that the stencil does not have, or at which nothing may be read;

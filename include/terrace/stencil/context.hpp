@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks and parallel loops, and the context that they belong to. See terrace/stencil.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datasets, lines and reductions: handles of what loops use. See terrace/stencil.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a kernel meets its data on a GPU: a thread for each point, or, where a loop has a reduction, a warp for each
 // row. Compiled by nvcc alone.
 //

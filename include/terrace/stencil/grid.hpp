@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Points, ranges and stencils: index spaces of one to three dimensions, x first. Dimensions that a block does not
 // have are 0 to 1.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datasets in HDF5 files, and checkpoints of all datasets of a context. Link with terrace_stencil_hdf5.
 //
 //   Checkpoint checkpoint(context);

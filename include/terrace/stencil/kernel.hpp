@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a kernel meets its data: it is called at each point of a loop with one accessor for each argument, and reads
 // `x(1, 0)`, the element one to the right of its own point.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stencil programs on several processes, which talk by MPI. All of it is here, so it is compiled with the
 // program's own MPI, whichever that is; terrace/stencil/ranks.hpp says what such a program does.
 //

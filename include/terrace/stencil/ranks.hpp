@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stencil programs on several processes: what carries messages between them. terrace/stencil/mpi.hpp does it by
 // MPI.
 //

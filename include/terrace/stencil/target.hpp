@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a file is compiled for: the processor; the processor, with checks (TERRACE_STENCIL_CHECKS); or a GPU, too,
 // by nvcc with --extended-lambda. In one program files may differ: what differs in them is in a namespace of its
 // own.

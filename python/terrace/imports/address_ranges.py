@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Maps addresses to objects while mappings are created and removed."""
 
 from bisect import bisect_right

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the variables and the writable segments of an ELF file, to name sampled addresses.
 
 A missing or damaged file yields nothing; its addresses are then named after the file.

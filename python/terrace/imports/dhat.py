@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts files of valgrind's DHAT (`dhat.out.PID`, JSON of version 2) into profiles.
 
 DHAT counts the bytes read and written in each heap block, by allocation stack. It models no time and no cache, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names DHAT's blocks by the allocating code, as `terrace run` names the same objects.
 
 `terrace run` uses the innermost stack frame that belongs neither to an allocator nor to a run-time library. For

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tool-independent measurements: objects, and their accesses in each phase.
 
 They are written as a profile through the library's journal, so that every subcommand can read them.

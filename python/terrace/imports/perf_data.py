@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parses `perf.data` files of Linux perf: samples with data addresses, and mappings.
 
 Rejects files in pipe format, compressed files, and files of the other byte order.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts sampled memory accesses (`perf mem record`, or any event with `perf record -d`) into a profile.
 
 Mappings and variables become objects, and equal time intervals become phases.

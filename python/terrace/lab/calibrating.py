@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs programs to calibrate their core time: natively with one thread until the time is known, and twice in
 virtual time. core_times.py fits the core time; calibration.py decides whether the result is plausible.
 """

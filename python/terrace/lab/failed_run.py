@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Failed runs of a comparison, and the messages for them."""
 
 from __future__ import annotations

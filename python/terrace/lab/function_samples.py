@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples the program counter of a native process to attribute its time to functions.
 
 The kernel records the user-mode program counter after each period of processor time (perf_event_open, task clock).

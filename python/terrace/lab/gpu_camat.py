@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Aggregates C-AMAT counters of simulated GPUs by kernel name and by time interval."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replays a memory trace through the caches of a machine."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs programs natively and measures them with the system's clocks: user time, system time, and the time for
 which they were runnable but other programs had the processor.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fits core times by function at a program's own problem size.
 
 The native build runs a few times and is sampled by function (function_samples.py). The instrumented build runs

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs workloads in virtual time in every column of a result, and collects the figures.
 
 One execution of a program evaluates any number of configurations (machine, budget, planner) at once, because data

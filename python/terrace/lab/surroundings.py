@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Environment of a run: standard input, input files in its folder, and the expected exit status."""
 
 from __future__ import annotations

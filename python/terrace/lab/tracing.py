@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Traces a program's memory accesses under QEMU's user mode with Terrace's plug-in (tools/tracer).
 
 Works with any executable of any instruction set that the installed QEMU supports, without rebuilding it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pools of worker processes that end with their parent, even if it is killed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the workload manifests: workload.toml in each folder describes its program (keys: workloads/README.md).
 
 Every list of workloads is derived from these files: a folder with a manifest is a workload. This module needs no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws benefit against size: which objects deserve fast memory."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Common parts of all charts: Plotly figures in Terrace's colours, and their embedding in a page.
 
 A page contains plotly.js once, compressed (2.0 MB instead of 4.8), so that it opens without a network. charts.js

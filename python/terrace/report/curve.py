@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws time against the size of the fast memory."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Collects all data of a report."""
 
 import functools

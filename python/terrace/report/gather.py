@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the data of a report from profile, plan and journal, and computes the curve over sizes with the model."""
 
 from pathlib import Path

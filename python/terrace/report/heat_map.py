@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws objects x phases: which objects cause the misses of each phase."""
 
 from html import escape

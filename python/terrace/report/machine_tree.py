@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws the machine: its tree of places, and their bandwidth and latency from the program's cores."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Describes what a profile is based on: the observed share of the run, and the basis of its core time.
 
 All subcommands use these sentences.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Renders the report page, with sections in the order of a reader's questions."""
 
 from html import escape

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Building blocks of the pages: the HTML file, sections, collapsible tables."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws occupancy and fragmentation of a PIM device over the operations of a replay."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replays the allocations of a processing-in-memory (PIM) device."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws maps of a PIM device: rows by subarrays, grouped by bank and device, with blocks coloured by direction."""
 
 from __future__ import annotations

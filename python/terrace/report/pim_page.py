@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Renders the page of a PIM replay: maps, occupancy and fragmentation."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Derives figures from the plans of stencil chains: traffic of loops, their lead, and the reach of tiles."""
 
 from __future__ import annotations

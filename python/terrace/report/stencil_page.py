@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Renders the page of stencil plans: chains, the tiles of each, and the steps of streamed ones."""
 
 from __future__ import annotations

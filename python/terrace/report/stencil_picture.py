@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws the tiles of a stencil chain as bands in space and loops, and the data movement of its steps."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints plans of stencil chains as tables and as JSON."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws the execution of the plan: phases, moves and waits on one time axis."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results of `terrace bounds`: seconds per iteration under several placements, and the lower bound."""
 
 import math

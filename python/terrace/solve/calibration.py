@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decides whether native times at the calibration size determine a credible core time per instruction.
 
 Virtual time is a linear function of the core time per instruction (core_times.py). The native runs give an

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Computes a lower bound on the time of a recorded program that no software placement can beat.
 
 The dual values of the linear program (docs/planning.md) are prices. Any prices prove a bound for any iteration

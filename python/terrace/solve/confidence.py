@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimates the certainty of ranks and plans by propagating sampling error through the model.
 
 The numerical part is src/tiering/strategy/confidence.

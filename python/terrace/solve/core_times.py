@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fits the core time per instruction of a program and of its phases, at a size that fits into the caches.
 
 Virtual time is a linear function of the core time as long as no place is saturated. Two runs at two core times

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures used by several tables, one formula each, and the check that no figure beats its proven bound."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fits a core time per instruction to each function of a program, from a sampled native run.
 
 A run in virtual time counts, for each function, instructions, cache hits beyond the first level, and misses. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the linear program of docs/planning.md as sparse matrices for HiGHS: a lower bound over software
 placements.
 

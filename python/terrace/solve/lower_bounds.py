@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lower bounds on the time of phases and of a loop over all placements, exact or with a stated confidence.
 
 `bound_of_profile` gives the bound of a recorded loop and its wording to every subcommand. It is a bound of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evaluates the performance model on a stored profile: costs, bounds, plans, sensitivity.
 
 C++ does the numerics.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Solves the placement problem exactly with HiGHS, as the reference for planners.
 
 `executable_optimum` is a mixed-integer program whose solutions can be executed: every item is in one place in each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Statistics of paired runs, one with and one without a treatment: the share of time that it saves.
 
 The estimate is that of Hodges and Lehmann (Annals of Mathematical Statistics 34, 1963): the median of the Walsh

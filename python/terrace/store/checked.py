@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Validates a JSON document during access: errors state the invalid element by its path."""
 
 from __future__ import annotations

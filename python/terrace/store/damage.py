@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Detects damage in a profile store that queries would not notice: pages, text, types, ranges and references."""
 
 import math

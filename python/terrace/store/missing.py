@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Explains why a store has no profile of a process. All subcommands use these messages."""
 
 from collections.abc import Sequence

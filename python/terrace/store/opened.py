@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens a profile store for reading. Reports in one line if the file is something else, or damaged."""
 
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a profile store (docs/store.md) into dataclasses. All computation is in solve/."""
 
 import json

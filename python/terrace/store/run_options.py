@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Derives the `terrace simulate` options that reproduce a profile's simulated machine."""
 
 import tomllib

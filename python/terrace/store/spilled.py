@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Out-of-core data of a process (docs/store.md, table spill): bytes read and written, and waiting time."""
 
 from __future__ import annotations

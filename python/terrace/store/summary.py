@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups phases by name.
 
 An iteration may run several phases of one name, and the runtime splits long phases into segments ("matvec",

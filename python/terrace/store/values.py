@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dataclasses of a profile store's contents. Fields are named as columns and documented in docs/store.md."""
 
 from dataclasses import dataclass, field

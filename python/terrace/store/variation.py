@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Computes the variation of objects between the iterations of a profile."""
 
 from collections.abc import Sequence

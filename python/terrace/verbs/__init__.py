@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The subcommands, one module each. They are found by listing this folder: to add one, add a file here.
 
 The file's name is the subcommand's, with `_` for `-`. Its first line gives the summary after the subcommand's name

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace bounds`: compute what any placement could gain at best, in total and by phase.
 
 From a program: up to five configurations in one simulated run (all in slow memory, fast memory as a hardware

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace compare`: measure a program with and without Terrace in interleaved runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace export`: convert a profile to Perfetto, CSV or JSON."""
 
 import csv

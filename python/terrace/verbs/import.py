@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace import`: convert measurements of perf mem or valgrind's DHAT into a profile."""
 
 # ruff: noqa: N999  (the subcommand's name is a Python keyword; nothing imports this module by name)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace plan`: choose placements for a machine and a budget; predict the gain."""
 
 import re

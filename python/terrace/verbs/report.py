@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace report`: write a profile as one HTML page with charts."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace show`: print objects, phases, their costs, and what was not observed."""
 
 from dataclasses import asdict

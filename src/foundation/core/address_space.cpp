@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements address_space.hpp.
 #include "core/address_space.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports how much address space the process may still reserve under RLIMIT_AS (`ulimit -v`), which counts
 // reserved memory whether it is used or not.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements atomic_file.hpp.
 #include "core/atomic_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes files atomically: after a failure or crash, the file has either its old or its new content.
 #pragma once
 

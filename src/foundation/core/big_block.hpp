@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the size from which blocks and mappings are managed: placed, or backed by a file, apart from other data.
 #pragma once
 

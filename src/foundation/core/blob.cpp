@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes CRC-32C by the SSE4.2 instruction if the processor has it, else by tables, eight bytes a step.
 #include "core/blob.hpp"
 

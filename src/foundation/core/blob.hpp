@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Serialises values as flat bytes: what the launcher passes to the library inside the program, and the payload of
 // journal records. Native byte order, no padding. A reader never reads past the end; it throws Error{corrupt}.
 #pragma once

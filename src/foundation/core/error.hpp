@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exception type of the project. Its text is one line that states what was asked, what was found and what to
 // do.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wraps futex(2): waits for a word to change, also across processes if the word is in shared memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps Terrace's file descriptors out of the way of the program that it runs in. Programs use small numbers
 // explicitly (a shell's `exec 3<file`), which silently closes whatever has that number.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starts Terrace's own threads inside a program, and isolates their descriptors from those of the program.
 #pragma once
 

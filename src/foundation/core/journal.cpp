@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes journals from inside a user's process, which must not notice: no exception, no signal (a full disk under
 // a mapping raises SIGBUS, a file size limit SIGXFSZ), no lock that outlives its holder. Reads journals from
 // arbitrary bytes.

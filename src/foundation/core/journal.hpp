@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The journal: an append-only file of events, written by the part of Terrace inside a program. Each process has
 // one, mapped shared, so that appended records survive the death of the process at any instruction. Mode 0600.
 // Every record has its length and a CRC-32C, so that a reader stops at the first incomplete record and reports it.

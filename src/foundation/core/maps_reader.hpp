@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the kernel's description of the process's mappings, line by line: /proc/self/maps and smaps.
 #pragma once
 

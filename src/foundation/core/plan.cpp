@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Serialises plans, for the launcher to pass to the program and for the journal, and derives times of phases.
 #include "core/plan.hpp"
 

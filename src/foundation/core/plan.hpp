@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan: the initial place of every object, and the moves with the phase that triggers each. It refers to
 // objects, phases and places by name, not address, so that it can be read, edited and used for another run of the
 // program.

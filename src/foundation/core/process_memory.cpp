@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements process_memory.hpp.
 #include "core/process_memory.hpp"
 

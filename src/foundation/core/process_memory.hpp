@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the process's own memory use from the kernel (/proc/self/statm, proc(5)).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements program_loader.hpp.
 #include "core/program_loader.hpp"
 

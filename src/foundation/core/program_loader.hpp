@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines, before the kernel starts a program, whether the program's dynamic linker can load this
 // build's libraries. With LD_PRELOAD set, a program of another C library (musl) ends at start-up, and a
 // linker of another word size complains. Refused are programs of another machine or word size, of another C

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page sizes, and rounding of integers.
 #pragma once
 

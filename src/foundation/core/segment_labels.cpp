@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements segment_labels.hpp.
 #include "core/segment_labels.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes readable labels of the phases and segments of an iteration. A phase has its name, with a number if several
 // have the same: "init", "matvec 3". A segment inside a phase has its share of the phase: "conj_grad 12 %",
 // "matvec 3, 12 %". Plan files, tables and reports take these labels; profile, plan and journal keep the exact

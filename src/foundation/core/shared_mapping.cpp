@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements shared_mapping.hpp.
 #include "core/shared_mapping.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps files shared between processes. Allocates their disk space first: on a full file system, a write through
 // the mapping of a sparse file raises SIGBUS.
 #pragma once

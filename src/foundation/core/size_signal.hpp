@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suppresses SIGXFSZ, which the kernel sends when a write exceeds the file size limit (RLIMIT_FSIZE) and which
 // ends the process by default. The write then just fails with EFBIG.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements small_file.hpp.
 #include "core/small_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads and writes files by a single system call, as those below /proc and /sys require.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats times and rates, independently of the locale. Exact formats move the decimal point into the unit, so
 // that what was parsed from "86ns" is formatted as "86ns". Sizes are in units_bytes.cpp.
 #include "core/units.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats sizes by integer arithmetic only: this runs inside users' processes, and the standard library's
 // formatting of floating point would bring in libm.
 #include <array>

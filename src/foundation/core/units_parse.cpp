@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses quantities, independently of the locale. The decimal exponent of the unit is added to that of the number
 // before the text is converted, so that "86ns" is the double nearest to 86e-9.
 //

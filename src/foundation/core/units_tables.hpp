@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The units in which quantities are parsed and formatted.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the error message for an unknown name, the same everywhere: what was requested, and which names exist.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements userfault_file.hpp.
 #include "core/userfault_file.hpp"
 

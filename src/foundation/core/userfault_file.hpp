@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens userfaultfd(2) descriptors that also trap faults inside system calls.
 #pragma once
 

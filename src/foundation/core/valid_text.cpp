@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements valid_text.hpp.
 #include "core/valid_text.hpp"
 

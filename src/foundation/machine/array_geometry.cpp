@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements array_geometry.hpp.
 #include "machine/array_geometry.hpp"
 

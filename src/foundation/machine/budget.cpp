@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses and formats budgets: bytes allowed for each kind in each domain, in user notation.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements copier_price.hpp.
 #include "machine/copier_price.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cost model of chunk migration ([[copier]] in a machine file). The planners that predict migrations and the
 // simulator that charges them use the same model.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists the libm functions whose calls cost core time in virtual time: their default costs, and the arguments with
 // which `terrace machine measure` calls them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements limit_budget(): a budget below a limit on all memory together, as of a control group.
 #include <algorithm>
 

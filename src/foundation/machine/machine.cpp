@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements look-ups by name and kind, and the orders of the places of a domain.
 #include "machine/machine.hpp"
 

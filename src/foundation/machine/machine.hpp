@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine model: a tree of places (memories), initiators (groups of cores), and the paths between them. An
 // immutable value, made by discovery, by measurement, or from a machine file. The same type describes the running
 // machine and a simulated one. Nothing here reads files: see machine_file.hpp, discovery.hpp, measure.hpp.

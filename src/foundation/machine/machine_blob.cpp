@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Serialises a machine, for the launcher to pass it to the library inside the program.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the rules of a machine's parts, each with a message that names the part and its value.
 #include "machine/machine_checks.hpp"
 

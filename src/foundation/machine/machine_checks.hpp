@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validates the parts of a machine. Separate from the class, so that all rules are in one place.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes the restricted Damerau-Levenshtein distance, which counts "raed" as one step from "read".
 #include "machine/nearest_name.hpp"
 

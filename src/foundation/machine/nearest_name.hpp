@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the known name closest to a mistyped one, for "did you mean" hints.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the rules of the intents, and orderings stated in a machine file.
 #include "machine/ordering.hpp"
 

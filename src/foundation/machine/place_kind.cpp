@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines the kind of a node: by names first, by figures if there are none.
 #include "machine/place_kind.hpp"
 

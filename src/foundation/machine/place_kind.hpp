@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines the memory technology (kind) of a NUMA node, and the default performance of a kind.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements whole_budget(). Separate from the parsers of budgets, because the library inside programs has none.
 #include "machine/machine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Table of the chunks of a running program, the units of placement: the object, address and place of each. A
 // process has one; attribution, movers, providers and the runtime identify chunks by their index in it.
 //

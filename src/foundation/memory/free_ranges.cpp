@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements free_ranges.hpp as a treap.
 #include "memory/free_ranges.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Manages the free part of an address space as ranges: address-ordered first fit with alignment, and coalescing.
 // Which range is allocated depends on the history of calls alone. So a program that allocates the same memory gets
 // the same addresses, relative to the base, in every run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the announce-and-sum protocol of ledger.hpp.
 #include "memory/ledger.hpp"
 

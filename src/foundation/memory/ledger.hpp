@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accounts for the memory of one job on one node: how many bytes each process holds in each place, against a
 // budget. The accounts lie in a shared page, so that all processes of a job see them. Each process writes its own
 // slot only, and the slot of a dead process counts as empty. A process without a job has a private page.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements numa_node.hpp.
 #include "memory/numa_node.hpp"
 

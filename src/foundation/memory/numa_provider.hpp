@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Provides memory of NUMA nodes: binds chunks by the memory policy of their range; pages come with the first
 // touch.
 #pragma once

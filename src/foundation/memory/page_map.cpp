@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements page_map.hpp.
 #include "memory/page_map.hpp"
 

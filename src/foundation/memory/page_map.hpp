@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queries which pages are present and which are huge, by PAGEMAP_SCAN of /proc/self/pagemap (Linux 6.7; see
 // Documentation/admin-guide/mm/pagemap.rst). Never throws; allocates nothing after construction.
 #pragma once

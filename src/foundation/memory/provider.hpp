@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interface between the runtime and the memory of places: a provider binds untouched chunks to places. A run may
 // use several, each for the places that it supports. Each is one file in providers/; the build generates the table
 // of them (cmake/Variants.cmake).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements ProvidersByPlace of provider.hpp.
 #include <algorithm>
 

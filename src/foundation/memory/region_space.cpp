@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements region_space.hpp.
 //
 // The range is reserved without access rights and made accessible from its beginning on, in growing steps. So it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocates large blocks from one reserved range of address space, in whole granules. No two blocks share a page,
 // so each can be placed and migrated without the data of another. Blocks of 2 MiB and more begin at a multiple of
 // 2 MiB, so that huge pages fit.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interface of copiers, which migrate chunks between places: ledger charge, memory policy and pages of each chunk,
 // and the rollback when the system refuses.
 //

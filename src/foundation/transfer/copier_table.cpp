@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selection of copiers by pair of places. See copier.hpp.
 #include <algorithm>
 

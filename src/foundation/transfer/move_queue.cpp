@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mover thread and queue of transfers. See move_queue.hpp.
 #include "transfer/move_queue.hpp"
 

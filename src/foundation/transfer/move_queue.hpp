@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mover for real memory: one thread executes queued transfers in FIFO order, each by the copier of its pair of
 // places. Consecutive small chunks with the same copier and target form a group, which shares system calls: its
 // transfers begin and complete together.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interface of movers, which execute queued chunk migrations (transfers).
 //
 // A transfer begins in queue order, when it is due and the ledger grants capacity on its target. It is done when

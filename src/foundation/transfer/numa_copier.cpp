@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See numa_copier.hpp.
 #include "transfer/numa_copier.hpp"
 

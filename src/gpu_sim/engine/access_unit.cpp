@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the access unit of an SM: translation, L1 cache, requests. See processor.hpp.
 #include <algorithm>
 #include <array>

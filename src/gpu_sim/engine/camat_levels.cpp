@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes sums and differences of all levels. See camat_levels.hpp.
 #include "gpu_sim/engine/camat_levels.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines C-AMAT's counters of a GPU: of each SM's L1 cache (by warp accesses and by line parts), of each slice of
 // the L2 cache and of each DRAM channel. They cover the whole run, and its intervals: kernel by kernel, or every N
 // cycles.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums the counters of several SMs, slices or channels.
 #include "gpu_sim/engine/dram_channel.hpp"
 #include "gpu_sim/engine/memory_side.hpp"

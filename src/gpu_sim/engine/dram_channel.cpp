@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements FR-FCFS with write draining. See dram_channel.hpp.
 #include "gpu_sim/engine/dram_channel.hpp"
 

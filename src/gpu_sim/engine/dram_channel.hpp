@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models a DRAM channel: a data bus, and banks with one open row each. Scheduling is FR-FCFS (Rixner et al.,
 // "Memory access scheduling", ISCA 2000): of the queued requests the oldest that hits its open row goes first,
 // else the oldest. Rows are activated concurrently with the transfers of other banks. Refresh, turnaround of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the event queue of the simulation, by cycle: a ring of lists for the next 4,096 cycles, a heap for
 // later events. Events of one cycle are processed in the order in which they were scheduled.
 #pragma once

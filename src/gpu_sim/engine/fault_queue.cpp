@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forms batches of faults. See fault_queue.hpp.
 #include "gpu_sim/engine/fault_queue.hpp"
 

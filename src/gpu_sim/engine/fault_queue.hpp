@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues page faults: accesses of the GPU to pages that are not mapped for it. As in NVIDIA's driver (T. Allen and
 // R. Ge, "In-depth analyses of unified virtual memory system for GPU accelerated computing", SC 2021), faults are
 // handled in batches, one after the other, each for a time that the machine file states. The accesses wait

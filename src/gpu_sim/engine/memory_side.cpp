@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements network, slices and channels. See memory_side.hpp.
 #include "gpu_sim/engine/memory_side.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models everything behind the SMs: the network to the channels of each memory, the link to memories that are not
 // the GPU's own, a slice of the L2 cache before each channel, and the channels. A slice caches the content of its
 // channel only, so there is no coherence protocol; a page that moves flushes its lines from the slices.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements miss status holding registers (MSHRs): the lines that a cache waits for, and the waiters of each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues, unmaps, copies and maps pages. See page_mover.hpp.
 #include "gpu_sim/engine/page_mover.hpp"
 

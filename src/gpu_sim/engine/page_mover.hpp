@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves pages between memories in the order of the requests, several concurrently. As in move_pages(2), a page is
 // unmapped, copied and mapped. Unmapping a page that a TLB may hold is a shootdown: all SMs stall for a time that
 // the machine file states. If the machine file says so, that time begins once no access to the page is in flight.

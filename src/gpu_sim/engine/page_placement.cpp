@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements static placements of pages. See page_placement.hpp.
 #include "gpu_sim/engine/page_placement.hpp"
 

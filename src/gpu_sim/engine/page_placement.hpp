@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declares the interface of page placement on a simulated GPU, and static placements. Policies that move pages
 // during the run are in tiering_policy_adapter.hpp. Pages are numbers of the page table; memories are numbers of
 // the GPU's list, 0 is its own memory, all others are far memory.

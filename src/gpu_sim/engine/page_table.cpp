@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maintains pages, frames and translations. See page_table.hpp.
 #include "gpu_sim/engine/page_table.hpp"
 

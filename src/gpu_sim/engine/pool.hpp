@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores objects by number; numbers of released objects are reused.
 #pragma once
 

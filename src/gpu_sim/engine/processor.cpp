@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements warps and their schedulers. See processor.hpp; the access unit is in access_unit.cpp.
 #include "gpu_sim/engine/processor.hpp"
 

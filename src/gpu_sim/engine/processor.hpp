@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models a streaming multiprocessor (SM): its warps, their schedulers, and the access unit with the L1 cache. It
 // is simulated only in cycles in which it can issue or look up.
 //

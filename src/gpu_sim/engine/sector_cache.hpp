@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the tags of a set-associative cache with LRU replacement: lines of four sectors, each valid or not
 // and dirty or not. Outstanding misses are in an MshrTable.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatches the events of a run. See simulator.hpp.
 #include "gpu_sim/engine/simulator.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulates the run of a trace on a GPU in virtual time. Kernels run one after the other, their CTAs on SMs with
 // free slots; pages are where the placement puts them first and where it moves them later. Deterministic and
 // single-threaded.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts between pages and a tiering policy's chunks. See tiering_policy_adapter.hpp.
 #include "gpu_sim/engine/tiering_policy_adapter.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements a fully associative translation lookaside buffer with LRU replacement.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs kernels and logs their accesses. See device.hpp.
 #include "gpu_sim/simt/device.hpp"
 

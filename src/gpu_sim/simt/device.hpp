@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emulates a GPU that runs kernels for their results and accesses, not for time: CTA by CTA in the order of their
 // numbers, warp by warp in a CTA, lane by lane between two barriers. The resulting trace goes to a sink.
 //

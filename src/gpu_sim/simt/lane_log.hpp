@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logs what one lane of a warp did since its last barrier: its accesses to global memory with their positions in
 // the program, the instructions in between, and the loads whose results it used. WarpMerger merges the 32 logs of
 // a warp into steps.

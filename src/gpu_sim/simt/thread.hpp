@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declares one thread of a kernel, as kernel code sees it: indices, global and shared memory, loops, barriers.
 //
 //   device.launch({"saxpy", blocks, 256}, [&](Thread& t) {

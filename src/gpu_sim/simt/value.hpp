@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines a number of one kernel thread that knows which load it comes from. Arithmetic counts as instructions.
 // The first use of a loaded value makes the thread wait for that load, as a GPU's scoreboard does. So a kernel is
 // written as its algorithm is, and instructions and dependences are those of the code.

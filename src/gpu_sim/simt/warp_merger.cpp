@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merges the logs of lanes into steps. See warp_merger.hpp.
 #include "gpu_sim/simt/warp_merger.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merges the logs of a warp's lanes into the steps of the warp. Lanes at the same position take part in one
 // access, and the lowest position goes first (lane_log.hpp). An access requests the line parts that its lanes
 // need, each once (coalescing, as on every GPU since Fermi).

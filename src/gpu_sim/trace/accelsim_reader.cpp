@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the files of Accel-Sim traces. See accelsim_reader.hpp; accelsim_warp.cpp converts instructions.
 #include "gpu_sim/trace/accelsim_reader.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads kernel traces of Accel-Sim (Khairy et al., "Accel-Sim: an extensible simulation framework for validated
 // GPU modeling", ISCA 2020), as its NVBit tracer writes and its post-processing groups them: a list of commands
 // (`kernelslist.g`: copies to the device, and file names of kernels) and a text file for each kernel (`*.traceg`).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses instructions. See accelsim_warp.hpp.
 #include "gpu_sim/trace/accelsim_warp.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts the instructions of one warp of an Accel-Sim trace into steps. See accelsim_reader.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes the line parts that an access of a warp requests: each once, in the order of the lanes that need them
 // first, as every GPU since Fermi coalesces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes and reads traces of warps as files (*.warps). A trace of gpu_sim/simt is stored once; each machine and
 // policy is a replay of it.
 //

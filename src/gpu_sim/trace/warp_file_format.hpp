@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the constants of the format of warp_file.hpp, for its writer and reader.
 #pragma once
 

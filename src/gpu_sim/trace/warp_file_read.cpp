@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads traces of warps from arbitrary bytes. See warp_file.hpp.
 #include <zstd.h>
 

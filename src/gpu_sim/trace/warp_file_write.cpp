@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes traces of warps. See warp_file.hpp.
 #include <unistd.h>
 #include <zstd.h>

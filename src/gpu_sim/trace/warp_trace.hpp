@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the trace of a GPU program, warp by warp: allocations, kernels, the CTAs (thread blocks) of each, the
 // warps of a CTA, the steps of a warp. It contains no times, and nothing of a machine but its sectors. The SIMT
 // emulator (gpu_sim/simt) and readers of foreign traces produce traces; the simulator (gpu_sim/engine) consumes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bmem.h: thin, over the allocator of src/pim. The device is the process's own, as malloc's heap is. What a
 // program asks of it is written down where BMEM_TRACE says so.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "pim/machine/machine_geometry.hpp"
 
 #include "core/error.hpp"

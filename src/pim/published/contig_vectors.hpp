@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The allocator that was published for such memories, as a baseline: MCHPC'17, "Bit contiguous memory allocation
 // for processing in memory", section 4.2. A matrix of one bit for each row and subarray; for each row the longest
 // free run of its subarrays (the subarray contig vector), for each subarray the longest free run of its rows (the

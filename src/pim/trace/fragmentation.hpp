@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of what is free can still be had in one piece.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which unit belongs to which kind of block: what pictures of a device are made of.
 #pragma once
 

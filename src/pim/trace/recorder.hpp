@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes down what an allocator is asked, as it is asked, from any number of threads.
 //
 // Threads do not wait for one another's searches, only for the line that is being written. A release is written

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks an allocator what a trace says, in its order, and compares what comes of it with what was written down.
 #pragma once
 

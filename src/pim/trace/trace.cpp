@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces as text: reading with a complaint for each line that is none, and writing.
 #include "pim/trace/trace.hpp"
 

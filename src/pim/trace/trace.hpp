@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was asked of an allocator, in order, and what came of it: to repeat what a program does without the
 // program, on the same device or on another.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See chain_numbers.hpp.
 #include "stencil/cuda/chain_numbers.hpp"
 

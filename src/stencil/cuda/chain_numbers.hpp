@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the loops of a chain need on a GPU besides datasets: the numbers of lines, and partial results. All lie one
 // behind the other, in memory of the host and in a buffer of the device, and are copied as a whole.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See copy_stream.hpp.
 #include "stencil/cuda/copy_stream.hpp"
 

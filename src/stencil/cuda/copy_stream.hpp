@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies of one direction, one after the other, and word of those that have ended: a thread waits for each in turn
 // and says so by a file that poll(2) knows.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One GPU: its context, streams, events and memory that is not streamed, each given back by its destructor.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See device_places.hpp.
 #include "stencil/cuda/device_places.hpp"
 

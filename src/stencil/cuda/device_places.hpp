@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of a GPU over memory of the host. A frame is physical memory of the device; a chunk that comes gets that
 // of one that leaves, mapped at its own addresses, so that kernels find a dataset at the same addresses at all
 // times. The host's memory is pinned. Copies go by two streams, one each way.

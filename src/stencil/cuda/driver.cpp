@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See driver.hpp.
 #include "stencil/cuda/driver.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of CUDA's driver that are used here, from libcuda.so.1, which is loaded when somebody asks for it:
 // neither building Terrace nor its packages needs CUDA. What they do is in the CUDA Driver API's reference; types,
 // numbers and layouts are those of its binary interface.

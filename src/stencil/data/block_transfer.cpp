@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See block_transfer.hpp.
 #include "stencil/data/block_transfer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers that go from a dataset to another one, as a value: from where, to where, and how the axes lie.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See dataset_rows.hpp.
 #include "stencil/data/dataset_rows.hpp"
 

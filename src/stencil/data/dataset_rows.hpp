@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers of a part of a dataset that lies at addresses, row by row.
 #pragma once
 

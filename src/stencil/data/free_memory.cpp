@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See free_memory.hpp.
 #include "stencil/data/free_memory.hpp"
 

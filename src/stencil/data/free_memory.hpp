@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much more memory the process may take before the kernel ends it: what is asked before large memory is
 // touched.
 #pragma once

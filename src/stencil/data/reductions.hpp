@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results of loops: a partial one for each row, and how these become one, always in the same order.
 #pragma once
 

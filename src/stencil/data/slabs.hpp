@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Large ranges in pieces, so that what copies them needs little memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See storage.hpp.
 #include "stencil/data/storage.hpp"
 

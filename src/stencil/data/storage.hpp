@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datasets in memory: what each is, and where.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The front of an engine. See terrace/stencil/context.hpp.
 #include "terrace/stencil/context.hpp"
 

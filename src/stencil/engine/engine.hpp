@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is behind a Context: blocks, datasets, the chain that waits, who runs it.
 #pragma once
 

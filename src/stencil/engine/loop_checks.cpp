@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See loop_checks.hpp.
 #include "stencil/engine/loop_checks.hpp"
 

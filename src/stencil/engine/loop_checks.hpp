@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What loops and datasets may not be: it is refused when they are called, or made, in one line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What TERRACE_STENCIL says. See terrace/stencil/options.hpp.
 #include "terrace/stencil/options.hpp"
 

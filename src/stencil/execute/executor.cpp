@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See executor.hpp.
 #include "stencil/execute/executor.hpp"
 

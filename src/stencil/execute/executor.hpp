@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who runs a chain: one loop after the other, or in tiles; where the data are, too. Each is one file in
 // executors/; the build makes the table of them (cmake/Variants.cmake).
 #pragma once

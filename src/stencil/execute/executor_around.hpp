@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An executor that is around another one, which does what this one does not do itself.
 #pragma once
 

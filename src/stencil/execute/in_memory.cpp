@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See in_memory.hpp.
 #include "stencil/execute/in_memory.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What executors share whose datasets are in memory.
 #pragma once
 

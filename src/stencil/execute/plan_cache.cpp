@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See plan_cache.hpp.
 #include "stencil/execute/plan_cache.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of chains that come again: programs repeat their chains, with other numbers in their kernels.
 #pragma once
 

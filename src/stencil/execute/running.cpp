@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See running.hpp.
 #include "stencil/execute/running.hpp"
 

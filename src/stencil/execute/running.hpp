@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A loop that is being run, wherever its data are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See team.hpp.
 #include "stencil/execute/team.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that work together. Who waits spins before it sleeps: a chain has hundreds of loops, some of them a
 // microsecond long.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See tile_runner.hpp.
 #include "stencil/execute/tile_runner.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs tiles by several threads. The tiles of the outermost dimension that is cut are dealt out in turns; within
 // one, a thread does the others in order and stays behind the thread that is before it. So no thread waits for
 // all.

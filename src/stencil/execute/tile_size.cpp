@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See tile_size.hpp.
 #include "stencil/execute/tile_size.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large tiles are: by the cache at first, then by what was measured.
 #pragma once
 

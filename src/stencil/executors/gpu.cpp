@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datasets in the host's memory, in steps whose data are in a GPU's: kernels run there, on a stream of their own,
 // while others bring what the next steps need and take away what is done with.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One loop after the other, each by all threads.
 #include <chrono>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One loop after the other, by one thread: what all others are held against.
 #include <chrono>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datasets in a file, in steps whose data are in memory, by tiles that are in the cache: for problems that are
 // larger than the memory they may take.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In tiles that go through the whole chain while their data are in the cache.
 #include <chrono>
 

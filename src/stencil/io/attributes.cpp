@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See attributes.hpp.
 #include "stencil/io/attributes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes of HDF5 objects: a few numbers under a name.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints. See terrace/stencil/hdf5.hpp.
 #include <array>
 #include <set>

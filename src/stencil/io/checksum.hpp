@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XXH3 of bytes that come in pieces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See draft.hpp.
 #include "stencil/io/draft.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that takes the place of another when it is complete and on the disk.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that HDF5 reads and writes through us. The first failure is kept, and HDF5 is told that all went well: it
 // cannot close a file after a failed write. Who closes the file asks here, and gets the system's own reason.
 #pragma once

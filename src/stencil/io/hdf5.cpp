@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Single datasets in HDF5 files. See terrace/stencil/hdf5.hpp.
 #include "terrace/stencil/hdf5.hpp"
 

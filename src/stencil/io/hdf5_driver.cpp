@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See hdf5_driver.hpp.
 #include "stencil/io/hdf5_driver.hpp"
 

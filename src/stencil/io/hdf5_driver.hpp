@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lets HDF5 use a file of ours.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HDF5 as this library uses it: identifiers that are given back, errors as text, files.
 #pragma once
 

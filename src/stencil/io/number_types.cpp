@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See number_types.hpp.
 #include "stencil/io/number_types.hpp"
 

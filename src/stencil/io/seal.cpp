@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See seal.hpp.
 #include "stencil/io/seal.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands before the HDF5 part of a checkpoint: which file this is, how long, and a checksum of all of it but
 // the numbers of datasets, which have their own. It is checked before HDF5 sees the file, since HDF5 may crash on
 // damaged ones. HDF5 calls this place the user block.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See stored.hpp.
 #include "stencil/io/stored.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A range of a dataset in an HDF5 file: what it has to be like, writing and reading it in pieces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets of points as lists of ranges that do not overlap.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See chain_use.hpp.
 #include "stencil/plan/chain_use.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a chain does to each dataset as a whole: what of it the chain needs from before, and what it leaves behind.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values by key, of which a bounded number is kept: when one more comes, that one leaves that was not asked for
 // longest. For what was found out about chains, so that programs whose chains differ for ever take no more and
 // more memory.

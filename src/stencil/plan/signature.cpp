@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See signature.hpp.
 #include "stencil/plan/signature.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makes two chains the same for those who plan them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See stream_plan.hpp.
 #include "stencil/plan/stream_plan.hpp"
 

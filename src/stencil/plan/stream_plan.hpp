@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a chain goes through data that are larger than the fast memory: in steps, each some tiles of the outermost
 // dimension, and the chunks of datasets that each step uses. A value.
 #pragma once

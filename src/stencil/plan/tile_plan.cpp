@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See tile_plan.hpp.
 #include "stencil/plan/tile_plan.hpp"
 

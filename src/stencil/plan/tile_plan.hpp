@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Skewed tiles: how a chain of loops is cut into pieces that each go through all loops, as a value.
 //
 // In each dimension by itself, tile t of loop l goes from where tile t - 1 ended up to ends(d, t)[l]. A loop's end

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See transfer_plan.hpp.
 #include "stencil/plan/transfer_plan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a transfer goes through data that are larger than the fast memory: in steps, whose chunks are there
 // together.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs chains on several ranks: plans what each does, exchanges what it needs of the others, and has another
 // executor run it, as any other chain. To the engine it is an executor whose datasets are the whole ones.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See division.hpp.
 #include "stencil/ranks/division.hpp"
 

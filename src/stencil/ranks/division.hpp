@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a block is divided among ranks: a box for each, cut in z and in y alone. Rows stay whole, so that the
 // partial results of rows, and with them all sums, are the same numbers for any number of ranks.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See rank_plan.hpp.
 #include "stencil/ranks/rank_plan.hpp"
 

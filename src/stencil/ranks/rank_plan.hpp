@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each rank does of a chain, and what ranks exchange before: as a value.
 //
 // A rank does its own points of all loops, and of other ranks' points those whose results it needs for its own. So

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See rank_results.hpp.
 #include "stencil/ranks/rank_results.hpp"
 

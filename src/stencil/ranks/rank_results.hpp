@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results of loops that several ranks do: each keeps the partial results of its own rows; all are gathered and
 // entered as those of one rank would be.
 #pragma once

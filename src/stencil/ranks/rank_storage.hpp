@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank's parts of the datasets, as datasets of the executor below: each has the rank's own points and the
 // smallest range around them that chains have used so far. One that has to grow is made anew.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See edge_runs.hpp.
 #include "stencil/record/edge_runs.hpp"
 

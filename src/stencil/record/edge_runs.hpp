@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a loop's parts end in the tiles of a dimension, in a short form: tiles in the middle of a chain are all
 // alike, so hundreds of ends are a few numbers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See plan_record.hpp.
 #include "stencil/record/plan_record.hpp"
 

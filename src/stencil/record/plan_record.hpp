@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plans of the chains that ran, as a document: docs/stencils.md says what it has. Each different chain is in
 // it once, and each different plan of it.
 #pragma once

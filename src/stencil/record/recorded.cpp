@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See recorded.hpp.
 #include "stencil/record/recorded.hpp"
 

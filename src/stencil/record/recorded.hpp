@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An executor whose plans are written to a file when it ends.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See addresses.hpp.
 #include "stencil/stream/addresses.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Addresses of this process, and pages that move between them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See chain_book.hpp.
 #include "stencil/stream/chain_book.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chains that came before: their plans in both directions, and which chain came after which. So a chain that comes
 // again is not planned again, and what is taken to come next can be brought before it does.
 #pragma once

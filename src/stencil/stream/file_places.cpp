@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See file_places.hpp.
 #include "stencil/stream/file_places.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory over a file. A chunk that comes in gets the pages of one that leaves: they move to its addresses by
 // mremap(2), which copies nothing. So the memory that all datasets take is that of the frames.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two places of datasets' numbers, of which the fast one has room for a part: what a stream (stream.hpp) asks of
 // them. Datasets are cut into chunks. Each dataset has addresses in the fast place for all of its chunks, which
 // never change; a chunk that is there has a frame, memory for one chunk that can be moved from addresses to

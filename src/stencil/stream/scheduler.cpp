@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See scheduler.hpp.
 #include "stencil/stream/scheduler.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which chunks come into the fast memory and which leave it, and when: the decisions alone. Who moves chunks, and
 // what the time is, it does not know; so one code decides on a real machine and in virtual time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See shortened.hpp.
 #include "stencil/stream/shortened.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chains that have no room in the memory as a whole run as shorter ones: a program need not know how much memory
 // it will get. A chain is cut where no temporary dataset has numbers that are read behind the cut.
 #pragma once

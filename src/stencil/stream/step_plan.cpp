@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See step_plan.hpp.
 #include "stencil/stream/step_plan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a chain is cut for the memory that there is: its tiles, how many of them make a step, and the chunks of each
 // step. Executors that stream plan by it, and so does virtual time: the same chain in the same memory is cut in
 // the same way.

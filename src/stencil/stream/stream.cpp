@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See stream.hpp.
 #include "stencil/stream/stream.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datasets in a slow place, of which a part is in a fast one: has the scheduler's decisions carried out, by a
 // thread of its own, and waits for what a step of a chain needs. Which places these are it does not know
 // (places.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datasets in a slow place, in steps whose data are in a fast one, by tiles that are in the cache.
 #include <algorithm>
 #include <utility>

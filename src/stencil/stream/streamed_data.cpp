@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See streamed_data.hpp.
 #include "stencil/stream/streamed_data.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datasets cut into blocks of their slowest dimension, for modes that ask what of them is still in the fast
 // memory.
 #pragma once

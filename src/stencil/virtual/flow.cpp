@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See flow.hpp.
 #include "stencil/virtual/flow.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops and copies that go on at a time, in virtual time, and what they take of the memories that they share.
 //
 // There are three lanes: loops, copies to the fast memory, copies back. In each, one piece of work comes after the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See last_accesses.hpp.
 #include "stencil/virtual/last_accesses.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When each point of datasets was accessed last, and so how much else was accessed since: what a cache asks that
 // has lost a part of it by then. Points that were accessed together are kept together, exactly as far as loops
 // reach.

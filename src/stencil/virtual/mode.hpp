@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ways to run a chain on two memories, priced in virtual time: no kernel runs. Each is one file in modes/; the
 // build makes the table of them (cmake/Variants.cmake).
 #pragma once

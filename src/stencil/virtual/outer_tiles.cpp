@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See outer_tiles.hpp.
 #include "stencil/virtual/outer_tiles.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chain in tiles of its outermost dimension, and what of each dataset a tile uses there.
 #pragma once
 

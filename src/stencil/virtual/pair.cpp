@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See pair.hpp.
 #include "stencil/virtual/pair.hpp"
 

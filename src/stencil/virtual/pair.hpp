@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two memories of a machine and what computes: the numbers by which chains are priced in virtual time.
 #pragma once
 

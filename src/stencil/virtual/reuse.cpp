@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See reuse.hpp.
 #include "stencil/virtual/reuse.hpp"
 

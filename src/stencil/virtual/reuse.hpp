@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How likely it is that data are still in a cache: by what was accessed since they were accessed last.
 #pragma once
 

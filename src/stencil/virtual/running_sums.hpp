@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers in a row that change one at a time, and the sums of the first of them: P. Fenwick, Software: Practice
 // and Experience 24(3), 1994.
 #pragma once

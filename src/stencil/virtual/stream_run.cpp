@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See stream_run.hpp.
 #include "stencil/virtual/stream_run.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chains that stream, in virtual time: the scheduler of chunks that streams from files decides here, too; copies,
 // loops and the time are virtual.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See virtual_executor.hpp.
 #include "stencil/virtual/virtual_executor.hpp"
 

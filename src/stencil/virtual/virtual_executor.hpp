@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs no kernel: what chains would take on a machine that one does not have, by their loops, datasets and ranges.
 // Datasets have no memory, and all of their numbers are 0; reductions are those of no points.
 #pragma once

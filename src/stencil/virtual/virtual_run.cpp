@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See virtual_run.hpp.
 #include "stencil/virtual/virtual_run.hpp"
 

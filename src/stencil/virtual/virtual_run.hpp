@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A context whose chains are priced in virtual time: what programs take, and get their figures from.
 #pragma once
 

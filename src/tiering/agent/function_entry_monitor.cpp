@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples, probes and follows function entries in a background thread. See function_entry_monitor.hpp.
 #include "agent/function_entry_monitor.hpp"
 

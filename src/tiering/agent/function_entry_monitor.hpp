@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects phases of an uninstrumented program from the entries of its functions, if the user has the right to
 // probe them (observe/perf/function_probes.hpp). Probes the functions that --phases names, or else the hot
 // functions of the main thread, which sampling finds; their calls are repeating regions

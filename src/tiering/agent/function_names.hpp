@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Caches the names of entered functions, each resolved once.
 //
 // Resolution may register objects and take the dynamic linker's lock, but the runtime queries names under its own

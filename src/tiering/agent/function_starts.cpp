@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks entries up in symbol files and in exported symbols. See function_starts.hpp.
 #include "agent/function_starts.hpp"
 

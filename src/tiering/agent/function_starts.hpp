@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps sampled code addresses to the entry of their function.
 #pragma once
 

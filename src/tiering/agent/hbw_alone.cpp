@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replaces the injected library's life cycle in libterrace-hbw.so: no session, no interposed functions.
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A background thread of Terrace that sleeps most of the time and can be stopped.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connects loop detection with symbol files and the runtime. See main_loop_detector.hpp.
 #include "agent/main_loop_detector.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects the program's main loop at run time from its code and its main thread, and reports it to the runtime.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the session's intent settings. See ordered_data.hpp.
 #include "agent/ordered_data.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the process's OrderedHeap from the session.
 #pragma once
 

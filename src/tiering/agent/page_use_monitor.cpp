@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes windows of page use, and forms intervals. See page_use_monitor.hpp.
 #include "agent/page_use_monitor.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forwards clock operations to all configurations of a run, which price the same program with different machines.
 #pragma once
 

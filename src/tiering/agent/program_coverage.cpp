@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples threads with perf events, and finds touched pages with mincore(2). See program_coverage.hpp.
 #include "agent/program_coverage.hpp"
 

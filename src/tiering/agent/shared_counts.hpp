@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a structure of counters in a file that the launcher reads after the process has ended.
 #pragma once
 

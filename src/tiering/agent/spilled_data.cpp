@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks preconditions, makes the spilled heap and reports problems once in a job. See spilled_data.hpp.
 #include "agent/spilled_data.hpp"
 

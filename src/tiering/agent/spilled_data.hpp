@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets up spilled memory (data in RAM and in a backing file) from the session.
 #pragma once
 

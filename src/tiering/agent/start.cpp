@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the life-cycle hooks of process.hpp: builds the runtime from the launcher's session, starts and ends
 // the tracing of threads, and deactivates Terrace in forked children.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs `terrace lab calibrate` as a child and reads its JSON. See calibration.hpp.
 #include "cli/calibration.hpp"
 

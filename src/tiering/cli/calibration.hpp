@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements --native and --calibrate: fits core times with `terrace lab calibrate` before the program runs.
 #pragma once
 

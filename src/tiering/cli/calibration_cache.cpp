@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps one file for each machine, initiator and number of cores: a CRC-32C of what follows, the key, the
 // constants. See calibration_cache.hpp.
 #include "cli/calibration_cache.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Caches the performance model's constants of a machine in the user's cache folder. Every launch needs them; they
 // take long to measure, and depend only on the machine's description and on this executable.
 #pragma once

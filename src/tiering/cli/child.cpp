@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starts the child process, forwards signals to it, and reports its end. See launch.hpp.
 #include <signal.h>
 #include <spawn.h>

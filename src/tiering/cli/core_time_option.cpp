@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses the forms of --core-time. See core_time_option.hpp.
 #include "cli/core_time_option.hpp"
 

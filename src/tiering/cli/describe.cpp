@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the JSON of subcommands and of their options. See describe.hpp.
 #include "cli/describe.hpp"
 

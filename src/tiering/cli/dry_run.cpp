@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Describes memories, placement policy, sources of accesses and phases. See dry_run.hpp.
 #include "cli/dry_run.hpp"
 

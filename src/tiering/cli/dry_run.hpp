@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements --dry-run: describes what a run would do.
 #pragma once
 

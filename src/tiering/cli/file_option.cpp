@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks folders with access(2). See file_option.hpp.
 #include "cli/file_option.hpp"
 

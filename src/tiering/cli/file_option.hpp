@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks output files that options name before the program runs, which may take hours.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats and writes the gauges. See gauges.hpp.
 #include "cli/gauges.hpp"
 

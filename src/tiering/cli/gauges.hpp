@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exports a job's ledger as gauges for Prometheus, in a file that the textfile collector of its node exporter
 // reads.
 #pragma once

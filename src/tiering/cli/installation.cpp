@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the other parts of this installation relative to the executable PREFIX/bin/terrace:
 // PREFIX/lib/terrace/libterrace.so, PREFIX/bin/python or PREFIX/lib/terrace/python; in a build tree, the folders
 // beside it.

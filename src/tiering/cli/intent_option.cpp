@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the intent against the machine, and sets the session. See intent_option.hpp.
 #include "cli/intent_option.hpp"
 

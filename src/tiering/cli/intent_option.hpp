@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements --intent: configures the session to place data by an ordering of the machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads, adds up and formats counts of data by intent. See intent_summary.hpp.
 #include "cli/intent_summary.hpp"
 

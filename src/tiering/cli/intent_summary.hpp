@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Summarises the data that were placed by intent, from the counts that each process leaves in the job's folder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the job's number and its ledger. See job_ledgers.hpp.
 #include "cli/job_ledgers.hpp"
 

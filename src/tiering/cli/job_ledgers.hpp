@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Creates or joins the ledgers of the job on this node, one for each configuration.
 #pragma once
 

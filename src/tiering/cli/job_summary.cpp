@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads proofs and loops of all processes from a profile. See job_summary.hpp.
 #include "cli/job_summary.hpp"
 

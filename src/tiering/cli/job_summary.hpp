@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Summarises a real run of several processes for the closing line: what their plans gained together, and the worst
 // one.
 #pragma once

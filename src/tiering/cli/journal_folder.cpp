@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Creates the folder, searches journals, and merges them. See journal_folder.hpp.
 #include "cli/journal_folder.hpp"
 

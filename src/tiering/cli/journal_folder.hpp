@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owns the folder in which a job's processes write their journals while it runs; merges them into profiles at the
 // end.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses the names of journals. See journals.hpp.
 #include "cli/journals.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups journal files by configuration, and names the profile of each configuration.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the steps of a launch: journal folder, session, program, merge, summary. See launch.hpp.
 #include "cli/launch.hpp"
 

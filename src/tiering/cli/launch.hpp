@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches a program under Terrace: prepares its session and environment, waits for it, merges its journals, and
 // ends as the program ended. Also declares the parts of this installation.
 #pragma once

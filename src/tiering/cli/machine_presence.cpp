@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares a machine file's NUMA nodes with those of sysfs. See machine_presence.hpp.
 #include "cli/machine_presence.hpp"
 

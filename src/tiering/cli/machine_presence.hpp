@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that a machine file describes memory of this machine.
 #pragma once
 

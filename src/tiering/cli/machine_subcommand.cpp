@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `terrace machine [FILE]`, `terrace machine measure`, `check` and `orderings`. See
 // machine_subcommand.hpp.
 #include "cli/machine_subcommand.hpp"

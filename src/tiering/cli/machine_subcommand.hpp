@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `terrace machine`: shows a machine and its orderings, measures this one, checks its support for
 // Terrace.
 #pragma once

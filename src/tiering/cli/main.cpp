@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the command `terrace`: dispatches native subcommands, which start in a few milliseconds, and executes
 // the Python package of the same installation for all others.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `terrace merge FOLDER|JOURNAL... -o OUT`. See merge_subcommand.hpp.
 #include "cli/merge_subcommand.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `terrace merge`: writes profiles from journals that a killed launcher left.
 #pragma once
 

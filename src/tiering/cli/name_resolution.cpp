@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matches names against a sorted list of known ones: exact, by unique ending, by symbol, or by pattern. See
 // name_resolution.hpp.
 #include "cli/name_resolution.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists the names from the tables that the options' parsers use. See names.hpp.
 #include "cli/names.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `terrace --names KIND`: prints the values that an option accepts, one on each line. Shell completions
 // call it while the user types, so that later machine files and planners are offered as well.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads refused moves, plans and notes from a profile. See no_moves_reason.hpp.
 #include "cli/no_moves_reason.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Explains why a run with a planner and several kinds of memory moved nothing.
 #pragma once
 

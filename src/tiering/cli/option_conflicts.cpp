@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the tables of conflicting and of dependent options, and checks a command line against them. See
 // option_conflicts.hpp.
 #include "cli/option_conflicts.hpp"

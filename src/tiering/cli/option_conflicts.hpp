@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks which options of a launch exclude each other, and which require another one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declares the options of `terrace record`, `run`, `simulate` and `replay` in CLI11, by groups of the help: the
 // common ones first, then those of one purpose each.
 #pragma once

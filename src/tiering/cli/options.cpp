@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses the arguments of the launching subcommands, and --config. See options.hpp.
 #include "cli/options.hpp"
 

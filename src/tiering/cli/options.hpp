@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of the subcommands that run a program, `terrace record`, `run` and `simulate`, and of `terrace replay`,
 // which runs a recording of one instead. Parsing only: machines, plans and budgets are read by
 // session_builder.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks and names profiles. See output_option.hpp.
 #include "cli/output_option.hpp"
 

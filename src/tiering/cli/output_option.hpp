@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements --output: checks before the run, which may take hours, that profiles can be written, and names them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses the arguments of one subcommand with CLI11, the same for all native subcommands: --help, --describe, and
 // errors in the words that the user typed.
 #pragma once

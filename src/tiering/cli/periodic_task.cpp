@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waits on a condition variable with a timeout. See periodic_task.hpp.
 #include "cli/periodic_task.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a function periodically on a thread of its own, while the launcher waits for the program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the counters that each process of a job maps from a file in the job's folder (agent/shared_counts.hpp).
 #pragma once
 

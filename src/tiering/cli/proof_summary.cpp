@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads and formats proofs of plans. See proof_summary.hpp.
 #include "cli/proof_summary.hpp"
 

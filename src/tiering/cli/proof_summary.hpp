@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Summarises the measured gain of a plan, for the closing line.
 #pragma once
 

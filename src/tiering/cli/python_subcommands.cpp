@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the analysis subcommands, which are modules of the Python package, by listing the folder of the package: a
 // new one needs no change here.
 #include <unistd.h>

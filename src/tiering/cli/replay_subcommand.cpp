@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `terrace replay FILE`. See replay_subcommand.hpp.
 #include "cli/replay_subcommand.hpp"
 

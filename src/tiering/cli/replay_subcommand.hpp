@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `terrace replay`: predicts the results of simulate from a recording of a program's misses.
 #pragma once
 

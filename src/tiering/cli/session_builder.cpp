@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks and resolves the options of a launch. See session_builder.hpp.
 #include "cli/session_builder.hpp"
 

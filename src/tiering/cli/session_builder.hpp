@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the session, the file that the library inside the program reads, from the options: loads and checks
 // machines, resizes caches, parses budgets, reads plans, measures the model's constants.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats the closing line and the notes on out-of-core memory. See spill_summary.hpp.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks limits, folders and plans of out-of-core memory. See spill_option.hpp.
 #include "cli/spill_option.hpp"
 

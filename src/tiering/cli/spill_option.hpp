@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses --memory and --spill: out-of-core memory, limited to a size and backed by a file.
 #pragma once
 

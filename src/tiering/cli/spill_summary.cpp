@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the counts of processes and reports them. See spill_summary.hpp.
 #include "cli/spill_summary.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Summarises out-of-core memory for the user: periodic reports, the closing line, notes for the profile, JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds stale folders by the processes in file names, by times, and by the lock. See stale_folders.hpp.
 #include "cli/stale_folders.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Removes the journal folders of killed launchers, after a while in which the user can still merge them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats the closing lines of a launch from the profile that was just written. See summary.hpp.
 #include "cli/summary.hpp"
 

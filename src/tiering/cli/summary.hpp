@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints what a launch reports when the program has ended: one line for each configuration, on standard error.
 #pragma once
 

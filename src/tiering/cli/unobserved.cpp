@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides by journals and by the program's ELF file. See unobserved.hpp.
 #include "cli/unobserved.hpp"
 

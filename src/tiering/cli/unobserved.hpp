@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports programs that ran without the library: those that cannot load it, and those that never did.
 #pragma once
 

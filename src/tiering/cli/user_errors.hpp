@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns errors of other modules into errors about the user's words: exit status 2, and the option's name in front.
 #pragma once
 

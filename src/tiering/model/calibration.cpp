@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Serialises the calibration for transfer into a user's process. See calibration.hpp.
 #include "model/calibration.hpp"
 

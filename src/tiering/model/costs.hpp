@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Costs of the runtime's own work in virtual time, charged to the clock where the work is done. Measured for this
 // library on a 2020s server core by bench/runtime_bench and rounded: a marker with nothing to do; segments that
 // request moves; a chunk's move requested, collected and logged; a phase's journal record; planning by cells;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // User directives that override the profile: an object is used in a phase, or it is not (Unimem, section 3.3:
 // directives that inform of data dependence). Uses determine how early a move may be requested, which items may be
 // evicted meanwhile, and which phase waits.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads of the time law's rows (core, and each place's bandwidth) in a phase, updated incrementally as single
 // items change places: planners' searches evaluate many candidate moves.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subgradient ascent with a Polyak step, averaged subgradients and restarts at the best prices. See
 // lower_bound.hpp.
 #include "model/lower_bound.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lower bound of the iteration time, by subgradient ascent on the Lagrangian relaxation (relaxation.hpp).
 #pragma once
 

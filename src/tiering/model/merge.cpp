@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Agglomerative merging by traffic density. See merge.hpp.
 #include "model/merge.hpp"
 

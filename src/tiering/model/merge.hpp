@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merges adjacent items with similar traffic, to reduce the size of a problem.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives the moves of a schedule, in the order of their requests. Used by the prediction and by plans.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See object_benefits.hpp.
 #include "model/object_benefits.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Benefit of each object alone: time saved per iteration with it in fast memory and all others on default places.
 #pragma once
 

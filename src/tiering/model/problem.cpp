@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the placement problem from a profile and a machine: chunks become items, iterations are averaged, and
 // estimates are fitted to the measured times.
 #include "model/problem.hpp"

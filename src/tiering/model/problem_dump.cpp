@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a problem as JSON for external solvers. Numbers have the shortest digits that round-trip.
 #include <charconv>
 #include <cstdio>

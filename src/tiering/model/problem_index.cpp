@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See problem_index.hpp.
 #include "model/problem_index.hpp"
 

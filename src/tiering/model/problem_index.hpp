@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Precomputed lookups of a problem for planners' searches. Refers to the problem, which must not change.
 // Thread-safe.
 #pragma once

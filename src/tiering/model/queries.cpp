@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queries of a placement problem: sizes, default places, budgets, uses by item. See problem.hpp and loads.hpp.
 #include <algorithm>
 #include <string>

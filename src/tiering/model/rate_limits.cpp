@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See rate_limits.hpp.
 #include "model/rate_limits.hpp"
 

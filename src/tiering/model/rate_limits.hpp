@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rate limits of copies in each phase that leave the program the bandwidth that it needs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD version of the shortest-path computation of the relaxation (relaxation.hpp): up to four items of a domain
 // with two places, one item per lane. Each lane does the operations of Relaxation::costs_of_ways<2> in the same
 // order, so that bounds agree to the last bit.

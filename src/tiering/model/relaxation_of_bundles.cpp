@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD part of the relaxation: items of domains with two places, four at a time. See relaxation_bundle.hpp.
 #include <array>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds where a phase continues that runs for longer than profiled, such as a solver that needs more steps.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time law: predicts the time of a phase under a placement, and of an iteration with its moves. See
 // problem.hpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See unimem_model.hpp.
 #include "model/unimem_model.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the interface between the pipeline, which turns loads and stores into quanta, and its consumers: the
 // simulator (prices them), collectors (count them) and the recorder (writes them to a file) implement AccessSink.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse array of values by chunk: constant-time look-up, clearing in time linear in the number of entries. Holds
 // the counters of a quantum or a phase. Memory: four bytes for each chunk of the run, plus the entries.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the phases and iterations of a collector: see collector.hpp.
 #include "observe/collector.hpp"
 

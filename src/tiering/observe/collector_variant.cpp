@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the look-up of collectors by name: see collector_variant.hpp.
 #include "observe/collector_variant.hpp"
 

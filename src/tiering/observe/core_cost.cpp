@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the core time C and the exposure for an initiator: see core_cost.hpp.
 #include "observe/core_cost.hpp"
 

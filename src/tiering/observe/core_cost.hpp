@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes the placement-independent cost of a quantum for its core: the core time C of the time law, and the
 // number of latencies that its misses expose (times the latency of each place: D). The simulator converts both to
 // time, the exact collector reports them, the sampling collector's clock advances by them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the core times of phases and functions: see core_times.hpp.
 #include "observe/core_times.hpp"
 

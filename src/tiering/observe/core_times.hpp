@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the instruction times that `--core-time` sets for phases and functions of a program: patterns of phase
 // names with a time each, of which the first match applies, and names of functions. The default is the machine's
 // time. A function's time is relative to the program's: a phase with a time of its own scales it.

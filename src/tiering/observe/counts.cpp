@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements sums of counts: see counts.hpp.
 #include "observe/counts.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the counts of a profile: for each phase of an iteration its accesses by chunk, and its time.
 #pragma once
 

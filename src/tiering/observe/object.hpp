@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Describes a data object of the program: a named range of its memory, divided into chunks.
 #pragma once
 

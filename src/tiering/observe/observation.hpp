@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the observations of one interval, limited to what real hardware and kernels can deliver: samples of
 // misses, hint faults, accessed bits, utilisation of each place, stall time. They are the only input of tiering
 // policies.

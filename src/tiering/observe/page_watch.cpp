@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the page watch of this system: see page_watch.hpp.
 #include "observe/page_watch.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the places of an initiator: see place_view.hpp.
 #include "observe/place_view.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Provides the places with the paths of one initiator, and the present place of a chunk.
 #pragma once
 

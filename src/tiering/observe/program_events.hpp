@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interface for the events of a program other than accesses: objects, loops and phases from any source, sleeps,
 // counts of untraced accesses, the end. The runtime reports each event after it has happened, so all accesses
 // before it are with the sinks. Invariant: no event depends on where data resides, so a listener of these events

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the look-up of progress variants by name: see progress_variant.hpp.
 #include "observe/progress_variant.hpp"
 

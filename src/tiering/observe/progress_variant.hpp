@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines measures of a phase's progress, by which phases are divided into segments and in which plans with
 // segments count. Each is one file in progress/; the build generates the table of them (cmake/Variants.cmake).
 //

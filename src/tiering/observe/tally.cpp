@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the sums of misses by chunk: see tally.hpp.
 #include "observe/tally.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums a quantum's misses by chunk: tens of chunks instead of tens of thousands of misses. Consumers that need
 // only sums (the time law, exact counters) use a tally, and all sinks of a quantum share one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Profile of a loop: traffic by chunk and phase, and the time of each phase. A value type: collectors produce it,
 // the store (store/) saves it, the model reads it.
 //

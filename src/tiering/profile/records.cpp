@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encoding of the journal's records. One list of fields for each record drives both encoder and decoder.
 #include "profile/records.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records of the journal and their encoding: the runtime encodes them, the merge (store/) decodes them.
 //
 // Compatibility: fields are only appended to a record. A reader leaves missing fields at their defaults and

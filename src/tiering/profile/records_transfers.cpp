@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delta encoding of the transfers' record. A program may make 100,000 transfers a second, and logging costs more
 // than requesting them. A transfer therefore stores only fields that its predecessor does not imply: 9 bytes for
 // consecutive copies.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps the freed objects of each name as a stack. See address_reuse.hpp.
 #include "runtime/address_reuse.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps a reallocated object to the canonical address of a freed object of the same name and about the same size.
 //
 // Canonical addresses (observe/objects/address_map.hpp) are never reused, so the cache misses of an iteration that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reserves capacity and binds memory in contiguous ranges. See chunk_binding.hpp.
 #include "runtime/chunk_binding.hpp"
 

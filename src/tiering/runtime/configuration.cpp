@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes program events to the strategy, the profile and the journal of one configuration. See configuration.hpp.
 #include "runtime/configuration.hpp"
 

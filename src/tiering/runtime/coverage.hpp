@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declares the interface of instrumentation coverage: how much of the program the hooks reach.
 //
 // The runtime reports objects, the loop and the state of observation to the implementation, and reads the result

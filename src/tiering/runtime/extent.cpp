@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds extents and chunk sizes. See extent.hpp.
 #include "runtime/extent.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares successive intervals. See interval_phases.hpp.
 #include "runtime/interval_phases.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divides the run of a program without visible calls and loops into fixed intervals of time, as phases.
 //
 // The main loop begins when two successive intervals used the same data in similar proportions; each interval is

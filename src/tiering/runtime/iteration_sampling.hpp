@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selects the iterations of the main loop that are observed when not all are.
 //
 // Observed are the first two (the first one finds the caches cold), then one of every N at a pseudo-random

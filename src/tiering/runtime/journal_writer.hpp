@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes typed records (profile/records.hpp) to a journal. The encoder's buffer is reused between records.
 #pragma once
 

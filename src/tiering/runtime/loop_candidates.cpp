@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks the candidates by name. See loop_candidates.hpp.
 #include "runtime/loop_candidates.hpp"
 

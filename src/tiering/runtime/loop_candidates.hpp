@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks the loops of a program that could have been its main loop: what share of the work each does, and why the
 // profile is not of it.
 //

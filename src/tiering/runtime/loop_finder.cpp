@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selects the main loop and reports its iterations. loop_phases.cpp chooses the phases. See loop_finder.hpp.
 #include "runtime/loop_finder.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects the main loop of a program without markers, and the phases of that loop, in the tree of its calls and
 // loops (observe/loops/loop_tree.hpp).
 //

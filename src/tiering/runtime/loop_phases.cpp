@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the phases of the main loop. See loop_finder.hpp.
 #include <algorithm>
 

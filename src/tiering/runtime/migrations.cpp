@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Submits moves, and matches their completions with the pending entries by ticket. See migrations.hpp.
 #include "runtime/migrations.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts entries of named functions to phase boundaries. See phase_source.hpp.
 #include "runtime/phase_source.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tracks the program's position: iteration of the main loop and phase in it. Fed by phase boundaries of any
 // source. An iteration begins when the loop's first phase begins again.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks functions by samples and by calls. See probe_choice.hpp.
 #include "runtime/probe_choice.hpp"
 

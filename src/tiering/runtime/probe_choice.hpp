@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the functions of a program without hooks that uprobes are placed on. These take much of its time and are
 // called seldom enough that the probes' overhead stays negligible.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives the collectors of one configuration. See profiling.hpp.
 #include "runtime/profiling.hpp"
 

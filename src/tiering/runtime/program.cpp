@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distributes program events to the configurations and to the recorder of the run. See program.hpp.
 #include "runtime/program.hpp"
 

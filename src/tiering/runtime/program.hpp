@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the program as its configurations see it: objects cut into chunks, the main loop's iterations and
 // phases, and the accesses between them. Every event goes to every configuration in the order of the calls here,
 // and then to the recorder of the run.

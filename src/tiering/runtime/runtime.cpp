@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements one ordered stream of events. Before an event that ends something, the accesses so far are flushed;
 // then the event goes to the program. Lock order: events_mutex first, so that flushed accesses belong to the event
 // that follows; then the program lock, which quanta take too. See runtime.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the runtime: it follows the objects and phases of a running program, profiles the first iteration of
 // the main loop, plans, moves data and adapts the plan.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declares what a Runtime is assembled from.
 //
 // One program may run in several configurations at a time. Each is a machine with its own clock, memory, budget

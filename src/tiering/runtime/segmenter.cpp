@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts and merges segments. See segmenter.hpp.
 #include "runtime/segmenter.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts phases into segments by the program's own progress, so that a plan can act inside a phase: for example,
 // stream an array that exceeds fast memory through it, overlapped with the computation. Progress is counted in
 // accesses (on a machine with counters: in retired instructions), which do not depend on where data resides.

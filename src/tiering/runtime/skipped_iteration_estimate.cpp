@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps and adds the estimates of skipped phases. See skipped_iteration_estimate.hpp.
 #include "runtime/skipped_iteration_estimate.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates the counters and the time of phases in iterations that were not observed (iteration_sampling.hpp).
 //
 // A skipped phase counts as its last observed instance: the phase of the same name at the same position in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the move of one chunk of the running program, as a plan requests it.
 #pragma once
 

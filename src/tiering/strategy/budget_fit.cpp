@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See budget_fit.hpp.
 #include "strategy/budget_fit.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fits a plan's placement into a budget. A plan that was made for objects of other sizes may need more of a place
 // than the budget has. The chunks with the least gain per byte then stay in their home place.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts a planner's decision, in items and places by number, into a plan in names (planner.hpp).
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Aligns two sequences of names by dynamic programming. See phase_match.hpp.
 #include "strategy/phase_match.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps the phases of a running program to those of a plan that was made of another run: one with other sizes, more
 // levels or more inner iterations. Phases correspond in their order and by their names. Of names that end in a
 // number the stem has to be equal, and the highest numbers correspond, as the finest levels of multigrid do

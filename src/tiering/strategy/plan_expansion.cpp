@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See plan_expansion.hpp.
 #include "strategy/plan_expansion.hpp"
 

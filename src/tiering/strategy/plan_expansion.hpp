@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resolves the names in a plan against the objects of a running program: names to objects, spans to chunks, names
 // of places and kinds to places. The running program may be divided into other chunks than the profiled one, and
 // its objects may have other sizes: spans are shares of an object.

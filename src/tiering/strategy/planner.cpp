@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the defaults of planners, and finds planners and variants by name. See planner.hpp and variant.hpp.
 #include "strategy/planner.hpp"
 

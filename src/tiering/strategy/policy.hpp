@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the interface of tiering policies. A policy decides at run time, interval by interval and chunk by
 // chunk, from what a collector observes, without a profile or a plan. It is independent of the clock, memory and
 // mover. Each policy is one file in policies/ (variant.hpp).

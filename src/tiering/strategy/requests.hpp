@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the interface through which a strategy requests actions of the runtime: moves, waits for moves, a rate
 // limit, journal entries. The runtime (runtime/migrations.hpp) performs each call at once, in the order of the
 // calls.

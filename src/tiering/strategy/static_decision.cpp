@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See static_decision.hpp.
 #include "strategy/static_decision.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schedules that never move data: one placement for all phases of an iteration.
 #pragma once
 

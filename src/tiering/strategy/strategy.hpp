@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the interface of placement strategies. A strategy decides at run time in which place each chunk resides:
 // by following a plan, by a policy, by a static placement or by hints. The runtime asks it where to allocate the
 // chunks of a new object, and reports events to it. The strategy reacts by requests (requests.hpp), which the

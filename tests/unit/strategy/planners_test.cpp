@@ -158,7 +158,7 @@ TEST(Planners, ImprovesWith_MatchesActualImprovement) {
   EXPECT_GE(better, 5);
 }
 
-// Compares with all schedules, for all values of copies_keep, on problems small enough to predict all.
+// Compares with all schedules, for all values of min_copy_share, on problems small enough to predict all.
 double brute_force(const model::Problem& problem) {
   const auto bits = problem.items.size() * problem.phases.size();
   const model::ProblemIndex index(problem);

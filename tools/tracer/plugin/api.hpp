@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What QEMU offers to a plug-in, as far as we use it: version 1 of its interface (QEMU 4.2 and later;
 // docs/devel/tcg-plugins of its documentation). Distributions do not package the header, so the declarations are
 // ours; names and types are QEMU's.

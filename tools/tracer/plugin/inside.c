@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tracer puts into the program that it traces, by LD_PRELOAD: it tells the plug-in around it which blocks
  * the allocator hands out and which markers the program passes, and stands in for the C library's memory
  * functions, so that their accesses can be told from the library's own. It keeps nothing and changes nothing else.

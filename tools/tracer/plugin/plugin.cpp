@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tracer: a plug-in for QEMU's user mode that writes what the traced program loads and stores as a trace
 // (access/trace.hpp). It knows nothing of how Terrace's hooks see a program, which is what makes it a check on
 // them, and it takes any executable of any instruction set that QEMU runs.

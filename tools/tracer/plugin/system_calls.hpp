@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The numbers of the system calls that change a program's memory, and of the one that ends it, by the tracer's
 // name for the instruction set.
 #pragma once

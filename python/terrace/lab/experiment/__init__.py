@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reproduces published studies: the work of `terrace lab experiment`."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ablation study of the planner: runs plans made without one part of its search each, in virtual time."""
 
 from __future__ import annotations

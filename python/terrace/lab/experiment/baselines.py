@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares all published planners and policies on a few programs, at two sizes of fast memory."""
 
 from __future__ import annotations

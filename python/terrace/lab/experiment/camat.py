@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures C-AMAT of GPU programs (Zhang et al., MCHPC'17).
 
 A question is a program on a machine, with all pages in the GPU's own memory, because the study's GPU has no other.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evaluates page placement over a coherent link (Agarwal et al., HPCA 2015).
 
 A question is a program under a rule. Its answer is a separate file, so that an interrupted run can resume. Each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Section of the ccnuma report beyond the paper: Terrace's own policy, current GPU policies, processors'
 policies.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Common parts of the sections of the ccnuma report."""
 
 from __future__ import annotations

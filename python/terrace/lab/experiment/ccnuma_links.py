@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Section of the ccnuma report on other links: some programs and rules with other remote bandwidths, and on the
 shipped machines with a GPU.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Report of `terrace lab experiment ccnuma`: the study's figures and table, simulated and published."""
 
 from __future__ import annotations

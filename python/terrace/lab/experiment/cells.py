@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cells of an experiment, each a question with one answer, and the files that store answers.
 
 A cell is one recording under one method on one machine with one size of fast memory. Its answer is a separate file

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Common options of the `terrace lab experiment` subcommands, and the steps from questions to the report."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Splits the gap between a live run and fast-only into its causes, by program and machine, at the study's size.
 
     learning    live - planned: the first iteration, concurrent planning, fetching data

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conservation laws that hold in every run of the GPU simulator, for any program and policy."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of a GPU machine for reports, read from its machine file."""
 
 from __future__ import annotations

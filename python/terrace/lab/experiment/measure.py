@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers a cell. Its method defines how:
 
     slow-only, fast-only       all data in one memory

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Predicts the slowdown with less memory, with the rest of the data in a file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Metric study: selects data by a single number each.
 
 A metric assigns a number to every item (an object or a chunk) from the sampled profile. Fast memory is filled with

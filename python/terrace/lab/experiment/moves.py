@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unimem's study at its original size (class C), at three costs of moves.
 
 `swap` is Terrace's: pages are exchanged concurrently with the program. `user-copy` is the paper's: a helper thread

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Section of the out-of-core report beyond the paper: ten times the fast memory."""
 
 from __future__ import annotations

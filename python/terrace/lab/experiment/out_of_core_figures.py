@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Common parts of the sections of the out-of-core report."""
 
 from __future__ import annotations

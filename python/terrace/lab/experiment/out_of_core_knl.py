@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures 3 to 6 of the out-of-core report: MCDRAM as flat memory and as a cache."""
 
 from __future__ import annotations

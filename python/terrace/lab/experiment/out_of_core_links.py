@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures 7 to 10 of the out-of-core report: tiles over a GPU's link."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figure 11 of the out-of-core report: unified memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Renders the report page: sections of text, pictures and tables, in one file without external references."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws charts of experiments: grouped bars, ranked bars, lines, points."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provenance of a study's answers: one Terrace version and its machine files per folder."""
 
 from __future__ import annotations

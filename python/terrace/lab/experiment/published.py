@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values published in the papers' texts; pictures without numbers are omitted.
 
 Unimem: Wu, Huang, Li, SC'17. Two-level memory: the poster of the two-level-memory study, SC'17. Times are relative

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Common steps of studies with one answer file per question: selection of programs, and questions to report."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inputs of cells, made on first use and kept: programs, recordings, profiles.
 
 A program runs once for each cache configuration; everything else is a replay. Files are written under a temporary

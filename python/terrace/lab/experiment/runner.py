@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers unanswered cells in parallel."""
 
 from __future__ import annotations

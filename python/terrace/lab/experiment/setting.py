@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scope of an experiment's run, and access to its answers for tables."""
 
 from __future__ import annotations

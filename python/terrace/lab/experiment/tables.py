@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Result tables of an experiment, written as CSV and JSON and shown on its page."""
 
 from __future__ import annotations

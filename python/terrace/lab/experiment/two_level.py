@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The two-level-memory study: its cells, and tables of their answers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Report of `terrace lab experiment two-level`."""
 
 from __future__ import annotations

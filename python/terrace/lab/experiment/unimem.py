@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unimem's evaluation (SC'17): its cells, and tables of their answers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Report of `terrace lab experiment unimem`: sections, pictures, and differences with reasons."""
 
 from __future__ import annotations

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab`: tools for researchers and developers."""

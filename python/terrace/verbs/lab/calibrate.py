@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab calibrate`: fit the core time per instruction of a program and its functions.
 
 `terrace simulate --native FILE` and `terrace record --native FILE` call this subcommand and use its result.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab coverage`: measure which share of last-level misses the instrumentation observes.
 
 Runs the program twice on the caches of one machine: instrumented, recorded with exact counters; and

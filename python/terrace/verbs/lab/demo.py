@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab demo`: profile, plan, run and report CG and MG in virtual time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab gpu`: simulate a GPU program or its trace in virtual time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab misses`: count a trace's misses in the caches of a machine, by object and by code."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab pim`: replay allocations in processing-in-memory (PIM) devices; map occupancy."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab sweep`: replay one recording on many machines, with many budgets and planners.
 
 Every point is a separate `terrace replay`, so points run in parallel and each equals a single replay exactly.

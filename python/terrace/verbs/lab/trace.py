@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab trace`: write a trace of a program's loads and stores."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab validate`: compare virtual time with this machine's clock.
 
 Programs run natively, built by the plain compiler, and in virtual time on the machine file that

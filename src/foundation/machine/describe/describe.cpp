@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats the machine as text: tree, initiators, paths, and measurements.
 #include "machine/describe/describe.hpp"
 

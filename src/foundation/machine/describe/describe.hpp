@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats a machine for people (`terrace machine`) and for programs (`terrace machine --json`).
 #pragma once
 

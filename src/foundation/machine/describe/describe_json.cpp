@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats the machine as JSON: names instead of indices; plain numbers in bytes, bytes per second, seconds, hertz.
 #include <nlohmann/json.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats orderings as text and as JSON.
 #include <nlohmann/json.hpp>
 

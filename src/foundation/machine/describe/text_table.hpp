@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats a table as plain text in aligned columns.
 #pragma once
 

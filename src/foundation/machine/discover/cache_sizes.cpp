@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements cache_sizes.hpp.
 #include "machine/discover/cache_sizes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives a machine with other cache sizes or core times, to scale caches with a reduced problem size.
 #pragma once
 

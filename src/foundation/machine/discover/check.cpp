@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements check.hpp.
 #include "machine/discover/check.hpp"
 

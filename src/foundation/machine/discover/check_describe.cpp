@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats the findings of a check for people and as JSON.
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a machine from hwloc's topology. Nodes become places. The sets of cores with local memory become
 // initiators, each with its domain. Every initiator gets a path to every place.
 #include "machine/discover/discovery.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes and checks the fingerprint of the machine that a measurement belongs to.
 #include <cinttypes>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements hwloc_topology.hpp and hides hwloc's conventions (return codes, object depths, memory objects).
 #include "machine/discover/hwloc_topology.hpp"
 

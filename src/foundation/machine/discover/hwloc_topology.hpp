@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owns an hwloc topology and answers the queries of discovery.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements path_figures.hpp.
 #include "machine/discover/path_figures.hpp"
 

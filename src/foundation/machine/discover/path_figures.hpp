@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines the bandwidth and latency of a path from the firmware's figures, NUMA distances or defaults.
 #pragma once
 

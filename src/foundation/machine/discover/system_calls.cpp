@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements system_calls.hpp for the running system.
 #include "machine/discover/system_calls.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interface to system calls that a kernel, a container or a batch system may refuse, which only a trial can tell.
 // Tests implement it to simulate other systems.
 #pragma once

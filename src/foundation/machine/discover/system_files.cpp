@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements system_files.hpp.
 #include "machine/discover/system_files.hpp"
 

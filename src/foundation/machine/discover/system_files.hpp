@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads what /proc and /sys report of the system and of this process, below a root that tests replace.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements copier_table.hpp.
 #include "machine/file/copier_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads [[copier]] of a machine file.
 #pragma once
 

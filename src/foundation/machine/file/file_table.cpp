@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements file_table.hpp.
 #include "machine/file/file_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads [[file]] of a machine file: the backing file of a memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements gpu_table.hpp. Integer keys are in tables that both reading and writing use.
 #include "machine/file/gpu_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads and writes [[gpu]] of a machine file: a GPU of virtual time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements gpu_variant.hpp.
 #include "machine/file/gpu_variant.hpp"
 

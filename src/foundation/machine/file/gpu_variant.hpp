@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives a machine whose GPU has another bandwidth to the memory beyond its link.
 #pragma once
 

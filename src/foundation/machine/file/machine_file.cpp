@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads and writes machine files, and finds shipped ones by name.
 #include "machine/file/machine_file.hpp"
 

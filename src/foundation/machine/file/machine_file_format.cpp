@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats a machine as a machine file: the same keys in the same order as a person would write them.
 #include <algorithm>
 #include <charconv>

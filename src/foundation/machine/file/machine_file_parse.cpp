@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses a machine file table by table, so that contradictions are reported with their line.
 #include <algorithm>
 #include <map>

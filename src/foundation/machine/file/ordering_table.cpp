@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements ordering_table.hpp.
 #include "machine/file/ordering_table.hpp"
 

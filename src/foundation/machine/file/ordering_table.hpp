@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads [[ordering]] of a machine file, and the sources of its figures.
 #pragma once
 

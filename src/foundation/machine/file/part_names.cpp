@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements part_names.hpp.
 #include "machine/file/part_names.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps the names of parts to their indices while a machine file is read, and reads [measured] by them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements toml_table.hpp: typed access with error messages.
 #include "machine/file/toml_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads one table of a TOML file under a schema: each key is read with its type. Errors are one line with file,
 // line, key, what is wrong and what to do.
 #pragma once

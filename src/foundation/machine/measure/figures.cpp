@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements figures.hpp.
 #include "machine/measure/figures.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates figures (times and rates) from many short windows, each with a fixed amount of work. Other load can
 // only lengthen a window, so the shortest windows estimate a time best, and the highest rates a bandwidth. The
 // very shortest are outliers, however: on a virtual machine one of a hundred windows reads memory a third faster

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives properties of a machine from measured series. Pure functions, without a clock.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the measured loops, simple enough for the compiler to optimise them like loops of user programs.
 // Compiled with full optimisation in every build type.
 #include "machine/measure/kernels.hpp"

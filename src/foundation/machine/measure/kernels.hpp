@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops that measurements time: STREAM's four kernels, pure reads and writes, pointer chases. They do not
 // depend on clocks, places or threads.
 #pragma once

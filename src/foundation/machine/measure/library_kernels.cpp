@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls libm functions as programs do, with independent calls.
 #include <math.h>
 

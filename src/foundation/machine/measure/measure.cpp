@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Orders the measurements, sizes their memory, and derives the machine from the figures.
 #include "machine/measure/measure.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the windows of each figure. A window takes about a millisecond, less than a time slice, so that other
 // programs leave many windows undisturbed.
 #include "machine/measure/measured_rounds.hpp"

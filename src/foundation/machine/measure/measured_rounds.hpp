@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times the kernels. Each function measures one round of a figure in short windows, adds them to the figure's
 // earlier rounds, and returns the spread over all of them.
 #pragma once

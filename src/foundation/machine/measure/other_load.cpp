@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements other_load.hpp.
 #include "machine/measure/other_load.hpp"
 

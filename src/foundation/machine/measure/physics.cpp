@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements physics.hpp.
 #include "machine/measure/physics.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks laws that the measured figures of any machine obey. A disturbed measurement violates them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements placed_buffer.hpp by system calls, without a library, and /proc for verification.
 #include "machine/measure/placed_buffer.hpp"
 

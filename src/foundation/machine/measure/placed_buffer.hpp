@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocates memory for a measurement: on one NUMA node, in huge or small pages, populated; and verifies its
 // placement.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base of the measurement in measure.cpp: measures figures in rounds until their best windows are confirmed, or
 // refuses with the reason. Holds buffers, notes and the resulting machine parts. Not thread-safe.
 #pragma once

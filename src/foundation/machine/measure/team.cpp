@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements team.hpp: a barrier before and after each round, between which the first thread reads the clock.
 #include "machine/measure/team.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a timed section on several threads, each pinned to a processor.
 #pragma once
 

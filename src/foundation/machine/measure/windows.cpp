@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements windows.hpp. Workers synchronise at a spinning barrier before each window. Companions publish a
 // heartbeat, whose gaps show that they were preempted. Workers detect their own preemptions by getrusage's
 // involuntary context switches.

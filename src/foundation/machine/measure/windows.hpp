@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs timed windows on pinned threads, and detects whether other programs disturbed a window.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements node_files.hpp.
 #include "machine/nodes/node_files.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Describes the machine from the kernel's NUMA files in /sys, for processes that have only the C library. Outside
 // of user processes, discover() gives the same and more.
 //

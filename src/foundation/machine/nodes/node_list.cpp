@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements parse_node_list() of node_files.hpp.
 #include <algorithm>
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements arena.hpp.
 #include "memory/arenas/arena.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements block_arena.hpp: the arenas of the process and the caches of its threads. A cache holds free blocks
 // of each class, which its thread allocates and frees without a lock.
 #include "memory/arenas/block_arena.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocates small blocks from extents of 2 MiB that a source provides: arenas with thread caches. The source
 // decides where an extent is placed.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements extent_pages.hpp.
 #include "memory/arenas/extent_pages.hpp"
 

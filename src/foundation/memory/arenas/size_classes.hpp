@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Size classes of small blocks: 16, 32, 48, 64, 80, 96, 112, 128, then four to each doubling, so that at most a
 // quarter of a block is wasted.
 #pragma once

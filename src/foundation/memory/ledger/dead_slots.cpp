@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements dead_slots.hpp. Reads from /proc which processes have mapped the page: no stray write can change
 // that.
 #include "memory/ledger/dead_slots.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frees the ledger slots of dead processes. Allocates nothing and takes no lock.
 #pragma once
 

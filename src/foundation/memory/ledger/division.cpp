@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements division.hpp in integers, except for one quotient of gains, so that every process gets the same
 // result.
 #include "memory/ledger/division.hpp"

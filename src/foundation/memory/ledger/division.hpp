@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divides the budget of a place among the processes of a job. Every process computes the same shares from the same
 // demands:
 //

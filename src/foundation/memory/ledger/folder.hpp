@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locates the folder in which the ledgers of this user's jobs lie, and names the files in it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements job_file.hpp. Each launcher holds a shared flock(2) on the file; a process that gets the exclusive
 // lock knows that no launcher is left.
 #include "memory/ledger/job_file.hpp"

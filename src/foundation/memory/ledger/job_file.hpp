@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Creates or joins the ledger file of a job on behalf of a launcher. The launchers of a job on one node share the
 // file, and the last one removes it. Each holds a shared flock(2), which the kernel releases when a launcher dies.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements mapped_page.hpp.
 #include "memory/ledger/mapped_page.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps a ledger's file into memory. Refuses anything but a regular file of this user with mode 0600 that holds a
 // whole ledger of this version.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements own_slot.hpp.
 #include "memory/ledger/own_slot.hpp"
 

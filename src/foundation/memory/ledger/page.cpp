@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements page.hpp.
 #include "memory/ledger/page.hpp"
 

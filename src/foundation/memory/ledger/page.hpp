@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the shared page of a ledger and its accessors, which do not trust its content: a stray write of one
 // process must not let another hand out more memory than there is.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements page_lock.hpp. The word is 0 if the lock is free, else the holder's slot number + 1, and a bit that
 // is set if a process waits.
 #include "memory/ledger/page_lock.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Serialises changes of the ledger across processes, by a futex in its page. Amounts stay correct without the lock
 // (ledger.hpp); it only keeps two concurrent acquisitions from refusing each other where there is memory for one.
 // So the lock is taken over from a holder that is dead, has been stopped for 50 ms, or was written by a stray

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements process_identity.hpp. Allocates nothing: a ledger may be used inside the program's own malloc().
 #include "memory/ledger/process_identity.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identifies a process beyond its number, which is reused after its death: by number, PID namespace, start time,
 // and a value that changes with each exec.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements view.hpp.
 #include "memory/ledger/view.hpp"
 

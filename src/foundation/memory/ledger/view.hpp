@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a ledger for display: how much each process holds of each place, and what its share is.
 #pragma once
 

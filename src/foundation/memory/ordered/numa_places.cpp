@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements numa_places.hpp. Opens files for each reading, because a program may close descriptors that it does
 // not know.
 #include "memory/ordered/numa_places.hpp"

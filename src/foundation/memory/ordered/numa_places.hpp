@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements PlaceSystem for places that are NUMA nodes of the running kernel. Allocates nothing after
 // construction.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the bytes placed by intent and place, in memory that a process shares with its launcher, which reports
 // them at the end. Only the process writes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements ordered_fill.hpp. The accounting by outstanding bytes is what keeps concurrent processes in order:
 // without it, two processes that fill at once pass the watermark and place their data out of order.
 #include "memory/ordered/ordered_fill.hpp"

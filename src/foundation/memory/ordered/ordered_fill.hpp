@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ordered spill: a range of memory fills the places of an ordering one after another, each down to a free
 // watermark.
 //

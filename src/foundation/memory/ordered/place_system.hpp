@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interface through which ordered placement queries and controls the memory of places. NumaPlaces implements it
 // for the running kernel; tests use a model. Implementations must not throw or allocate.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements placed_ranges.hpp.
 #include "memory/ordered/placed_ranges.hpp"
 

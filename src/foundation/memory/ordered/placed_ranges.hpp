@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records the ranges of a process's memory that were placed: where, and for which intent. Not thread-safe.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Provider variant `numa`: places that are NUMA nodes of the operating system. See numa_provider.hpp.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copier between NUMA nodes by move_pages(2).
 #include "transfer/numa_copier.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copier between NUMA nodes by page exchange through staging memory (exchange/page_exchange.hpp). Falls back to
 // move_pages(2) for pages that cannot be exchanged. Not available before Linux 6.8.
 #include <sched.h>

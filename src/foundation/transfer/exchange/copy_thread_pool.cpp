@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See copy_thread_pool.hpp.
 #include "transfer/exchange/copy_thread_pool.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See exchange_lock.hpp.
 #include "transfer/exchange/exchange_lock.hpp"
 

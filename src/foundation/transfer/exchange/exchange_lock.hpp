@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks fork(2), madvise(2) and mremap(2) while pages are detached by userfaultfd(2), which these calls would
 // lose or resurrect: a child of fork would read zeros in place of detached pages, pages freed by madvise would
 // return with their old content, and those of a moved range would stay behind.

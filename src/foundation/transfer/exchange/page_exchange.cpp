@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See page_exchange.hpp.
 #include "transfer/exchange/page_exchange.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Migrates the pages of a range to another NUMA node in pieces of 2 MiB, while the program reads and writes them;
 // no write is lost.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See page_sentinels.hpp.
 #include "transfer/exchange/page_sentinels.hpp"
 

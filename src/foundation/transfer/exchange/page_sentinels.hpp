@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports the first access to a chunk: detaches the chunk's first pages, so that an access faults and waits in the
 // kernel until they are attached again. No access is lost, also inside system calls.
 //

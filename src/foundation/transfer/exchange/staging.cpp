@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See staging.hpp.
 #include "transfer/exchange/staging.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Staging memory of page exchanges: 2 MiB slots of address space, each empty or filled with pages of one node.
 // Pages that were exchanged out of a chunk stay cached in a slot for the next chunk that migrates to their node,
 // which saves zeroing new pages.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See trap_time.hpp.
 #include "transfer/exchange/trap_time.hpp"
 

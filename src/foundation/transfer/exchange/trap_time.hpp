@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the overhead of a userfaultfd trap.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See userfault.hpp.
 #include "transfer/exchange/userfault.hpp"
 

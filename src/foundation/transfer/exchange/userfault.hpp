@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wrapper of userfaultfd(2): moves pages between two ranges of the process without a copy and without losing an
 // access. A thread that faults on an absent page of a registered range waits in the kernel until it is woken.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See copier_rig.hpp.
 #include "transfer/measure/copier_rig.hpp"
 

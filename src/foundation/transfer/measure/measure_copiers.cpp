@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Order of the measurements of copiers, and derivation of a price from them. See measure_copiers.hpp.
 #include "transfer/measure/measure_copiers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See price_fit.hpp.
 #include "transfer/measure/price_fit.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fits the price of migrations to measured times of single migrations.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See touch_traps.hpp.
 #include "transfer/ordered/touch_traps.hpp"
 

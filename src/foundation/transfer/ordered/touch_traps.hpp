@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traps first touches of registered memory by userfaultfd(2): a pool of threads calls a handler for each one,
 // while the faulting thread waits in the kernel until its range is unregistered or it is woken. Requires Linux
 // 4.3.

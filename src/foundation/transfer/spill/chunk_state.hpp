@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // States of a spilled chunk, shared by the engines of real memory (spill.hpp) and of virtual time
 // (sim/engine/virtual_spill.hpp), and their projection onto the states that a replacement policy sees.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asynchronous reads and writes of one file. Two implementations: io_uring(7) (ring_queue.cpp), and a thread pool
 // where the system lacks or forbids it (thread_queue.cpp).
 //

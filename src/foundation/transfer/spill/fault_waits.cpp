@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See fault_waits.hpp.
 #include "transfer/spill/fault_waits.hpp"
 

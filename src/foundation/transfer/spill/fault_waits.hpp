@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates how long the program's threads wait in page faults that the kernel serves itself, for blocks
 // that it pages from a file.
 //

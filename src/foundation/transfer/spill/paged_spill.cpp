@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See paged_spill.hpp.
 #include "transfer/spill/paged_spill.hpp"
 

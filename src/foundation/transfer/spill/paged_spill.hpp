@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Out-of-core memory by kernel paging, for processes that may not use userfaultfd(2): blocks are shared mappings
 // of the file. A thread enforces the memory limit: while the process has more resident memory, it pages blocks out
 // (MADV_PAGEOUT), in clock order.

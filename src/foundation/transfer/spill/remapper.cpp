@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See remapper.hpp.
 #include "transfer/spill/remapper.hpp"
 

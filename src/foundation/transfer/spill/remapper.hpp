@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Background thread of the pager for blocking system calls, while the pager itself keeps reading page faults:
 // mremap(2) of watched ranges, which returns only after the pager has read its event, and fdatasync(2).
 //

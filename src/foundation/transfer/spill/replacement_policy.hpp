@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interface of the replacement policy of memory over a file: which chunk is prefetched next, and which is evicted.
 //
 // The spill engine (spill.hpp, and sim/engine/virtual_spill.hpp in virtual time) reports accesses and state

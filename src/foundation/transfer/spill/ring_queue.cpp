@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Disk queue by io_uring(7). Partial transfers are resubmitted.
 #include <liburing.h>
 #include <sys/eventfd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pager thread's loop, and the handlers of page faults and I/O completions. See spill.hpp; decisions are in
 // spill_flow.cpp.
 #include "transfer/spill/spill.hpp"

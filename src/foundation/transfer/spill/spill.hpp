@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Out-of-core memory: a user-space pager that keeps some 2 MiB chunks of a range in memory and the others in a
 // file.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of the program to the pager thread. See spill.hpp.
 #include <sys/mman.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics of memory over a file, in a page of shared memory that several processes may map. Units are bytes,
 // chunks and nanoseconds.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Common code of the spill engines and their factory. See spill_engine.hpp.
 #include "transfer/spill/spill_engine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interface of the engines that keep data over a file (out-of-core memory).
 //
 // Two implementations: Spill (spill.hpp) moves 2 MiB chunks between memory and the file in a user-space pager;

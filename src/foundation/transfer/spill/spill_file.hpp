@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backing file of spilled memory: private, unlinked, removed by the kernel when its process ends. By default a
 // chunk lies at its own offset from the start of the memory, so the file is sparse. Not thread-safe, but for
 // sync_cached(), which another thread may run (remapper.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One step of the pager: services pending faults, prefetches, evicts and writes back, as the replacement policy
 // decides. See spill.hpp.
 #define XXH_INLINE_ALL

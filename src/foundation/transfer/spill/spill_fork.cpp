@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Snapshots of spilled memory for children of fork(2). See spill.hpp.
 //
 // If all chunks are resident, the child shares them copy-on-write as usual. Otherwise it shares only chunks that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hands blocks over to kernel paging, reviews the result and reclaims them. See spill.hpp, and block_use.hpp for
 // the criteria.
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limit of resident chunks, and published statistics. See spill.hpp.
 #include <algorithm>
 #include <utility>

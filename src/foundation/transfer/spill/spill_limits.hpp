@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constants of memory over a file, shared by the engines of real memory (spill.hpp) and of virtual time
 // (sim/engine/virtual_spill.hpp).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See spill_pool.hpp.
 #include "transfer/spill/spill_pool.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See spill_system.hpp.
 #include "transfer/spill/spill_system.hpp"
 

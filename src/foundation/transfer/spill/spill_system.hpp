@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // System queries shared by the spill engines: clocks, resident memory, major faults, file tables.
 #pragma once
 

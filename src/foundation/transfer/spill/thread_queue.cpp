@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Disk queue by a pool of threads that read and write synchronously, for systems without io_uring.
 #include <pthread.h>
 #include <sys/eventfd.h>

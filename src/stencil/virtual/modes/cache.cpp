@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fast memory as a cache of the slow one, direct-mapped, as MCDRAM is in cache mode (A. Sodani et al., IEEE
 // Micro 36(2), 2016). Both memories work at a time.
 //

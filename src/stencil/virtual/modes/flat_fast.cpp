@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All datasets in the fast memory, as long as they fit.
 #include "core/error.hpp"
 #include "stencil/virtual/mode.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All datasets in the slow memory.
 #include <algorithm>
 

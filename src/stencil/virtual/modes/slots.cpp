@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Three slots in the fast memory, as published: while a tile runs in one, the next tile's data come into another,
 // and the last one's results leave the third; what two tiles share is copied from slot to slot. I. Reguly et al.,
 // "Beyond 16GB: out-of-core stencil computations", MCHPC 2017, algorithm 1 and section 4.1. Its stream 0 is the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data in the slow memory, streamed: in chunks that come and go by themselves, each tile's in time for its loops.
 // Chains are cut as the executors cut them that stream: `gpu` on a machine with a GPU, else `streamed`.
 #include <algorithm>

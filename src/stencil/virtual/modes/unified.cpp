@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unified memory: pages come into a GPU's memory when a loop touches them, and the ones used longest ago leave. A
 // driver moves them: what loops wait for comes first, then what had to leave for it, and loops stand still
 // meanwhile; with prefetching, all of a tile's pages are asked for while the tile before runs.

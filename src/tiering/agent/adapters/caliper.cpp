@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapter for Caliper: interposes the annotation functions of its C interface and of the C++ classes behind its
 // macros (caliper/cali.h, cali_macros.h, Annotation.h), and forwards each call to Caliper. Regions, functions,
 // loops and their iterations become phases. Limit: programs with statically linked Caliper are not seen.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapter for Kokkos Tools: the callbacks that Kokkos calls in a library named by KOKKOS_TOOLS_LIBS
 // (Kokkos_Profiling_C_Interface.h). Kernels, deep copies and regions become phases. Host Views become objects
 // named by their labels.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapter for NVTX 3: NVTX in the program loads the library that NVTX_INJECTION64_PATH names and calls its
 // InitializeInjectionNvtx2, which enters Terrace's functions into NVTX's tables. Ranges become phases; other NVTX
 // features are ignored. Without a session the tables stay unchanged.

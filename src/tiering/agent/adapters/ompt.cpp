@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapter for OMPT: OpenMP runtimes with OMPT (LLVM's and derived ones, not GNU's) call ompt_start_tool at their
 // start, which registers callbacks. Parallel regions become phases, named by their code: "parallel smooth:42".
 // Nothing is registered without a session, or if the program has a tool or names one (OMP_TOOL_LIBRARIES).

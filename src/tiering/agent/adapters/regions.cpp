@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts regions of the main thread to loop and phase boundaries of the runtime. See regions.hpp.
 #include "agent/adapters/regions.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Common base of the region adapters (Kokkos Tools, NVTX, OMPT, Caliper). Regions of the main thread become
 // phases (runtime/regions/region_phases.hpp) unless the program uses explicit markers. Without a session regions
 // are ignored.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements terrace.h and unimem.h on the object registry, the heaps and the runtime.
 #include <stdlib.h>
 #include <sys/syscall.h>

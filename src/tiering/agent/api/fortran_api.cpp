@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the functions that the Fortran module binds to (include/terrace/terrace.f90). Strings are passed as C
 // descriptors, whose leading members, address and length, are standardised (ISO/IEC 1539-1:2018, 18.5.3).
 #include <terrace/terrace.h>

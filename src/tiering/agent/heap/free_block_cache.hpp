@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Caches recently freed blocks with their pages, so that a program that repeatedly frees and allocates a size
 // causes no system calls. Not thread-safe: the owner holds a lock.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selects the fast places and allocates from them by policy. See hbw_heap.hpp.
 #include "agent/heap/hbw_heap.hpp"
 

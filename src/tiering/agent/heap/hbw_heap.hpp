@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements memkind's hbwmalloc policies on an OrderedHeap. "High bandwidth" places are those that rank before
 // the home place in the ordering by bandwidth (strictly faster, no tie), or those that the user names. A machine
 // may have none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements size classes over slabs, and large blocks by mappings. See internal_heap.hpp.
 #include "agent/heap/internal_heap.hpp"
 

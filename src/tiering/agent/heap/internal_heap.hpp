@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocates Terrace's own memory inside the user's process. Terrace must not call the program's malloc: it
 // interposes it, malloc may be what called Terrace, and Terrace's allocations must not shift the program's
 // addresses.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements lock-free free lists by size class, and a bump pointer for fresh memory. See libc_arena.hpp.
 #include "agent/heap/libc_arena.hpp"
 

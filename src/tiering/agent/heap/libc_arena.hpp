@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Serves allocations that the C library and the dynamic linker make while a thread is inside Terrace: the TLS
 // table of a new thread, a stream, a directory buffer. They must not reach the program's allocator: its lock may
 // be held by a thread that waits for Terrace, for instance in the allocator's own mmap(2). The arena also serves

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps disjoint ranges in a map, merging equal neighbours. See mapped_ranges.hpp.
 #include "agent/heap/mapped_ranges.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps objects as disjoint ranges of pages. See object_registry.hpp.
 #include "agent/heap/object_registry.hpp"
 

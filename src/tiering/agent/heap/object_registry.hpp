@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps allocations of arbitrary bytes to objects of whole pages. The runtime requires that each page belongs to
 // one object; programs allocate, name, trim and unmap at any granularity. A new object takes its pages from the
 // previous owner, whose remaining pages stay registered under its name.

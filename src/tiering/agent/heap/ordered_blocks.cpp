@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocates, caches and releases blocks by intent. See ordered_heap.hpp.
 #include <new>
 #include <utility>

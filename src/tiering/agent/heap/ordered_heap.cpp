@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills memory by intent, eagerly and after touches. See ordered_heap.hpp.
 #include "agent/heap/ordered_heap.hpp"
 

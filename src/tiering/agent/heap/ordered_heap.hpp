@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places memory by intent: own blocks, and ranges that the program passes to terrace_apply(). An intent selects an
 // ordering of places, which is filled by the rule of memory/ordered/ordered_fill.hpp.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places ranges that the program passes to apply(), and tracks where data is. See ordered_heap.hpp.
 //
 // Unmapping by the program itself is intercepted. The C library unmaps its own blocks without an interposable

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements strict and interleaved orderings. See ordered_heap.hpp.
 //
 // Does not use MPOL_BIND, because an exhausted node would invoke the out-of-memory killer. Instead, memory is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // State of an OrderedHeap that is made at the first placement, so that processes without one pay nothing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Obtains and returns the extents of small blocks. See small_blocks.hpp.
 //
 // A partly free extent keeps its pages, so that a block's place is that of its extent in the ledger.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Manages blocks, and the chunks of blocks and mappings. See spilled_heap.hpp.
 #include "agent/heap/spilled_heap.hpp"
 

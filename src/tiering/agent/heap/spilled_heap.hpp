@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocates out-of-core ("spilled") blocks and mappings, which may exceed RAM: each chunk is in memory or in a
 // backing file (transfer/spill/spill_engine.hpp).
 //

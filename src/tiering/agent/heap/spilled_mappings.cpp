@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emulates mmap(2), munmap(2), mremap(2), madvise(2) and mprotect(2) on spilled memory. See spilled_heap.hpp.
 #include <sys/mman.h>
 #include <sys/syscall.h>

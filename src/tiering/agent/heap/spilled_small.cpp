@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Obtains extents from pools of spilled chunks. See spilled_small.hpp.
 #include "agent/heap/spilled_small.hpp"
 

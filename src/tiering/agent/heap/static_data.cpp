@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assigns the pages of a segment to variables. See static_data.hpp.
 #include "agent/heap/static_data.hpp"
 

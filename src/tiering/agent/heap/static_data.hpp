@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divides a segment of static data into objects of whole pages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes the C allocator. Large blocks get pages of their own and become objects. Small blocks without an
 // intent go to the next allocator. Allocations that the C library makes inside Terrace are served by
 // g_libc_arena.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements barriers on top of the scheduler. See barriers.hpp.
 #include "agent/interpose/barriers.hpp"
 

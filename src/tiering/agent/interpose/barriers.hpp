@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements barriers for scheduled threads in virtual time: POSIX barriers and those of OpenMP teams.
 #pragma once
 

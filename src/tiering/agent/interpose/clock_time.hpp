@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts between times of the system's clocks, as a program passes them, and its virtual clock.
 #pragma once
 

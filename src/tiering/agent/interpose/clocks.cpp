@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes the program's clocks. In simulation they show virtual time: wall clocks the start time plus virtual
 // seconds, monotonic and CPU clocks the virtual seconds. On the real machine they are unmodified.
 //

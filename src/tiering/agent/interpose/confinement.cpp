@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes prctl(2) for system call filters (seccomp) and no_new_privs. Later system calls of Terrace might be
 // forbidden, and a filter may kill the process for one. A deferred start is cancelled. A process that is about to
 // set a filter is left alone from here on: background threads are ended first, and blocks allocated so far are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pins spilled memory that the program registers with a device driver (cudaHostRegister).
 //
 // Such a driver gets the pages from the kernel without faulting in a way that userfaultfd could serve, and fails

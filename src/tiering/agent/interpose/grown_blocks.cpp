@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves pages by mremap(2) with MREMAP_DONTUNMAP. See grown_blocks.hpp.
 #include "agent/interpose/grown_blocks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grows objects by moving their pages, and adapts the next allocator to freed sizes.
 #pragma once
 

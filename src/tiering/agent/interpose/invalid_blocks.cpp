@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks a pointer against all of Terrace's heaps. See invalid_blocks.hpp.
 #include "agent/interpose/invalid_blocks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects invalid pointers passed to free() and realloc(). The C library aborts such a program; Terrace's blocks
 // have no header by which it could recognise the error.
 #pragma once

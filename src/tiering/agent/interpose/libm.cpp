@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes the functions of libm: charges each call's core time to the calling thread, by function, and
 // forwards it to the next definition.
 //

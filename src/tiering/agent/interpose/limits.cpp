@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes setrlimit(2) for RLIMIT_AS. Terrace's reserved address space counts against such a limit, but blocks
 // from it do not. So when the program tightens the limit, the reserve is released, and later allocations are the
 // C library's, as without Terrace. Exception: spilled memory, whose address space is in use. A limit that exists

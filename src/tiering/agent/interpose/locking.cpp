@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes mlock(2) and mlockall(2).
 //
 // The kernel's mlockall() touches all mappings, and blocks forever on a range that is registered with userfaultfd

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes mmap(2), munmap(2), madvise(2), mprotect(2) and mremap(2). Large private anonymous mappings become
 // objects, or spilled memory.
 #include <sys/mman.h>

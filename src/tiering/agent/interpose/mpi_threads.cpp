@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recognises MPI libraries by file name on the call stack. See mpi_threads.hpp.
 #include "agent/interpose/mpi_threads.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds OpenMP functions by caller. See openmp_functions.hpp.
 #include "agent/interpose/openmp_functions.hpp"
 

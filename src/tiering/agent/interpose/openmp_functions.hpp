@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the functions of the OpenMP run-time library (libgomp or a compatible one) to which a caller is bound. A
 // process may contain several copies: each Python package ships and loads its own.
 #pragma once

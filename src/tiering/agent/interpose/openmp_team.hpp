@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models a team of OpenMP threads in virtual time and their synchronisation (waits_openmp.cpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines operator new and delete for the injected library, hidden from the program. They use the internal heap.
 #include <cstdlib>
 #include <new>

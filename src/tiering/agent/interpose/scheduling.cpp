@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls scheduler and thread clocks on behalf of the interposed functions. See scheduling.hpp.
 #include "agent/interpose/scheduling.hpp"
 

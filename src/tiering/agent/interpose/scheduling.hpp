@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connects the interposed synchronisation functions with the scheduler of virtual time
 // (sim/scheduler/scheduler.hpp), which runs one thread of the program at a time. Every emulated wait goes through
 // these functions. On the real machine, and in programs with one thread, threads are not scheduled and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forwards to the spilled heap inside Terrace's scope. See spilled_blocks.hpp.
 #include "agent/interpose/spilled_blocks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spilled blocks for the interposed allocator functions. Preserve errno.
 #pragma once
 

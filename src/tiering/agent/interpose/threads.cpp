@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes pthread_create(3). The creator assigns a thread's number. The thread's stack is registered and its
 // accesses are traced from its first instruction on. In virtual time threads are scheduled (scheduling.hpp).
 #include "agent/interpose/threads.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tracks the program's threads, for the functions that create, join and schedule them.
 #pragma once
 

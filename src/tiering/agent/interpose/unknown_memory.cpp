@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registers memory at its first access that was not announced by an interposed call: growing stacks, blocks of
 // the next allocator, static data of libraries, foreign mappings.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes syscall(2) for futexes in virtual time: C++20 atomic waits, guards of static variables, and locks of
 // programs and libraries other than the C library. Also detects seccomp(2), which has no wrapper function.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes POSIX locks, condition variables, semaphores and barriers in virtual time. The locks themselves stay
 // the C library's, so that other users see their true state; only waiting is emulated. A thread that finds a lock
 // taken waits in the scheduler for the lock's address, and continues at the releasing thread's time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes the entry points of libgomp at which OpenMP threads wait, in virtual time (mutual exclusion:
 // waits_sections.cpp). The library still manages teams, loops and sections. Its workers are scheduled while they
 // run the program's code, and wait for one another in the scheduler instead of the library. So static and dynamic

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes OpenMP's mutual exclusion in virtual time: critical sections, atomic updates and locks of libgomp.
 #include <array>
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes pthread_join, sched_yield, pthread_once and cancellation in virtual time. Unscheduled threads use
 // the C library's functions.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the call stack to the code that names an allocation. See callers.hpp.
 //
 // Uses the unwinder, not the hooks' shadow stack, which does not know the line at which a function called a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names an allocation by its call site: the innermost function on the call stack that is no allocator. Walks the
 // stack with the unwinder, so it is not async-signal-safe.
 #pragma once

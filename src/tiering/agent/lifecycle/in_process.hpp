@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declares what the interposed functions, APIs and adapters share inside a process: access to the heaps, start-up
 // and end of the process, and facts about its memory. Functions are thread-safe unless stated.
 #pragma once

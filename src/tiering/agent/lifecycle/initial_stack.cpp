@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assigns slots by the kind of a piece and by names of variables. See initial_stack.hpp.
 #include "agent/lifecycle/initial_stack.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches /proc/self/task for the end of the program's threads. See last_thread.hpp.
 //
 // The watch thread checks whether the main thread has ended, and then whether threads other than Terrace's are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides from the loaded files whether and when to start. See late_start.hpp.
 #include "agent/lifecycle/late_start.hpp"
 

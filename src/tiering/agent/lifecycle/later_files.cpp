@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds newly loaded files and repairs their references. See later_files.hpp.
 #include "agent/lifecycle/later_files.hpp"
 

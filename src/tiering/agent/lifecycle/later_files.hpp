@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Repairs references of files that the program loads with dlopen(3). They are bound, and constructors have
 // run, before Terrace can see the file. Terrace repairs them at the program's next dlsym(3), which is how
 // plug-ins are called:

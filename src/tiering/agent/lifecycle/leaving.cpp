@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes immediate exit (_exit) and the execution of another program (exec, posix_spawn). The journal records
 // how the run ended. A program that is executed from here runs under Terrace, too, whatever environment it is
 // given.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans relocations, and x86-64 code, for calls of hooks. See module_code.hpp.
 #include "agent/lifecycle/module_code.hpp"
 

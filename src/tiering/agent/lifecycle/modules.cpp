@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registers loaded modules and their static data. See modules.hpp.
 #include "agent/lifecycle/modules.hpp"
 

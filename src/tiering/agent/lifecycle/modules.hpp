@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tracks the executable and the loaded libraries: their symbols, and their static data as objects. Thread-safe.
 #pragma once
 

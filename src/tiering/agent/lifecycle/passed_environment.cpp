@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Edits environments without allocation. See passed_environment.hpp.
 #include "agent/lifecycle/passed_environment.hpp"
 

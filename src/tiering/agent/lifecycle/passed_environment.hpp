@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completes the environment of a program that this process executes, so that it runs under Terrace, too, whatever
 // environment it is given.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines Process, the state of a process that runs under Terrace, and the life-cycle hooks that start.cpp
 // implements: start, new thread, fork. The interposed functions and adapters use this header; they do not know
 // start.cpp.

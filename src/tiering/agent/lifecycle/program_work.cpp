@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks up the work of hooks in the symbol files. See program_work.hpp.
 #include "agent/lifecycle/program_work.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the work of the program's code by hook: its instructions, weighted by the core time of their function
 // where that is known (observe/core_times.hpp). A calibrating run also gets the total of each function.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the spilled heap at the first block for it. Until then the process has no threads of Terrace and its whole
 // address space. The requesting thread may be any thread in any state.
 #include <link.h>

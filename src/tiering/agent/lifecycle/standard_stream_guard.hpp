@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prevents that a file that Terrace opens gets descriptor 0, 1 or 2 in a program that was started without standard
 // streams: occupies the free ones of these numbers during its lifetime.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the life cycle of the process: start (__libc_start_main), fork handlers, exit.
 #include <fcntl.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clears weak references by their GOT and data slots. See absent_functions.hpp.
 #include "agent/linking/absent_functions.hpp"
 

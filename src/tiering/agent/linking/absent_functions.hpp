@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clears weak references to functions that only Terrace's stand-ins define (OpenMP, Caliper, libm). A
 // program that tests such a reference (`if (omp_set_lock)`) must find it null, as without Terrace.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emulates the dynamic linker's scopes for one caller, and binds tables of functions. See caller_functions.hpp.
 #include "agent/linking/caller_functions.hpp"
 

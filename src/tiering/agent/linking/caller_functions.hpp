@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the functions that a calling library would have reached without Terrace, for functions of libraries that
 // may be in a process several times (OpenMP's run-time libraries) or in the scope of one caller alone (plug-ins
 // that are loaded with RTLD_LOCAL, as Python loads its extensions).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the dynamic section of a loaded file. See file_references.hpp.
 #include "agent/linking/file_references.hpp"
 

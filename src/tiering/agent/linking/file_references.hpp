@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a loaded file's symbolic relocations: which functions of other files it refers to, and the slots
 // that hold their addresses.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identifies code of the injected library (libterrace.so) by its address, and marks the symbols that it exports.
 // exports.txt lists the exported names; all other symbols are hidden.
 #pragma once

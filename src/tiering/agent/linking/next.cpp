@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resolves next definitions with dlsym(RTLD_NEXT). See next.hpp.
 #include "agent/linking/next.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the assembler stand-in, which compilers find in the stand-ins' folder. It edits the assembly:
 // restores tail calls (tail_calls.hpp), removes redundant hooks of basic blocks (thin_blocks.hpp), adds versions
 // without hooks (unhooked_copies.hpp). Then it runs the real assembler, TERRACE_AS or the next in PATH. Unknown

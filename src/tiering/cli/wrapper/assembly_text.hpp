@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads lines of assembly as compilers write them for x86-64. All functions return views into the line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Searches the call graph depth-first. See call_depth.hpp.
 #include "cli/wrapper/call_depth.hpp"
 

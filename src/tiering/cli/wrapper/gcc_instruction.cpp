@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the tables of registers, patterns and functions. See gcc_instruction.hpp.
 #include "cli/wrapper/gcc_instruction.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses and classifies instructions of gcc's x86-64 assembly (AT&T syntax, with -dp), for tail calls
 // (tail_calls.hpp).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selects the options that affect code generation. See ir_command.hpp.
 #include "cli/wrapper/ir_command.hpp"
 

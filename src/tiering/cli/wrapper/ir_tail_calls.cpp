@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Edits LLVM IR line by line. See ir_tail_calls.hpp.
 #include "cli/wrapper/ir_tail_calls.hpp"
 

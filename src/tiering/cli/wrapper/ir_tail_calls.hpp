@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Restores the tail calls that exit hooks prevent in clang's code, as tail_calls.hpp does in gcc's.
 //
 // clang writes its intermediate representation (LLVM IR) as text after hooks are in, and before it decides which

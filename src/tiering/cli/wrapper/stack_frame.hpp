@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Analyses how a function uses its stack frame, to decide which calls can be tail calls (tail_calls.hpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds calls in tail position behind hooks, and their epilogues. See tail_calls.hpp.
 #include "cli/wrapper/tail_calls.hpp"
 

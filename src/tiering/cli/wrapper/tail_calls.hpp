@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Restores the tail calls that exit hooks prevent.
 //
 // A compiler that instruments functions puts the hook of a function's exit behind its last call. That call is then

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the control flow of each function, and selects the hooks to keep. See thin_blocks.hpp.
 #include "cli/wrapper/thin_blocks.hpp"
 

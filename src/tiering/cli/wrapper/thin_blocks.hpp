@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Removes hooks of basic blocks that carry no information beyond those of accesses.
 //
 // The accesses of a block count its executions, so only blocks without accesses need a hook of their own

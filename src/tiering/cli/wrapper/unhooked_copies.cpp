@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes both versions of each function. See unhooked_copies.hpp.
 #include "cli/wrapper/unhooked_copies.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adds to each instrumented function a copy without hooks, which runs while no collector is active.
 //
 // The two versions differ in the calls of hooks alone. Behind a call, all registers that code may rely on hold the

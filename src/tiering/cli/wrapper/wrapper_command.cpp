@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the tables of compiler options, and builds the command. See wrapper_command.hpp.
 #include "cli/wrapper/wrapper_command.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements terrace-cc, terrace-c++ and terrace-fc, compilers for `CC=`, `CXX=`, `FC=`: one executable, which its
 // name selects. Programs report every load and store to Terrace if it starts them, and run as usual otherwise.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event-driven integration of the cycle counters. See camat.hpp.
 #include "model/camat/camat.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C-AMAT, the concurrent average memory access time of a cache or a memory (Sun and Wang, "Concurrent average
 // memory access time", IEEE Computer 47(5), 2014; on GPUs: Zhang et al., MCHPC'17): active cycles
 // over accesses. A cycle that serves several accesses counts once; idle cycles do not count.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See drawn_cells.hpp.
 #include "model/uncertainty/drawn_cells.hpp"
 

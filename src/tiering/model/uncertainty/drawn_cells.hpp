@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the cells of a phase of a random draw (sampling_error.hpp) from the counts drawn for its items.
 #pragma once
 

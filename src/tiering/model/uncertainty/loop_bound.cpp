@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See loop_bound.hpp.
 #include "model/uncertainty/loop_bound.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes a lower bound of a whole loop from the problem of its usual iteration.
 //
 // Iterations of a loop differ: the last iteration of a detected loop may end early, and others run on. A bound of

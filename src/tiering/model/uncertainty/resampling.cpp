@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See resampling.hpp.
 #include "model/uncertainty/resampling.hpp"
 

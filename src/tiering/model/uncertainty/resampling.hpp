@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resamples a problem's samples (the bootstrap; Efron, Annals of Statistics 1979), for the bound of a loop.
 //
 // At given prices a bound is a concave function of the cells, because each item takes its cheapest path. By

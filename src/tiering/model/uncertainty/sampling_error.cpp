@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See sampling_error.hpp.
 #include "model/uncertainty/sampling_error.hpp"
 

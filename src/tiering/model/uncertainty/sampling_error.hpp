@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models the sampling error of a problem: draws from the posterior distribution of the true counts, given the
 // samples. Not linked into users' processes, because it needs libm.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See spread_error.hpp.
 #include "model/uncertainty/spread_error.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models the error of attributing prefetched lines to objects (load_sampling_collector.hpp). It is
 // independent of sampling error.
 //

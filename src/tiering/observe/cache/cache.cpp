@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the set-associative cache: see cache.hpp.
 #include "observe/cache/cache.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulates a set-associative cache: true LRU, write-back, write-allocate. The set is the canonical line number
 // modulo the number of sets, which need not be a power of two (a scaled cache of 636 KiB and 20 ways has 508;
 // lines that do not fill a set are dropped). Lines stay in their ways; each set keeps the LRU order of its ways.

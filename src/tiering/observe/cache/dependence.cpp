@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the tracking of dependent misses: see dependence.hpp.
 #include "observe/cache/dependence.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects misses that had to wait for the data of another miss: pointer and index chases.
 //
 // The tracker keeps the values that were recently loaded from lines fetched by demand misses (not by streams);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the model of exposed latency: see exposure.hpp.
 #include "observe/cache/exposure.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes the latency that demand misses expose beyond that of overlapping misses (latency / mlp each).
 //
 // Model of the core: it has a number of miss status registers (MSHRs), which limits the demand misses in flight.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the first-level cache: see first_cache.hpp.
 #include "observe/cache/first_cache.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulates the cache next to the core: set-associative, true LRU, like the others (cache.hpp), but with the time
 // of the last use for each line instead of an order of ways. A table maps addresses of this process directly to
 // lines; its entries stay valid until the line is evicted. Most accesses need only that table: see

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the unit of time of chains of dependent misses: a level is one memory latency (exposure.hpp).
 #pragma once
 

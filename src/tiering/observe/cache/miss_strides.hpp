@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predicts the line that an instruction misses next, from the distance of its last two misses. The pipeline
 // prefetches the simulated sets of that line into the host's caches. Affects the simulator's speed only, no
 // result.

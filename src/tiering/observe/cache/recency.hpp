@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maintains the LRU order of a set's ways, most recently used first: a byte for each way, packed into words as
 // signatures are (signatures.hpp). At most 255 ways; the bytes behind the last one are 255.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds a line in a set by signatures: one byte of each line, packed into words, compares eight ways at a time in
 // plain integer arithmetic (SIMD within a register).
 #pragma once

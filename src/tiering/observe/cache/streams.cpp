@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the stream prefetchers: see streams.hpp.
 #include "observe/cache/streams.hpp"
 

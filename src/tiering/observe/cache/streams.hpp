@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models the stream prefetchers: decides for each line that misses the last-level cache whether a prefetcher would
 // have fetched it before the demand access.
 //

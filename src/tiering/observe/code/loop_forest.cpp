@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the search for loops in a control-flow graph: see loop_forest.hpp.
 #include "observe/code/loop_forest.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the blocks whose hooks report loops: see loop_marks.hpp.
 #include "observe/code/loop_marks.hpp"
 

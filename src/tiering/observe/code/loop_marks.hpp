@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the basic blocks whose hooks report loops. The assembler wrapper keeps these hooks
 // (cli/wrapper/thin_blocks.hpp), and the launcher finds them again in the linked program
 // (symbols/files/symbols_code.cpp): both use mark_loops.

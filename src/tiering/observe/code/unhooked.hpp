@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names the copies of functions without hooks, which run while no accesses are traced
 // (cli/wrapper/unhooked_copies.hpp), for the assembler wrapper, the runtime library and the launcher.
 #pragma once

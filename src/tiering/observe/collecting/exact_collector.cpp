@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the exact sums by phase and chunk: see exact_collector.hpp.
 #include "observe/collecting/exact_collector.hpp"
 

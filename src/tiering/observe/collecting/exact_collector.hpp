@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects exact profiles from the simulator's own counters: the oracle. Its profiles serve the lower bound and a
 // column of the results; no placement decision may use them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the observations of tiering policies: see interval_collector.hpp.
 #include "observe/collecting/interval_collector.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects the observations of tiering policies, interval by interval: models what a kernel reads from sampled
 // misses (PEBS, IBS), page tables and the counters of memory controllers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the estimates from samples, counters and page references: see load_sampling_collector.hpp.
 #include "observe/collecting/load_sampling_collector.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects profiles from what real hardware can deliver: samples of demand loads and of stores, counters by place,
 // and accessed bits. It knows the address of no prefetched line and of no write-back.
 //

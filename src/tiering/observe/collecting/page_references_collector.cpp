@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the windows of page references: see page_references_collector.hpp.
 #include "observe/collecting/page_references_collector.hpp"
 

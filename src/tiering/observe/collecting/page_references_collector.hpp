@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects profiles from accessed bits alone, as a system without performance counters offers them without
 // privileges: the pages used since their bits were cleared, summed by mapping, where each object has a mapping of
 // its own (proc(5): clear_refs, and the Referenced figure of smaps).

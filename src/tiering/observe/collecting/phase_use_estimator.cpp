@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the estimate of phases' use of objects: see phase_use_estimator.hpp.
 #include "observe/collecting/phase_use_estimator.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates from windows of page references how many bytes of each object a phase uses per second, and from that
 // the cells of a phase. A window may overlap several phases: each is attributed a share of the window's bytes in
 // proportion to its time. The estimate of a phase improves with its number of instances.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the shrinkage of chunks' counts: see pooling.hpp.
 #include "observe/collecting/pooling.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shrinks the sampled counts of an object's chunks towards their mean (empirical Bayes, after Robbins and Morris),
 // so that plans do not rest on differences that are sampling noise.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements time and miss samples: see sampling_collector.hpp.
 #include "observe/collecting/sampling_collector.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects profiles by simulated hardware sampling of the stream of misses: time samples and miss samples.
 //
 // *Time samples*, one in each interval (Unimem's 1,000 cycles) of a core's own progress, that is core time plus

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models the time that sampling and page references cost the sampled program. The collectors charge it by
 // take_cost.
 //

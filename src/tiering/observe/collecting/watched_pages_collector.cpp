@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the profiles of uninstrumented programs: see watched_pages_collector.hpp.
 #include "observe/collecting/watched_pages_collector.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects the profile of an uninstrumented program from the pages that it uses, as the kernel reports them
 // (page_watch.hpp), in windows of real time that the agent opens (agent/page_use_monitor.hpp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registers the exact collector: the simulator's own counters, which no hardware delivers. Shows the value of a
 // plan with perfect information.
 #include "observe/collecting/exact_collector.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registers the load-sampling collector without counters by place and page references. For experiments.
 #include "observe/collecting/load_sampling_collector.hpp"
 #include "observe/collector_variant.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registers the page-references collector: accessed bits by object in short windows, which need no privileges.
 #include "observe/collecting/page_references_collector.hpp"
 #include "observe/collector_variant.hpp"

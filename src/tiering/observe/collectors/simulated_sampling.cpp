@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registers the sampling collector: simulated time and miss samples.
 #include "observe/collecting/sampling_collector.hpp"
 #include "observe/collector_variant.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the attribution of time to files of code: see code_map.hpp.
 #include "observe/coverage/code_map.hpp"
 

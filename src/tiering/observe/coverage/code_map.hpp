@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes the program's time to the loaded files whose code it ran, and records whether that code is
 // instrumented: shows the code that the hooks do not reach.
 //

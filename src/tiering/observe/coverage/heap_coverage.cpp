@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the share of the heap that no traced access reaches: see heap_coverage.hpp.
 #include "observe/coverage/heap_coverage.hpp"
 

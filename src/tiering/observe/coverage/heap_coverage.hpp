@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how much of the program's heap the hooks reach. A chunk that is resident but has no traced access is
 // used by uninstrumented code only, so the cost of its placement is unknown. Uninstrumented code that uses chunks
 // which instrumented code has accessed is not detected.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements samples of a thread's processor time: see time_samples.hpp.
 #include "observe/coverage/time_samples.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples a thread's processor time by perf_event_open(2): every few milliseconds the kernel records the
 // instruction pointer. It uses no signals and keeps no descriptor open, so it is invisible to the program. There
 // are no samples where the kernel does not permit self-monitoring.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Classifies the compilers' instrumentation hooks by the names of their entry points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the hooks that gcc and clang call before every load and store of code compiled with -fsanitize=thread,
 // at every function's entry and exit, and at basic blocks (-fsanitize-coverage=trace-pc). Names and parameters are
 // the compilers' (gcc's sanitizer.def, clang's ThreadSanitizer pass).

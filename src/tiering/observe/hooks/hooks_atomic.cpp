@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the atomic operations, which code compiled with -fsanitize=thread delegates to the run-time library.
 // They are traced as accesses and then executed with the requested memory order. A read-modify-write is traced as
 // a store; its load is of the same line.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the rest of the thread sanitizer's interface. Races, locks and fibers do not affect access streams:
 // these entry points exist so that programs that call them link and run. Callers pass more arguments than the
 // functions take, which the supported C calling conventions allow.

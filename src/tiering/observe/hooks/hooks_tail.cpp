@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the exit hook of a function that ends with a tail call (cli/wrapper/tail_calls.hpp). It runs after the
 // callee's parameters have been set, so it preserves all registers: general ones always, vector and x87 registers
 // where the call is followed, because only then it runs code that uses them.

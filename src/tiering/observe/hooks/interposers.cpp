@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interposes memcpy, memmove, memset and related functions. Code compiled with -fno-builtin-memcpy and so on calls
 // them where the compiler would have inlined an untraced copy; copies of uninstrumented libraries are traced by
 // them, too.

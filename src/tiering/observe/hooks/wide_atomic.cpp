@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements 16-byte atomics: see wide_atomic.hpp.
 #include "observe/hooks/wide_atomic.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements 16-byte atomics without libatomic: by cmpxchg16b on x86-64, elsewhere by a lock that all 16-byte
 // atomics of instrumented code share.
 #pragma once

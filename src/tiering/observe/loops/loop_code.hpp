@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Describes the loops in a program's code to the loop tree (loop_tree.hpp). The symbol files implement it for real
 // programs (symbols/symbols.hpp), a table for tests.
 #pragma once

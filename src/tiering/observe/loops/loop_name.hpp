@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names a loop by its function and the source line of its condition, "solve:120"; without line information by the
 // offset of its back edge in the function, "solve+28".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the tree of calls and loops: see loop_tree.hpp.
 #include "observe/loops/loop_tree.hpp"
 

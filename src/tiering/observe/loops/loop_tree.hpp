@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the tree of a thread's calls and loops: for each function called from a loop, and each loop in a call,
 // how often it ran, how much work it did, and whether the iterations of a loop resemble one another. The hooks of
 // function entries, exits and basic blocks feed it (pipeline/loop_events.hpp); it does not depend on them, so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the queries of the loop tree: see loop_tree.hpp.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the map from host to canonical addresses: see address_map.hpp.
 #include "observe/objects/address_map.hpp"
 

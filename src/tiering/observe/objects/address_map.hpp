@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps host addresses of this process to canonical addresses and chunks, and back.
 //
 // Canonical addresses are assigned in the order in which the program allocates its memory, object after object.

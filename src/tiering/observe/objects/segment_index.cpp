@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the ordered index of segments: see segment_index.hpp.
 #include "observe/objects/segment_index.hpp"
 

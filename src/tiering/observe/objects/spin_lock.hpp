@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spin lock for critical sections of a few dozen instructions. The C library's mutexes are interposed in a user's
 // program.
 #pragma once

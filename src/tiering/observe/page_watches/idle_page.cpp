@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches pages by idle page tracking (CONFIG_IDLE_PAGE_TRACKING): exact for every page, loads included, without
 // effect on the rest of the process. Needs root, which alone may read frame numbers.
 #include <cerrno>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches pages by userfaultfd's asynchronous read-write protection: exact for every page, at the cost of a page
 // fault for each page that is used in a window.
 #include "core/error.hpp"

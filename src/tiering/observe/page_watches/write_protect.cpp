@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches stores by userfaultfd's asynchronous write protection. The first store to each page in a window costs a
 // fault.
 #include "core/error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the watch by DAMON's sysfs files: see damon_monitor.hpp.
 #include "observe/pages/damon_monitor.hpp"
 

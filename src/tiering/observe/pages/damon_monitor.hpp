@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches pages by DAMON, the kernel's data access monitor, through its files below /sys/kernel/mm/damon/admin
 // (Documentation/admin-guide/mm/damon/usage.rst). A system has one set of monitors: where another process uses it,
 // the watch is unavailable.

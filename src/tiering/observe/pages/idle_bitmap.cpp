@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements access to the bitmap of idle page frames: see idle_bitmap.hpp.
 #include "observe/pages/idle_bitmap.hpp"
 

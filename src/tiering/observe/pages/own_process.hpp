@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers of the page watches: detection of a fork, and pages for a trial.
 #pragma once
 

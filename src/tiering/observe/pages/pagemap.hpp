@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads /proc/self/pagemap, a word for each page of the address space (Documentation/admin-guide/mm/pagemap.rst),
 // and declares the ioctl that scans it (PAGEMAP_SCAN, since Linux 6.7, which the headers of Debian 12 lack).
 #pragma once

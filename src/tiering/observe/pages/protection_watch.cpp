@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the watch by userfaultfd's asynchronous modes: see protection_watch.hpp.
 #include "observe/pages/protection_watch.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses /proc/self/smaps: see smaps.hpp.
 #include "observe/pages/smaps.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flushes the process's TLB entries by mprotect(2): see tlb_flusher.hpp.
 #include "observe/pages/tlb_flusher.hpp"
 

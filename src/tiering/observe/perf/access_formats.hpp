@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes the description of a sampled access: the kernel's data-source word, and AMD's IBS registers.
 #pragma once
 

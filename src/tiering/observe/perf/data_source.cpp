@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes the kernel's data-source word: see access_formats.hpp. It contains the level twice: as a set of bits,
 // without names for later memories, and since Linux 4.13 as a number with "remote" and "hops". The number takes
 // precedence.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens perf events and maps their rings: see event_ring.hpp.
 #include "observe/perf/event_ring.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owns an open perf event of one thread or of one processor, with its ring.
 #pragma once
 

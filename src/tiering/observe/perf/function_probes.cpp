@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements breakpoints on function entries, and samples of time: see function_probes.hpp.
 #include "observe/perf/function_probes.hpp"
 

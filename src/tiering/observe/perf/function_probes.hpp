@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records one thread's calls of functions by hardware breakpoints: an execution breakpoint on each function's
 // entry (perf_event_open(2), PERF_TYPE_BREAKPOINT), without signals. Works with perf_event_paranoid 2, does not
 // modify the program's memory, and calls by other threads cost nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes AMD's IBS op registers: see access_formats.hpp. Bits by the Processor Programming References of families
 // 17h and 19h: IbsOpData2 (data source), IbsOpData3 (the access), IbsDcLinAd (its address).
 #include <cstring>

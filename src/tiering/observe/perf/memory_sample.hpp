@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Describes a sampled memory access, independent of the processor.
 #pragma once
 

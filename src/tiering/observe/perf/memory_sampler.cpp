@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the sampling of accesses by hardware counters: see memory_sampler.hpp.
 #include "observe/perf/memory_sampler.hpp"
 

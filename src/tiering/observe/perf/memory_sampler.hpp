@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples the memory accesses of the own process by hardware counters (PEBS, IBS, SPE), for one thread of the
 // runtime that polls.
 //

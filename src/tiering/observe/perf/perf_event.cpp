@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Serialises perf events: see perf_event.hpp.
 #include "observe/perf/perf_event.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Describes a perf event that samples memory accesses, as arguments of perf_event_open(2). The launcher finds the
 // events (names/memory_events.hpp), the runtime in the program opens them (memory_sampler.hpp).
 #pragma once

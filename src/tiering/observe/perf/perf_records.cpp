@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes perf records: see perf_records.hpp.
 #include "observe/perf/perf_records.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes the records of a perf ring (perf_event_open(2), "MMAP layout").
 #pragma once
 

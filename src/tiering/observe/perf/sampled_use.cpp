@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the page watch by sampled accesses: see sampled_use.hpp.
 #include "observe/perf/sampled_use.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the interface of a page watch by sampled accesses: reports for each range the bytes of the lines that
 // were fetched from memory, as its samples estimate. Prefetched lines are not sampled.
 #pragma once

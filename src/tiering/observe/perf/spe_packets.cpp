@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes SPE packets: see spe_packets.hpp.
 #include "observe/perf/spe_packets.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists the threads of the own process from /proc/self/task, without an allocation.
 #pragma once
 

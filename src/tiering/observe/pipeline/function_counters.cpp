@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the counters of functions: see function_counters.hpp.
 #include "observe/pipeline/function_counters.hpp"
 

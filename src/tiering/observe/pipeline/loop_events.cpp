@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the reports to the loop tree, and the clock of work on real memory: see loop_events.hpp.
 #include "observe/pipeline/loop_events.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forwards a thread's calls, basic blocks and misses to the process's loop tree (loops/loop_tree.hpp). The tree
 // follows one thread at a time: the main thread and, while that waits for others, the first thread that the main
 // thread started and that has not ended, as if the main thread had called it where it waits.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the pipeline's accesses and quanta: see pipeline.hpp. pipeline_state.cpp has the caches.
 #include "observe/pipeline/pipeline.hpp"
 

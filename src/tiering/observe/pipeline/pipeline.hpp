@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulates the memory hierarchy for one thread: turns its loads and stores into misses. An access is translated
 // to its canonical address and runs through TLB, private and shared caches and stream prefetchers; its misses are
 // classified by dependence, and quanta of accesses go to an AccessSink. Each thread has a Pipeline, each process

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the accesses that leave the pipeline's fast path: see pipeline_state.hpp.
 #include "observe/pipeline/pipeline_state.hpp"
 

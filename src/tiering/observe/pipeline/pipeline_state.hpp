@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the state of a pipeline off its fast path: translations, caches, stream prefetchers, dependence tracking,
 // and the quantum that is being filled. See pipeline.hpp.
 #pragma once

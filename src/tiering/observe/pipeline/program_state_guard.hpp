@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Saves and restores errno and the floating-point environment (MXCSR on x86-64) around code of the runtime that
 // runs between two instructions of the program. The runtime computes in the default rounding mode meanwhile: in
 // the program's mode a replay, which does not know it, would compute other digits.

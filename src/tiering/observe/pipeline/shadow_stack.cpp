@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the shadow stack of calls: see shadow_stack.hpp.
 #include "observe/pipeline/shadow_stack.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maintains the thread's shadow stack of calls, pushed and popped by the function entry and exit hooks, and
 // reports calls to the loop tree and function entries to one observer. Call stacks name allocations; observed
 // entries become phases. Functions act on the calling thread's stack (threads/thread.hpp) unless they take a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the cache levels that all pipelines of a process share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Caches, by a hook's return address (its site), how many instructions of the program's own the hook stands for,
 // and whether it reports a loop; most basic blocks do not. The launcher counts them when it disassembles the
 // program (symbols/files/symbols_code.cpp); this direct-mapped table spares most hooks the search in the symbol

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hands the accesses that hooks report to the calling thread's pipeline. Does nothing where the thread has no
 // pipeline or runs code of the runtime.
 #pragma once

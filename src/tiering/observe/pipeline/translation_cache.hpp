@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Caches address translations by page, one cache a thread, so that most accesses do not search the address map.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures progress in accesses, as the hooks report them.
 #include "observe/progress_variant.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures progress in instructions of instrumented code, as a counter of retired instructions does on real
 // hardware.
 #include <linux/perf_event.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the format of the symbol file: functions, lines, variables, hooks and loops of one executable or
 // library. The launcher writes it; the runtime in the program maps it and looks up without allocating. One file
 // for each module, cached by build-id.

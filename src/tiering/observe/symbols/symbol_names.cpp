@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements demangling and source names: see symbol_names.hpp.
 #include "observe/symbols/symbol_names.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives readable names of functions and variables from linker symbols.
 #pragma once
 

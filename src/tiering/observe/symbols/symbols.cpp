@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps and searches symbol files: see symbols.hpp.
 #include "observe/symbols/symbols.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the thread-local state of the runtime: whether the thread runs the runtime's own code, its pipeline, its
 // shadow stack of calls. It is in initial-exec thread-local storage, so that a hook reaches it by one load.
 //

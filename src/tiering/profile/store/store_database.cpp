@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See store_database.hpp.
 #include "profile/store/store_database.hpp"
 

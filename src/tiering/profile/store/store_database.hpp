@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RAII wrapper of SQLite: errors become exceptions, and statements are finalised at the end of their scope.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores the machine in tables of its own, so that a store is self-contained for reports.
 #include "core/blob.hpp"
 #include "machine/machine.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merge of journals: inserts all records as rows, in one transaction, into a draft that is renamed when complete.
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See store_name.hpp.
 #include "profile/store/store_name.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File name of a profile, and its atomic publication: the file appears complete, and never replaces a profile that
 // another launch wrote in the meantime.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a store into profiles, machines and plans, for planners and the Python bindings.
 #include <algorithm>
 #include <array>

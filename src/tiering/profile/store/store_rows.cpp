@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See store_rows.hpp.
 #include "profile/store/store_rows.hpp"
 

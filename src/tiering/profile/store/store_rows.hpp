@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts the records of one journal to rows of the store.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See store_schema.hpp.
 #include "profile/store/store_schema.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SQL schema of the store. docs/store.md explains each table; a test compares the two.
 #pragma once
 

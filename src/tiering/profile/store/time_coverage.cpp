@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See time_coverage.hpp.
 #include "profile/store/time_coverage.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates the share of a program's time in code without instrumentation hooks, from samples of an instrumented
 // run.
 #pragma once

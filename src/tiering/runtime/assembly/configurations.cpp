@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assembles the parts of a configuration. See configurations.hpp.
 #include "runtime/assembly/configurations.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the configurations of a session: simulated machines in virtual time, or the real machine. Their parts
 // live as long as the process.
 #pragma once

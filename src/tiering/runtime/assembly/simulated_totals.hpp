@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts the time account of a simulated machine to the runtime's totals, so that neither module depends on the
 // other.
 #pragma once

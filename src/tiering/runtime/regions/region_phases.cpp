@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects repeated words in the sequences of regions. See region_phases.hpp.
 #include "runtime/regions/region_phases.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives the main loop and its phases from nested regions that a program annotates for tools: a Kokkos kernel, an
 // NVTX range, an OpenMP parallel region, a Caliper annotation. Regions do not say which of them form a loop; the
 // runtime needs a loop, and a sequence of phases in each of its iterations.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives a runtime with the events of a recording. See replay.hpp.
 #include "runtime/replay/replay.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides the source of the profile from the session's options. See profile_source.hpp.
 #include "runtime/session/profile_source.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides from which source a run is profiled. The launcher (--dry-run) and the agent share the decision.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encodes and decodes the session file. See session.hpp.
 #include "runtime/session/session.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the session file, by which the launcher configures the library inside the program: one flat read-only
 // file of options that are already parsed, checked and resolved. The library reads no other configuration.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs STREAM and a pointer chase on each place, and derives the model's constants. See calibrate.hpp.
 #include "sim/engine/calibrate.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the constants of Unimem's model for a machine: STREAM and a pointer chase run on each of its places in
 // virtual time, counted by the sampling collector as any program is. The measurement takes a few milliseconds, so
 // a launcher repeats it at every start.

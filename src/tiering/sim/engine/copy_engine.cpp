@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starts, completes and refuses transfers in the order of submission. See copy_engine.hpp.
 #include "sim/engine/copy_engine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the transfer queue of virtual time: one copy engine, which copies one chunk at a time in the order of
 // submission. It tracks the running transfer and its remaining bytes; the owner determines speed and time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assigns blocks of the file to objects. See file_pages.hpp.
 #include "sim/engine/file_pages.hpp"
 

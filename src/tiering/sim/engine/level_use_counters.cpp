@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accumulates C-AMAT's counters. See level_use_counters.hpp.
 #include "sim/engine/level_use_counters.hpp"
 

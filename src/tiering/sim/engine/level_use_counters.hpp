@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives C-AMAT of a processor in virtual time (Sun and Wang, IEEE Computer 47(5), 2014). For each level beyond
 // the first cache it counts the accesses that reach the level and the time in which it is active.
 //

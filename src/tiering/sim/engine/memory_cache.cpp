@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks up lines in a direct-mapped memory-side cache. See memory_cache.hpp.
 #include "sim/engine/memory_cache.hpp"
 

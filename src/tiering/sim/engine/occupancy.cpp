@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maintains the ring of slots. See occupancy.hpp.
 #include "sim/engine/occupancy.hpp"
 

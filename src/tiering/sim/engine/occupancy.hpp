@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tracks how busy each place is over time, so that threads and copies that run concurrently share its bandwidth.
 //
 // Threads are priced quantum by quantum, each on its own clock, so the thread that is priced first may be ahead of

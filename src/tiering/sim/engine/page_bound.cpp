@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts how many intervals can stay in memory. See page_bound.hpp.
 #include "sim/engine/page_bound.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes a lower bound of the traffic between memory and backing file, from the accessed pages alone. It holds
 // for every replacement schedule.
 //

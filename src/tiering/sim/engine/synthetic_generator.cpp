@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the quanta of STREAM's kernels and of a pointer chase. See synthetic_generator.hpp.
 #include "sim/engine/synthetic_generator.hpp"
 

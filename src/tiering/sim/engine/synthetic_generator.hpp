@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generates access streams with a closed form: STREAM's kernels over arrays that exceed every cache, and a pointer
 // chase. They serve to measure the constants of a machine and to test its time law. Quanta look as the observe
 // module makes them of real programs once its prefetcher is trained. Every line that a kernel reads is prefetched;

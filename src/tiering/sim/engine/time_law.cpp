@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes the time law. See time_law.hpp.
 #include "sim/engine/time_law.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the time law of virtual time: the time of a program segment, from its demand on the core and each
 // place.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulates the device event by event. See virtual_disk.hpp.
 #include "sim/engine/virtual_disk.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prices quanta and transfers. See virtual_machine.hpp.
 #include "sim/engine/virtual_machine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prices a quantum of a program with out-of-core memory: it is split where a thread has to wait for a chunk. See
 // virtual_machine.hpp and virtual_spill.hpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulates the events of out-of-core memory: faults, completions, and their times. See virtual_spill.hpp.
 #include "sim/engine/virtual_spill.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements out-of-core memory in virtual time: what transfer::Spill (transfer/spill/spill.hpp) does on a real
 // machine. It receives the program's accesses and returns when the accessing thread continues.
 //

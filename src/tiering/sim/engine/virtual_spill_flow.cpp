@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides which chunks are read and evicted in virtual time. The order of steps is that of
 // transfer/spill/spill_flow.cpp, function by function; what moves, hashes, reads and writes there takes time here.
 #include <algorithm>

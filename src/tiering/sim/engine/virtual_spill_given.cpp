@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hands blocks of out-of-core memory over to kernel paging, as transfer/spill/spill_kernel_paged.cpp does. See
 // virtual_spill.hpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements several threads on one virtual machine: their clocks, and a quantum's price under competition for the
 // places. See virtual_machine.hpp and occupancy.hpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encodes and decodes numbers in a recording's columns: LEB128 (seven bits a byte, the lowest first, the high bit
 // set if more follow), signed ones in zigzag (0, -1, 1, -2, ...). A reader never reads past the end; it throws
 // Error{corrupt}.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encodes and checks the header of a recording, and compares cache geometries. See recording_format.hpp.
 #include "sim/recording/recording_format.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the recording: the classified misses of a program and all its events between them, so that other
 // configurations can be priced without running it again. docs/recording.md is its specification.
 //

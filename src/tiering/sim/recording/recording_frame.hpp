@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes and reads one frame of a recording: its head and its compressed columns (recording_format.hpp).
 //
 // Layout, native byte order: u32 0x184D2A54 (zstd's magic of a skippable frame), u32 size of the rest of the head,

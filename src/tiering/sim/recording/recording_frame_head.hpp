@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Serialises a frame's head, for the writer and the reader of frames (recording_frame.hpp has the layout).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts quanta to columns and back. See recording_quantum.hpp.
 #include "sim/recording/recording_quantum.hpp"
 

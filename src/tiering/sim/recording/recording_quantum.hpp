@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encodes and decodes one quantum in a recording's columns.
 //
 // Page walks follow the hits at each level, then calls of libm's functions: the number of called functions, and

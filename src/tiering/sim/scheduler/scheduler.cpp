@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatches quanta under a spin lock in shared memory. See scheduler.hpp.
 #include "sim/scheduler/scheduler.hpp"
 

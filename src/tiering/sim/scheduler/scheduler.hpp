@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements a deterministic user-level scheduler of a program's threads. Of the threads that can run, the one
 // with the lowest (progress, number) runs until its quantum ends or it blocks. So a program with threads behaves
 // the same in every run: dynamic schedules, critical sections and races repeat.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declares the interface to the clocks of a program's threads in virtual time: each thread has its own clock, and
 // a thread that waits for another takes the later time. The scheduler (sim/scheduler/scheduler.hpp) decides the
 // order of execution; these events report it, in that order, to every configuration.

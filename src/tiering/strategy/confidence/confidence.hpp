@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates the confidence of a plan by Monte Carlo propagation of sampling error through the model and the
 // planner. Problems are drawn that the samples might have come from (model/uncertainty), and each is planned. The
 // differences of these plans, and their gain, show the effect of the error. Not part of users' processes.

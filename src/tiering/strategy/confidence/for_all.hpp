@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs independent draws in parallel.
 #pragma once
 

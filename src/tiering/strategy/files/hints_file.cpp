@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads hints files by their schema. See hints_file.hpp.
 #include "strategy/files/hints_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads plan files by their schema, and writes them. See plan_file.hpp.
 #include "strategy/files/plan_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats a plan as text: first the part for the user, at the end [internals], which only Terrace needs.
 #include <algorithm>
 #include <charconv>

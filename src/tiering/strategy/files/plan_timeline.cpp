@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See plan_timeline.hpp.
 #include "strategy/files/plan_timeline.hpp"
 

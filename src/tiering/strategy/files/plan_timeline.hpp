@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resolves the phases and segments of a plan file while it is read: labels to positions. A share of a phase that
 // is not a segment yet becomes one.
 #pragma once

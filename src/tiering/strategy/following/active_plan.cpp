@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See active_plan.hpp.
 #include "strategy/following/active_plan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapts a plan of another run: to objects of other sizes, and to other numbers of phases. See active_plan.hpp.
 #include <algorithm>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predicts the placement and the free capacity once all pending moves are done.
 //
 // Not thread-safe.

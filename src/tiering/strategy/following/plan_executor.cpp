@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See plan_executor.hpp.
 #include "strategy/following/plan_executor.hpp"
 

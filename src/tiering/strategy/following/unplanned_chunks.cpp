@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See unplanned_chunks.hpp.
 #include "strategy/following/unplanned_chunks.hpp"
 

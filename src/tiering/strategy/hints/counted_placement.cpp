@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See counted_placement.hpp.
 #include "strategy/hints/counted_placement.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places data by reference counts before the program was profiled (Unimem, section 3.2): at allocation, and again
 // when the loop begins.
 //

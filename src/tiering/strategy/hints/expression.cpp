@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evaluates parsed expressions. The parser is in expression_parse.cpp.
 #include "strategy/hints/expression.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses and evaluates arithmetic expressions in hints, whose values are known at run time: "2*nnz*niter",
 // "bytes(\"u\") / 8 + n^2".
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses expressions by recursive descent into the steps of a stack machine. See expression.hpp.
 #include <array>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines hints: facts on a program that are known before it is profiled. They state how often objects are
 // referenced, as expressions over values (Unimem, section 3.2: initial data placement), and which phases use which
 // objects (section 3.3). Hints come from the user, by a file and by --define, and from the program, by terrace.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See initial_moves.hpp.
 #include "strategy/hints/initial_moves.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans the moves of counted chunks to their initial placement (max_references.hpp). Demotions come first, so that
 // promotions find free space. Chunks that would find none stay.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See max_references.hpp.
 #include "strategy/hints/max_references.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See best_first.hpp.
 #include "strategy/learning/best_first.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Orders a plan's moves by gain per cost (Smith's rule: "Various optimizers for single-stage production",
 // Naval Research Logistics Quarterly 3, 1956), so that the accumulated gain is largest whenever the loop
 // ends. A move into full fast memory forms a group with the evictions that free its space; those with the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See early_move_selector.hpp.
 #include "strategy/learning/early_move_selector.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves chunks while the program is still being profiled, before there is a plan, by the rent-or-buy (ski rental)
 // rule. A chunk in slow memory accumulates the time that its accesses would save in fast memory, and is promoted
 // once that equals the cost of its move (2-competitive: Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See early_mover.hpp.
 #include "strategy/learning/early_mover.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Applies early moves (early_move_selector.hpp) to the running program: decides which profiled segments to
 // evaluate, and requests the moves.
 //

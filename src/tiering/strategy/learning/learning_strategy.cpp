@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See learning_strategy.hpp.
 #include "strategy/learning/learning_strategy.hpp"
 

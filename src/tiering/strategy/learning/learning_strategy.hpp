@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Profiles the first iteration of each loop, has a planner make plans of it, and follows them. Profiles and plans
 // again when the program changes (phase_change_detector.hpp). A plan given by the user is followed from the start;
 // with a planner, it is replaced by a better one after the first iteration.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See move_gain_predictor.hpp.
 #include "strategy/learning/move_gain_predictor.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predicts the gain of moving chunks from their present places, by the time law of a profiled iteration.
 // Gains do not add up: a move changes which memory a phase waits for. So moves that are decided on are
 // applied, and the remaining gains are predicted anew.

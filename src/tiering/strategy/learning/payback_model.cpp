@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See payback_model.hpp.
 #include "strategy/learning/payback_model.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides whether learning a loop, and moving data for a plan of it, is expected to pay: both cost time now, and
 // gain time only in future iterations.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See pending_plans.hpp.
 #include "strategy/learning/pending_plans.hpp"
 

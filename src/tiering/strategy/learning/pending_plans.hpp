@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes plans of a problem, in the order in which they become available. Planning runs concurrently with the
 // program, in modelled time: a quick plan comes first, better ones follow.
 #pragma once

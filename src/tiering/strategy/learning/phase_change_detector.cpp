@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See phase_change_detector.hpp.
 #include "strategy/learning/phase_change_detector.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects that the program no longer behaves as in the profile of its plan. Unimem profiles again when a phase
 // takes over 10 % more or less time than before (Wu, Huang, Li, SC'17, section 3.2). Terrace adds when such a
 // deviation counts:

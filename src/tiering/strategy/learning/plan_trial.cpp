@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See plan_trial.hpp.
 #include "strategy/learning/plan_trial.hpp"
 

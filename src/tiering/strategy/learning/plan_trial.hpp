@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tries a plan in virtual time: compares iterations under the plan with iterations before it, and withdraws a plan
 // that makes them slower. Used for loops whose moves must pay off (PaybackModel::must_pay). On real memory, where
 // time is noisy, plans are guarded instead (proof/validated_strategy.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See restored_places.hpp.
 #include "strategy/learning/restored_places.hpp"
 

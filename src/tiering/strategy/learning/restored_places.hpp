@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves everything back to where it resided at an earlier time.
 #pragma once
 

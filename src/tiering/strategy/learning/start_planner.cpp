@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Creates the strategies of planners: every planner's plans are followed by a LearningStrategy.
 #include <memory>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See stepwise_migration.hpp.
 #include "strategy/learning/stepwise_migration.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Migrates data to a plan's placement in steps. Each step requests the groups of moves, in order of gain
 // (best_first.hpp), that pay and that the run may risk by then (payback_model.hpp).
 //

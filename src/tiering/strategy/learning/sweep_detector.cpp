@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See sweep_detector.hpp.
 #include "strategy/learning/sweep_detector.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page policy "access-counters": access counters of 64 KiB (unified_memory.hpp).
 #include "strategy/tiering/page_policy.hpp"
 #include "strategy/tiering/unified_memory.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page policy "even": balances the traffic by allocating chunks in both memories alternately (even_policy.hpp).
 #include "strategy/tiering/even_policy.hpp"
 #include "strategy/tiering/page_policy.hpp"

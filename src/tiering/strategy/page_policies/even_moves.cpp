@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page policy "even-moves": balances the traffic by promoting data from slow memory (even_policy.hpp).
 #include "strategy/tiering/even_policy.hpp"
 #include "strategy/tiering/page_policy.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page policy "migrate-on-fault": promotes each chunk at its first fault (unified_memory.hpp).
 #include "strategy/tiering/page_policy.hpp"
 #include "strategy/tiering/unified_memory.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page policy "touch": promotes chunks after a number of accesses (touch_policy.hpp).
 #include "strategy/tiering/page_policy.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page policy "unified-memory": faults and tree prefetching as in NVIDIA's driver (unified_memory.hpp).
 #include "strategy/tiering/unified_memory.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planner "ecohmem": ecoHMEM (Jorda et al., "ecoHMEM: Improving object placement methodology for hybrid memory
 // systems in HPC", IEEE CLUSTER 2022; after Servat et al., "Automating the application data placement in hybrid
 // memory systems", IEEE CLUSTER 2017). Ranks allocation call sites, here objects by their names, by weighted

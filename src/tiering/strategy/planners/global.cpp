@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planner "global": Unimem's cross-phase global search. Treats all phases as one, by one knapsack; nothing moves
 // within an iteration.
 #include "model/unimem_model.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planner "local": Unimem's phase-local search (section 3.1.3). Decides phase by phase, from the placement that
 // the phases before left. An item's weight is its benefit less the cost of fetching it and of evicting others (eq.
 // 5).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declares the planners that other planners are composed of.
 #pragma once
 

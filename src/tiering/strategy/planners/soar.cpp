@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planner "soar": SOAR, the static part of Liu et al., "Tiered memory management beyond hotness", OSDI 2025. Ranks
 // whole objects by their misses, weighted with the amortised offcore latency (AOL, latency over memory-level
 // parallelism) of the time in which they occur, over the size. One placement for the run, made at allocation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planner "stream": streams data through the fast place. Each phase (or segment) has the data with the greatest
 // gain density in fast memory, prefetched while the copies keep up with the computation.
 //

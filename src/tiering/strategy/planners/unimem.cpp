@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planner "unimem": Unimem's planner, the better of phase-local and cross-phase global search by predicted time.
 #include "strategy/planners/planners.hpp"
 

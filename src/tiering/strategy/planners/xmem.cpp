@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planner "xmem": X-Mem (Dulloor et al., "Data tiering in heterogeneous memory systems", EuroSys 2016). Places
 // whole data structures once for the run, by the profile of an earlier run; nothing moves.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variant "alto": ALTO, the migration part of Liu et al., "Tiered memory management beyond hotness", OSDI 2025.
 // Throttles promotion while the amortised offcore latency (AOL: stall time of misses, over their number) is low,
 // because the program then hides its latencies and a move gains nothing. ALTO regulates another system; here, as

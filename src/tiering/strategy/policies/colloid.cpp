@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variant "colloid": Colloid (Vuppalapati and Agarwal, "Tiered memory management: access latency is the key!",
 // SOSP 2024) balances the loaded latencies of both tiers. While fast memory has the lower latency, hot chunks are
 // promoted; if it is overloaded, hot chunks are demoted. The amount is found by binary search for p, the share of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See kernel_tiering.hpp.
 #include "strategy/policies/kernel_tiering.hpp"
 

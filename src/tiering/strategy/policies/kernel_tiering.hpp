@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models Linux's NUMA balancing in its memory-tiering mode (kernel.numa_balancing = 2, since 5.18; mm/memory.c,
 // kernel/sched/fair.c, mm/vmscan.c), with its defaults:
 //

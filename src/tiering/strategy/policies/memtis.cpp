@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variant "memtis": MEMTIS (Lee et al., "MEMTIS: efficient memory tiering with dynamic page classification and
 // page size determination", SOSP 2023; its kernel's mm/htmm_*.c). It samples accesses, builds a histogram of
 // hotness in powers of two, and sets the threshold so that the hot set just fits into fast memory. Defaults of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See judge.hpp.
 #include "strategy/proof/judge.hpp"
 

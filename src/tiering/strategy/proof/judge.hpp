@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares iteration times with and without a placement, and judges whether they differ beyond noise.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See validated_strategy.hpp.
 #include "strategy/proof/validated_strategy.hpp"
 
@@ -16,7 +17,7 @@ constexpr std::uint64_t k_judged =
 constexpr std::uint64_t k_again = 16;  // iterations until it is judged again
 constexpr double k_small_loss = 0.03;  // of the median
 
-std::string percent(double share) {
+std::string format_percent(double share) {
   const auto tenths = static_cast<std::int64_t>(share * 1000 + (share < 0 ? -0.5 : 0.5));
   const auto size = tenths < 0 ? -tenths : tenths;
   std::string text = tenths < 0 ? "-" : "";
@@ -253,7 +254,7 @@ void ValidatedStrategy::reinstate_plan(Requests& requests) {
 void ValidatedStrategy::undo_plan(Requests& requests) {
   is_over_ = true;
   const auto loss = -gain(evidence_.without.median(), evidence_.with.median());
-  requests.note("warning", "the plan is undone: iterations took " + percent(loss) +
+  requests.note("warning", "the plan is undone: iterations took " + format_percent(loss) +
                                " longer with it than without; everything is where it was without it, and stays");
 }
 

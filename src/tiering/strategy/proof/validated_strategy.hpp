@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wraps a strategy and validates its plans by measurement: compares iterations under a plan with iterations
 // without one. A plan that makes them slower beyond noise is undone: data returns to its placement without the
 // plan, and nothing moves any more in this loop.

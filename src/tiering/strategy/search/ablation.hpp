@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Disables steps of the planners' searches, to measure the contribution of each (`terrace lab experiment
 // ablation`).
 #pragma once

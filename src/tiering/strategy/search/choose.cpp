@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See choose.hpp.
 #include "strategy/search/choose.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the placement of greatest value for given values of each item in each place. Shared by planners.
 #pragma once
 

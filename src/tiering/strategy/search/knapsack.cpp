@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See knapsack.hpp.
 #include "strategy/search/knapsack.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Solves the generalised assignment problem (a knapsack with several bins): every item goes into exactly one bin,
 // each bin has a capacity, the sum of the values is maximal. With two bins, one of them large enough for all
 // items, it is the 0-1 knapsack of Unimem's section 3.1.3.

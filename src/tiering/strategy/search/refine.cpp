@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See refine.hpp.
 #include "strategy/search/refine.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr double k_min_gain = 1e-7;        // share of an iteration; less is rounding
 constexpr double k_prediction = 300;       // fixed work of a prediction, besides its items x phases
-constexpr std::uint32_t k_paces_kept = 4;  // one of so many kicks changes copies_keep
+constexpr std::uint32_t k_paces_kept = 4;  // one of so many kicks changes min_copy_share
 constexpr std::uint32_t k_min_kick = 2;    // items that a kick moves
 constexpr std::uint32_t k_max_kick = 5;
 constexpr double k_worse = 1.03;             // max ratio to the best from which the search continues

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Improves schedules of small problems by local search, as the last step of the default planner. A neighbour
 // differs by the place of one or two items over an interval of phases. Each is evaluated by the full prediction.
 #pragma once
@@ -9,7 +10,7 @@
 
 namespace terrace::strategy {
 
-// The values of Schedule::copies_keep that the search tries.
+// The values of Schedule::min_copy_share that the search tries.
 inline constexpr std::array k_keeps = {0.1, 0.25, model::k_unlimited_copy_share};
 
 // Improves `best` by local search with kicks (iterated local search: Lourenco, Martin and Stutzle, in "Handbook of

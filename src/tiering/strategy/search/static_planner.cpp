@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See static_planner.hpp.
 #include "strategy/search/static_planner.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans without moves: chooses one place per item for the whole iteration.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schedules the items of one domain between its home and its fast place, phase by phase: which reside there, which
 // are fetched, which are evicted. Fast memory is allocated in order of gain density: the seconds that an item's
 // next uses gain, per byte and per second until the last of them. If all uses gain alike, this is Belady's rule.

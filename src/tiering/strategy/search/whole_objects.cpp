@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See whole_objects.hpp.
 #include "strategy/search/whole_objects.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places whole objects, once for the whole run, greedily by density: worth over size. Shared by planners.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See belady_policy.hpp.
 #include "strategy/spill/belady_policy.hpp"
 

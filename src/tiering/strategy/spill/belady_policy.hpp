@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements Belady-style prefetch and eviction for out-of-core data (Belady 1966; the future is predicted from
 // each thread's history): the chunk used soonest is prefetched, the chunk used last is evicted. For threads that
 // do not repeat themselves, runs of neighbouring chunks are expected to continue, and each chunk is expected after

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forecasts the time until the program's threads have done their next expected touches. See belady_policy.hpp; the
 // forecast itself is in forecast.hpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forecasts the time that a thread takes for its next accesses to out-of-core data. Simulates, in simplified form,
 // the rules by which chunks are fetched and evicted (belady_policy.hpp, transfer/spill/spill.hpp): the chunk used
 // last is evicted; the chunk used soonest is prefetched, up to k_depth chunks ahead; the disk serves one chunk

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See forecast_windows.hpp.
 #include "strategy/spill/forecast_windows.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See plan_ab_test.hpp.
 #include "strategy/spill/plan_ab_test.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests at run time whether a plan for out-of-core data is better than no plan: periods without and with the plan
 // alternate (A/B test). A period lasts until the program's threads have done a fixed amount of work. The same work
 // takes less time under the better placement.

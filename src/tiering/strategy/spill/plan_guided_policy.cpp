@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See plan_guided_policy.hpp.
 #include "strategy/spill/plan_guided_policy.hpp"
 

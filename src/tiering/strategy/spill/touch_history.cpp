@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See touch_history.hpp.
 #include "strategy/spill/touch_history.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records the sequence of chunks that one thread touches, and finds the thread's position in its own history.
 // Programs repeat themselves: the touches that followed last time are expected to follow now.
 //

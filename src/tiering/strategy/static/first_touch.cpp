@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variant "first-touch": in allocation order, each chunk in the fastest place with free space.
 #include "strategy/static_decision.hpp"
 #include "strategy/tiering/first_fit.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variant "interleave": chunks round robin over the places of their domain, 1:1, as `numactl --interleave` does.
 #include "strategy/tiering/interleave.hpp"
 

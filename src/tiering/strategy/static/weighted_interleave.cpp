@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variant "weighted-interleave": chunks round robin over the places of their domain, in the ratio of the
 // bandwidths, as Linux 6.9 does.
 #include "strategy/tiering/interleave.hpp"

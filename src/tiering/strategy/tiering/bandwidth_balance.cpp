@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See bandwidth_balance.hpp.
 #include "strategy/tiering/bandwidth_balance.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures whether two memories are used in proportion to their bandwidths (Agarwal et al., HPCA 2015, section V).
 #pragma once
 

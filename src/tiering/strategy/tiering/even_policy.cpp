@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See even_policy.hpp.
 #include "strategy/tiering/even_policy.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Balances the traffic of a GPU, which hides latency and is limited by bandwidth, so that both memories are busy
 // at the same time. This policy is Terrace's own.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See first_fit.hpp.
 #include "strategy/tiering/first_fit.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places memory as a kernel does at first touch: in the fastest place with free space.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See fitting_requests.hpp.
 #include "strategy/tiering/fitting_requests.hpp"
 

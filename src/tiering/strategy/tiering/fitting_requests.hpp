@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests the moves of policies and early moves between two tiers, as far as they find free space.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines placements that are fixed at allocation: they use no traffic, and nothing moves afterwards.
 #pragma once
 

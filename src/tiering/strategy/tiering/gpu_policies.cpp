@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See gpu_policies.hpp.
 #include "strategy/tiering/gpu_policies.hpp"
 

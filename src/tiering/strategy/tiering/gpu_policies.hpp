@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds policies for GPUs by name: those of page_policies/, and the policies among the variants (variant.hpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See hotness.hpp.
 #include "strategy/tiering/hotness.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the sampled accesses of chunks, with ageing. Shared by the policies that rank chunks by access counts.
 #pragma once
 

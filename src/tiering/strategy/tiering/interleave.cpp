@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See interleave.hpp.
 #include "strategy/tiering/interleave.hpp"
 

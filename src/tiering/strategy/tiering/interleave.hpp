@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interleaves chunks round robin over the places of their domain, in allocation order. A chunk for a full place is
 // allocated at home. Uses no traffic, and nothing moves. The kernel interleaves pages, Terrace chunks.
 #pragma once

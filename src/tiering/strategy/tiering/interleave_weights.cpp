@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See interleave_weights.hpp.
 #include "strategy/tiering/interleave_weights.hpp"
 

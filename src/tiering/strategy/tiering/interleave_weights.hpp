@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes round-robin sequences of places, as the kernel interleaves pages over nodes.
 #pragma once
 

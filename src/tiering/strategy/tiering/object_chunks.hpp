@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the chunks of an object, which are contiguous in the chunk table.
 #pragma once
 

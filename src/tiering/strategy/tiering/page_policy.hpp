@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines policies by name for GPUs. They use touches or faults (policy.hpp), which processors do not report. Each
 // is one file in page_policies/; the build generates the table of them (cmake/Variants.cmake).
 #pragma once

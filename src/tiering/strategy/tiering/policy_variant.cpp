@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See policy_variant.hpp.
 #include "strategy/tiering/policy_variant.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapts a policy to the strategy interface: lets it decide in the main loop, interval by interval.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See promotion.hpp.
 #include "strategy/tiering/promotion.hpp"
 

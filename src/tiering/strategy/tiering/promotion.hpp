@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promotes chunks and evicts others to free the space for them. Shared by policies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See promotion_fifo.hpp.
 #include "strategy/tiering/promotion_fifo.hpp"
 

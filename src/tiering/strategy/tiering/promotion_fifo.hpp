@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tracks the chunks that a policy has promoted, in request order, and the free space after all pending moves.
 // Policies without better information evict in FIFO order.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See touch_policy.hpp.
 #include "strategy/tiering/touch_policy.hpp"
 

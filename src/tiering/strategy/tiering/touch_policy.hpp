@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Migrates pages of a GPU that reaches slow memory by a coherent link (Agarwal et al., "Unlocking bandwidth for
 // GPUs in CC-NUMA systems", HPCA 2015), chunk by chunk:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See unified_memory.hpp.
 #include "strategy/tiering/unified_memory.hpp"
 

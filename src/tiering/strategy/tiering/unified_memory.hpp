@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models the unified memory of GPUs as NVIDIA's driver manages it (its open kernel modules,
 // kernel-open/nvidia-uvm; described by D. Ganguly et al., "Interplay between hardware prefetcher and page eviction
 // policy in CPU-GPU unified virtual memory", ISCA 2019, and T. Allen and R. Ge, SC 2021):

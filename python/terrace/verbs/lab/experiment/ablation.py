@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab experiment ablation`: measure what each part of the planner contributes."""
 
 from __future__ import annotations

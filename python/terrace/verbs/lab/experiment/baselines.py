@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab experiment baselines`: compare published planners and policies with Terrace's."""
 
 from __future__ import annotations

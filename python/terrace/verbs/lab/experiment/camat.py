@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab experiment camat`: measure the memory performance of GPU programs by C-AMAT."""
 
 from __future__ import annotations

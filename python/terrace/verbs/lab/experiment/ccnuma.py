@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab experiment ccnuma`: evaluate page placement on a GPU over a coherent link."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab experiment memory-size`: predict the slowdown with less memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab experiment moves`: reproduce Unimem's study in class C, at three costs of moves."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab experiment out-of-core`: evaluate stencil programs on more data than fast memory holds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab experiment two-level`: reproduce the two-level-memory study: STREAM, hydrodynamics, metrics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`terrace lab experiment unimem`: reproduce Unimem's evaluation: slowdowns, techniques, baselines, moves."""
 
 from __future__ import annotations

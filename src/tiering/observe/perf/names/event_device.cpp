@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the sysfs files of event devices: see event_device.hpp.
 #include "observe/perf/names/event_device.hpp"
 

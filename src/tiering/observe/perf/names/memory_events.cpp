@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the events that sample accesses: see memory_events.hpp.
 #include "observe/perf/names/memory_events.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the perf events that sample memory accesses on this machine, for the runtime in the program. For use in
 // the launcher only: it reads sysfs, and looks up names in libpfm4 that sysfs does not have.
 #pragma once

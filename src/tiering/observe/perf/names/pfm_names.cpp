@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks up event names in libpfm4's tables, which only the launcher contains.
 #include <linux/perf_event.h>
 #include <perfmon/pfmlib.h>

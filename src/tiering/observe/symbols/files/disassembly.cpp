@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements disassembly with Capstone: see disassembly.hpp.
 //
 // The program's own work excludes calls of hooks, register-to-register copies, accesses to the stack and saved

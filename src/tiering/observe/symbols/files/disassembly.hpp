@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Disassembles a module's code into instructions with their hooks and control flow.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the ranges of functions from symbol tables: see function_ranges.hpp.
 #include "observe/symbols/files/function_ranges.hpp"
 

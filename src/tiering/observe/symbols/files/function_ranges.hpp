@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the file ranges of a program's functions, to resolve recorded samples, which consist of file and offset.
 #pragma once
 

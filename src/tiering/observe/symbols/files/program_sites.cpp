@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the look-up of code addresses of past runs: see program_sites.hpp.
 #include "observe/symbols/files/program_sites.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resolves code addresses of a past run, recorded by another tool, to the names that `terrace run` gives to
 // objects allocated there.
 #pragma once

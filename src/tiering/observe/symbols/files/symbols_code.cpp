@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the instructions of each hook and finds the loops: see symbols_facts.hpp. It disassembles a program's
 // functions and assigns the instructions of each basic block that the uninstrumented program would execute to the
 // hooks in it: to the block's own hook, if it has one, else evenly to the hooks of its accesses.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads scopes, lines and static variables from DWARF: see symbols_facts.hpp.
 //
 // Walks all entries twice: first it records the namespace or class in which each function was declared, because

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads functions, variables and the build-id from an ELF file's tables: see symbols_facts.hpp.
 #include <gelf.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects the tables of a module's symbol file (symbol_file.hpp) while it is created, with their strings.
 #pragma once
 

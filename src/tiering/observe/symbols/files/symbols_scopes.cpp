@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flattens nested scopes into one sorted table: see symbols_scopes.hpp.
 #include "observe/symbols/files/symbols_scopes.hpp"
 

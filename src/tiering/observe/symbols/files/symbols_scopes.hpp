@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defines the scopes of a program's code, functions and inlined functions, and derives the site of each address.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selects the files that get a symbol file, and writes it: see symbols_writer.hpp.
 #include "observe/symbols/files/symbols_writer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes symbol files (symbol_file.hpp): reads functions, source lines, static variables and code of programs and
 // libraries by libelf, libdw and Capstone. For use outside of the user's process.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads frames from arbitrary bytes. See recording_frame.hpp.
 #include <zstd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes frames into events. See recording_reader.hpp.
 #include "sim/recording/read/recording_reader.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads recordings from arbitrary bytes. A frame that is incomplete or damaged ends the recording, and the reason
 // is returned. A complete frame with content that no recorder writes throws.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compresses columns into frames. See recording_frame.hpp.
 #define ZSTD_STATIC_LINKING_ONLY  // for custom allocators
 #include <zstd.h>

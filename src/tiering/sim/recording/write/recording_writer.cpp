@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encodes events into columns, columns into frames, and appends the frames to the file. See recording_writer.hpp.
 #include "sim/recording/write/recording_writer.hpp"
 

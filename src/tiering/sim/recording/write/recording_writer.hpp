@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a program's recording from inside the program: events go into the columns of a frame, and a full frame is
 // appended to the file in one call. Costs no virtual time.
 //

@@ -210,8 +210,7 @@ void bind_fragmentation(nb::module_& module) {
       .def_prop_ro(
           "position", [](const LargestFree& self) { return position(self.block); }, "Device, subarray, row.")
       .def_ro("fragmentation", &LargestFree::fragmentation);
-  nb::class_<Fragmentation>(module, "PimFragmentation",
-                            "Fragmentation of the free memory, by shape of blocks.")
+  nb::class_<Fragmentation>(module, "PimFragmentation", "Fragmentation of the free memory, by shape of blocks.")
       .def_ro("units", &Fragmentation::units)
       .def_ro("free", &Fragmentation::free)
       .def_ro("rectangle", &Fragmentation::rectangle)

@@ -199,7 +199,8 @@ struct FunctionEntryMonitor::State {
     };
     runtime::RegionPhases regions([&] { return at; }, pass, k_min_phase);
     std::vector<runtime::RegionPhases::Name> names;
-    for (const auto address : begins) names.push_back(regions.intern_name(k_kind, function_name(process, address)));
+    for (const auto address : begins)
+      names.push_back(regions.intern_name(k_kind, function_name(process, address)));
     double idle = 0;
     bool is_said = false;
     std::optional<std::uint32_t> open;

@@ -113,8 +113,8 @@ struct AgentState {
   std::unique_ptr<runtime::Runtime> runtime;
   observe::FunctionObserver observer;
   FunctionNames names;
-  std::optional<MainLoopDetector> loops;                    // empty: the main loop is not searched
-  bool is_tracing = true;                                   // accesses are traced
+  std::optional<MainLoopDetector> loops;                           // empty: the main loop is not searched
+  bool is_tracing = true;                                          // accesses are traced
   runtime::ProfileSource observed = runtime::ProfileSource::none;  // how an uninstrumented program is observed
   std::optional<UninstrumentedMonitor> monitor;
   memory::Ledger* ledger = nullptr;  // of the first configuration

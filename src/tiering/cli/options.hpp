@@ -54,9 +54,9 @@ struct LaunchOptions {
   std::string spill;                     // run: folder of the backing file of --memory; "": $TMPDIR or /var/tmp
   std::optional<double> report_every{};  // run, out-of-core: seconds between two reports; none: as on a terminal
   std::string intent;                    // run: ordering that data are placed by; "": a planner places data
-  double watermark = memory::k_free_watermark;     // run: share of each place that orderings leave free
-  bool eager = false;                    // run: data by intent are placed at allocation
-  std::string gauges;                    // run: file for Prometheus' textfile collector; "": none
+  double watermark = memory::k_free_watermark;  // run: share of each place that orderings leave free
+  bool eager = false;                           // run: data by intent are placed at allocation
+  std::string gauges;                           // run: file for Prometheus' textfile collector; "": none
   bool json = false;
   bool quiet = false;
   bool dry_run = false;       // run: print the steps only

@@ -49,35 +49,35 @@ Seconds SpilledProcess::longer() const { return Seconds{seconds(all_waited()) / 
 
 std::vector<SpilledProcess> read_spilled_processes(const std::filesystem::path& folder) {
   std::vector<SpilledProcess> all;
-  for_each_process<transfer::SpillCounts>(folder, runtime::k_spill_counts,
-                                          [&](const transfer::SpillCounts& counts) {
-                                            if (!counts.active) return;
-                                            const auto end = std::ranges::find(counts.program, '\0');
-                                            all.push_back({.program = std::string(counts.program.begin(), end),
-                                                           .process = counts.process,
-                                                           .most = counts.max_content,
-                                                           .read = counts.read,
-                                                           .written = counts.written,
-                                                           .foreseen = counts.prefetched,
-                                                           .demanded = counts.demanded,
-                                                           .wasted = counts.wasted,
-                                                           .busy = counts.busy,
-                                                           .waited = counts.waited,
-                                                           .given = counts.max_kernel_paged,
-                                                           .refused = counts.refused_bytes,
-                                                           .beside = counts.max_excess,
-                                                           .over = counts.max_over_limit,
-                                                           .over_reasons = counts.over_limit_reasons,
-                                                           .predicted = counts.predicted,
-                                                           .measured = counts.measured,
-                                                           .at_once = counts.concurrency,
-                                                           .paged_waited = counts.paged_waited,
-                                                           .plan_names = counts.plan_names,
-                                                           .plan_tried = counts.plan_tried,
-                                                           .plan_undone = counts.plan_undone,
-                                                           .plan_gain = counts.plan_gain,
-                                                           .paged = counts.paged && counts.max_content > counts.limit});
-                                          });
+  for_each_process<transfer::SpillCounts>(
+      folder, runtime::k_spill_counts, [&](const transfer::SpillCounts& counts) {
+        if (!counts.active) return;
+        const auto end = std::ranges::find(counts.program, '\0');
+        all.push_back({.program = std::string(counts.program.begin(), end),
+                       .process = counts.process,
+                       .most = counts.max_content,
+                       .read = counts.read,
+                       .written = counts.written,
+                       .foreseen = counts.prefetched,
+                       .demanded = counts.demanded,
+                       .wasted = counts.wasted,
+                       .busy = counts.busy,
+                       .waited = counts.waited,
+                       .given = counts.max_kernel_paged,
+                       .refused = counts.refused_bytes,
+                       .beside = counts.max_excess,
+                       .over = counts.max_over_limit,
+                       .over_reasons = counts.over_limit_reasons,
+                       .predicted = counts.predicted,
+                       .measured = counts.measured,
+                       .at_once = counts.concurrency,
+                       .paged_waited = counts.paged_waited,
+                       .plan_names = counts.plan_names,
+                       .plan_tried = counts.plan_tried,
+                       .plan_undone = counts.plan_undone,
+                       .plan_gain = counts.plan_gain,
+                       .paged = counts.paged && counts.max_content > counts.limit});
+      });
   std::ranges::sort(all, {}, &SpilledProcess::process);
   return all;
 }

@@ -384,7 +384,8 @@ void print_run_summary(const profile::MergeSummary& merged, const SummaryContext
   if (!context.quiet) print_summary(merged, context);
   if (merged.path != context.requested.path() && (context.quiet || !context.json))
     fmt::print(stderr, "terrace: {} {}: wrote {}\n", context.requested.path(),
-               context.requested.is_requested() ? "was written by another launch meanwhile" : "exists", merged.path);
+               context.requested.is_requested() ? "was written by another launch meanwhile" : "exists",
+               merged.path);
 }
 
 }  // namespace terrace::cli

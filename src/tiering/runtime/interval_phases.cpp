@@ -61,7 +61,8 @@ PhaseBoundary IntervalPhases::on_interval_end(const Interval& interval) {
   in_loop_ = true;
   num_deviating_ = 0;
   boundary.begins_loop = "(intervals)";
-  boundary.why = "calls and loops are not visible; two successive intervals used the same data to " + percent(alike);
+  boundary.why =
+      "calls and loops are not visible; two successive intervals used the same data to " + percent(alike);
   boundary.iterations_before = intervals_;
   boundary.by_time = true;
   boundary.phase = k_interval;

@@ -168,8 +168,8 @@ void LoopFinder::on_exit(Index index) {
     events_at_exit_ = num_events_;
     work_since_exit_ = 0;
     // One long loop without calls may follow: ask the tree to report when enough work has passed to end this loop.
-    tree_.notify_at(exit_time_ + static_cast<Work>(k_end_delay * static_cast<double>(node(main_).last_iteration_work)) +
-                    1);
+    tree_.notify_at(exit_time_ +
+                    static_cast<Work>(k_end_delay * static_cast<double>(node(main_).last_iteration_work)) + 1);
   }
   end_finished_loop();
 }
@@ -259,8 +259,9 @@ std::string LoopFinder::describe_largest_loop() const {
   const char* const but = loop.last_iteration_work < k_min_iteration_work ? "they are short"
                           : loop.num_similar > 0                          ? "it ended before that was known"
                           : loop.iterations < 3 ? "it ended before they could be compared"
-                          : loop.miss_overlap.value_or(1) < observe::LoopTree::k_min_miss_overlap ? "each uses different memory"
-                                                                                : "they differ in work";
+                          : loop.miss_overlap.value_or(1) < observe::LoopTree::k_min_miss_overlap
+                              ? "each uses different memory"
+                              : "they differ in work";
   return text.append(", but ").append(but).append("; --loop ").append(name).append(" selects it nevertheless");
 }
 

@@ -89,9 +89,8 @@ void Runtime::State::handle_event(Work work) noexcept {
   } catch (const std::exception& error) {
     if (std::exchange(failed, true)) return;
     try {
-      with_program_lock([&](Program& to) {
-        to.warn_configurations(std::string("Terrace ignored an event: ") + error.what());
-      });
+      with_program_lock(
+          [&](Program& to) { to.warn_configurations(std::string("Terrace ignored an event: ") + error.what()); });
     } catch (const std::exception&) {  // out of memory: the warning is lost
       return;
     }

@@ -241,13 +241,15 @@ TEST(VirtualSpill, SmallObjects_StayInMemory) {
 
 TEST(VirtualSpill, UnsuitableMachines_AreRejected) {
   TestWorld two;  // kinds of memory, and no file
-  EXPECT_THROW(two.virtual_machine.enable_backing_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()),
-               Error);
+  EXPECT_THROW(
+      two.virtual_machine.enable_backing_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()),
+      Error);
   auto parts = test_machine().parts();
   parts.files = {{"disk", 1, {1e9}, {1e9}, {1e-4}, 1}};
   TestWorld beside{machine::Machine(parts)};
   EXPECT_THROW(
-      beside.virtual_machine.enable_backing_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()), Error);
+      beside.virtual_machine.enable_backing_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()),
+      Error);
 }
 
 // Two threads over an array each: no schedule moves less, and both wait for one device.

@@ -14,7 +14,9 @@ namespace {
 class RecordingRequests final : public Requests {
  public:
   using Requests::request_moves;
-  void request_moves(std::span<ActiveMove* const>, std::uint32_t, const transfer::TransferStart&) override { FAIL(); }
+  void request_moves(std::span<ActiveMove* const>, std::uint32_t, const transfer::TransferStart&) override {
+    FAIL();
+  }
   void request_moves(std::span<const transfer::TransferRequest> asked, PhaseIndex, std::uint32_t) override {
     moves.assign(asked.begin(), asked.end());
   }

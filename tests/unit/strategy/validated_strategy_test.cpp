@@ -22,7 +22,9 @@ class Doing final : public Requests {
  public:
   explicit Doing(memory::ChunkTable& chunks) : chunks_(chunks) {}
   using Requests::request_moves;
-  void request_moves(std::span<ActiveMove* const>, std::uint32_t, const transfer::TransferStart&) override { FAIL(); }
+  void request_moves(std::span<ActiveMove* const>, std::uint32_t, const transfer::TransferStart&) override {
+    FAIL();
+  }
   void request_moves(std::span<const transfer::TransferRequest> moves, PhaseIndex, std::uint32_t) override {
     for (const auto& move : moves) {
       chunks_.put(chunks_[move.chunk], move.to);

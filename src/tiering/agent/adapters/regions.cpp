@@ -70,8 +70,8 @@ void submit_boundary(const runtime::PhaseBoundary& boundary) {
   if (!boundary.begins_loop.empty()) {
     note_phase_source(*here, g_regions->kinds());
     g_in_loop.store(true);
-    to.loop_begin(observe::NewLoop{boundary.begins_loop, boundary.why, boundary.iterations_before, boundary.by_time,
-                                   boundary.work_share});
+    to.loop_begin(observe::NewLoop{boundary.begins_loop, boundary.why, boundary.iterations_before,
+                                   boundary.by_time, boundary.work_share});
   }
   if (!boundary.phase.empty()) to.phase(boundary.phase);
 }

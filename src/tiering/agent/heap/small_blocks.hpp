@@ -60,7 +60,8 @@ class SmallBlocks {
 
  private:
   static constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
-  static constexpr std::size_t k_orders = memory::BlockArena::k_max_arenas - 1;  // the last arena is SpilledSmall's
+  static constexpr std::size_t k_orders =
+      memory::BlockArena::k_max_arenas - 1;  // the last arena is SpilledSmall's
   struct Source final : memory::BlockArena::ExtentSource {
     void* allocate_extent(std::size_t size) noexcept override { return owner->obtain(size, order); }
     void release_extent(void* address, std::size_t size) noexcept override { owner->give_back(address, size); }

@@ -51,7 +51,8 @@ class SpilledSmall final : public memory::BlockArena::ExtentSource {
   static constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
   static_assert(k_extent == SpilledHeap::k_granule);
 
-  static constexpr unsigned k_number = memory::BlockArena::k_max_arenas - 1;  // the arena number that no ordering uses
+  static constexpr unsigned k_number =
+      memory::BlockArena::k_max_arenas - 1;  // the arena number that no ordering uses
 
   [[nodiscard]] std::atomic<bool>& entry(std::uint64_t address) const noexcept {
     return table_[(address - heap_.base()) / k_extent];

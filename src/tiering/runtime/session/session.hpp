@@ -74,9 +74,9 @@ inline constexpr const char* k_limit_said = "said-of-limit";
 
 // Allocation by intent (memory/ordered/ordered_fill.hpp).
 struct IntentSpec {
-  std::string name;              // default intent of the process; "": only where the program asks for one
+  std::string name;  // default intent of the process; "": only where the program asks for one
   double mark = memory::k_free_watermark;  // free watermark: share of each place that is left free
-  bool eager = false;            // populate pages at allocation, not at first touch
+  bool eager = false;                      // populate pages at allocation, not at first touch
 
   [[nodiscard]] bool is_wanted() const { return !name.empty(); }
 };

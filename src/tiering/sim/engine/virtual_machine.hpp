@@ -115,7 +115,8 @@ class VirtualMachine final : public Clock,
 
   // Keeps data beyond `memory` in the backing file of the domain's home. Requires: nothing has run. Throws
   // Error{invalid} if the domain has another place, or no file.
-  void enable_backing_file(DomainId domain, Bytes memory, std::unique_ptr<transfer::ReplacementPolicy> replacement);
+  void enable_backing_file(DomainId domain, Bytes memory,
+                           std::unique_ptr<transfer::ReplacementPolicy> replacement);
   // Returns the counters of the backing file, or nullptr without one. Ends a segment of its lower bound
   // (page_bound.hpp).
   const FileIoTotals* file_account() { return spill_ ? &spill_->account() : nullptr; }

@@ -104,17 +104,17 @@ class VirtualSpill {
   using ChunkState = transfer::ChunkState;
   struct Chunk {
     ChunkState state{};
-    bool clean = false;         // resident but unmapped, identical to the file
-    bool writing = false;       // a write is in flight
-    bool fault_pending = false;        // a thread waits for it
-    bool refault_pending = false;       // accessed again while it was written
-    bool has_copy = false;      // the file has a copy, which lacks later stores
-    bool stored = false;        // since the last comparison with the file
-    bool prefetched = false;      // read before it was accessed
-    bool is_given = false;      // under kernel paging
-    bool left_written = false;  // at its last eviction
-    std::uint32_t left_in = 0;  // segment of the bound in which it was last evicted
-    std::uint32_t block = 0;    // first chunk of its block
+    bool clean = false;            // resident but unmapped, identical to the file
+    bool writing = false;          // a write is in flight
+    bool fault_pending = false;    // a thread waits for it
+    bool refault_pending = false;  // accessed again while it was written
+    bool has_copy = false;         // the file has a copy, which lacks later stores
+    bool stored = false;           // since the last comparison with the file
+    bool prefetched = false;       // read before it was accessed
+    bool is_given = false;         // under kernel paging
+    bool left_written = false;     // at its last eviction
+    std::uint32_t left_in = 0;     // segment of the bound in which it was last evicted
+    std::uint32_t block = 0;       // first chunk of its block
   };
   struct Block {
     std::uint32_t count = 0;
@@ -122,9 +122,9 @@ class VirtualSpill {
     transfer::PageTrial trial{};
     transfer::PageTrial::Sample seen{};  // when `use` began
     bool handing_over = false;           // is being handed over to kernel paging
-    bool kernel_paged = false;                // under kernel paging
-    Seconds since{};                   // when it was handed over
-    Seconds period{};                  // until chunks are tried again
+    bool kernel_paged = false;           // under kernel paging
+    Seconds since{};                     // when it was handed over
+    Seconds period{};                    // until chunks are tried again
   };
   struct Fault {
     std::uint32_t chunk = 0;
@@ -189,15 +189,15 @@ class VirtualSpill {
   PageBound bound_;
   FileIoTotals account_;
   Beside beside_;
-  Seconds time_;                  // of the background thread
-  Seconds busy_;                  // in which I/O was in flight
-  Seconds looked_;                // busy_ is accounted up to here
-  bool is_busy_ = false;          // since then
+  Seconds time_;                       // of the background thread
+  Seconds busy_;                       // in which I/O was in flight
+  Seconds looked_;                     // busy_ is accounted up to here
+  bool is_busy_ = false;               // since then
   std::uint64_t num_unexpected_ = 0;   // faults on chunks in the file
   std::uint64_t num_soft_faults_ = 0;  // faults on resident chunks
-  Seconds page_waits_;            // for pages under kernel paging
-  Seconds soft_fault_time_;       // time to serve those waits
-  Seconds due_;                   // of the next event, or k_later_than_all
+  Seconds page_waits_;                 // for pages under kernel paging
+  Seconds soft_fault_time_;            // time to serve those waits
+  Seconds due_;                        // of the next event, or k_later_than_all
   double pace_ = 1;
   std::vector<Chunk> chunks_;
   std::map<std::uint32_t, Block> blocks_;              // by first chunk
@@ -206,10 +206,10 @@ class VirtualSpill {
     std::optional<Seconds> resumed;                    // end of its last wait
     transfer::VisitWork work;
   };
-  std::map<std::uint32_t, Worker> workers_;    // by number
-  std::optional<Fault> fault_;                 // not yet handled
-  std::optional<Fault> waiting_;               // the same, until its thread continues
-  Seconds woken_;                              // when it continues
+  std::map<std::uint32_t, Worker> workers_;                 // by number
+  std::optional<Fault> fault_;                              // not yet handled
+  std::optional<Fault> waiting_;                            // the same, until its thread continues
+  Seconds woken_;                                           // when it continues
   std::deque<std::uint32_t> fault_queue_, eviction_queue_;  // as Spill's
   struct Start {
     bool write = false;

@@ -9,8 +9,8 @@
 
 namespace terrace::strategy {
 
-using transfer::Preference;
 using transfer::PageState;
+using transfer::Preference;
 
 // Returns nullptr if out of memory: then the Belady policy alone decides.
 PlanGuidedPolicy::ChunkState* PlanGuidedPolicy::find_state(ChunkId chunk) noexcept {
@@ -41,7 +41,8 @@ transfer::PredictionTotals PlanGuidedPolicy::predicted(const transfer::SpillStat
 }
 
 PlanGuidedPolicy::Oldest* PlanGuidedPolicy::order_of(const ChunkState& state) {
-  if (!state.used || (state.residence != PageState::mapped && state.residence != PageState::unmapped_resident)) return nullptr;
+  if (!state.used || (state.residence != PageState::mapped && state.residence != PageState::unmapped_resident))
+    return nullptr;
   if (state.preference == Preference::keep) return nullptr;
   return state.preference == Preference::evict_first ? &leave_ : &others_;
 }

@@ -141,11 +141,11 @@ TEST(VirtualSpill, RandomAccesses_AreHandedOverToKernelPaging) {
   // From now on single pages are read: one for nearly each hop, because few were accessed before.
   world.chase(array, 3000);
   const auto paged = world.account();
-  EXPECT_EQ(chunks(paged.given), 256u);
+  EXPECT_EQ(chunks(paged.kernel_paged), 256u);
   EXPECT_NEAR(static_cast<double>((paged.read - after.read).value) / 4096, 3000, 150);
   // A later sweep uses chunks again.
   for (int round = 0; round < 3; ++round) world.read(array);
-  EXPECT_EQ(world.account().given.value, 0u);
+  EXPECT_EQ(world.account().kernel_paged.value, 0u);
 }
 
 TEST(VirtualSpill, SparseAccesses_AreHandedOverToKernelPaging) {
@@ -153,11 +153,11 @@ TEST(VirtualSpill, SparseAccesses_AreHandedOverToKernelPaging) {
   const auto array = world.add(256);
   world.write(array);
   for (int round = 0; round < 10; ++round) world.stride(array, 640);
-  EXPECT_EQ(chunks(world.account().given), 256u);
+  EXPECT_EQ(chunks(world.account().kernel_paged), 256u);
   // All used pages fit: nothing is read any more.
   const auto before = world.account();
   for (int round = 0; round < 1000; ++round) world.stride(array, 640);
-  EXPECT_EQ(chunks(world.account().given), 256u);
+  EXPECT_EQ(chunks(world.account().kernel_paged), 256u);
   EXPECT_EQ(world.account().read, before.read);
 }
 
@@ -170,7 +170,7 @@ TEST(VirtualSpill, KernelPagingDoesNotHelp_BlockIsReclaimed) {
   constexpr int k_rounds = 400;
   for (int round = 0; round < k_rounds; ++round) {
     world.stride(array, 128);
-    given += world.account().given.value > 0 ? 1 : 0;
+    given += world.account().kernel_paged.value > 0 ? 1 : 0;
   }
   EXPECT_GT(given, 0);
   EXPECT_LT(given, k_rounds / 2);

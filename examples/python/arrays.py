@@ -1,7 +1,6 @@
 """Two NumPy arrays: one placed by intent, both named for the profile."""
 
 import numpy as np
-
 import terrace
 
 with terrace.intent("bandwidth"):

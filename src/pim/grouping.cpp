@@ -31,9 +31,9 @@ std::vector<std::size_t> largest_first(std::span<const Request> requests) {
   return order;
 }
 
-class Inside {
+class RuntimeScope {
  public:
-  Inside(Board& board, const Board::Range& range, std::span<const Request> requests, std::uint32_t bank)
+  RuntimeScope(Board& board, const Board::Range& range, std::span<const Request> requests, std::uint32_t bank)
       : board_(board), range_(range), requests_(requests), bank_(bank), spots_(requests.size()) {}
 
   bool place(std::span<const std::size_t> order) {
@@ -104,7 +104,7 @@ std::optional<std::vector<Board::Spot>> group_at(const Board& board, std::uint32
 
 std::optional<std::vector<Board::Spot>> group_inside(Board& board, const Board::Range& range,
                                                      std::span<const Request> requests, std::uint32_t bank) {
-  Inside inside(board, range, requests, bank);
+  RuntimeScope inside(board, range, requests, bank);
   const auto order = largest_first(requests);
   if (!inside.place(order)) return std::nullopt;
   return inside.spots();

@@ -49,7 +49,7 @@ class Checker final : public ReplaySink {
               counted->written == of.written);
     }
   }
-  void object_added(const terrace::observe::NewObject& object) override {
+  void on_object_added(const terrace::observe::NewObject& object) override {
     require(object.id == objects_ && object.first_chunk == chunks_);
     ++objects_;
     chunks_ += object.chunks;
@@ -59,19 +59,19 @@ class Checker final : public ReplaySink {
     text(hint.of);
     text(hint.says);
   }
-  void object_removed(terrace::ObjectId object) override { require(object < objects_); }
-  void loop_begun(const terrace::observe::NewLoop& loop) override {
+  void on_object_removed(terrace::ObjectId object) override { require(object < objects_); }
+  void on_loop_begin(const terrace::observe::NewLoop& loop) override {
     text(loop.name);
     text(loop.why);
   }
-  void loop_ended() override {}
-  void phase_begun(std::string_view name) override { text(name); }
+  void on_loop_end() override {}
+  void on_phase_begin(std::string_view name) override { text(name); }
   void slept(terrace::Seconds) override {}
   void unobserved(std::uint64_t, std::uint64_t) override {}
   void covered(std::span<const std::byte> record) override {
     text({reinterpret_cast<const char*>(record.data()), record.size()});
   }
-  void loops_seen(std::span<const std::byte> record) override { covered(record); }
+  void on_loop_candidates(std::span<const std::byte> record) override { covered(record); }
   void noted(std::string_view severity, std::string_view said) override {
     text(severity);
     text(said);

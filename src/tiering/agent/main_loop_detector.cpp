@@ -51,7 +51,7 @@ void MainLoopDetector::follow(bool simulated, std::uint32_t sample_every) {
 
 void MainLoopDetector::finish() {
   if (!process_.runtime->is_detecting_loops()) return;
-  process_.runtime->loops_seen(finder_.candidates());
+  process_.runtime->on_loop_candidates(finder_.candidates());
   const auto seen = finder_.failure_reason();
   if (!seen.empty()) process_.runtime->note("note", "no main loop was found: " + seen);
 }

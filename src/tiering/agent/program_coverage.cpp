@@ -100,8 +100,8 @@ void ProgramCoverage::drain_samples() noexcept {
     if (samples != observe::t_thread.samples) samples->drain();
 }
 
-void ProgramCoverage::object_added(const observe::Object& object, std::uint64_t address) {
-  heap_.object_added(object, address);
+void ProgramCoverage::on_object_added(const observe::Object& object, std::uint64_t address) {
+  heap_.on_object_added(object, address);
 }
 
 // The calling thread's samples are up to date, because it is inside Terrace.

@@ -26,8 +26,8 @@ class ProgramCoverage final : public runtime::Coverage {
   // Returns the sink that must receive the program's misses.
   [[nodiscard]] observe::TallySink& sink() { return heap_; }
 
-  void object_added(const observe::Object& object, std::uint64_t address) override;
-  void object_removed(ObjectId object) override { heap_.object_removed(object); }
+  void on_object_added(const observe::Object& object, std::uint64_t address) override;
+  void on_object_removed(ObjectId object) override { heap_.on_object_removed(object); }
   void set_in_loop(bool in_loop) override;
   void set_observed(bool observed) override { heap_.set_observed(observed); }
   std::optional<profile::CoverageRecord> so_far() override;

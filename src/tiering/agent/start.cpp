@@ -53,7 +53,7 @@ class SerialSink final : public observe::AccessSink {
   explicit SerialSink(std::mutex& mutex) : mutex_(mutex) {}
   void add(observe::TallySink& sink) { tee_.add(sink); }
   void quantum(const observe::Quantum& quantum) override {
-    const observe::OwnTime own;
+    const observe::OwnTimeScope own;
     const std::lock_guard lock(mutex_);
     if (scheduler_) scheduler_->advance(quantum.thread, progress(quantum));
     if (recorder_) recorder_->quantum(quantum);
@@ -359,7 +359,7 @@ void attach_thread() noexcept {
   auto& thread = observe::t_thread;
   thread.reports_entries = state->session.phases.source == runtime::PhaseSource::functions;
   if (!state->session.hooks || !state->is_tracing || thread.pipeline) return;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   if (state->coverage) state->coverage->begin_thread();
   try {
     // A pipeline outlives its thread: the dirty lines of its caches are written back later.
@@ -374,7 +374,7 @@ void attach_thread() noexcept {
 
 void detach_thread() noexcept {
   auto& thread = observe::t_thread;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   if (thread.pipeline) thread.pipeline->flush();
   thread.set_pipeline(t_paused_pipeline = nullptr);
   if (g_agent && g_agent->coverage) g_agent->coverage->end_thread();

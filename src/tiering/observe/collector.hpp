@@ -14,7 +14,7 @@ namespace terrace::observe {
 class Collector : public TallySink {
  public:
   // A new main loop begins: drops what was learned from the one before.
-  virtual void loop_begun() {}
+  virtual void on_loop_begin() {}
   // Returns whether the data of this loop suffice for a plan. A collector that samples may need more than an
   // iteration.
   [[nodiscard]] virtual bool has_enough_data() const { return true; }

@@ -50,11 +50,11 @@ class ProgramEvents {
  public:
   virtual ~ProgramEvents() = default;
   virtual void hinted(const ProgramHint& hint) = 0;
-  virtual void object_added(const NewObject& object) = 0;
-  virtual void object_removed(ObjectId object) = 0;
-  virtual void loop_begun(const NewLoop& loop) = 0;
-  virtual void loop_ended() = 0;
-  virtual void phase_begun(std::string_view name) = 0;
+  virtual void on_object_added(const NewObject& object) = 0;
+  virtual void on_object_removed(ObjectId object) = 0;
+  virtual void on_loop_begin(const NewLoop& loop) = 0;
+  virtual void on_loop_end() = 0;
+  virtual void on_phase_begin(std::string_view name) = 0;
   // The program slept: time passes in every configuration.
   virtual void slept(Seconds duration) = 0;
   // Total of untraced accesses so far, as in CountersRecord (profile/records.hpp).
@@ -63,7 +63,7 @@ class ProgramEvents {
   // program's behaviour: a replay copies it.
   virtual void covered(std::span<const std::byte> record) = 0;
   // Candidates for the main loop: profile::LoopsRecord, encoded. A replay copies it, too.
-  virtual void loops_seen(std::span<const std::byte> record) = 0;
+  virtual void on_loop_candidates(std::span<const std::byte> record) = 0;
   virtual void noted(std::string_view severity, std::string_view text) = 0;
   // Always the final event.
   virtual void finished(std::string_view how) = 0;

@@ -31,8 +31,8 @@ class Configuration {
   Configuration(const Configuration&) = delete;
   Configuration& operator=(const Configuration&) = delete;
 
-  void object_added(const ObjectMemory& memory) { binding_.add(memory, *strategy_); }
-  void object_removed(const observe::Object& object) { binding_.remove(object); }
+  void on_object_added(const ObjectMemory& memory) { binding_.add(memory, *strategy_); }
+  void on_object_removed(const observe::Object& object) { binding_.remove(object); }
   // Throws Error{invalid} if the hint is malformed.
   void on_hint(const observe::ProgramHint& hint);
 

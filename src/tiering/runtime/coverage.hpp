@@ -16,9 +16,9 @@ namespace terrace::runtime {
 class Coverage {
  public:
   virtual ~Coverage() = default;
-  virtual void object_added(const observe::Object& object, std::uint64_t address) = 0;
+  virtual void on_object_added(const observe::Object& object, std::uint64_t address) = 0;
   // Requires: the object's memory is still mapped.
-  virtual void object_removed(ObjectId object) = 0;
+  virtual void on_object_removed(ObjectId object) = 0;
   virtual void set_in_loop(bool in_loop) = 0;
   // Sets whether the program's accesses are reported at present.
   virtual void set_observed(bool observed) = 0;

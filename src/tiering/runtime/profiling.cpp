@@ -22,7 +22,7 @@ void Profiling::set_active(bool sampled, bool exact) {
 void Profiling::begin_loop() {
   segmenter_.reset();
   was_wanted_ = false;
-  with_collectors([](observe::Collector& collector) { collector.loop_begun(); });
+  with_collectors([](observe::Collector& collector) { collector.on_loop_begin(); });
 }
 
 void Profiling::end_loop() { set_active(false, false); }

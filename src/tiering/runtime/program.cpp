@@ -52,11 +52,11 @@ ObjectId Program::add_object(std::string_view name, observe::ObjectKind kind, st
   next_chunk_ += object.chunks;
   objects_.push_back(object);
   addresses_.push_back(extent.address);
-  for (auto& configuration : configurations_) configuration.object_added(memory);
-  if (parts_.coverage) parts_.coverage->object_added(object, memory.address);
+  for (auto& configuration : configurations_) configuration.on_object_added(memory);
+  if (parts_.coverage) parts_.coverage->on_object_added(object, memory.address);
   map_chunks(memory, name);
   if (parts_.events)
-    parts_.events->object_added({name, kind, address, size, object.id, object.first_chunk, object.chunks});
+    parts_.events->on_object_added({name, kind, address, size, object.id, object.first_chunk, object.chunks});
   return object.id;
 }
 
@@ -70,14 +70,14 @@ void Program::grow_object(ObjectId id, Bytes size) {
 
 void Program::remove_object(ObjectId id) {
   if (!is_live(id)) return;
-  if (parts_.coverage) parts_.coverage->object_removed(id);
+  if (parts_.coverage) parts_.coverage->on_object_removed(id);
   objects_[id].live = false;
   if (parts_.map && objects_[id].kind != observe::ObjectKind::named)
     parts_.map->remove_range(addresses_[id], objects_[id].size.value);
   const std::string_view name = objects_[id].name;
   address_reuse_.on_free(name.substr(0, name.rfind('#')), representatives_[id], objects_[id].size);
-  for (auto& configuration : configurations_) configuration.object_removed(objects_[id]);
-  if (parts_.events) parts_.events->object_removed(id);
+  for (auto& configuration : configurations_) configuration.on_object_removed(objects_[id]);
+  if (parts_.events) parts_.events->on_object_removed(id);
 }
 
 void Program::on_hint(const observe::ProgramHint& hint) {
@@ -85,15 +85,15 @@ void Program::on_hint(const observe::ProgramHint& hint) {
   if (parts_.events) parts_.events->hinted(hint);
 }
 
-void Program::loop_begun(const observe::NewLoop& loop) {
+void Program::on_loop_begin(const observe::NewLoop& loop) {
   tracker_.begin_loop(loop.name);
   sampling_.begin_loop();
   for (auto& configuration : configurations_) configuration.loop_begin(loop);
   if (parts_.coverage) parts_.coverage->set_in_loop(true);
-  if (parts_.events) parts_.events->loop_begun(loop);
+  if (parts_.events) parts_.events->on_loop_begin(loop);
 }
 
-void Program::loop_ended() {
+void Program::on_loop_end() {
   if (!in_loop()) return;
   if (tracker_.in_phase()) end_phase();
   for (auto& configuration : configurations_) configuration.loop_end(tracker_, sampling_.num_observed());
@@ -103,10 +103,10 @@ void Program::loop_ended() {
   if (parts_.coverage) parts_.coverage->set_in_loop(false);
   write_coverage();
   tracker_.end_loop();
-  if (parts_.events) parts_.events->loop_ended();
+  if (parts_.events) parts_.events->on_loop_end();
 }
 
-void Program::phase_begun(std::string_view name, bool is_late) {
+void Program::on_phase_begin(std::string_view name, bool is_late) {
   if (!in_loop()) return;
   if (tracker_.in_phase()) end_phase(is_late);
   phase_is_late_ = is_late;
@@ -118,7 +118,7 @@ void Program::phase_begun(std::string_view name, bool is_late) {
     if (sampling_.is_sampling() && phase_observed_) configuration.skipped_estimate().begin_observed_phase();
   }
   if (begins_iteration || (paused && phase_observed_)) set_observed(phase_observed_ && any_wants_accesses());
-  if (parts_.events) parts_.events->phase_begun(name);
+  if (parts_.events) parts_.events->on_phase_begin(name);
 }
 
 void Program::expect_iteration() {
@@ -178,12 +178,12 @@ void Program::note(std::string_view severity, std::string_view text) {
   if (parts_.events) parts_.events->noted(severity, text);
 }
 
-void Program::loops_seen(const profile::LoopsRecord& loops) {
+void Program::on_loop_candidates(const profile::LoopsRecord& loops) {
   for (auto& configuration : configurations_) configuration.write_loops(loops);
   if (!parts_.events) return;
   BlobWriter record;
   profile::encode(record, loops);
-  parts_.events->loops_seen(record.bytes());
+  parts_.events->on_loop_candidates(record.bytes());
 }
 
 void Program::write_coverage() {

@@ -32,11 +32,11 @@ class Program {
   // Throws Error{invalid} if the hint is malformed.
   void on_hint(const observe::ProgramHint& hint);
 
-  void loop_begun(const observe::NewLoop& loop);
+  void on_loop_begin(const observe::NewLoop& loop);
   void set_observe_all_iterations(bool all) { sampling_.set_observe_all(all); }
-  void loop_ended();
+  void on_loop_end();
   // `is_late`: the phase began, and the one before it ended, earlier than now.
-  void phase_begun(std::string_view name, bool is_late = false);
+  void on_phase_begin(std::string_view name, bool is_late = false);
   // Enables observation now if the next iteration will be observed. phase_begun() would be too late for code that
   // reports no events while it is not observed.
   void expect_iteration();
@@ -59,7 +59,7 @@ class Program {
   void warn_configurations(std::string_view text) {
     for (auto& configuration : configurations_) configuration.note("warning", text);
   }
-  void loops_seen(const profile::LoopsRecord& loops);
+  void on_loop_candidates(const profile::LoopsRecord& loops);
   void finish(std::string_view how);
 
  private:

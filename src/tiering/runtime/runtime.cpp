@@ -39,17 +39,17 @@ struct Runtime::State {
   void end_loop() {
     if (!program.in_loop()) return;
     flush_accesses();
-    with_program_lock([](Program& to) { to.loop_ended(); });
+    with_program_lock([](Program& to) { to.on_loop_end(); });
   }
   void begin_loop(const observe::NewLoop& loop) {
     end_loop();
     flush_accesses();
-    with_program_lock([&](Program& to) { to.loop_begun(loop); });
+    with_program_lock([&](Program& to) { to.on_loop_begin(loop); });
   }
   void begin_phase(std::string_view name, bool is_late = false) {
     if (!program.in_loop()) return;
     flush_accesses();
-    with_program_lock([&](Program& to) { to.phase_begun(name, is_late); });
+    with_program_lock([&](Program& to) { to.on_phase_begin(name, is_late); });
   }
   // Explicit markers override auto-detection: ends a loop that was detected before the first marker.
   void switch_to_explicit_markers() {
@@ -80,8 +80,8 @@ struct Runtime::State {
 // exception: the program then continues without management of this event.
 template <class Work>
 void Runtime::State::handle_event(Work work) noexcept {
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const std::lock_guard lock(events_mutex);
   if (finished) return;
   try {
@@ -216,8 +216,8 @@ void Runtime::note(std::string_view severity, std::string_view text) noexcept {
   state_->handle_event([&] { state_->with_program_lock([&](Program& to) { to.note(severity, text); }); });
 }
 
-void Runtime::loops_seen(const profile::LoopsRecord& loops) noexcept {
-  state_->handle_event([&] { state_->with_program_lock([&](Program& to) { to.loops_seen(loops); }); });
+void Runtime::on_loop_candidates(const profile::LoopsRecord& loops) noexcept {
+  state_->handle_event([&] { state_->with_program_lock([&](Program& to) { to.on_loop_candidates(loops); }); });
 }
 
 void Runtime::finish(std::string_view how) noexcept {

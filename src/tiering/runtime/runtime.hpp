@@ -76,7 +76,7 @@ class Runtime {
   [[nodiscard]] const char* where(const void* address) noexcept;
   void note(std::string_view severity, std::string_view text) noexcept;
   // Writes what could have been the main loop to the journals. Requires: finish() was not called.
-  void loops_seen(const profile::LoopsRecord& loops) noexcept;
+  void on_loop_candidates(const profile::LoopsRecord& loops) noexcept;
   // Ends management, because the process is about to exit ("exit"), to become another program ("exec"), or is no
   // longer managed ("confined"). Later calls are ignored.
   void finish(std::string_view how) noexcept;

@@ -22,7 +22,7 @@ struct Runtime::State {
   double calls = 0;  // of now()
 
   void event(std::string name) {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     const std::lock_guard lock(mutex);
     tell({test::RecordedCall::What::event, 0, std::move(name)});
   }
@@ -34,7 +34,7 @@ Runtime::~Runtime() = default;
 
 ObjectId Runtime::add_object(std::string_view name, observe::ObjectKind kind, const void* address,
                              Bytes size) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const std::lock_guard lock(state_->mutex);
   const auto id = state_->next++;
   state_->tell({test::RecordedCall::What::added, id, std::string(name), kind,
@@ -43,7 +43,7 @@ ObjectId Runtime::add_object(std::string_view name, observe::ObjectKind kind, co
 }
 
 void Runtime::remove_object(ObjectId object) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const std::lock_guard lock(state_->mutex);
   state_->tell({test::RecordedCall::What::removed, object, {}});
 }

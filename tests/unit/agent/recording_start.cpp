@@ -82,12 +82,12 @@ Process* start(char** environment) noexcept {
 }
 
 void attach_thread() noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   g_clock->write_line("attached " + std::to_string(observe::t_thread.number));
 }
 
 void detach_thread() noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   g_clock->write_line("detached " + std::to_string(observe::t_thread.number));
 }
 

@@ -143,8 +143,8 @@ TEST_F(Samples, OwnTimeScope_AttributedToRuntime) {
   samples_->drain(TimeSamples::Attribution::by_address);
   const auto before = count("all");
   EXPECT_TRUE(burn_until([&] {
-    const OwnTime own;
-    const OwnTime nested;
+    const OwnTimeScope own;
+    const OwnTimeScope nested;
     burn_until([n = 0]() mutable { return ++n > 50; });
     return count("(terrace)") >= 3;
   }));
@@ -198,7 +198,7 @@ TEST_F(Samples, ShortThreads_SampledTogether) {
 TEST_F(Samples, ForkChild_HasNoSamples) {
   const auto child = fork();
   if (child == 0) {
-    const OwnTime own;
+    const OwnTimeScope own;
     before_reported();
     after_reported();
     samples_->drain(TimeSamples::Attribution::by_address);

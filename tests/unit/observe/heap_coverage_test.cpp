@@ -23,7 +23,7 @@ class HeapReachTest : public ::testing::Test {
     object.first_chunk = next_;
     object.chunks = static_cast<std::uint32_t>(chunks);
     next_ += object.chunks;
-    coverage_.object_added(object, object.first_chunk * k_chunk);
+    coverage_.on_object_added(object, object.first_chunk * k_chunk);
   }
   void access(const std::vector<ChunkId>& chunks) {
     std::vector<observe::Miss> misses;
@@ -66,7 +66,7 @@ TEST_F(HeapReachTest, Unobserved_TimeIsNotCounted) {
   coverage_.set_observed(false);
   add(1, 3);  // comes and goes unseen
   now_ = 5;
-  coverage_.object_removed(1);
+  coverage_.on_object_removed(1);
   add(2, 1);  // stays, and is seen later
   now_ = 7;
   coverage_.set_observed(true);
@@ -84,8 +84,8 @@ TEST_F(HeapReachTest, Lifetimes_WeightTheMean) {
   now_ = 3;
   add(1, 3);  // lives for 1 of 4 seconds
   now_ = 4;
-  coverage_.object_removed(1);
-  coverage_.object_removed(1);  // known no more
+  coverage_.on_object_removed(1);
+  coverage_.on_object_removed(1);  // known no more
   const auto share = coverage_.share();
   EXPECT_DOUBLE_EQ(share.bytes, k_chunk * (1 + 3.0 / 4));
   EXPECT_DOUBLE_EQ(share.uncovered, k_chunk * 3.0 / 4);
@@ -94,7 +94,7 @@ TEST_F(HeapReachTest, Lifetimes_WeightTheMean) {
 TEST_F(HeapReachTest, MainLoop_OnlyLoopTimeCounts) {
   add(0, 100);  // gone when the loop begins
   now_ = 10;
-  coverage_.object_removed(0);
+  coverage_.on_object_removed(0);
   EXPECT_EQ(coverage_.share().uncovered, 100 * k_chunk);
   add(1, 1);
   add(2, 1);

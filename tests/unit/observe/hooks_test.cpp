@@ -146,7 +146,7 @@ TEST(Hooks, InsideRuntime_NothingTraced) {
   Followed followed(4096);
   const auto before = untraced_accesses();
   {
-    const Inside inside;
+    const RuntimeScope inside;
     touch_all_sizes(followed.as<char>());
   }
   EXPECT_EQ(untraced_accesses() - before, 8u);

@@ -123,7 +123,7 @@ TEST_F(Calls, LongjmpFromBeyondDepth_RestoresStack) {
 TEST_F(Calls, InsideRuntime_NoCallsRecorded) {
   enter(1, 101, 9000);
   {
-    const Inside inside;
+    const RuntimeScope inside;
     enter(2, 102, 8000);
     leave(8000);
   }

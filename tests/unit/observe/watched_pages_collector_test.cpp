@@ -22,7 +22,7 @@ struct WatchedPages : testing::Test {
     for (ObjectId object = 0; object < 2; ++object)
       for (std::uint32_t i = 0; i < 4; ++i)
         chunks.add((std::uint64_t{object + 1} << 32) + std::uint64_t{i} * k_mib, k_mib, object, 0, 1);
-    collector.loop_begun();
+    collector.on_loop_begin();
     collector.begin_iteration(0);
   }
   void phase(const char* name, double seconds) {
@@ -73,7 +73,7 @@ TEST_F(WatchedPages, SomeWindows_HasEnoughData) {
   }
   EXPECT_TRUE(collector.has_enough_data());
   // Another loop, without data.
-  collector.loop_begun();
+  collector.on_loop_begin();
   EXPECT_FALSE(collector.has_enough_data());
   collector.end_phase(Seconds{8});
   EXPECT_TRUE(collector.take_iteration().phases.at(0).cells.empty());

@@ -62,16 +62,16 @@ TEST_F(Replays, ManyThreadsTerabytesAndIterations_ReplayAtBoundedCost) {
   {
     sim::RecordingWriter writer(file_.path(), header_, sim::never);
     for (std::uint32_t id = 0; id < k_objects; ++id)
-      writer.object_added(object_of(std::uint64_t{1} << 40, id, k_chunks));
+      writer.on_object_added(object_of(std::uint64_t{1} << 40, id, k_chunks));
     writer.set_num_alive(k_threads);
     for (std::uint32_t thread = 1; thread < k_threads; ++thread) writer.advance_to(thread, 0);
-    writer.loop_begun({"main"});
+    writer.on_loop_begin({"main"});
     for (std::uint32_t i = 0; i < k_iterations; ++i) {
-      writer.phase_begun("step");
+      writer.on_phase_begin("step");
       const observe::Miss miss{i * 500, 0, 0, observe::MissKind::independent};
       writer.quantum({i % k_threads, 16384, 16384, {}, {&miss, 1}});
     }
-    writer.loop_ended();
+    writer.on_loop_end();
     writer.finished("exit");
   }
   EXPECT_TRUE(replayed().finished);
@@ -83,7 +83,7 @@ TEST_F(Replays, ManyThreadsTerabytesAndIterations_ReplayAtBoundedCost) {
 TEST_F(Replays, ObjectWithOtherChunks_IsRejectedBeforeItsCreation) {
   {
     sim::RecordingWriter writer(file_.path(), header_, sim::never);
-    writer.object_added(object_of(std::uint64_t{1} << 56, 0, 1));
+    writer.on_object_added(object_of(std::uint64_t{1} << 56, 0, 1));
     writer.finished("exit");
   }
   try {

@@ -102,19 +102,19 @@ class TranscriptSink : public ReplaySink {
     said.quantum(quantum, wants_);
     said.tally(tally);
   }
-  void object_added(const observe::NewObject& object) override {
+  void on_object_added(const observe::NewObject& object) override {
     said.event("object", object.name, static_cast<int>(object.kind), object.address, object.size.value, object.id,
                object.first_chunk, object.chunks);
   }
   void hinted(const observe::ProgramHint& hint) override {
     said.event("hinted", static_cast<int>(hint.what), hint.of, hint.says, hint.value);
   }
-  void object_removed(ObjectId object) override { said.event("removed", object); }
-  void loop_begun(const observe::NewLoop& loop) override {
+  void on_object_removed(ObjectId object) override { said.event("removed", object); }
+  void on_loop_begin(const observe::NewLoop& loop) override {
     said.event("loop", loop.name, loop.why, loop.turns_before, loop.work_share);
   }
-  void loop_ended() override { said.event("loop ended"); }
-  void phase_begun(std::string_view name) override { said.event("phase", name); }
+  void on_loop_end() override { said.event("loop ended"); }
+  void on_phase_begin(std::string_view name) override { said.event("phase", name); }
   void slept(Seconds duration) override { said.event("slept", duration.value); }
   void unobserved(std::uint64_t unseen, std::uint64_t dropped) override {
     said.event("unobserved", unseen, dropped);
@@ -122,7 +122,7 @@ class TranscriptSink : public ReplaySink {
   void covered(std::span<const std::byte> record) override {
     said.event("covered", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
   }
-  void loops_seen(std::span<const std::byte> record) override {
+  void on_loop_candidates(std::span<const std::byte> record) override {
     said.event("loops", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
   }
   void noted(std::string_view severity, std::string_view text) override { said.event("noted", severity, text); }
@@ -163,13 +163,13 @@ class RandomProgram {
       case 0:
         return add_object(to);
       case 1:
-        return both(to, [id = static_cast<ObjectId>(below(objects_))](auto& s) { s.object_removed(id); });
+        return both(to, [id = static_cast<ObjectId>(below(objects_))](auto& s) { s.on_object_removed(id); });
       case 2:
-        return both(to, [](auto& s) { s.loop_begun({"main", "it goes round", 2, false, 0.999999}); });
+        return both(to, [](auto& s) { s.on_loop_begin({"main", "it goes round", 2, false, 0.999999}); });
       case 3:
-        return both(to, [](auto& s) { s.loop_ended(); });
+        return both(to, [](auto& s) { s.on_loop_end(); });
       case 4:
-        return both(to, [&, name = "phase " + std::to_string(below(5))](auto& s) { s.phase_begun(name); });
+        return both(to, [&, name = "phase " + std::to_string(below(5))](auto& s) { s.on_phase_begin(name); });
       case 5:
         return both(to, [time = 1e-3 / static_cast<double>(1 + below(999))](auto& s) { s.slept(Seconds{time}); });
       case 6:
@@ -199,7 +199,7 @@ class RandomProgram {
         std::vector<std::byte> record(below(300));
         for (auto& byte : record) byte = static_cast<std::byte>(below(256));
         both(to, [&](auto& s) { s.covered(record); });
-        return both(to, [&](auto& s) { s.loops_seen(record); });
+        return both(to, [&](auto& s) { s.on_loop_candidates(record); });
       }
       case 15:
         return both(to, [what = static_cast<observe::ProgramHint::What>(below(4)),
@@ -225,7 +225,7 @@ class RandomProgram {
     object.first_chunk = chunks_;
     object.chunks = static_cast<std::uint32_t>(1 + below(200));
     chunks_ += object.chunks;
-    both(to, [&](auto& s) { s.object_added(object); });
+    both(to, [&](auto& s) { s.on_object_added(object); });
   }
   // Streams, chains and noise alternately, with and without memory that belongs to no object.
   void add_quantum(RecordingWriter& to) {

@@ -130,7 +130,7 @@ TEST(Recording, Stream_TakesFewBytes) {
   constexpr std::uint64_t k_quanta = 1000, k_misses = 4096;
   {
     RecordingWriter writer(file.path(), example_header());
-    writer.object_added({"a", observe::ObjectKind::heap, 4096, Bytes{1 << 30}, 0, 0, 64});
+    writer.on_object_added({"a", observe::ObjectKind::heap, 4096, Bytes{1 << 30}, 0, 0, 64});
     std::vector<observe::Miss> misses(k_misses);
     for (std::uint64_t i = 0; i < k_quanta; ++i) {
       for (std::uint64_t k = 0; k < k_misses; ++k)

@@ -99,7 +99,7 @@ TERRACE_EXPORT void kokkosp_pop_profile_region() {
 TERRACE_EXPORT void kokkosp_begin_deep_copy(KokkosSpace, const char* to, const void*, KokkosSpace,
                                             const char* from, const void*, std::uint64_t) {
   if (!agent::RegionAdapter::is_active()) return;
-  const terrace::observe::Inside inside;
+  const terrace::observe::RuntimeScope inside;
   char name[200] = "copy ";
   std::strncat(name, from ? from : "", 90);
   std::strcat(name, " to ");

@@ -143,7 +143,7 @@ std::uint64_t key_of(const NvtxDomain* domain, std::uint32_t level) {
 template <class Work>
 void for_main_thread(Work work) noexcept {
   if (!RegionAdapter::is_active()) return;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   try {
     work();
   } catch (const std::exception&) {
@@ -209,7 +209,7 @@ int domain_pop(const NvtxDomain* domain) { return pop(domain); }
 // Stores a text. Returns null without memory, which NVTX treats as the default domain or no name.
 template <class T>
 T* make_handle(std::string (*text_of)(const void*), const void* given) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   try {
     return new T{text_of(given)};
   } catch (const std::exception&) {

@@ -73,7 +73,7 @@ const std::string& name_of_region(const void* code) {
 void parallel_begin(OmptData*, const void*, OmptData* region, unsigned, int, const void* code) noexcept {
   region->value = 0;
   if (!RegionAdapter::is_active()) return;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   try {
     const auto& name = name_of_region(code);
     region->value = ++g_parallel;

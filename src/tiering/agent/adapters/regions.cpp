@@ -88,7 +88,7 @@ template <class Work>
 void with_regions(Work work) noexcept {
   static constinit volatile bool is_busy = false;
   if (is_busy) return;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   is_busy = true;
   try {
     work(region_phases());

@@ -46,7 +46,7 @@ double g_began = 0;
 __attribute__((constructor)) void note_beginning() { g_began = monotonic(); }
 
 void* allocate_named(Process& here, const char* name, std::size_t size) {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   auto* const spilled = size >= SpilledHeap::k_min ? start_spilled_heap(here) : nullptr;
   if (spilled)
     if (void* const block = spilled->allocate(size, k_page, false)) return block;
@@ -69,7 +69,7 @@ terrace_status hint(const char* call, const observe::ProgramHint& what) {
     std::snprintf(t_error, sizeof t_error, "%s: the program was not started by terrace", call);
     return TERRACE_NOT_ACTIVE;
   }
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const auto complaint = here->runtime->on_hint(what);
   if (complaint.empty()) return TERRACE_OK;
   std::snprintf(t_error, sizeof t_error, "%s: %s", call, complaint.c_str());
@@ -92,7 +92,7 @@ void* allocate_zeros(std::size_t size) {
   if (block && reinterpret_cast<std::uint64_t>(block) % k_page == 0) return block;
   free(block);
   if (posix_memalign(&block, k_page, size) != 0) return nullptr;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   std::memset(block, 0, size);
   return block;
 }
@@ -135,7 +135,7 @@ void* allocate_by_intent(const char* call, std::size_t size, std::size_t alignme
   t_error[0] = '\0';  // an empty text means that the placement succeeded
   void* block = nullptr;
   if (auto* const heap = start_ordered_heap()) {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     const int number = intent_named(call, intent);
     if (number < 0) return nullptr;
     if (SmallBlocks::fits(size, alignment)) block = heap->small().allocate(size, alignment, number, zeros);
@@ -220,7 +220,7 @@ terrace_status terrace_apply(void* address, size_t length, const char* intent) {
   if (begin + length < begin) return agent::refuse(TERRACE_INVALID, "terrace_apply: the range wraps around");
   auto* const heap = agent::start_ordered_heap();
   if (!heap) return agent::report_no_orderings(k_call);
-  const terrace::observe::Inside inside;
+  const terrace::observe::RuntimeScope inside;
   const int number = agent::intent_named(k_call, intent);
   if (number < 0) return TERRACE_INVALID;
   const auto low = terrace::page_up(begin);
@@ -234,7 +234,7 @@ terrace_status terrace_apply(void* address, size_t length, const char* intent) {
 terrace_status terrace_intent(const char* intent) {
   constexpr const char* k_call = "terrace_intent";
   if (!agent::start_ordered_heap()) return agent::report_no_orderings(k_call);
-  const terrace::observe::Inside inside;
+  const terrace::observe::RuntimeScope inside;
   const int number = intent ? agent::intent_named(k_call, intent) : -1;
   if (intent && number < 0) return TERRACE_INVALID;
   agent::thread_intent() = number;
@@ -270,7 +270,7 @@ terrace_status terrace_forget(void* address) {
 
 const char* terrace_where(const void* address) {
   if (const auto* const heap = agent::start_ordered_heap()) {
-    const terrace::observe::Inside inside;
+    const terrace::observe::RuntimeScope inside;
     if (const char* const place = heap->where(address)) return place;
   }
   auto* const here = agent::ensure_started();

@@ -79,14 +79,14 @@ constinit std::atomic<int> g_hbw_policy{0};  // hbw_policy_t; 0: not set and not
 
 // Fork handlers. The internal heap, which all of these use, is locked after them.
 void lock_hbw() {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   if (auto* const heap = g_hbw.load()) heap->lock();
   memory::BlockArena::lock();
   if (g_hbw_own) g_hbw_own->lock();
 }
 
 void unlock_hbw(bool in_child) {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   if (g_hbw_own) g_hbw_own->unlock();
   memory::BlockArena::unlock();
   if (g_hbw_own && in_child) g_hbw_own->in_child();
@@ -106,7 +106,7 @@ bool read_named_nodes(const machine::Machine& machine, std::optional<std::vector
 }
 
 void create_hbw_heap() {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   try {
     const bool is_active = ensure_started() != nullptr;
     auto* ordered = ordered_heap();
@@ -153,7 +153,7 @@ Policy policy_now() {
 void* allocate_hbw(std::size_t size, std::size_t alignment, bool zeros) {
   const auto by = policy_now();
   if (auto* const heap = hbw_heap()) {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     const auto saved = errno;
     void* const block = size <= PTRDIFF_MAX ? heap->allocate(by, size, alignment, zeros) : nullptr;
     errno = saved;
@@ -172,7 +172,7 @@ void* set_enomem(void* block) {
 
 std::size_t size_of_hbw(void* block) {
   if (auto* const heap = hbw_heap()) {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     if (const auto size = heap->size_of(block)) return size;
   }
   return malloc_usable_size(block);
@@ -191,7 +191,7 @@ int allocate_hbw_aligned(void** to, std::size_t alignment, std::size_t size, hbw
     if (pagesize == HBW_PAGESIZE_4KB) {
       block = allocate_hbw(size, std::max(alignment, k_natural), false);
     } else if (auto* const heap = hbw_heap()) {
-      const observe::Inside inside;
+      const observe::RuntimeScope inside;
       block = heap->allocate_pages(by, size, alignment, pagesize == HBW_PAGESIZE_2MB ? k_huge : k_giant);
     }
     if (!block) return ENOMEM;
@@ -252,7 +252,7 @@ void* hbw_realloc(void* ptr, size_t size) {
 void hbw_free(void* ptr) {
   if (!ptr) return;
   if (auto* const heap = agent::hbw_heap()) {
-    const terrace::observe::Inside inside;
+    const terrace::observe::RuntimeScope inside;
     const auto saved = errno;
     const bool done = heap->release(ptr);
     errno = saved;
@@ -276,7 +276,7 @@ int hbw_verify_memory_region(void* addr, size_t size, int flags) {
   const auto address = reinterpret_cast<std::uint64_t>(addr);
   if (address + size < address) return EFAULT;
   const auto* const heap = agent::hbw_heap();
-  const terrace::observe::Inside inside;
+  const terrace::observe::RuntimeScope inside;
   switch (agent::verify_pages(address, size, (flags & HBW_TOUCH_PAGES) != 0,
                               heap ? heap->fast_nodes() : std::span<const int>{})) {
     case agent::PageVerdict::fast:

@@ -42,7 +42,7 @@ class ObjectRegistry::LockScope {
 
  private:
   ObjectRegistry& registry_;
-  observe::Inside inside_;
+  observe::RuntimeScope inside_;
   bool is_held_ = false;
 };
 

@@ -42,8 +42,8 @@ Process* tracks_size(std::size_t size) {
 // Allocates a block with pages of its own, as an object or spilled. Returns null if there is no capacity: the
 // caller then uses the next allocator. Preserves errno.
 void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool zeros) {
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   auto* const spilled = size >= SpilledHeap::k_min ? start_spilled_heap(here) : nullptr;
   if (void* const block = spilled ? spilled->allocate(size, alignment, zeros) : nullptr) {
@@ -88,8 +88,8 @@ void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
     intent = heap->default_intent();
     if (intent < 0 || !is_worth_placing(size)) return nullptr;
   }
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   void* const block = allocate_by(*heap, size, alignment, intent, zeros);
   errno = saved;
@@ -117,7 +117,7 @@ int small_order(const void* block) {
 bool release_small(void* block) {
   const int order = small_order(block);
   if (order < 0 || !memory::BlockArena::is_block_start(block)) return false;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   SmallBlocks::release(order, block);
   errno = saved;
@@ -136,8 +136,8 @@ bool is_ordered(const void* block) {
 
 bool release_ordered(void* block) {
   if (!is_ordered(block)) return false;
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   const bool done = ordered_heap()->release(block);
   errno = saved;
@@ -158,8 +158,8 @@ bool release_big(void* block) {
     return false;
   const auto found = space->find(block);
   if (found.address != reinterpret_cast<std::uint64_t>(block)) return false;
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   if (auto* const here = process()) {
     here->objects->remove(found.address, found.address + found.size);
@@ -203,7 +203,7 @@ bool is_runtime_block(const void* block) { return g_libc_arena.contains(block); 
 void* zeroed(void* block, std::size_t size) { return block ? std::memset(block, 0, size) : nullptr; }
 
 void* move_block(void* from, std::size_t old_size, void* to, std::size_t size) {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   std::memcpy(to, from, std::min(old_size, size));
   return to;
 }
@@ -224,7 +224,7 @@ void* reallocate_in_arena(void* block, std::size_t size, Allocate&& allocate) {
 void* reallocate_small(void* block, std::size_t size, int order) {
   return reallocate_in_arena(block, size, [&]() -> void* {
     if (ordered_heap()->is_shut_down()) return next_allocator()->malloc(size);
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     return allocate_by(*ordered_heap(), size, 1, order, false);
   });
 }

@@ -13,7 +13,7 @@ namespace terrace::agent {
 
 bool Barrier::wait() noexcept {
   {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     arrived_.push_back(this_thread());
   }
   const auto key = reinterpret_cast<std::uint64_t>(this);
@@ -30,19 +30,19 @@ bool Barrier::wait() noexcept {
 }
 
 void Barriers::set(std::uint64_t key, std::uint32_t count) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const std::lock_guard lock(lock_);
   by_key_[key] = std::make_unique<Barrier>(count);
 }
 
 void Barriers::forget(std::uint64_t key) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const std::lock_guard lock(lock_);
   by_key_.erase(key);
 }
 
 Barrier* Barriers::find(std::uint64_t key) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const std::lock_guard lock(lock_);
   const auto at = by_key_.find(key);
   return at == by_key_.end() ? nullptr : at->second.get();

@@ -63,7 +63,7 @@ std::int64_t virtual_ns(Process& here) {
   if (is_scheduled()) {
     backoff();
   } else if (here.clock) {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     here.clock->charge(k_reading_time);
   }
   return last.ns = now_ns(here);
@@ -107,7 +107,7 @@ void sleep_virtually(Process& here, std::int64_t ns) {
   static constexpr timespec k_moment{0, 1};
   (*next)(&k_moment, nullptr);
   errno = saved;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   if (here.clock && ns > 0) here.clock->charge(Seconds{static_cast<double>(ns) * 1e-9});
   end_quantum();
 }

@@ -27,7 +27,7 @@ void confine(const char* how) noexcept {
   const bool is_over_file = spilled_heap() != nullptr;  // in a child of fork(2) such memory is ordinary
   if (here && is_over_file && here->confined_over_file) here->confined_over_file();
   finish_process(how);
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   if (!is_over_file) end_own_thread_watch();
   if (auto* const ordered = ordered_heap()) ordered->shut_down();
   if (auto* const space = regions()) space->retire();

@@ -38,7 +38,7 @@ void pin_registered_memory(const void* argument) noexcept {
   AllocatedObject object;
   std::memcpy(&object, argument, sizeof object);
   if (object.kind != k_programs_memory) return;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   heap->pin(reinterpret_cast<const void*>(object.address), object.last + 1);
 }

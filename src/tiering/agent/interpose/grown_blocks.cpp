@@ -61,8 +61,8 @@ void* grow_by_pages(Process& here, void* block, std::size_t size, std::size_t ro
 void* grow_object(void* block, std::size_t size, std::size_t room) noexcept {
   Process* const here = process();
   if (!here || here->simulated || observe::t_thread.inside != 0) return nullptr;
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   void* const grown = grow_by_pages(*here, block, size, room);
   errno = saved;

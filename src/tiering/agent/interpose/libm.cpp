@@ -42,7 +42,7 @@ constinit CallerFunctions g_libm{k_libm_names, g_libm_without_table};
 // Loads libm for a caller without it: a linker that found Terrace's definition first may have omitted the
 // dependency.
 void* find_in_libm(std::size_t number) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   void* const libm = dlopen("libm.so.6", RTLD_LAZY | RTLD_LOCAL);
   void* const found = libm ? dlsym(libm, k_libm_names[number]) : nullptr;

@@ -41,8 +41,8 @@ SpilledHeap* spilled_heap_at(const void* address, std::size_t length) {
 // Executes a call on the spilled heap. Returns 0, or -1 with errno set, as the C library does.
 template <class Call>
 int call_spilled_heap(Call&& call) {
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   const int error = call();
   errno = error != 0 ? error : saved;
@@ -55,8 +55,8 @@ void forget_object(Process& here, void* address, std::size_t length) {
 }
 
 void note_object(Process& here, void* address, std::size_t length) {
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   char name[k_name_capacity];
   const auto low = reinterpret_cast<std::uint64_t>(address);
   here.objects->add_whole(name_caller(here, name), observe::ObjectKind::mapping, low, length);
@@ -73,8 +73,8 @@ OrderedHeap* ordered_heap_at(const void* address, std::size_t length) {
 void forget_intent(const void* address, std::size_t length) {
   auto* const heap = ordered_heap_at(address, length);
   if (!heap) return;
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   heap->on_unmapped(reinterpret_cast<std::uint64_t>(address), page_up(length));
   errno = saved;
@@ -86,7 +86,7 @@ void* remap(void* address, std::size_t old_length, std::size_t length, int flags
   const auto low = reinterpret_cast<std::uint64_t>(address);
   OrderedHeap::Ranges ranges;
   if (heap) {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     ranges = heap->detach_ranges(low, page_up(old_length));
   }
   transfer::suspend_exchanges();
@@ -95,7 +95,7 @@ void* remap(void* address, std::size_t old_length, std::size_t length, int flags
   const auto saved = errno;
   if (got != MAP_FAILED) forget_intent(got, length);  // previous contents are unmapped
   if (heap) {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     if (got == MAP_FAILED)
       heap->reattach_ranges(ranges, low, low, page_up(old_length));
     else
@@ -118,8 +118,8 @@ void* map_for_program(void* address, std::size_t length, int protection, int fla
       (flags & MAP_ANONYMOUS) != 0 && (flags & MAP_TYPE) == MAP_PRIVATE && (protection & PROT_WRITE) != 0;
   Process* const here = is_data && observe::t_thread.inside == 0 ? ensure_started_for(length) : observed_process();
   if (here && here->make_spilled && SpilledHeap::accepts_mapping(length, protection, flags)) {
-    const observe::OwnTime own;
-    const observe::Inside inside;
+    const observe::OwnTimeScope own;
+    const observe::RuntimeScope inside;
     const auto saved = errno;
     auto* const spilled = start_spilled_heap(*here);
     void* const taken = spilled ? spilled->map(length) : nullptr;

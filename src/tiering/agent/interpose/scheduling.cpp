@@ -25,8 +25,8 @@ constexpr std::uint64_t k_competition = 32;
 
 // Marks the thread as inside Terrace, and its time, including waits for the scheduler, as Terrace's own.
 struct RuntimeScope {
-  observe::Inside inside;
-  observe::OwnTime time;
+  observe::RuntimeScope inside;
+  observe::OwnTimeScope time;
 };
 
 // Exclude the real time that an unscheduled thread of a run-time library spends from the coverage samples: it has
@@ -191,7 +191,7 @@ void sync_clock(std::uint32_t thread, std::uint32_t other) noexcept {
 void end_quantum() noexcept {
   const auto* const here = note_scheduled_process();
   if (!here || !here->scheduler || here->scheduler->is_alone() || !observe::t_thread.is_scheduled) return;
-  const observe::OwnTime time;
+  const observe::OwnTimeScope time;
   yield_quantum();
 }
 

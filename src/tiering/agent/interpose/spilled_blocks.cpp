@@ -20,8 +20,8 @@ bool is_spilled(const void* block) noexcept {
 bool release_spilled(void* block) noexcept {
   if (!is_spilled(block)) return false;
   if (!process()) return true;
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   spilled_heap()->release(block);
   errno = saved;
@@ -30,8 +30,8 @@ bool release_spilled(void* block) noexcept {
 
 bool resize_spilled(void* block, std::size_t old_size, std::size_t size) noexcept {
   if (!is_spilled(block) || !process() || observe::t_thread.inside != 0) return false;
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   const bool done = size > old_size ? spilled_heap()->grow(block, size) : spilled_heap()->shrink(block, size);
   errno = saved;

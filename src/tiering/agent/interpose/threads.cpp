@@ -61,7 +61,7 @@ struct SavedAffinity {
 constinit SavedAffinity g_saved_affinity;
 
 void remember_thread(pthread_t thread, std::uint32_t number) {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const std::lock_guard lock(g_known_lock);
   known_threads().push_back({thread, number});
 }
@@ -80,7 +80,7 @@ StackRange find_stack() {
 
 // Runs at the end of a thread: return, pthread_exit(3) or cancellation.
 void end_thread(void*) {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   if (auto* const here = process()) {
     const auto stack = find_stack();
     here->objects->remove(stack.low, stack.high);
@@ -103,7 +103,7 @@ pthread_key_t end_key_of_threads() {
 void* run(void* data) {
   const auto start = *static_cast<ThreadStart*>(data);
   {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     delete static_cast<ThreadStart*>(data);
     if (process()) {
       observe::register_thread(start.number);
@@ -125,7 +125,7 @@ void save_affinity() noexcept {
 }
 
 void attach_this_thread() noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   auto* const here = process();
   if (!here || observe::t_thread.was_traced) return;
   observe::t_thread.was_traced = true;
@@ -140,7 +140,7 @@ ScopedProgramCode::ScopedProgramCode() noexcept : before_(t_makes_workers) { t_m
 ScopedProgramCode::~ScopedProgramCode() { t_makes_workers = before_; }
 
 bool find_thread_number(pthread_t thread, std::uint32_t& number) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const std::lock_guard lock(g_known_lock);
   const auto& known = known_threads();
   const auto at = std::find_if(known.begin(), known.end(),
@@ -151,7 +151,7 @@ bool find_thread_number(pthread_t thread, std::uint32_t& number) noexcept {
 }
 
 void forget_joined_thread(pthread_t thread) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const std::lock_guard lock(g_known_lock);
   std::erase_if(known_threads(), [&](const KnownThread& one) { return pthread_equal(one.thread, thread) != 0; });
 }
@@ -178,7 +178,7 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
   agent::ThreadStart* start = nullptr;
   const auto number = terrace::observe::next_thread_number();
   {
-    const terrace::observe::Inside inside;
+    const terrace::observe::RuntimeScope inside;
     start = new (std::nothrow) agent::ThreadStart{function, argument, number, is_scheduled, is_worker, is_of_mpi};
   }
   if (!start) return (*next)(thread, attributes, function, argument);

@@ -109,8 +109,8 @@ bool find_mapping(std::uint64_t address, MemoryMapping& mapping) noexcept {
 bool register_touched_memory(std::uint64_t address) noexcept {
   Process* const here = process();
   if (!here) return false;
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   const bool known = note_mapping(*here, address);
   errno = saved;

@@ -45,7 +45,7 @@ bool in_team(const OpenMp& openmp) {
 void run_master(Team& team) {
   const auto size = static_cast<std::uint32_t>(team.openmp.function<int (*)()>("omp_get_num_threads")());
   {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     team.numbers.resize(size);
     team.numbers[0] = this_thread();
     if (size > 1) team.barrier = std::make_unique<Barrier>(size);
@@ -66,7 +66,7 @@ void run_worker(Team& team) {
   await_at_least(team.size, 1);
   team.numbers[static_cast<std::size_t>(team.openmp.function<int (*)()>("omp_get_thread_num")())] = this_thread();
   if (team.here.fetch_add(1, std::memory_order_release) + 2 == team.size.load(std::memory_order_relaxed)) {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     futex_wake(team.here, 1);
   }
   await_at_least(team.open, 1);

@@ -61,7 +61,7 @@ bool enter_section(std::uint64_t key) {
   schedule_point();
   while (is_scheduled() && taken_sections().contains(key)) wait_for(key);
   {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     taken_sections().insert(key);
   }
   on_lock(key);
@@ -72,7 +72,7 @@ bool leave_section(std::uint64_t key) {
   if (observe::t_thread.inside > 0 || !taken_sections().contains(key)) return false;
   on_unlock(key);
   {
-    const observe::Inside inside;
+    const observe::RuntimeScope inside;
     taken_sections().erase(key);
   }
   wake(key, 1);

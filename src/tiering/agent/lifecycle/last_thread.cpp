@@ -159,7 +159,7 @@ void prepare_exit() noexcept {
 // Runs when the main thread ends by pthread_exit(3) or cancellation; not when main() returns or exit() is called.
 void main_leaves(void*) {
   if (!process() || !is_own_process()) return;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const std::lock_guard guard(g_mutex);
   g_main_left = true;
   pthread_sigmask(SIG_SETMASK, nullptr, &g_signals);

@@ -181,8 +181,8 @@ void begin_later_files() noexcept {
 void note_later_files() noexcept {
   const auto adds = g_adds.load(std::memory_order_acquire);
   if (adds == 0 || t_looking || loads_now().adds == adds) return;
-  const observe::Inside inside;
-  const observe::OwnTime time;
+  const observe::RuntimeScope inside;
+  const observe::OwnTimeScope time;
   const auto saved = errno;
   t_looking = true;
   {
@@ -221,7 +221,7 @@ __attribute__((visibility("hidden"), used)) void* terrace_next_dlsym(void* handl
   if (handle != RTLD_NEXT) agent::note_later_files();
   if (handle != RTLD_DEFAULT || !name || !agent::is_stand_in(name)) return reinterpret_cast<void*>(next);
   const auto saved = errno;
-  const terrace::observe::Inside inside;
+  const terrace::observe::RuntimeScope inside;
   const bool is_absent = !agent::is_provided(name, reinterpret_cast<std::uint64_t>(caller));
   errno = saved;
   return is_absent ? reinterpret_cast<void*>(agent::find_nothing) : reinterpret_cast<void*>(next);

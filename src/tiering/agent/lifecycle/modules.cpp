@@ -166,7 +166,7 @@ void note_code(observe::CodeMap& code, const std::vector<FoundModule>& all) {
 }  // namespace
 
 void note_modules(Process& process) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   // Lock order: take the dynamic linker's lock and g_lock one after the other, never nested. The linker allocates
   // while it holds its lock, which may take g_lock.
   std::vector<FoundModule> all;

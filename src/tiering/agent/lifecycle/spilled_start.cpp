@@ -60,7 +60,7 @@ SpilledHeap* start_spilled_heap(const Process& here) noexcept {
   if (auto* const made = spilled_heap()) return made;
   // Not in a child made by a bare system call: the heap's thread would run in the child.
   if (g_refused.load(std::memory_order_relaxed) || !is_own_process()) return nullptr;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const ScopedAsyncBlock undisturbed;
   const std::lock_guard guard(g_start_mutex);
   if (auto* const made = spilled_heap()) return made;
@@ -140,8 +140,8 @@ void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros
   if (size >= SpilledHeap::k_min || observe::t_thread.inside != 0) return nullptr;
   auto* const here = process();
   if (!here || !here->make_spilled || is_of_c_library(caller)) return nullptr;
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   void* block = nullptr;
   if (auto* const small = start_spilled_small(*here, size)) {
@@ -155,8 +155,8 @@ void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros
 }
 
 void release_small_spilled(void* block) noexcept {
-  const observe::OwnTime own;
-  const observe::Inside inside;
+  const observe::OwnTimeScope own;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   SpilledSmall::release(block);
   errno = saved;

@@ -251,7 +251,7 @@ int& thread_intent() noexcept {
 }
 
 void begin_process(int count, char** words, std::uint64_t stack_top) noexcept {
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   char** const environment = words + count + 1;
   const char* const mode = environment_value(environment, "TERRACE");
   if (mode && strcmp(mode, "off") == 0) return;
@@ -291,7 +291,7 @@ Process* ensure_started() noexcept {
   // The start happens at the latest at the first pthread_create(3). Another thread here was made by a bare system
   // call.
   if (!g_pointers.is_start_deferred.exchange(false) || syscall(SYS_gettid) != g_pid.load()) return process();
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   const auto saved = errno;
   begin_now(saved_environment(), false, g_top_of_stack, {});
   errno = saved;
@@ -311,7 +311,7 @@ void finish_process(const char* how) noexcept {
   // Called from a signal handler that interrupted Terrace: would deadlock on locks of this thread. The journal is
   // complete as it is.
   if (observe::t_thread.inside > 0) return;
-  const observe::Inside inside;
+  const observe::RuntimeScope inside;
   Process* const here = g_pointers.process.exchange(nullptr);
   if (!here) return;  // another thread has finished it
   detach_thread();

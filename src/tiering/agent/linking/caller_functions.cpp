@@ -262,8 +262,8 @@ std::vector<void*> find_in_own_scope_of(std::uint64_t address, std::span<const c
 }
 
 const CallerFunctions::Table& CallerFunctions::bind(std::uint64_t caller) noexcept {
-  const observe::Inside inside;
-  const observe::OwnTime time;
+  const observe::RuntimeScope inside;
+  const observe::OwnTimeScope time;
   const auto saved = errno;
   const auto unloads = g_unloads.load(std::memory_order_acquire);
   const Table* table = is_outside_modules(caller) ? table_of({}) : nullptr;
@@ -311,8 +311,8 @@ const CallerFunctions::Table& CallerFunctions::bind_module(std::uint64_t caller,
 }
 
 void* CallerFunctions::Table::find_again(std::size_t number) const noexcept {
-  const observe::Inside inside;
-  const observe::OwnTime time;
+  const observe::RuntimeScope inside;
+  const observe::OwnTimeScope time;
   const auto saved = errno;
   void* function = nullptr;
   try {

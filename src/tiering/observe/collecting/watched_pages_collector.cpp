@@ -49,7 +49,7 @@ void WatchedPagesCollector::add(const UseWindow& window) {
   ++windows_;
 }
 
-void WatchedPagesCollector::loop_begun() {
+void WatchedPagesCollector::on_loop_begin() {
   estimator_.clear();
   recent_.clear();
   windows_ = 0;

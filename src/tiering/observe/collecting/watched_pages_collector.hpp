@@ -41,7 +41,7 @@ class WatchedPagesCollector final : public Collector {
   [[nodiscard]] std::vector<LiveRange> live_ranges() const;
   // Adds a window that has ended to the phases that it overlaps. Has no effect while the collector is inactive.
   void add(const UseWindow& window);
-  void loop_begun() override;
+  void on_loop_begin() override;
   // Returns true after a few windows: the use in a single one may occur only once a second.
   [[nodiscard]] bool has_enough_data() const override { return windows_ >= k_windows; }
   static constexpr std::uint32_t k_windows = 8;

@@ -37,11 +37,11 @@ void HeapCoverage::set_observed(bool observed) {
   observed_ = observed;
 }
 
-void HeapCoverage::object_added(const Object& object, std::uint64_t address) {
+void HeapCoverage::on_object_added(const Object& object, std::uint64_t address) {
   if (is_heap(object.kind)) live_.insert_or_assign(object.id, Live{object, address, update_times()});
 }
 
-void HeapCoverage::object_removed(ObjectId object) {
+void HeapCoverage::on_object_removed(ObjectId object) {
   const auto found = live_.find(object);
   if (found == live_.end()) return;
   account(found->second, update_times(), gone_);

@@ -31,8 +31,8 @@ class HeapCoverage final : public TallySink {
   HeapCoverage(std::function<Bytes(std::uint64_t low, std::uint64_t high)> touched, std::function<Seconds()> now);
 
   // Ignores objects that are not on the heap.
-  void object_added(const Object& object, std::uint64_t address);
-  void object_removed(ObjectId object);  // called before its memory is unmapped
+  void on_object_added(const Object& object, std::uint64_t address);
+  void on_object_removed(ObjectId object);  // called before its memory is unmapped
   void set_in_loop(bool in_loop);
   // Sets whether accesses are traced. Time without tracing is not counted.
   void set_observed(bool observed);

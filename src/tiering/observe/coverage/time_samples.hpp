@@ -71,16 +71,16 @@ class TimeSamples {
 };
 
 // Attributes the calling thread's time to the runtime for the duration of a scope, whatever code runs.
-class OwnTime {
+class OwnTimeScope {
  public:
-  OwnTime() noexcept : samples_(t_thread.samples) {
+  OwnTimeScope() noexcept : samples_(t_thread.samples) {
     if (samples_) samples_->enter_own();
   }
-  ~OwnTime() {
+  ~OwnTimeScope() {
     if (samples_) samples_->leave_own();
   }
-  OwnTime(const OwnTime&) = delete;
-  OwnTime& operator=(const OwnTime&) = delete;
+  OwnTimeScope(const OwnTimeScope&) = delete;
+  OwnTimeScope& operator=(const OwnTimeScope&) = delete;
 
  private:
   TimeSamples* samples_;

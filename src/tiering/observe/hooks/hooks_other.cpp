@@ -50,18 +50,18 @@ HOOK_NOTHING(__tsan_external_write)
 TERRACE_HOOK void* __tsan_memcpy(void* to, const void* from, std::size_t size) {
   trace_range(from, size, false, TERRACE_SITE);
   trace_range(to, size, true, TERRACE_SITE);
-  const terrace::observe::Inside inside;  // the copy is traced already
+  const terrace::observe::RuntimeScope inside;  // the copy is traced already
   return std::memcpy(to, from, size);
 }
 TERRACE_HOOK void* __tsan_memmove(void* to, const void* from, std::size_t size) {
   trace_range(from, size, false, TERRACE_SITE);
   trace_range(to, size, true, TERRACE_SITE);
-  const terrace::observe::Inside inside;
+  const terrace::observe::RuntimeScope inside;
   return std::memmove(to, from, size);
 }
 TERRACE_HOOK void* __tsan_memset(void* to, int value, std::size_t size) {
   trace_range(to, size, true, TERRACE_SITE);
-  const terrace::observe::Inside inside;
+  const terrace::observe::RuntimeScope inside;
   return std::memset(to, value, size);
 }
 

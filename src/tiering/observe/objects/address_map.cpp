@@ -48,7 +48,7 @@ struct AddressMap::State {
     Change& operator=(const Change&) = delete;
 
    private:
-    Inside inside_;
+    RuntimeScope inside_;
     State& state_;
     std::lock_guard<SpinLock> guard_;
   };
@@ -160,13 +160,13 @@ bool AddressMap::find_canonical(std::uint64_t canonical, Location& location, std
 const std::atomic<std::uint32_t>& AddressMap::generation() const { return state_->generation; }
 
 void AddressMap::watch(std::atomic<std::uint64_t>& epoch) const {
-  const Inside inside;
+  const RuntimeScope inside;
   const std::lock_guard<SpinLock> guard(state_->lock);
   state_->epochs.push_back(&epoch);
 }
 
 void AddressMap::unwatch(std::atomic<std::uint64_t>& epoch) const {
-  const Inside inside;
+  const RuntimeScope inside;
   const std::lock_guard<SpinLock> guard(state_->lock);
   std::erase(state_->epochs, &epoch);
 }

@@ -11,7 +11,7 @@
 namespace terrace::observe {
 
 FunctionCounters::Index FunctionCounters::find(std::uint64_t site) {
-  const Inside inside;
+  const RuntimeScope inside;
   const ProgramStateGuard guard;
   const auto name = name_of_(site);
   const std::lock_guard lock(lock_);

@@ -229,7 +229,7 @@ class TreeAccess {
 // Runs the event inside the runtime, because the tree's listener runs in it.
 template <class Event>
 void report(Event event) {
-  const Inside inside;
+  const RuntimeScope inside;
   const FloatingPointFlagsGuard guard;
   if (const TreeAccess access(t_thread); access) event(access);
 }

@@ -118,7 +118,7 @@ inline void Pipeline::access_lines(std::uint64_t address, std::uint32_t size, bo
   __builtin_prefetch(reinterpret_cast<const void*>(address));
   Level level = k_no_level;
   {
-    const Inside inside;
+    const RuntimeScope inside;
     State& state = *state_;
     if (fast_.is_stale()) [[unlikely]]
       fast_.begin_epoch(map_.generation());
@@ -162,7 +162,7 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
     if (clock_ >= quantum_end_) end_quantum();
     return;
   }
-  const Inside inside;
+  const RuntimeScope inside;
   State& state = *state_;
   if (fast_.is_stale()) [[unlikely]]
     fast_.begin_epoch(map_.generation());
@@ -219,7 +219,7 @@ std::int64_t Pipeline::extra_cost_parts(std::uint64_t site, std::uint32_t parts)
 }
 
 SiteWork Pipeline::find_work(std::uint64_t site) {
-  const Inside inside;
+  const RuntimeScope inside;
   const ProgramStateGuard guard;
   return work_->compute(site);
 }
@@ -259,7 +259,7 @@ void Pipeline::close_sample_interval() {
 }
 
 void Pipeline::end_quantum() {
-  const Inside inside;
+  const RuntimeScope inside;
   const ProgramStateGuard guard;
   deliver_quantum();
   if (state_->on_quantum_end) state_->on_quantum_end();
@@ -297,7 +297,7 @@ void Pipeline::on_contention() {
 
 void Pipeline::flush(bool in_stride) {
   if (state_->in_sink) return;
-  const Inside inside;
+  const RuntimeScope inside;
   const ProgramStateGuard guard;
   deliver_quantum(in_stride);
   state_->exposure.barrier();

@@ -41,12 +41,12 @@ void report_entry(std::uint64_t function, std::uint64_t call_site) {
   auto& answer = g_answers[(function ^ (function >> 10)) % k_cached_answers];
   std::uint64_t known = answer.load(std::memory_order_relaxed);
   if (known >> 1 != function) [[unlikely]] {
-    const Inside inside;
+    const RuntimeScope inside;
     known = function << 1 | static_cast<std::uint64_t>(observer->wants(observer->context, function));
     answer.store(known, std::memory_order_relaxed);
   }
   if ((known & 1) != 0) [[unlikely]] {
-    const Inside inside;
+    const RuntimeScope inside;
     observer->on_entry(observer->context, function, call_site);
   }
 }

@@ -67,12 +67,12 @@ struct Thread {
 extern constinit thread_local Thread t_thread __attribute__((tls_model(TERRACE_THREAD_MODEL)));
 
 // Marks the calling thread as inside the runtime for the duration of a scope.
-class Inside {
+class RuntimeScope {
  public:
-  Inside() { t_thread.enter_runtime(); }
-  ~Inside() { t_thread.leave_runtime(); }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  RuntimeScope() { t_thread.enter_runtime(); }
+  ~RuntimeScope() { t_thread.leave_runtime(); }
+  RuntimeScope(const RuntimeScope&) = delete;
+  RuntimeScope& operator=(const RuntimeScope&) = delete;
 };
 
 // Returns the number of the program's accesses, over all threads, that were not traced because their thread was

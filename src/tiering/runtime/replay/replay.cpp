@@ -21,8 +21,8 @@ namespace {
 // Returns the coverage that was measured when the recording was made.
 class RecordedCoverage final : public Coverage {
  public:
-  void object_added(const observe::Object&, std::uint64_t) override {}
-  void object_removed(ObjectId) override {}
+  void on_object_added(const observe::Object&, std::uint64_t) override {}
+  void on_object_removed(ObjectId) override {}
   void set_in_loop(bool) override {}
   void set_observed(bool) override {}
   std::optional<profile::CoverageRecord> so_far() override { return record_; }
@@ -70,7 +70,7 @@ class Replay final : public sim::ReplaySink {
     sinks_.on_tally(quantum, tally);
     runtime_->on_quantum(quantum);
   }
-  void object_added(const observe::NewObject& object) override {
+  void on_object_added(const observe::NewObject& object) override {
     // Later misses refer to chunks by number, so all would be wrong if objects were cut into other chunks. Checked
     // before the object is created, because a wrong cut may have a great many chunks.
     const auto extent = extent_of(chunk_rule_, granule_, object.address, object.size);
@@ -86,10 +86,10 @@ class Replay final : public sim::ReplaySink {
     if (!complaint.empty())
       throw Error(Code::corrupt, "the recording has a hint that no program gives: " + complaint);
   }
-  void object_removed(ObjectId object) override { runtime_->remove_object(object); }
-  void loop_begun(const observe::NewLoop& loop) override { runtime_->loop_begin(loop); }
-  void loop_ended() override { runtime_->loop_end(); }
-  void phase_begun(std::string_view name) override { runtime_->phase(name); }
+  void on_object_removed(ObjectId object) override { runtime_->remove_object(object); }
+  void on_loop_begin(const observe::NewLoop& loop) override { runtime_->loop_begin(loop); }
+  void on_loop_end() override { runtime_->loop_end(); }
+  void on_phase_begin(std::string_view name) override { runtime_->phase(name); }
   void slept(Seconds duration) override {
     for (auto* const clock : clocks_) clock->charge(duration);
   }
@@ -98,11 +98,11 @@ class Replay final : public sim::ReplaySink {
     dropped_ = dropped;
   }
   void covered(std::span<const std::byte> record) override { coverage_.set(record); }
-  void loops_seen(std::span<const std::byte> record) override {
+  void on_loop_candidates(std::span<const std::byte> record) override {
     BlobReader in(record);
     profile::LoopsRecord loops;
     profile::decode(in, loops);
-    runtime_->loops_seen(loops);
+    runtime_->on_loop_candidates(loops);
   }
   void noted(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
   void finished(std::string_view how) override { runtime_->finish(how); }

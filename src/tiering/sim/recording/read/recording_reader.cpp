@@ -66,16 +66,16 @@ class NullSink final : public ReplaySink {
  public:
   [[nodiscard]] bool wants_misses() const override { return false; }
   void quantum(const observe::Quantum&, const observe::Tally&) override {}
-  void object_added(const observe::NewObject&) override {}
-  void object_removed(ObjectId) override {}
-  void loop_begun(const observe::NewLoop&) override {}
-  void loop_ended() override {}
-  void phase_begun(std::string_view) override {}
+  void on_object_added(const observe::NewObject&) override {}
+  void on_object_removed(ObjectId) override {}
+  void on_loop_begin(const observe::NewLoop&) override {}
+  void on_loop_end() override {}
+  void on_phase_begin(std::string_view) override {}
   void slept(Seconds) override {}
   void unobserved(std::uint64_t, std::uint64_t) override {}
   void hinted(const observe::ProgramHint&) override {}
   void covered(std::span<const std::byte>) override {}
-  void loops_seen(std::span<const std::byte>) override {}
+  void on_loop_candidates(std::span<const std::byte>) override {}
   void noted(std::string_view, std::string_view) override {}
   void finished(std::string_view) override {}
   void set_running(std::uint32_t) override {}
@@ -96,11 +96,11 @@ struct Position {
 class Iterations {
  public:
   explicit Iterations(std::uint64_t wanted) : wanted_(wanted) {}
-  void loop_begun() {
+  void on_loop_begin() {
     if (wanted_ > 0 && ++loops_ > 1) refuse("has several main loops");
     first_phase_.clear();
   }
-  void phase_begun(std::string_view name, const Position& at) {
+  void on_phase_begin(std::string_view name, const Position& at) {
     if (loops_ == 0) return;
     if (first_phase_.empty()) first_phase_ = name;
     if (name != first_phase_) return;
@@ -170,42 +170,42 @@ class FrameReplay {
   [[nodiscard]] const Iterations& iterations() const { return iterations_; }
 
  private:
-  void loop_begun(ColumnReader& in) {
+  void on_loop_begin(ColumnReader& in) {
     observe::NewLoop loop;
     loop.name = in.text();
     loop.why = in.text();
     loop.turns_before = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
     loop.work_share = static_cast<double>(in.number(k_share_parts)) / static_cast<double>(k_share_parts);
-    if (!is_already_replayed_) iterations_.loop_begun();
-    current_sink().loop_begun(loop);
+    if (!is_already_replayed_) iterations_.on_loop_begin();
+    current_sink().on_loop_begin(loop);
   }
-  void phase_begun(std::string_view name) {
-    if (!is_already_replayed_) iterations_.phase_begun(name, at_);
-    current_sink().phase_begun(name);
+  void on_phase_begin(std::string_view name) {
+    if (!is_already_replayed_) iterations_.on_phase_begin(name, at_);
+    current_sink().on_phase_begin(name);
   }
-  void loop_ended() {
+  void on_loop_end() {
     repeats_iteration_ = !is_already_replayed_ && iterations_.repeats_iteration();
     if (repeats_iteration_) return;
     if (!is_already_replayed_ && iterations_.repeated() > 0) {
       const auto sentence = iterations_.describe_repetition();
       current_sink().noted("note", sentence);
     }
-    current_sink().loop_ended();
+    current_sink().on_loop_end();
   }
   void event(ColumnReader& in) {
     switch (static_cast<EventTag>(in.byte())) {
       case EventTag::quantum:
         return quantum(in);
-      case EventTag::object_added:
-        return object_added(in);
-      case EventTag::object_removed:
-        return object_removed(in);
-      case EventTag::loop_begun:
-        return loop_begun(in);
-      case EventTag::loop_ended:
-        return loop_ended();
-      case EventTag::phase_begun:
-        return phase_begun(in.text());
+      case EventTag::on_object_added:
+        return on_object_added(in);
+      case EventTag::on_object_removed:
+        return on_object_removed(in);
+      case EventTag::on_loop_begin:
+        return on_loop_begin(in);
+      case EventTag::on_loop_end:
+        return on_loop_end();
+      case EventTag::on_phase_begin:
+        return on_phase_begin(in.text());
       case EventTag::slept:
         return slept(in);
       case EventTag::unobserved: {
@@ -216,8 +216,8 @@ class FrameReplay {
         return hinted(in);
       case EventTag::covered:
         return current_sink().covered(in.take(in.number()));
-      case EventTag::loops_seen:
-        return current_sink().loops_seen(in.take(in.number()));
+      case EventTag::on_loop_candidates:
+        return current_sink().on_loop_candidates(in.take(in.number()));
       case EventTag::noted: {
         const auto severity = in.text();
         return current_sink().noted(severity, in.text());
@@ -263,7 +263,7 @@ class FrameReplay {
     current_sink().hinted(hint);
   }
 
-  void object_added(ColumnReader& in) {
+  void on_object_added(ColumnReader& in) {
     observe::NewObject object{};
     object.name = in.text();
     object.kind =
@@ -280,7 +280,7 @@ class FrameReplay {
     ++extent_.objects;
     extent_.chunks += object.chunks;
     large_objects_.added(object);
-    current_sink().object_added(object);
+    current_sink().on_object_added(object);
   }
 
   void slept(ColumnReader& in) {
@@ -291,13 +291,13 @@ class FrameReplay {
     current_sink().slept(duration);
   }
 
-  void object_removed(ColumnReader& in) {
+  void on_object_removed(ColumnReader& in) {
     const auto id = in.number();
     if (is_already_replayed_) return;
     iterations_.memory_changed();
     if (id >= extent_.objects) throw Error(Code::corrupt, "a recording frees an object that is not there");
     large_objects_.removed(id);
-    current_sink().object_removed(static_cast<ObjectId>(id));
+    current_sink().on_object_removed(static_cast<ObjectId>(id));
   }
 
   void quantum(ColumnReader& in) {

@@ -75,8 +75,8 @@ void RecordingWriter::hinted(const observe::ProgramHint& hint) {
   });
 }
 
-void RecordingWriter::object_added(const observe::NewObject& object) {
-  event(EventTag::object_added, [&](auto& out) {
+void RecordingWriter::on_object_added(const observe::NewObject& object) {
+  event(EventTag::on_object_added, [&](auto& out) {
     put_text(out, object.name);
     put_byte(out, static_cast<std::uint8_t>(object.kind));
     put_number(out, object.address);
@@ -87,12 +87,12 @@ void RecordingWriter::object_added(const observe::NewObject& object) {
   });
 }
 
-void RecordingWriter::object_removed(ObjectId object) {
-  event(EventTag::object_removed, [&](auto& out) { put_number(out, object); });
+void RecordingWriter::on_object_removed(ObjectId object) {
+  event(EventTag::on_object_removed, [&](auto& out) { put_number(out, object); });
 }
 
-void RecordingWriter::loop_begun(const observe::NewLoop& loop) {
-  event(EventTag::loop_begun, [&](auto& out) {
+void RecordingWriter::on_loop_begin(const observe::NewLoop& loop) {
+  event(EventTag::on_loop_begin, [&](auto& out) {
     put_text(out, loop.name);
     put_text(out, loop.why);
     put_number(out, loop.turns_before);
@@ -100,12 +100,12 @@ void RecordingWriter::loop_begun(const observe::NewLoop& loop) {
   });
 }
 
-void RecordingWriter::loop_ended() {
-  event(EventTag::loop_ended, [](auto&) {});
+void RecordingWriter::on_loop_end() {
+  event(EventTag::on_loop_end, [](auto&) {});
 }
 
-void RecordingWriter::phase_begun(std::string_view name) {
-  event(EventTag::phase_begun, [&](auto& out) { put_text(out, name); });
+void RecordingWriter::on_phase_begin(std::string_view name) {
+  event(EventTag::on_phase_begin, [&](auto& out) { put_text(out, name); });
 }
 
 void RecordingWriter::slept(Seconds duration) {
@@ -132,7 +132,9 @@ void RecordingWriter::put_record(EventTag tag, std::span<const std::byte> record
 
 void RecordingWriter::covered(std::span<const std::byte> record) { put_record(EventTag::covered, record); }
 
-void RecordingWriter::loops_seen(std::span<const std::byte> record) { put_record(EventTag::loops_seen, record); }
+void RecordingWriter::on_loop_candidates(std::span<const std::byte> record) {
+  put_record(EventTag::on_loop_candidates, record);
+}
 
 void RecordingWriter::noted(std::string_view severity, std::string_view text) {
   event(EventTag::noted, [&](auto& out) {

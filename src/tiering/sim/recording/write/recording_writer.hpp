@@ -37,15 +37,15 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
   void quantum(const observe::Quantum& quantum);
 
   void hinted(const observe::ProgramHint& hint) override;
-  void object_added(const observe::NewObject& object) override;
-  void object_removed(ObjectId object) override;
-  void loop_begun(const observe::NewLoop& loop) override;
-  void loop_ended() override;
-  void phase_begun(std::string_view name) override;
+  void on_object_added(const observe::NewObject& object) override;
+  void on_object_removed(ObjectId object) override;
+  void on_loop_begin(const observe::NewLoop& loop) override;
+  void on_loop_end() override;
+  void on_phase_begin(std::string_view name) override;
   void slept(Seconds duration) override;
   void unobserved(std::uint64_t unseen, std::uint64_t dropped) override;
   void covered(std::span<const std::byte> record) override;
-  void loops_seen(std::span<const std::byte> record) override;
+  void on_loop_candidates(std::span<const std::byte> record) override;
   void noted(std::string_view severity, std::string_view text) override;
   void finished(std::string_view how) override;
 

@@ -151,14 +151,14 @@ class MadeUp {
 };
 
 void put_object(std::vector<std::byte>& out, std::uint64_t id, std::uint64_t first, std::uint64_t chunks) {
-  put_byte(out, static_cast<std::uint8_t>(EventTag::on_object_added));
+  put_byte(out, static_cast<std::uint8_t>(EventTag::object_added));
   put_text(out, "a");
   for (const auto value : {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{4096}, id, first, chunks})
     put_number(out, value);
 }
 
 void put_removal(std::vector<std::byte>& out, std::uint64_t id) {
-  put_byte(out, static_cast<std::uint8_t>(EventTag::on_object_removed));
+  put_byte(out, static_cast<std::uint8_t>(EventTag::object_removed));
   put_number(out, id);
 }
 
@@ -182,7 +182,7 @@ TEST(RecordingDamage, InvalidContentWithValidChecksum_IsRejected) {
   EXPECT_EQ(MadeUp().refused([](auto& out) { put_byte(out, static_cast<std::uint8_t>(EventTag::slept)); }),
             "a column of a recording ends too early");
   EXPECT_EQ(MadeUp().refused([](auto& out) {
-    put_byte(out, static_cast<std::uint8_t>(EventTag::on_object_removed));
+    put_byte(out, static_cast<std::uint8_t>(EventTag::object_removed));
     put_number(out, 0);
   }),
             "a recording frees an object that is not there");
@@ -198,7 +198,7 @@ TEST(RecordingDamage, InvalidContentWithValidChecksum_IsRejected) {
   EXPECT_EQ(MadeUp().refused([](auto& out) {
     put_byte(out, static_cast<std::uint8_t>(EventTag::finished));
     put_text(out, "exit");
-    put_byte(out, static_cast<std::uint8_t>(EventTag::on_loop_end));
+    put_byte(out, static_cast<std::uint8_t>(EventTag::loop_end));
   }),
             "a recording goes on after the program's end");
   const auto one_miss = [](auto& out) {

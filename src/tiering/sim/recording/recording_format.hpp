@@ -35,11 +35,11 @@ enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
 // times the eight bytes of a double.
 enum class EventTag : std::uint8_t {
   quantum = 1,
-  on_object_added = 2,
-  on_object_removed = 3,
-  on_loop_begin = 4,
-  on_loop_end = 5,
-  on_phase_begin = 6,
+  object_added = 2,
+  object_removed = 3,
+  loop_begin = 4,
+  loop_end = 5,
+  phase_begin = 6,
   slept = 7,
   unobserved = 8,
   noted = 9,
@@ -53,7 +53,7 @@ enum class EventTag : std::uint8_t {
   acquire = 16,
   covered = 17,  // a length, and a record encoded as in journals
   hinted = 18,
-  on_loop_candidates = 19  // as `covered`
+  loop_candidates = 19  // as `covered`
 };
 
 // Limit of thread numbers, which count from 0 in the order of creation (PID_MAX_LIMIT).

@@ -196,15 +196,15 @@ class FrameReplay {
     switch (static_cast<EventTag>(in.byte())) {
       case EventTag::quantum:
         return quantum(in);
-      case EventTag::on_object_added:
+      case EventTag::object_added:
         return on_object_added(in);
-      case EventTag::on_object_removed:
+      case EventTag::object_removed:
         return on_object_removed(in);
-      case EventTag::on_loop_begin:
+      case EventTag::loop_begin:
         return on_loop_begin(in);
-      case EventTag::on_loop_end:
+      case EventTag::loop_end:
         return on_loop_end();
-      case EventTag::on_phase_begin:
+      case EventTag::phase_begin:
         return on_phase_begin(in.text());
       case EventTag::slept:
         return slept(in);
@@ -216,7 +216,7 @@ class FrameReplay {
         return hinted(in);
       case EventTag::covered:
         return current_sink().covered(in.take(in.number()));
-      case EventTag::on_loop_candidates:
+      case EventTag::loop_candidates:
         return current_sink().on_loop_candidates(in.take(in.number()));
       case EventTag::noted: {
         const auto severity = in.text();

@@ -76,7 +76,7 @@ void RecordingWriter::hinted(const observe::ProgramHint& hint) {
 }
 
 void RecordingWriter::on_object_added(const observe::NewObject& object) {
-  event(EventTag::on_object_added, [&](auto& out) {
+  event(EventTag::object_added, [&](auto& out) {
     put_text(out, object.name);
     put_byte(out, static_cast<std::uint8_t>(object.kind));
     put_number(out, object.address);
@@ -88,11 +88,11 @@ void RecordingWriter::on_object_added(const observe::NewObject& object) {
 }
 
 void RecordingWriter::on_object_removed(ObjectId object) {
-  event(EventTag::on_object_removed, [&](auto& out) { put_number(out, object); });
+  event(EventTag::object_removed, [&](auto& out) { put_number(out, object); });
 }
 
 void RecordingWriter::on_loop_begin(const observe::NewLoop& loop) {
-  event(EventTag::on_loop_begin, [&](auto& out) {
+  event(EventTag::loop_begin, [&](auto& out) {
     put_text(out, loop.name);
     put_text(out, loop.why);
     put_number(out, loop.turns_before);
@@ -101,11 +101,11 @@ void RecordingWriter::on_loop_begin(const observe::NewLoop& loop) {
 }
 
 void RecordingWriter::on_loop_end() {
-  event(EventTag::on_loop_end, [](auto&) {});
+  event(EventTag::loop_end, [](auto&) {});
 }
 
 void RecordingWriter::on_phase_begin(std::string_view name) {
-  event(EventTag::on_phase_begin, [&](auto& out) { put_text(out, name); });
+  event(EventTag::phase_begin, [&](auto& out) { put_text(out, name); });
 }
 
 void RecordingWriter::slept(Seconds duration) {
@@ -133,7 +133,7 @@ void RecordingWriter::put_record(EventTag tag, std::span<const std::byte> record
 void RecordingWriter::covered(std::span<const std::byte> record) { put_record(EventTag::covered, record); }
 
 void RecordingWriter::on_loop_candidates(std::span<const std::byte> record) {
-  put_record(EventTag::on_loop_candidates, record);
+  put_record(EventTag::loop_candidates, record);
 }
 
 void RecordingWriter::noted(std::string_view severity, std::string_view text) {

@@ -42,23 +42,27 @@ help:
 
 # --- build -----------------------------------------------------------------------------------------------------------
 
-.PHONY: setup build
+.PHONY: setup build configure
 setup:
 	@scripts/setup
 
-$(BUILD)/build.ninja: CMakePresets.json | setup
-	cmake --preset release $(CONFIGURE_FLAGS)
-	@touch $@
+# Again where the folder was configured for the demo alone.
+configure: setup
+	@grep -qs '^TERRACE_TESTS:BOOL=ON' $(BUILD)/CMakeCache.txt && test -f $(BUILD)/build.ninja || \
+	  cmake --preset release $(CONFIGURE_FLAGS)
 
-build: setup $(BUILD)/build.ninja
+build: configure
 	@cmake --build --preset release -j $(JOBS)
 	@cmake --install $(BUILD) --prefix $(VENV) > $(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }
 
 # --- run -------------------------------------------------------------------------------------------------------------
 
 .PHONY: demo demo-build test soak benchmarks bench acceptance results sanitize coverage
-# Only what the demo needs; what else is missing in $(VENV) comes with `make build`.
-demo-build: setup $(BUILD)/build.ninja
+# Sets up and builds only what the demo needs; `make build` adds the rest.
+demo-build:
+	@scripts/setup demo
+	@test -f $(BUILD)/build.ninja || cmake --preset release $(CONFIGURE_FLAGS) \
+	  -DTERRACE_TESTS=OFF -DTERRACE_BENCH=OFF -DTERRACE_WORKLOADS=OFF
 	@cmake --build --preset release -j $(JOBS) --target demo_parts
 	@cmake --install $(BUILD) --prefix $(VENV) > $(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }
 

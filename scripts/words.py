@@ -1,16 +1,11 @@
-#SPDX - License - Identifier : Apache - 2.0
-""
-    "Check the words of comments, names, pages and commits against the style of CONTRIBUTING.md.
+# SPDX-License-Identifier: Apache-2.0
+"""Check the words of comments, names, pages and commits against the style of CONTRIBUTING.md.
 
-    Reported are : comments and docstrings that begin without a verb or
-                   a subject("Of", "What", "Who", ...);
-words that hide who acts("who", "whoever", "nobody", "somebody");
-private
-terms where the field has a standard one and docs / glossary.md has no entry;
-names of limits that say most or least;
-commit subjects of over 72 characters on
-the branch. scripts/words.toml states how many findings each folder may still have: a folder with more fails, and so
-does one with fewer, until the number is lowered. `--list FOLDER` prints the findings.
+Reported are: comments and docstrings that begin without a verb or a subject ("Of", "What", "Who", ...);
+words that hide who acts ("who", "whoever", "nobody", "somebody"); private terms where the field has a standard one
+and docs/glossary.md has no entry; names of limits that say most or least; commit subjects of over 72 characters on
+the branch. scripts/words.toml states how many findings each folder may have: a folder with more fails, and so
+does one with fewer, until its number is lowered. `--list FOLDER` prints the findings.
 """
 
 import argparse
@@ -28,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = ROOT / "scripts" / "words.toml"
 MAX_SUBJECT = 72
-#Published results and generated pages are not written by hand; licences and saved inputs are not ours.
+# Published results and generated pages are not written by hand; licences and saved inputs are not ours.
 SKIPPED = re.compile(
     r"^(docs/results/|docs/command-line\.md|share/|acceptance/others_programs/|LICENSE|.*/topologies/)"
 )
@@ -37,7 +32,7 @@ BEGINNING = re.compile(
     r"^(Of|The same|What|Who|Whose|False|True|None|By|Nobody|Somebody|Whoever|Everybody|From the one)\b(?!::|\()"
 )
 AGENTS = re.compile(r"\b(whoever|nobody|somebody|everybody|who)\b(?!-)", re.IGNORECASE)
-#Private term : the field's. A term that docs/glossary.md defines is allowed.
+# Private term: the field's. A term that docs/glossary.md defines is allowed.
 TERMS = {
     r"by turns": "interleaved",
     r"beside the program": "in the background",
@@ -114,8 +109,8 @@ def glossary() -> set[str]:
     """Return the terms that docs/glossary.md defines: its bold words at the beginning of a line."""
     page = ROOT / "docs" / "glossary.md"
     text = page.read_text() if page.is_file() else ""
-    return {term.lower() for term in re.findall(r"^(?:\| *)?\*\*([^*]+)\*\*", text, re.MULTILINE)
-          }
+    return {term.lower() for term in re.findall(r"^(?:\| *)?\*\*([^*]+)\*\*", text, re.MULTILINE)}
+
 
 def findings(path: Path, text: str, defined: set[str]) -> Iterator[str]:
     """Yield what is wrong in a file, a line each."""

@@ -94,7 +94,7 @@ def _leaf(function: str) -> str:
 
 
 def _by_tables(stack: Sequence[str], sites: _core.ProgramSites) -> str:
-    """Selects the frame as src/tiering/agent/lifecycle/callers.cpp does: of equally good frames, the earlier one."""
+    """Select the frame as src/tiering/agent/lifecycle/callers.cpp does: of equal ones, the earlier."""
     best, rank = "(unknown)", 0
     last = -1
     for frame in stack:

@@ -168,13 +168,15 @@ def main() -> int:
         path = ROOT / name
         if SKIPPED.match(name) or name == "scripts/words.py" or not path.is_file() or path.is_symlink():
             continue
+        if wanted.list is not None and not name.startswith(wanted.list):
+            continue
         try:
             text = path.read_text()
         except UnicodeDecodeError:
             continue
         found = list(findings(path, text, defined))
         counts[folder_of(name)] += len(found)
-        if wanted.list is not None and name.startswith(wanted.list):
+        if wanted.list is not None:
             print("\n".join(found), end="\n" if found else "")
     if wanted.list is not None:
         return 0

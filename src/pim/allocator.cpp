@@ -18,7 +18,7 @@ std::uint32_t generation_of(Handle handle) {
   return static_cast<std::uint32_t>(handle.value >> 32) & k_generation;
 }
 
-Board::Alignment alignment_of(const Request& request) {
+FreeBitmap::Alignment alignment_of(const Request& request) {
   return {request.row_alignment, request.subarray_alignment};
 }
 
@@ -66,9 +66,9 @@ Allocator::Allocator(const Geometry& geometry, std::uint8_t tag)
       birth_(next_birth()),
       width_bits_(static_cast<std::uint32_t>(std::bit_width(geometry.width() - 1))) {
   if (tag == 0) throw Error(Code::invalid, "an allocator's tag is 1 to 255");
-  boards_.reserve(geometry.devices);
+  bitmaps_.reserve(geometry.devices);
   for (std::uint32_t i = 0; i < geometry.devices; ++i)
-    boards_.emplace_back(geometry.rows, geometry.width(), geometry.subarrays);
+    bitmaps_.emplace_back(geometry.rows, geometry.width(), geometry.subarrays);
   refused_.resize(geometry.devices);
   banks_ = std::make_unique<Bank[]>(all().count);
   for (std::uint32_t i = 0; i < all().count; ++i) {
@@ -180,21 +180,21 @@ std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests,
                                    std::to_string(k_max_group) + " there may be");
   for (const auto& request : requests) check_member(geometry_, request);
   const Locked locked(*this, all());
-  const auto taken = [&](std::uint32_t device, const std::optional<std::vector<Board::Spot>>& spots) {
+  const auto taken = [&](std::uint32_t device, const std::optional<std::vector<FreeBitmap::Spot>>& spots) {
     std::vector<Handle> handles;
     for (std::size_t i = 0; spots && i < spots->size(); ++i)
       handles.push_back(take({device, (*spots)[i]}, requests[i].shape));
     return handles;
   };
   for (std::uint32_t device = 0; device < geometry_.devices; ++device) {
-    auto& board = boards_[device];
+    auto& bitmap = bitmaps_[device];
     const auto step = share == Within::device ? geometry_.width()
                       : share == Within::bank ? geometry_.subarrays
                                               : 1;
     for (std::uint32_t first = 0; first < geometry_.width(); first += step) {
       const auto spots = share == Within::subarray
-                             ? group_at(board, first, requests, geometry_.subarrays)
-                             : group_inside(board, {first, step}, requests, geometry_.subarrays);
+                             ? group_at(bitmap, first, requests, geometry_.subarrays)
+                             : group_inside(bitmap, {first, step}, requests, geometry_.subarrays);
       if (spots) return taken(device, spots);
     }
   }
@@ -208,27 +208,27 @@ Handle Allocator::first_in(std::uint32_t number, const Request& request) {
   auto& bank = banks_[number];
   const auto& shape = request.shape;
   if (bank.free < shape.units() || holds(shape, bank.refused)) return {};
-  const auto& board = boards_[bank.device];
+  const auto& bitmap = bitmaps_[bank.device];
   if (shape.rows == 1 && shape.subarrays == 1 && !is_aligned(request)) {  // there is one: some unit is free
-    const auto spot = board.first_unit(bank.range, bank.row);
+    const auto spot = bitmap.first_unit(bank.range, bank.row);
     bank.row = spot.row;
     return take({bank.device, spot}, shape);
   }
-  bank.row = board.first_free(bank.range, bank.row);
-  if (const auto spot = board.first_fit(bank.range, shape, alignment_of(request), {bank.row, 0}))
+  bank.row = bitmap.first_free(bank.range, bank.row);
+  if (const auto spot = bitmap.first_fit(bank.range, shape, alignment_of(request), {bank.row, 0}))
     return take({bank.device, *spot}, shape);
   if (!is_aligned(request) && shape.units() < bank.refused.units()) bank.refused = shape;
   return {};
 }
 
 Handle Allocator::best_in(const Banks& banks, const Request& request) {
-  std::optional<Board::Found> best;
+  std::optional<FreeBitmap::Found> best;
   std::uint32_t device = 0;
   for (std::uint32_t number = banks.first; number < banks.first + banks.count; ++number) {
     const auto& bank = banks_[number];
     if (bank.free < request.shape.units() || holds(request.shape, bank.refused)) continue;
     const auto found =
-        boards_[bank.device].best_fit(bank.range, request.shape, alignment_of(request), request.dim);
+        bitmaps_[bank.device].best_fit(bank.range, request.shape, alignment_of(request), request.dim);
     if (!found || (best && best->slack <= found->slack)) continue;
     best = found;
     device = bank.device;
@@ -249,25 +249,25 @@ Handle Allocator::across(std::uint32_t device, const Request& request) {
   return {};
 }
 
-Handle Allocator::place(std::uint32_t device, const Board::Range& range, const Request& request) {
-  const auto& board = boards_[device];
+Handle Allocator::place(std::uint32_t device, const FreeBitmap::Range& range, const Request& request) {
+  const auto& bitmap = bitmaps_[device];
   if (request.fit == Fit::best) {
-    const auto found = board.best_fit(range, request.shape, alignment_of(request), request.dim);
+    const auto found = bitmap.best_fit(range, request.shape, alignment_of(request), request.dim);
     return found ? take({device, found->spot}, request.shape) : Handle{};
   }
   auto row = geometry_.rows;  // below which nothing is free in any of its banks
   const auto banks = banks_of({device, {0, range.first}}, {1, range.count});
   for (auto number = banks.first; number < banks.first + banks.count; ++number) {
     auto& bank = banks_[number];
-    bank.row = board.first_free(bank.range, bank.row);
+    bank.row = bitmap.first_free(bank.range, bank.row);
     row = std::min(row, bank.row);
   }
-  const auto spot = board.first_fit(range, request.shape, alignment_of(request), {row, 0});
+  const auto spot = bitmap.first_fit(range, request.shape, alignment_of(request), {row, 0});
   return spot ? take({device, *spot}, request.shape) : Handle{};
 }
 
 Handle Allocator::take(const Place& place, const Shape& shape) {
-  boards_[place.device].take(place.spot, shape);
+  bitmaps_[place.device].take(place.spot, shape);
   each_bank(place, shape, [](Bank& bank, std::uint64_t units) { bank.free -= units; });
   const auto index = index_of(place);
   auto& record = records_[index];
@@ -287,7 +287,7 @@ Released Allocator::release(Handle handle) {
   if (age != 0) return age < k_generation / 2 ? Released::already : Released::foreign;
   const auto shape = record.shape;
   const Locked rest(*this, {first.first + 1, banks_of(*place, shape).count - 1});
-  boards_[place->device].release(place->spot, shape);
+  bitmaps_[place->device].release(place->spot, shape);
   each_bank(*place, shape, [&](Bank& bank, std::uint64_t units) {
     bank.free += units;
     bank.row = std::min(bank.row, place->spot.row);
@@ -323,9 +323,9 @@ std::uint64_t Allocator::free_units() const {
   return free;
 }
 
-std::vector<Board> Allocator::snapshot() const {
+std::vector<FreeBitmap> Allocator::snapshot() const {
   const Locked locked(*this, all());
-  return boards_;
+  return bitmaps_;
 }
 
 template <typename Visit>

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "pim/block.hpp"
-#include "pim/board.hpp"
+#include "pim/free_bitmap.hpp"
 
 namespace terrace::pim {
 
@@ -72,16 +72,16 @@ class Allocator {
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
   [[nodiscard]] std::uint64_t free_units() const;
   // All boards, one for each device, as they are at one moment.
-  [[nodiscard]] std::vector<Board> snapshot() const;
+  [[nodiscard]] std::vector<FreeBitmap> snapshot() const;
 
  private:
   static constexpr Shape k_unlimited{~0U, ~0U};
-  struct alignas(k_apart) Bank {
+  struct alignas(k_cache_line_pair) Bank {
     mutable std::mutex lock;
     std::uint64_t free = 0;  // units
     std::uint32_t row = 0;   // below it nothing is free
     std::uint32_t device = 0;
-    Board::Range range;           // on its device's board
+    FreeBitmap::Range range;      // on its device's board
     std::uint64_t released = 0;   // blocks, so far
     Shape refused = k_unlimited;  // found no room since the last of them
   };
@@ -98,7 +98,7 @@ class Allocator {
   };
   struct Place {
     std::uint32_t device = 0;
-    Board::Spot spot;
+    FreeBitmap::Spot spot;
   };
   struct Banks {  // neighbours, counted through all devices
     std::uint32_t first = 0;
@@ -120,7 +120,7 @@ class Allocator {
   Handle first_in(std::uint32_t bank, const Request& request);
   Handle best_in(const Banks& banks, const Request& request);
   Handle across(std::uint32_t device, const Request& request);
-  Handle place(std::uint32_t device, const Board::Range& range, const Request& request);
+  Handle place(std::uint32_t device, const FreeBitmap::Range& range, const Request& request);
   Handle take(const Place& place, const Shape& shape);
   // visit(bank, units) for each bank that the block is in.
   template <typename Visit>
@@ -128,9 +128,9 @@ class Allocator {
 
   Geometry geometry_;
   std::uint8_t tag_;
-  std::uint64_t birth_;           // tells apart allocators that were at the same address, one after the other
-  std::vector<Board> boards_;     // of each device
-  std::vector<Refused> refused_;  // of each device
+  std::uint64_t birth_;              // tells apart allocators that were at the same address, one after the other
+  std::vector<FreeBitmap> bitmaps_;  // of each device
+  std::vector<Refused> refused_;     // of each device
   std::unique_ptr<Bank[]> banks_;
   std::uint32_t width_bits_;                  // of a subarray's number
   std::unique_ptr<std::uint16_t[]> bank_of_;  // of each subarray, on its device

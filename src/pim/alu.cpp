@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "pim/horizontal.hpp"
-#include "pim/lines.hpp"
+#include "pim/row_group.hpp"
 #include "pim/vector.hpp"
 #include "pim/vertical.hpp"
 
@@ -14,7 +14,7 @@ namespace terrace::pim {
 namespace {
 
 bool same_place(const Geometry& geometry, const Vector& a, const Vector& b) {
-  return a.bits == b.bits && a.turn == b.turn && a.block.row == b.block.row && beside(geometry, a, b) &&
+  return a.bits == b.bits && a.turn == b.turn && a.block.row == b.block.row && is_row_aligned(geometry, a, b) &&
          extent_of(geometry, a) == extent_of(geometry, b);
 }
 
@@ -29,7 +29,7 @@ std::string named(const Vector& vector) {
 void need_same_lanes(const Geometry& geometry, const Vector& to, const Vector& a) {
   check(geometry, a);
   if (a.dim != to.dim || a.count != to.count) refuse("operands differ: " + named(a) + ", " + named(to));
-  if (!beside(geometry, a, to) || groups_of(geometry, a) != groups_of(geometry, to))
+  if (!is_row_aligned(geometry, a, to) || groups_of(geometry, a) != groups_of(geometry, to))
     refuse("an operand fills " + std::to_string(extent_of(geometry, a).subarrays) + " subarrays from " +
            std::to_string(a.block.subarray) + " of device " + std::to_string(a.block.device) + ", the target " +
            std::to_string(extent_of(geometry, to).subarrays) + " from " + std::to_string(to.block.subarray) +
@@ -79,30 +79,30 @@ void Alu::each(Function function, const Vector& shape, const Operands&... operan
   const auto& geometry = array_.geometry();
   need_scratch(shape);
   (need_scratch(operands), ...);
-  auto spare = lines_of(geometry, shape, 0).first;
+  auto spare = row_group(geometry, shape, 0).first;
   spare.row = scratch_.row;
   if (shape.dim == Dim::horizontal) {
     Horizontal unit(array_, spare, shape.bits);
     for (std::uint32_t group = 0; group < groups_of(geometry, shape); ++group)
-      function(unit, [&](const Vector& vector) { return lines_of(geometry, vector, group).first; });
+      function(unit, [&](const Vector& vector) { return row_group(geometry, vector, group).first; });
     return;
   }
   for (std::uint32_t group = 0; group < groups_of(geometry, shape); ++group) {
-    spare.subarrays = lines_of(geometry, shape, group).first.subarrays;
+    spare.subarrays = row_group(geometry, shape, group).first.subarrays;
     auto carry = spare;
     ++carry.row;
     Vertical unit(array_, spare, carry);
-    function(unit, [&](const Vector& vector) { return lines_of(geometry, vector, group); });
+    function(unit, [&](const Vector& vector) { return row_group(geometry, vector, group); });
   }
 }
 
 template <typename Function>
 void Alu::each_line(const Vector& to, Function function) {
   for (std::uint32_t group = 0; group < groups_of(array_.geometry(), to); ++group) {
-    const auto count = lines_of(array_.geometry(), to, group).count;
+    const auto count = row_group(array_.geometry(), to, group).count;
     for (std::uint32_t i = 0; i < count; ++i)
       function([&, group, i](const Vector& vector) {
-        const auto lines = lines_of(array_.geometry(), vector, group);
+        const auto lines = row_group(array_.geometry(), vector, group);
         return lines[std::min(i, lines.count - 1)];  // a mask's only row serves all
       });
   }
@@ -215,19 +215,19 @@ void Alu::equal(const Vector& mask, const Vector& a, std::uint64_t b) {
   each([&](auto& unit, auto of) { unit.equal(of(mask), of(a), b); }, mask, a);
 }
 
-void Alu::less(const Vector& mask, const Vector& a, const Vector& b) {
+void Alu::compare_lt(const Vector& mask, const Vector& a, const Vector& b) {
   need_target(mask);
   need_mask(mask, a);
   need_mask(mask, b);
   need_operand(a, b);
-  each([&](auto& unit, auto of) { unit.less(of(mask), of(a), of(b)); }, mask, a, b);
+  each([&](auto& unit, auto of) { unit.compare_lt(of(mask), of(a), of(b)); }, mask, a, b);
 }
 
-void Alu::less(const Vector& mask, const Vector& a, std::uint64_t b) {
+void Alu::compare_lt(const Vector& mask, const Vector& a, std::uint64_t b) {
   need_target(mask);
   need_mask(mask, a);
   if (a.bits < k_max_bits && b >> a.bits != 0) return fill(mask, ~std::uint64_t{0});
-  each([&](auto& unit, auto of) { unit.less(of(mask), of(a), b); }, mask, a);
+  each([&](auto& unit, auto of) { unit.compare_lt(of(mask), of(a), b); }, mask, a);
 }
 
 }  // namespace terrace::pim

@@ -31,24 +31,26 @@ std::vector<std::size_t> largest_first(std::span<const Request> requests) {
   return order;
 }
 
-class RuntimeScope {
+class GroupSearch {
  public:
-  RuntimeScope(Board& board, const Board::Range& range, std::span<const Request> requests, std::uint32_t bank)
-      : board_(board), range_(range), requests_(requests), bank_(bank), spots_(requests.size()) {}
+  GroupSearch(FreeBitmap& bitmap, const FreeBitmap::Range& range, std::span<const Request> requests,
+              std::uint32_t bank)
+      : bitmap_(bitmap), range_(range), requests_(requests), bank_(bank), spots_(requests.size()) {}
 
   bool place(std::span<const std::size_t> order) {
     if (order.empty()) return true;
     const auto& request = requests_[order[0]];
     const auto& shape = request.shape;
-    Board::Spot from{0, range_.first};
+    FreeBitmap::Spot from{0, range_.first};
     while (tries_ < k_max_tries) {
-      const auto spot = board_.first_fit(range_, shape, {request.row_alignment, request.subarray_alignment}, from);
+      const auto spot =
+          bitmap_.first_fit(range_, shape, {request.row_alignment, request.subarray_alignment}, from);
       if (!spot) return false;
       if (may_begin_at(request, spot->subarray, bank_)) {
         ++tries_;
-        board_.take(*spot, shape);
+        bitmap_.take(*spot, shape);
         const bool placed = place(order.subspan(1));
-        board_.release(*spot, shape);
+        bitmap_.release(*spot, shape);
         if (placed) {
           spots_[order[0]] = *spot;
           return true;
@@ -58,23 +60,23 @@ class RuntimeScope {
     }
     return false;
   }
-  [[nodiscard]] const std::vector<Board::Spot>& spots() const { return spots_; }
+  [[nodiscard]] const std::vector<FreeBitmap::Spot>& spots() const { return spots_; }
 
  private:
-  Board& board_;
-  Board::Range range_;
+  FreeBitmap& bitmap_;
+  FreeBitmap::Range range_;
   std::span<const Request> requests_;
   std::uint32_t bank_;
-  std::vector<Board::Spot> spots_;
+  std::vector<FreeBitmap::Spot> spots_;
   std::uint32_t tries_ = 0;
 };
 
 }  // namespace
 
-std::optional<std::vector<Board::Spot>> group_at(const Board& board, std::uint32_t subarray,
-                                                 std::span<const Request> requests, std::uint32_t bank) {
+std::optional<std::vector<FreeBitmap::Spot>> group_at(const FreeBitmap& bitmap, std::uint32_t subarray,
+                                                      std::span<const Request> requests, std::uint32_t bank) {
   for (const auto& request : requests)
-    if (!may_begin_at(request, subarray, bank) || subarray + request.shape.subarrays > board.subarrays())
+    if (!may_begin_at(request, subarray, bank) || subarray + request.shape.subarrays > bitmap.subarrays())
       return std::nullopt;
   struct Lowest {
     std::uint32_t end = k_none;
@@ -90,24 +92,24 @@ std::optional<std::vector<Board::Spot>> group_at(const Board& board, std::uint32
       const auto bit = std::size_t{1} << i;
       if ((subset & bit) != 0) continue;
       const auto& request = requests[i];
-      const auto row = board.lowest_row(subarray, request.shape, lowest[subset].end, request.row_alignment);
+      const auto row = bitmap.lowest_row(subarray, request.shape, lowest[subset].end, request.row_alignment);
       if (row && *row + request.shape.rows < lowest[subset | bit].end)
         lowest[subset | bit] = {*row + request.shape.rows, *row, i};
     }
   }
   if (lowest[all].end == k_none) return std::nullopt;
-  std::vector<Board::Spot> spots(requests.size());
+  std::vector<FreeBitmap::Spot> spots(requests.size());
   for (auto subset = all; subset != 0; subset &= ~(std::size_t{1} << lowest[subset].last))
     spots[lowest[subset].last] = {lowest[subset].row, subarray};
   return spots;
 }
 
-std::optional<std::vector<Board::Spot>> group_inside(Board& board, const Board::Range& range,
-                                                     std::span<const Request> requests, std::uint32_t bank) {
-  RuntimeScope inside(board, range, requests, bank);
+std::optional<std::vector<FreeBitmap::Spot>> group_inside(FreeBitmap& bitmap, const FreeBitmap::Range& range,
+                                                          std::span<const Request> requests, std::uint32_t bank) {
+  GroupSearch search(bitmap, range, requests, bank);
   const auto order = largest_first(requests);
-  if (!inside.place(order)) return std::nullopt;
-  return inside.spots();
+  if (!search.place(order)) return std::nullopt;
+  return search.spots();
 }
 
 }  // namespace terrace::pim

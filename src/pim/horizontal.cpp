@@ -161,7 +161,7 @@ void Horizontal::equal(const Line& mask, const Line& a, std::uint64_t b) {
   equal(mask, a, spare(4, mask));
 }
 
-void Horizontal::less(const Line& mask, const Line& a, const Line& b) {
+void Horizontal::compare_lt(const Line& mask, const Line& a, const Line& b) {
   const auto borrow = spare(1, mask), pass = spare(2, mask);
   array_.invert(pass, a);
   array_.logic(Gate::and_, borrow, pass, b);
@@ -170,9 +170,9 @@ void Horizontal::less(const Line& mask, const Line& a, const Line& b) {
   spread_highest(mask, borrow);
 }
 
-void Horizontal::less(const Line& mask, const Line& a, std::uint64_t b) {
+void Horizontal::compare_lt(const Line& mask, const Line& a, std::uint64_t b) {
   fill(spare(4, mask), b);
-  less(mask, a, spare(4, mask));
+  compare_lt(mask, a, spare(4, mask));
 }
 
 }  // namespace terrace::pim

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "pim/lines.hpp"
+#include "pim/row_group.hpp"
 
 namespace terrace::pim {
 
@@ -27,8 +27,8 @@ class Horizontal {
   void add_multiple(const Line& to, const Line& a, std::uint64_t factor);
   void equal(const Line& mask, const Line& a, const Line& b);
   void equal(const Line& mask, const Line& a, std::uint64_t b);
-  void less(const Line& mask, const Line& a, const Line& b);
-  void less(const Line& mask, const Line& a, std::uint64_t b);
+  void compare_lt(const Line& mask, const Line& a, const Line& b);
+  void compare_lt(const Line& mask, const Line& a, std::uint64_t b);
 
  private:
   // A scratch row, in as many subarrays as the row that is worked on.

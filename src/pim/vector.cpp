@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "pim/lines.hpp"
+#include "pim/row_group.hpp"
 
 namespace terrace::pim {
 namespace {
@@ -33,7 +33,7 @@ void each_lane(const Geometry& geometry, const Vector& vector, std::span<Values>
   const auto most = elements_of_a_lane(geometry, vector);
   std::uint64_t first = 0;
   for (std::uint32_t group = 0; group < groups_of(geometry, vector); ++group) {
-    const auto lines = lines_of(geometry, vector, group);
+    const auto lines = row_group(geometry, vector, group);
     for (std::uint32_t n = 0; n < lines.first.subarrays; ++n) {
       const auto here = std::min(most, vector.count - first);
       rows(values.subspan(first, here), lines, n);
@@ -53,7 +53,7 @@ std::string named(const Vector& vector) {
          " elements of " + std::to_string(vector.bits) + " bits";
 }
 
-void write_down(Array& array, std::span<const std::uint64_t> values, const Lines& lines, std::uint32_t n) {
+void write_down(Array& array, std::span<const std::uint64_t> values, const RowGroup& lines, std::uint32_t n) {
   std::vector<Word> rows(lines.count * array.words());
   for (std::size_t word = 0; word * 64 < values.size(); ++word) {
     const auto some = values.subspan(word * 64, std::min<std::size_t>(64, values.size() - word * 64));
@@ -66,7 +66,7 @@ void write_down(Array& array, std::span<const std::uint64_t> values, const Lines
     array.store(nth(lines[i], n), std::span(rows).subspan(i * array.words(), array.words()));
 }
 
-void read_down(Array& array, std::span<std::uint64_t> values, const Lines& lines, std::uint32_t n) {
+void read_down(Array& array, std::span<std::uint64_t> values, const RowGroup& lines, std::uint32_t n) {
   std::vector<std::vector<Word>> rows;
   for (std::uint32_t i = 0; i < lines.count; ++i) rows.push_back(array.load(nth(lines[i], n)));
   for (std::size_t word = 0; word * 64 < values.size(); ++word) {
@@ -129,7 +129,7 @@ void check(const Geometry& geometry, const Vector& vector) {
 
 Shape extent_of(const Geometry& geometry, const Vector& vector) {
   check(geometry, vector);
-  const auto lines = lines_of(geometry, vector, 0);
+  const auto lines = row_group(geometry, vector, 0);
   return {groups_of(geometry, vector) * lines.count, lines.first.subarrays};
 }
 
@@ -163,7 +163,7 @@ Vector mask_over(const Vector& vector, const Block& block) {
 void write(Array& array, const Vector& vector, std::span<const std::uint64_t> values) {
   check(array.geometry(), vector);
   need_as_many(vector, values.size());
-  each_lane(array.geometry(), vector, values, [&](auto some, const Lines& lines, std::uint32_t n) {
+  each_lane(array.geometry(), vector, values, [&](auto some, const RowGroup& lines, std::uint32_t n) {
     if (vector.dim == Dim::vertical)
       write_down(array, some, lines, n);
     else
@@ -174,7 +174,7 @@ void write(Array& array, const Vector& vector, std::span<const std::uint64_t> va
 std::vector<std::uint64_t> read(Array& array, const Vector& vector) {
   check(array.geometry(), vector);
   std::vector<std::uint64_t> values(vector.count);
-  each_lane(array.geometry(), vector, std::span(values), [&](auto some, const Lines& lines, std::uint32_t n) {
+  each_lane(array.geometry(), vector, std::span(values), [&](auto some, const RowGroup& lines, std::uint32_t n) {
     if (vector.dim == Dim::vertical)
       read_down(array, some, lines, n);
     else
@@ -188,7 +188,7 @@ std::uint64_t count(Array& array, const Vector& mask) {
   return static_cast<std::uint64_t>(std::ranges::count_if(values, [](auto value) { return value != 0; }));
 }
 
-bool beside(const Geometry& geometry, const Vector& a, const Vector& b) {
+bool is_row_aligned(const Geometry& geometry, const Vector& a, const Vector& b) {
   return a.block.device == b.block.device && a.block.subarray == b.block.subarray &&
          extent_of(geometry, a).subarrays == extent_of(geometry, b).subarrays;
 }
@@ -207,9 +207,9 @@ Vector copied(Array& array, const Vector& vector, const Block& to) {
   if (overlap(place_of(geometry, vector), place_of(geometry, copy)))
     throw Error(Code::invalid, named(vector) + ": the block at row " + std::to_string(to.row) +
                                    " overlaps what is copied from row " + std::to_string(vector.block.row));
-  const bool here = beside(geometry, vector, copy);
+  const bool here = is_row_aligned(geometry, vector, copy);
   for (std::uint32_t group = 0; group < groups_of(geometry, vector); ++group) {
-    const auto source = lines_of(geometry, vector, group), target = lines_of(geometry, copy, group);
+    const auto source = row_group(geometry, vector, group), target = row_group(geometry, copy, group);
     for (std::uint32_t i = 0; i < source.count; ++i)
       here ? array.copy(target[i], source[i]) : array.transfer(target[i], source[i]);
   }
@@ -217,9 +217,9 @@ Vector copied(Array& array, const Vector& vector, const Block& to) {
 }
 
 Vector brought_beside(Array& array, const Vector& vector, const Vector& target, const Blocks& blocks) {
-  if (beside(array.geometry(), vector, target)) return vector;
+  if (is_row_aligned(array.geometry(), vector, target)) return vector;
   const auto copy = copied(array, vector, blocks(extent_of(array.geometry(), vector)));
-  if (!beside(array.geometry(), copy, target))
+  if (!is_row_aligned(array.geometry(), copy, target))
     throw Error(Code::invalid, "a block was given in subarray " + std::to_string(copy.block.subarray) +
                                    " of device " + std::to_string(copy.block.device) + "; the target's are at " +
                                    std::to_string(target.block.subarray) + " of " +

@@ -51,7 +51,7 @@ std::vector<std::uint64_t> read(Array& array, const Vector& vector);
 std::uint64_t count(Array& array, const Vector& mask);
 
 // Whether an operation may take both: they fill the same subarrays.
-bool beside(const Geometry& geometry, const Vector& a, const Vector& b);
+bool is_row_aligned(const Geometry& geometry, const Vector& a, const Vector& b);
 // Copies a vector's rows to a block anywhere that they do not overlap. The cycles are Cycles::copies where
 // subarrays differ.
 Vector copied(Array& array, const Vector& vector, const Block& to);
@@ -91,8 +91,8 @@ class Alu {
   // Unsigned. The mask overlaps no operand.
   void equal(const Vector& mask, const Vector& a, const Vector& b);
   void equal(const Vector& mask, const Vector& a, std::uint64_t b);
-  void less(const Vector& mask, const Vector& a, const Vector& b);
-  void less(const Vector& mask, const Vector& a, std::uint64_t b);
+  void compare_lt(const Vector& mask, const Vector& a, const Vector& b);
+  void compare_lt(const Vector& mask, const Vector& a, std::uint64_t b);
   // a where the mask is set, b elsewhere. The mask has one bit for each element, or for each bit of it; the target
   // is not the mask, nor `a`.
   void select(const Vector& to, const Vector& mask, const Vector& a, const Vector& b);

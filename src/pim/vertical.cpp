@@ -11,7 +11,7 @@ bool bit(std::uint64_t value, std::uint32_t i) { return ((value >> i) & 1) != 0;
 
 }  // namespace
 
-void Vertical::shift(const Lines& to, const Lines& a, std::int64_t by) {
+void Vertical::shift(const RowGroup& to, const RowGroup& a, std::int64_t by) {
   const auto width = std::int64_t{to.count};
   // In the order in which no row is overwritten before it is read, should both be the same.
   for (std::int64_t n = 0; n < width; ++n) {
@@ -24,7 +24,7 @@ void Vertical::shift(const Lines& to, const Lines& a, std::int64_t by) {
   }
 }
 
-void Vertical::rotate(const Lines& to, const Lines& a, std::uint32_t by) {
+void Vertical::rotate(const RowGroup& to, const RowGroup& a, std::uint32_t by) {
   const auto width = to.count;
   const auto source = [&](std::uint32_t i) { return (i + width - by) % width; };
   if (!(to == a)) {
@@ -39,7 +39,7 @@ void Vertical::rotate(const Lines& to, const Lines& a, std::uint32_t by) {
   }
 }
 
-void Vertical::fill(const Lines& to, std::uint64_t value) {
+void Vertical::fill(const RowGroup& to, std::uint64_t value) {
   for (std::uint32_t i = 0; i < to.count; ++i) array_.fill(to[i], bit(value, i));
 }
 
@@ -50,13 +50,13 @@ void Vertical::add_bit(const Line& to, const Line& a, const Line& b, const std::
   array_.copy(carry_, a == to ? b : a, Where{spare_, false});
 }
 
-void Vertical::add(const Lines& to, const Lines& a, const Lines& b) {
+void Vertical::add(const RowGroup& to, const RowGroup& a, const RowGroup& b) {
   if (to == a && to == b) return shift(to, a, 1);  // add_bit() would have overwritten both
   array_.fill(carry_, false);
   for (std::uint32_t i = 0; i < to.count; ++i) add_bit(to[i], a[i], b[i]);
 }
 
-void Vertical::add(const Lines& to, const Lines& a, std::uint64_t b) {
+void Vertical::add(const RowGroup& to, const RowGroup& a, std::uint64_t b) {
   auto carry = carry_, next = spare_;
   array_.fill(carry, false);
   for (std::uint32_t i = 0; i < to.count; ++i, std::swap(carry, next)) {
@@ -65,7 +65,7 @@ void Vertical::add(const Lines& to, const Lines& a, std::uint64_t b) {
   }
 }
 
-void Vertical::subtract(const Lines& to, const Lines& a, const Lines& b) {
+void Vertical::subtract(const RowGroup& to, const RowGroup& a, const RowGroup& b) {
   array_.fill(carry_, false);  // a borrow
   for (std::uint32_t i = 0; i < to.count; ++i) {
     array_.logic(Gate::xor_, spare_, a[i], b[i]);
@@ -78,7 +78,7 @@ void Vertical::subtract(const Lines& to, const Lines& a, const Lines& b) {
   }
 }
 
-void Vertical::multiply(const Lines& to, const Lines& a, const Lines& b) {
+void Vertical::multiply(const RowGroup& to, const RowGroup& a, const RowGroup& b) {
   for (std::uint32_t i = 0; i < to.count; ++i) array_.logic(Gate::and_, to[i], a[i], b[0]);
   for (std::uint32_t s = 1; s < to.count; ++s) {
     array_.fill(carry_, false);
@@ -86,7 +86,7 @@ void Vertical::multiply(const Lines& to, const Lines& a, const Lines& b) {
   }
 }
 
-void Vertical::add_multiple(const Lines& to, const Lines& a, std::uint64_t factor) {
+void Vertical::add_multiple(const RowGroup& to, const RowGroup& a, std::uint64_t factor) {
   for (std::uint32_t s = 0; s < to.count; ++s) {
     if (!bit(factor, s)) continue;
     array_.fill(carry_, false);
@@ -94,7 +94,7 @@ void Vertical::add_multiple(const Lines& to, const Lines& a, std::uint64_t facto
   }
 }
 
-void Vertical::equal(const Lines& mask, const Lines& a, const Lines& b) {
+void Vertical::equal(const RowGroup& mask, const RowGroup& a, const RowGroup& b) {
   array_.fill(mask[0], true);
   for (std::uint32_t i = 0; i < a.count; ++i) {
     array_.logic(Gate::xor_, spare_, a[i], b[i]);
@@ -102,12 +102,12 @@ void Vertical::equal(const Lines& mask, const Lines& a, const Lines& b) {
   }
 }
 
-void Vertical::equal(const Lines& mask, const Lines& a, std::uint64_t b) {
+void Vertical::equal(const RowGroup& mask, const RowGroup& a, std::uint64_t b) {
   array_.fill(mask[0], true);
   for (std::uint32_t i = 0; i < a.count; ++i) array_.fill(mask[0], false, Where{a[i], !bit(b, i)});
 }
 
-void Vertical::less(const Lines& mask, const Lines& a, const Lines& b) {
+void Vertical::compare_lt(const RowGroup& mask, const RowGroup& a, const RowGroup& b) {
   array_.fill(mask[0], false);  // the borrow of a - b
   for (std::uint32_t i = 0; i < a.count; ++i) {
     array_.logic(Gate::xor_, spare_, a[i], b[i]);
@@ -115,7 +115,7 @@ void Vertical::less(const Lines& mask, const Lines& a, const Lines& b) {
   }
 }
 
-void Vertical::less(const Lines& mask, const Lines& a, std::uint64_t b) {
+void Vertical::compare_lt(const RowGroup& mask, const RowGroup& a, std::uint64_t b) {
   array_.fill(mask[0], false);
   for (std::uint32_t i = 0; i < a.count; ++i) array_.fill(mask[0], bit(b, i), Where{a[i], !bit(b, i)});
 }

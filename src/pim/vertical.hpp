@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "pim/lines.hpp"
+#include "pim/row_group.hpp"
 
 namespace terrace::pim {
 
@@ -14,18 +14,19 @@ class Vertical {
  public:
   Vertical(Array& array, const Line& spare, const Line& carry) : array_(array), spare_(spare), carry_(carry) {}
 
-  void shift(const Lines& to, const Lines& a, std::int64_t by);              // 2 (w - |by|) + |by|
-  void rotate(const Lines& to, const Lines& a, std::uint32_t by);            // 2w; in place 2 gcd(w, by) more
-  void fill(const Lines& to, std::uint64_t value);                           // w
-  void add(const Lines& to, const Lines& a, const Lines& b);                 // 9w + 1
-  void add(const Lines& to, const Lines& a, std::uint64_t b);                // 6w + 1
-  void subtract(const Lines& to, const Lines& a, const Lines& b);            // 9w + 1; w more where `to` is b
-  void multiply(const Lines& to, const Lines& a, const Lines& b);            // 3w + (w - 1) + 5w (w - 1)
-  void add_multiple(const Lines& to, const Lines& a, std::uint64_t factor);  // 9 (w - i) + 1 for every set bit i
-  void equal(const Lines& mask, const Lines& a, const Lines& b);             // 5w + 1
-  void equal(const Lines& mask, const Lines& a, std::uint64_t b);            // 2w + 1
-  void less(const Lines& mask, const Lines& a, const Lines& b);              // 6w + 1
-  void less(const Lines& mask, const Lines& a, std::uint64_t b);             // 2w + 1
+  void shift(const RowGroup& to, const RowGroup& a, std::int64_t by);       // 2 (w - |by|) + |by|
+  void rotate(const RowGroup& to, const RowGroup& a, std::uint32_t by);     // 2w; in place 2 gcd(w, by) more
+  void fill(const RowGroup& to, std::uint64_t value);                       // w
+  void add(const RowGroup& to, const RowGroup& a, const RowGroup& b);       // 9w + 1
+  void add(const RowGroup& to, const RowGroup& a, std::uint64_t b);         // 6w + 1
+  void subtract(const RowGroup& to, const RowGroup& a, const RowGroup& b);  // 9w + 1; w more where `to` is b
+  void multiply(const RowGroup& to, const RowGroup& a, const RowGroup& b);  // 3w + (w - 1) + 5w (w - 1)
+  void add_multiple(const RowGroup& to, const RowGroup& a,
+                    std::uint64_t factor);                                 // 9 (w - i) + 1 for every set bit i
+  void equal(const RowGroup& mask, const RowGroup& a, const RowGroup& b);  // 5w + 1
+  void equal(const RowGroup& mask, const RowGroup& a, std::uint64_t b);    // 2w + 1
+  void compare_lt(const RowGroup& mask, const RowGroup& a, const RowGroup& b);  // 6w + 1
+  void compare_lt(const RowGroup& mask, const RowGroup& a, std::uint64_t b);    // 2w + 1
 
  private:
   // One bit of to = a + b + carry, 9 row cycles; under a mask, which does not hold for the carry, 10.

@@ -16,7 +16,7 @@ Report axpy(Array& array, const Vector& r, std::uint64_t q, const Vector& a, con
   run.uses(r);
   Alu alu(array, run.scratch(r));
   const auto near = run.brought_beside(a, r);
-  if (!beside(array.geometry(), b, r)) {
+  if (!is_row_aligned(array.geometry(), b, r)) {
     copied(array, b, r.block);
   } else {
     if (!(b.block == r.block)) run.uses(b);

@@ -29,9 +29,9 @@ void within(Alu& alu, const Vector& to, const Vector& spare, const Vector& colum
   if (range.last + 1 == 0)
     alu.fill(to, ~std::uint64_t{0});
   else
-    alu.less(to, column, range.last + 1);
+    alu.compare_lt(to, column, range.last + 1);
   if (range.first == 0) return;
-  alu.less(spare, column, range.first);
+  alu.compare_lt(spare, column, range.first);
   alu.logic(Gate::xor_, to, to, spare);  // what lies below the first also lies below the last
 }
 

@@ -19,7 +19,7 @@ Histogram histogram(Array& array, const Vector& values, std::span<const std::uin
   Histogram result;
   std::uint64_t before = 0;
   for (std::size_t i = 0; i < edges.size(); ++i) {
-    alu.less(below, values, edges[i]);
+    alu.compare_lt(below, values, edges[i]);
     const auto here = count(array, below);
     if (i > 0) result.counts.push_back(here - before);
     before = here;

@@ -40,7 +40,7 @@ class Run {
     return block({scratch_rows(like.dim), extent_of(array_.geometry(), like).subarrays});
   }
   Vector brought_beside(const Vector& vector, const Vector& target) {
-    if (beside(array_.geometry(), vector, target)) uses(vector);
+    if (is_row_aligned(array_.geometry(), vector, target)) uses(vector);
     return pim::brought_beside(array_, vector, target, [this](const Shape& shape) { return block(shape); });
   }
   [[nodiscard]] Report report() {

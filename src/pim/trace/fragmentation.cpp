@@ -11,9 +11,9 @@ namespace {
 // end in this row are those under that skyline, and a stack of its rising steps meets each of the largest once.
 class Walk {
  public:
-  Walk(const Board& board, std::uint32_t device, Fragmentation& found)
-      : board_(board), device_(device), found_(found), height_(board.subarrays(), 0) {
-    rising_.reserve(board.subarrays() + 1);
+  Walk(const FreeBitmap& bitmap, std::uint32_t device, Fragmentation& found)
+      : bitmap_(bitmap), device_(device), found_(found), height_(bitmap.subarrays(), 0) {
+    rising_.reserve(bitmap.subarrays() + 1);
   }
 
   void row(std::uint32_t row) {
@@ -21,7 +21,7 @@ class Walk {
     std::uint32_t run = 0;
     for (std::uint32_t s = 0; s <= height_.size(); ++s) {
       const bool inside = s < height_.size();
-      const bool free = inside && board_.is_free(row, s);
+      const bool free = inside && bitmap_.is_free(row, s);
       if (inside) height_[s] = free ? height_[s] + 1 : 0;
       found_.free += free ? 1 : 0;
       run = free ? run + 1 : 0;
@@ -53,7 +53,7 @@ class Walk {
     largest.block = {device_, subarray, row_ + 1 - rows, {rows, subarrays}};
   }
 
-  const Board& board_;
+  const FreeBitmap& bitmap_;
   std::uint32_t device_;
   Fragmentation& found_;
   std::uint32_t row_ = 0;
@@ -68,16 +68,16 @@ void compare(LargestFree& largest, std::uint64_t free, std::uint64_t most) {
 
 }  // namespace
 
-Fragmentation fragmentation_of(std::span<const Board> boards) {
+Fragmentation fragmentation_of(std::span<const FreeBitmap> bitmaps) {
   Fragmentation found;
-  for (std::uint32_t device = 0; device < boards.size(); ++device) {
-    const auto& board = boards[device];
-    Walk walk(board, device, found);
-    for (std::uint32_t row = 0; row < board.rows(); ++row) walk.row(row);
-    found.units += std::uint64_t{board.rows()} * board.subarrays();
+  for (std::uint32_t device = 0; device < bitmaps.size(); ++device) {
+    const auto& bitmap = bitmaps[device];
+    Walk walk(bitmap, device, found);
+    for (std::uint32_t row = 0; row < bitmap.rows(); ++row) walk.row(row);
+    found.units += std::uint64_t{bitmap.rows()} * bitmap.subarrays();
   }
-  if (boards.empty()) return found;
-  const std::uint64_t rows = boards[0].rows(), subarrays = boards[0].subarrays();
+  if (bitmaps.empty()) return found;
+  const std::uint64_t rows = bitmaps[0].rows(), subarrays = bitmaps[0].subarrays();
   compare(found.rectangle, found.free, rows * subarrays);
   compare(found.horizontal, found.free, subarrays);
   compare(found.vertical, found.free, rows);

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "pim/block.hpp"
-#include "pim/board.hpp"
+#include "pim/free_bitmap.hpp"
 
 namespace terrace::pim {
 
@@ -29,6 +29,6 @@ struct Fragmentation {
 
 // Exact. Boards of one size, a device each; of equal rectangles the first that a walk by device, row and subarray
 // completes. Time: a step or two for each unit.
-Fragmentation fragmentation_of(std::span<const Board> boards);
+Fragmentation fragmentation_of(std::span<const FreeBitmap> bitmaps);
 
 }  // namespace terrace::pim

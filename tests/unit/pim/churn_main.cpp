@@ -135,10 +135,10 @@ int main(int count, char** words) {
     all.wrong += worker->counts.wrong;
   }
   bool equal = allocator.free_units() == k_device.units();
-  for (const auto& board : allocator.snapshot())
+  for (const auto& bitmap : allocator.snapshot())
     for (std::uint32_t row = 0; row < k_device.rows; ++row)
       for (std::uint32_t subarray = 0; subarray < k_device.width(); ++subarray)
-        equal = equal && board.is_free(row, subarray);
+        equal = equal && bitmap.is_free(row, subarray);
   std::printf("%llu operations, %llu allocations, %llu without room, %llu wrong, accounts %s; %.1f s\n",
               static_cast<unsigned long long>(all.operations), static_cast<unsigned long long>(all.allocated),
               static_cast<unsigned long long>(all.failed), static_cast<unsigned long long>(all.wrong),

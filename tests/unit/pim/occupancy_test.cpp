@@ -22,12 +22,12 @@ TEST(PimOccupancy, HoldsEveryBlockAndNothingElse) {
   }
   const auto map = occupancy_of(k_small, live);
   ASSERT_EQ(map.size(), k_small.units());
-  const auto boards = allocator.snapshot();
+  const auto bitmaps = allocator.snapshot();
   for (std::uint32_t device = 0; device < k_small.devices; ++device)
     for (std::uint32_t row = 0; row < k_small.rows; ++row)
       for (std::uint32_t subarray = 0; subarray < k_small.width(); ++subarray) {
         const auto cell = map[(std::size_t{device} * k_small.rows + row) * k_small.width() + subarray];
-        EXPECT_EQ(cell == 0, boards[device].is_free(row, subarray));
+        EXPECT_EQ(cell == 0, bitmaps[device].is_free(row, subarray));
         EXPECT_LE(cell, 2 * k_shades);
       }
   for (const auto& [handle, block, dim] : live) {

@@ -264,19 +264,19 @@ TEST(PimRecorder, ThreadsMakeOneHistory) {
       threads.emplace_back([&recorder, t] { run_program(recorder, 100 + t, 1500); });
   }
   const auto trace = parse_trace(text.str(), "recording");
-  BruteForce board(k_small);
+  BruteForce bitmap(k_small);
   std::unordered_map<std::uint64_t, Block> live;
   for (const auto& operation : trace.operations) {
     if (operation.kind == Operation::Kind::release) {
-      board.mark(live.at(operation.id), false);
+      bitmap.mark(live.at(operation.id), false);
       live.erase(operation.id);
     } else if (operation.kind == Operation::Kind::allocate && operation.outcome->block) {
-      ASSERT_TRUE(board.is_free(*operation.outcome->block)) << "line " << operation.line;
-      board.mark(*operation.outcome->block, true);
+      ASSERT_TRUE(bitmap.is_free(*operation.outcome->block)) << "line " << operation.line;
+      bitmap.mark(*operation.outcome->block, true);
       live.emplace(operation.id, *operation.outcome->block);
     }
   }
-  EXPECT_EQ(board.free_units(), allocator.free_units());
+  EXPECT_EQ(bitmap.free_units(), allocator.free_units());
 }
 
 TEST(PimRecorder, WritesNothingOfWhatIsRefused) {

@@ -46,9 +46,9 @@ TEST(VectorCycles, VerticalRowCyclesDependOnTheWidthAlone) {
       EXPECT_EQ(of([&] { alu.multiply(to, a, b); }), 3 * w + (w - 1) + 5 * w * (w - 1));
       EXPECT_EQ(of([&] { alu.add_multiple(to, a, factor); }), multiple);
       EXPECT_EQ(of([&] { alu.equal(mask, a, b); }), 5 * w + 1);
-      EXPECT_EQ(of([&] { alu.less(mask, a, b); }), 6 * w + 1);
+      EXPECT_EQ(of([&] { alu.compare_lt(mask, a, b); }), 6 * w + 1);
       EXPECT_EQ(of([&] { alu.equal(mask, a, factor); }), 2 * w + 1);
-      EXPECT_EQ(of([&] { alu.less(mask, a, factor); }), 2 * w + 1);
+      EXPECT_EQ(of([&] { alu.compare_lt(mask, a, factor); }), 2 * w + 1);
       EXPECT_EQ(of([&] { alu.select(to, mask, a, b); }), 5 * w);
       EXPECT_EQ(of([&] { rotated(a, 1); }), 0);
     }

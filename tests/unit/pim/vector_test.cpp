@@ -187,14 +187,14 @@ TEST(Vectors, CompareSelectAndCount) {
                  less = [](auto v, auto w) { return v < w; };
     bench.alu.equal(mask, a, b);
     expect_mask(equal, y);
-    bench.alu.less(mask, a, b);
+    bench.alu.compare_lt(mask, a, b);
     expect_mask(less, y);
     for (const auto k :
          {std::uint64_t{0}, std::uint64_t{2}, x[x.size() / 2], all_of(which.bits), ~std::uint64_t{0}}) {
       const Values same(which.count, k);
       bench.alu.equal(mask, a, k);
       expect_mask(equal, same);
-      bench.alu.less(mask, a, k);
+      bench.alu.compare_lt(mask, a, k);
       expect_mask(less, same);
     }
     bench.alu.select(b, mask, a, b);  // onto the second operand
@@ -224,7 +224,7 @@ TEST(Vectors, LeaveOtherRowsAlone) {
     const auto b = bench.written(y), to = bench.vector(), below = bench.written(guard), mask = bench.mask();
     bench.alu.multiply(to, a, b);
     bench.alu.add(to, to, a);
-    bench.alu.less(mask, a, b);
+    bench.alu.compare_lt(mask, a, b);
     bench.alu.rotate(to, to, 5);
     for (const auto& kept : {above, between, below}) EXPECT_EQ(read(bench.array, kept), guard);
     EXPECT_EQ(read(bench.array, a), x);
@@ -263,7 +263,7 @@ TEST(Vectors, RefuseWhatDoesNotMatchInOneLine) {
   expect_refused([&] { alu.logic(Gate::and_, to, to, rotated(to, 1)); }, "overlaps");
   expect_refused([&] { alu.multiply(to, to, a); }, "it must lie apart");
   expect_refused([&] { alu.select(to, mask, to, a); }, "it must lie apart");
-  expect_refused([&] { alu.less(to, a, a); }, "a mask of 8 bits");
+  expect_refused([&] { alu.compare_lt(to, a, a); }, "a mask of 8 bits");
   expect_refused([&] { alu.rotate(to, a, 8); }, "rotation by 8");
   expect_refused([&] { rotated(along, 1); }, "only vertical");
   expect_refused([&] { write(bench.array, a, Values(3)); }, "3 values for 100 vertical elements of 8 bits");

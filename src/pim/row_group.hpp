@@ -11,7 +11,7 @@
 namespace terrace::pim {
 
 // The rows of one group: one for each bit vertically, a single one horizontally.
-struct Lines {
+struct RowGroup {
   Line first;
   std::uint32_t count = 1;
   std::uint32_t turn = 0;
@@ -21,7 +21,7 @@ struct Lines {
     line.row += (i + turn) % count;
     return line;
   }
-  bool operator==(const Lines&) const = default;
+  bool operator==(const RowGroup&) const = default;
 };
 
 inline std::uint64_t elements_of_a_lane(const Geometry& geometry, const Vector& vector) {
@@ -37,7 +37,7 @@ inline std::uint32_t groups_of(const Geometry& geometry, const Vector& vector) {
 }
 
 // Only the subarrays that hold elements: the last group may have fewer.
-inline Lines lines_of(const Geometry& geometry, const Vector& vector, std::uint32_t group) {
+inline RowGroup row_group(const Geometry& geometry, const Vector& vector, std::uint32_t group) {
   const auto& block = vector.block;
   const auto count = vector.dim == Dim::vertical ? vector.bits : 1;
   const auto lanes = lanes_of(geometry, vector) - std::uint64_t{group} * block.shape.subarrays;

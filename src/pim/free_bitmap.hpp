@@ -17,22 +17,22 @@
 
 namespace terrace::pim {
 
-inline constexpr std::size_t k_apart = 128;  // bytes: a pair of cache lines, as they are fetched
+inline constexpr std::size_t k_cache_line_pair = 128;  // bytes: a pair of cache lines, as they are fetched
 
 // Memory that begins with such a pair.
 template <typename T>
-struct Apart {
+struct CacheLineAllocator {
   using value_type = T;
   static T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{k_apart}));
+    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{k_cache_line_pair}));
   }
   static void deallocate(T* values, std::size_t /*count*/) noexcept {
-    ::operator delete (values, std::align_val_t{k_apart});
+    ::operator delete (values, std::align_val_t{k_cache_line_pair});
   }
-  bool operator==(const Apart&) const = default;
+  bool operator==(const CacheLineAllocator&) const = default;
 };
 
-class Board {
+class FreeBitmap {
  public:
   // Subarrays `first` to `first + count - 1`.
   struct Range {
@@ -54,9 +54,9 @@ class Board {
     std::uint32_t subarrays = 1;
   };
 
-  Board(std::uint32_t rows, std::uint32_t subarrays) : Board(rows, subarrays, subarrays) {}
+  FreeBitmap(std::uint32_t rows, std::uint32_t subarrays) : FreeBitmap(rows, subarrays, subarrays) {}
   // Of banks with so many subarrays each.
-  Board(std::uint32_t rows, std::uint32_t subarrays, std::uint32_t bank);
+  FreeBitmap(std::uint32_t rows, std::uint32_t subarrays, std::uint32_t bank);
 
   void take(const Spot& spot, const Shape& shape);
   void release(const Spot& spot, const Shape& shape);
@@ -109,8 +109,9 @@ class Board {
   void best_vertical(const Range& range, const Shape& shape, const Alignment& alignment, Found& best) const;
 
   std::uint32_t rows_, subarrays_, bank_, stripes_;
-  std::vector<std::size_t> begin_;        // of each subarray: its word of the first stripe
-  std::vector<Word, Apart<Word>> words_;  // [bank][stripe][subarray]; rows beyond the last are never free
+  std::vector<std::size_t> begin_;  // of each subarray: its word of the first stripe
+  std::vector<Word, CacheLineAllocator<Word>>
+      words_;  // [bank][stripe][subarray]; rows beyond the last are never free
 };
 
 }  // namespace terrace::pim

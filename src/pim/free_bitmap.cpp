@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pim/board.hpp"
+#include "pim/free_bitmap.hpp"
 
 #include <algorithm>
 #include <array>
@@ -51,9 +51,9 @@ class Scratch {
 
 }  // namespace
 
-Board::Board(std::uint32_t rows, std::uint32_t subarrays, std::uint32_t bank)
+FreeBitmap::FreeBitmap(std::uint32_t rows, std::uint32_t subarrays, std::uint32_t bank)
     : rows_(rows), subarrays_(subarrays), bank_(bank), stripes_((rows + k_bits - 1) / k_bits), begin_(subarrays) {
-  constexpr auto pair = k_apart / sizeof(Word);
+  constexpr auto pair = k_cache_line_pair / sizeof(Word);
   // One more than they fill: a processor that reads lines in sequence asks for the next ones, too.
   const auto of_a_bank = rounded_up(std::uint64_t{stripes_} * bank, pair) + pair;
   for (std::uint32_t i = 0; i < subarrays; ++i) begin_[i] = i / bank * of_a_bank + i % bank;
@@ -62,7 +62,7 @@ Board::Board(std::uint32_t rows, std::uint32_t subarrays, std::uint32_t bank)
 }
 
 template <typename Words, typename Visit>
-void Board::parts(Words& all, std::uint32_t subarray, std::uint32_t count, Visit visit) const {
+void FreeBitmap::parts(Words& all, std::uint32_t subarray, std::uint32_t count, Visit visit) const {
   if (in_one_bank(subarray, count)) return visit(&all[begin_[subarray]], count);
   for (const auto end = subarray + count; subarray < end;) {
     const auto part = std::min(end - subarray, bank_ - subarray % bank_);
@@ -73,7 +73,7 @@ void Board::parts(Words& all, std::uint32_t subarray, std::uint32_t count, Visit
 
 // change(word, rows) for all words of a block; `rows` are those that it has in the word.
 template <typename Change>
-void Board::change(const Spot& spot, const Shape& shape, Change change) {
+void FreeBitmap::change(const Spot& spot, const Shape& shape, Change change) {
   if (shape.rows == 1 && shape.subarrays == 1)  // most blocks of small requests
     return change(words_[begin_[spot.subarray] + std::size_t{spot.row / k_bits} * bank_],
                   Word{1} << (spot.row % k_bits));
@@ -87,15 +87,15 @@ void Board::change(const Spot& spot, const Shape& shape, Change change) {
   });
 }
 
-void Board::take(const Spot& spot, const Shape& shape) {
+void FreeBitmap::take(const Spot& spot, const Shape& shape) {
   change(spot, shape, [](Word& word, Word rows) { word &= ~rows; });
 }
 
-void Board::release(const Spot& spot, const Shape& shape) {
+void FreeBitmap::release(const Spot& spot, const Shape& shape) {
   change(spot, shape, [](Word& word, Word rows) { word |= rows; });
 }
 
-Board::Word Board::across(std::uint32_t stripe, std::uint32_t subarray, std::uint32_t count) const {
+FreeBitmap::Word FreeBitmap::across(std::uint32_t stripe, std::uint32_t subarray, std::uint32_t count) const {
   if (count == 1) return word(stripe, subarray);
   auto all = ~Word{0};
   parts(words_, subarray, count, [&](const Word* words, std::uint32_t part) {
@@ -106,7 +106,7 @@ Board::Word Board::across(std::uint32_t stripe, std::uint32_t subarray, std::uin
 }
 
 // out[i]: what `count` subarrays from the range's i-th on have free together, for each at which so many begin.
-void Board::gather(std::uint32_t stripe, const Range& range, std::uint32_t count, Word* out) const {
+void FreeBitmap::gather(std::uint32_t stripe, const Range& range, std::uint32_t count, Word* out) const {
   if (stripe >= stripes_) {
     std::fill_n(out, range.count, 0);
     return;
@@ -131,7 +131,8 @@ void Board::gather(std::uint32_t stripe, const Range& range, std::uint32_t count
 
 // out[i]: the rows of the stripe at which the shape fits if it begins with the range's i-th subarray. `above` is
 // scratch of the same size.
-void Board::starts(std::uint32_t stripe, const Range& range, const Shape& shape, Word* out, Word* above) const {
+void FreeBitmap::starts(std::uint32_t stripe, const Range& range, const Shape& shape, Word* out,
+                        Word* above) const {
   gather(stripe, range, shape.subarrays, out);
   if (shape.rows == 1) return;
   const auto count = range.count - shape.subarrays + 1;
@@ -155,7 +156,8 @@ void Board::starts(std::uint32_t stripe, const Range& range, const Shape& shape,
 }
 
 // More rows than a stripe has: those of the free run that ends the stripe, as far as what follows is long enough.
-Board::Word Board::tall_starts(Word word, std::uint32_t stripe, std::uint32_t subarray, const Shape& shape) const {
+FreeBitmap::Word FreeBitmap::tall_starts(Word word, std::uint32_t stripe, std::uint32_t subarray,
+                                         const Shape& shape) const {
   const auto ending = static_cast<std::uint32_t>(std::countl_one(word));
   if (ending == 0) return 0;
   const auto need = shape.rows - ending;  // above the stripe, at least
@@ -170,8 +172,8 @@ Board::Word Board::tall_starts(Word word, std::uint32_t stripe, std::uint32_t su
   return rows_between(stripe, base + k_bits - ending, base + k_bits + have - shape.rows + 1);
 }
 
-std::optional<Board::Spot> Board::first_fit(const Range& range, const Shape& shape, const Alignment& alignment,
-                                            const Spot& from) const {
+std::optional<FreeBitmap::Spot> FreeBitmap::first_fit(const Range& range, const Shape& shape,
+                                                      const Alignment& alignment, const Spot& from) const {
   if (shape.subarrays > range.count || shape.rows > rows_) return std::nullopt;
   Scratch out(range.count);
   Scratch above(range.count);
@@ -199,7 +201,7 @@ std::optional<Board::Spot> Board::first_fit(const Range& range, const Shape& sha
   return std::nullopt;
 }
 
-Board::Spot Board::first_unit(const Range& range, std::uint32_t row) const {
+FreeBitmap::Spot FreeBitmap::first_unit(const Range& range, std::uint32_t row) const {
   const auto* words = &words_[begin_[range.first]];
   for (auto stripe = row / k_bits; stripe < stripes_; ++stripe) {
     const auto* here = words + std::size_t{stripe} * bank_;
@@ -217,7 +219,7 @@ Board::Spot Board::first_unit(const Range& range, std::uint32_t row) const {
 // visit(begin, end) for each run of rows from `from` on that `count` subarrays have free together, until it says
 // true.
 template <typename Visit>
-void Board::runs(std::uint32_t subarray, std::uint32_t count, std::uint32_t from, Visit visit) const {
+void FreeBitmap::runs(std::uint32_t subarray, std::uint32_t count, std::uint32_t from, Visit visit) const {
   auto begin = k_none;  // of the run that is open
   for (auto stripe = from / k_bits; stripe < stripes_; ++stripe) {
     const auto word = across(stripe, subarray, count) & rows_between(stripe, from, rows_);
@@ -236,8 +238,8 @@ void Board::runs(std::uint32_t subarray, std::uint32_t count, std::uint32_t from
   if (begin != k_none) visit(begin, rows_);
 }
 
-std::optional<std::uint32_t> Board::lowest_row(std::uint32_t subarray, const Shape& shape, std::uint32_t from,
-                                               std::uint32_t alignment) const {
+std::optional<std::uint32_t> FreeBitmap::lowest_row(std::uint32_t subarray, const Shape& shape, std::uint32_t from,
+                                                    std::uint32_t alignment) const {
   std::optional<std::uint32_t> found;
   runs(subarray, shape.subarrays, from, [&](std::uint32_t begin, std::uint32_t end) {
     const auto row = rounded_up(begin, alignment);
@@ -248,8 +250,8 @@ std::optional<std::uint32_t> Board::lowest_row(std::uint32_t subarray, const Sha
   return found;
 }
 
-std::optional<Board::Found> Board::best_fit(const Range& range, const Shape& shape, const Alignment& alignment,
-                                            Dim dim) const {
+std::optional<FreeBitmap::Found> FreeBitmap::best_fit(const Range& range, const Shape& shape,
+                                                      const Alignment& alignment, Dim dim) const {
   if (shape.subarrays > range.count || shape.rows > rows_) return std::nullopt;
   Found best{{}, k_none};
   if (dim == Dim::horizontal)
@@ -260,7 +262,8 @@ std::optional<Board::Found> Board::best_fit(const Range& range, const Shape& sha
   return best;
 }
 
-void Board::best_vertical(const Range& range, const Shape& shape, const Alignment& alignment, Found& best) const {
+void FreeBitmap::best_vertical(const Range& range, const Shape& shape, const Alignment& alignment,
+                               Found& best) const {
   for (std::uint32_t i = 0; i + shape.subarrays <= range.count; ++i) {
     const auto subarray = range.first + i;
     if (subarray % alignment.subarrays != 0) continue;
@@ -275,8 +278,8 @@ void Board::best_vertical(const Range& range, const Shape& shape, const Alignmen
 }
 
 // Follows, for 64 rows at once, each run of subarrays from where it begins to where it ends.
-void Board::best_horizontal(const Range& range, const Shape& shape, const Alignment& alignment,
-                            Found& best) const {
+void FreeBitmap::best_horizontal(const Range& range, const Shape& shape, const Alignment& alignment,
+                                 Found& best) const {
   Scratch out(range.count);
   Scratch above(range.count);
   auto* free = out.data();
@@ -299,7 +302,7 @@ void Board::best_horizontal(const Range& range, const Shape& shape, const Alignm
   }
 }
 
-std::uint32_t Board::first_free(const Range& range, std::uint32_t row) const {
+std::uint32_t FreeBitmap::first_free(const Range& range, std::uint32_t row) const {
   for (auto stripe = row / k_bits; stripe < stripes_; ++stripe) {
     Word any = 0;
     parts(words_, range.first, range.count, [&](const Word* words, std::uint32_t part) {

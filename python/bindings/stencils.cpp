@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "stencil/stream/shortened.hpp"
+#include "stencil/stream/chain_splitter.hpp"
 #include "stencil/virtual/virtual_run.hpp"
 #include "workloads/stencils/program.hpp"
 
@@ -49,9 +49,9 @@ nb::dict price(const std::string& program, const std::map<std::string, std::stri
   out["untiled_chains"] = counts.untiled_chains;
   out["shortened_chains"] = run.context().statistics().shortened_chains;
   out["dataset_bytes"] = run.dataset_bytes();
-  out["fast_bytes"] = run.pair().fast_bytes;
-  out["in_bandwidth"] = run.pair().in_bandwidth;
-  out["slow_bytes"] = run.pair().slow_bytes;
+  out["fast_bytes"] = run.tiers().fast_bytes;
+  out["in_bandwidth"] = run.tiers().in_bandwidth;
+  out["slow_bytes"] = run.tiers().slow_bytes;
   out["chains"] = run.context().statistics().chains;
   out["loops"] = run.context().statistics().loops;
   return out;
@@ -83,7 +83,7 @@ void bind_stencils(nb::module_& module) {
       [](const std::exception_ptr& thrown, void* type) {
         try {
           std::rethrow_exception(thrown);
-        } catch (const stencil::NoRoom& error) {
+        } catch (const stencil::InsufficientMemory& error) {
           PyErr_SetString(static_cast<PyObject*>(type), error.what());
         }
       },

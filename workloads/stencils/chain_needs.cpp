@@ -22,12 +22,12 @@ class Counting final : public Executor {
  public:
   explicit Counting(Needs& needs) : needs_(needs) {}
 
-  void add(const DatasetAbout& about) override {
-    needs_.dataset_bytes += static_cast<double>(about.bytes());
-    auto& kept = kept_[about.id];
-    if (!about.is_temporary) kept.add(about.range);
-    for (const auto& range : about.kept) kept.add(range);
-    elements_[about.id] = static_cast<double>(about.element);
+  void add(const DatasetInfo& info) override {
+    needs_.dataset_bytes += static_cast<double>(info.bytes());
+    auto& kept = kept_[info.id];
+    if (!info.is_temporary) kept.add(info.range);
+    for (const auto& range : info.kept) kept.add(range);
+    elements_[info.id] = static_cast<double>(info.element);
   }
   void run(std::span<const Loop> chain, Reductions& /*reductions*/) override {
     ChainNeeds counted{chain.size()};

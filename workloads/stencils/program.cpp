@@ -73,17 +73,17 @@ VirtualOptions virtual_options(Arguments& arguments) {
   VirtualOptions options;
   options.mode = arguments.text("how", options.mode);
   if (const auto memory = arguments.text("memory", ""); !memory.empty()) {
-    options.pair.memory = parse_bytes(memory);
-    if (options.pair.memory.value == 0) throw Error(Code::invalid, "memory=" + memory + ": it is larger than 0");
+    options.tiers.memory = parse_bytes(memory);
+    if (options.tiers.memory.value == 0) throw Error(Code::invalid, "memory=" + memory + ": it is larger than 0");
   }
   if (const auto memory = arguments.text("slow_memory", ""); !memory.empty()) {
-    options.pair.slow_memory = parse_bytes(memory);
-    if (options.pair.slow_memory.value == 0)
+    options.tiers.slow_memory = parse_bytes(memory);
+    if (options.tiers.slow_memory.value == 0)
       throw Error(Code::invalid, "slow_memory=" + memory + ": it is larger than 0");
   }
   if (const auto rate = arguments.text("bandwidth", ""); !rate.empty()) {
-    options.pair.loop_bandwidth = parse_bandwidth(rate).value;
-    if (!(options.pair.loop_bandwidth > 0))
+    options.tiers.loop_bandwidth = parse_bandwidth(rate).value;
+    if (!(options.tiers.loop_bandwidth > 0))
       throw Error(Code::invalid, "bandwidth=" + rate + ": it is larger than 0");
   }
   options.how.is_tiled = arguments.flag("tiled", true);

@@ -87,7 +87,7 @@ class Dataset {
   }
   // Sets them; runs what waits. Throws std::invalid_argument for another count of numbers than the range has
   // points.
-  void set(const Range& range, std::span<const T> numbers);
+  void set(const Range& range, std::span<const T> values);
 
  private:
   Engine* engine_ = nullptr;
@@ -158,8 +158,8 @@ TERRACE_STENCIL_PUBLIC void check_range(const Engine& engine, DatasetId dataset,
 // Throws std::invalid_argument.
 [[noreturn]] TERRACE_STENCIL_PUBLIC void refuse_count(const Engine& engine, DatasetId dataset, const Range& range,
                                                       std::size_t count);
-TERRACE_STENCIL_PUBLIC void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* numbers);
-TERRACE_STENCIL_PUBLIC void set(Engine& engine, DatasetId dataset, const Range& range, const std::byte* numbers);
+TERRACE_STENCIL_PUBLIC void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* values);
+TERRACE_STENCIL_PUBLIC void set(Engine& engine, DatasetId dataset, const Range& range, const std::byte* values);
 TERRACE_STENCIL_PUBLIC void value_of(Engine& engine, ReductionId reduction, std::byte* number);
 }  // namespace detail
 
@@ -174,14 +174,14 @@ Range Dataset<T>::range() const {
 template <class T>
 std::vector<T> Dataset<T>::get(const Range& range) const {
   detail::check_range(engine(), id_, range);
-  std::vector<T> numbers(range.points());
-  detail::get(engine(), id_, range, reinterpret_cast<std::byte*>(numbers.data()));
-  return numbers;
+  std::vector<T> values(range.points());
+  detail::get(engine(), id_, range, reinterpret_cast<std::byte*>(values.data()));
+  return values;
 }
 template <class T>
-void Dataset<T>::set(const Range& range, std::span<const T> numbers) {
-  if (numbers.size() != range.points()) detail::refuse_count(engine(), id_, range, numbers.size());
-  detail::set(engine(), id_, range, reinterpret_cast<const std::byte*>(numbers.data()));
+void Dataset<T>::set(const Range& range, std::span<const T> values) {
+  if (values.size() != range.points()) detail::refuse_count(engine(), id_, range, values.size());
+  detail::set(engine(), id_, range, reinterpret_cast<const std::byte*>(values.data()));
 }
 template <class T>
 T Reduction<T>::value() const {

@@ -13,26 +13,27 @@
 
 namespace terrace::stencil::cuda {
 
-EndedCopies::EndedCopies() : file_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (file_ < 0) throw Error(Code::failed, std::string("no event for streaming: ") + std::strerror(errno));
+CopyCompletionQueue::CopyCompletionQueue() : completion_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (completion_fd_ < 0)
+    throw Error(Code::failed, std::string("no event for streaming: ") + std::strerror(errno));
 }
 
-EndedCopies::~EndedCopies() { close(file_); }
+CopyCompletionQueue::~CopyCompletionQueue() { close(completion_fd_); }
 
-void EndedCopies::add(const Ended& ended) {
+void CopyCompletionQueue::add(const Ended& ended) {
   {
     const std::scoped_lock lock(mutex_);
     all_.push_back(ended);
   }
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto ignored = ::write(file_, &one, sizeof one);
+  [[maybe_unused]] const auto ignored = ::write(completion_fd_, &one, sizeof one);
 }
 
-bool EndedCopies::next(Ended& ended) {
+bool CopyCompletionQueue::next(Ended& ended) {
   const std::scoped_lock lock(mutex_);
   if (all_.empty()) {
     std::uint64_t count = 0;
-    [[maybe_unused]] const auto ignored = ::read(file_, &count, sizeof count);
+    [[maybe_unused]] const auto ignored = ::read(completion_fd_, &count, sizeof count);
     return false;
   }
   ended = all_.front();
@@ -40,7 +41,7 @@ bool EndedCopies::next(Ended& ended) {
   return true;
 }
 
-CopyStream::CopyStream(const Device& device, EndedCopies& ended, std::size_t most)
+CopyStream::CopyStream(const Device& device, CopyCompletionQueue& ended, std::size_t most)
     : device_(device), ended_(ended), stream_(device) {
   for (std::size_t i = 0; i < most; ++i) {
     events_.emplace_back(device);

@@ -15,23 +15,23 @@
 namespace terrace::stencil::cuda {
 
 // Of several streams.
-class EndedCopies {
+class CopyCompletionQueue {
  public:
   struct Ended {
     std::uint64_t ticket = 0;
     Result result = k_success;
   };
-  EndedCopies();
-  ~EndedCopies();
-  EndedCopies(const EndedCopies&) = delete;
-  EndedCopies& operator=(const EndedCopies&) = delete;
+  CopyCompletionQueue();
+  ~CopyCompletionQueue();
+  CopyCompletionQueue(const CopyCompletionQueue&) = delete;
+  CopyCompletionQueue& operator=(const CopyCompletionQueue&) = delete;
   void add(const Ended& ended);
   // False: none has ended; the file is quiet then.
   [[nodiscard]] bool next(Ended& ended);
-  [[nodiscard]] int file() const { return file_; }
+  [[nodiscard]] int completion_fd() const { return completion_fd_; }
 
  private:
-  int file_ = -1;
+  int completion_fd_ = -1;
   std::mutex mutex_;
   std::deque<Ended> all_;
 };
@@ -39,7 +39,7 @@ class EndedCopies {
 class CopyStream {
  public:
   // At most so many copies are under way. Both others outlive it.
-  CopyStream(const Device& device, EndedCopies& ended, std::size_t most);
+  CopyStream(const Device& device, CopyCompletionQueue& ended, std::size_t most);
   ~CopyStream();
   CopyStream(const CopyStream&) = delete;
   CopyStream& operator=(const CopyStream&) = delete;
@@ -56,7 +56,7 @@ class CopyStream {
   void body() noexcept;
 
   const Device& device_;
-  EndedCopies& ended_;
+  CopyCompletionQueue& ended_;
   CommandStream stream_;
   std::deque<Event> events_;
   std::mutex mutex_;

@@ -17,7 +17,7 @@ bool is_straight(const Orientation& orientation) {
 }
 
 // Numbers of a source, x fastest, in the order of the target's points.
-std::vector<std::byte> turned(const std::vector<std::byte>& numbers, const Range& source, const Range& target,
+std::vector<std::byte> turned(const std::vector<std::byte>& values, const Range& source, const Range& target,
                               const Orientation& orientation, std::size_t element) {
   // Of a step along each of the source's axes, and then along each of the target's.
   const std::array<std::ptrdiff_t, k_max_dims> strides{1, source.length(0), source.length(0) * source.length(1)};
@@ -28,20 +28,20 @@ std::vector<std::byte> turned(const std::vector<std::byte>& numbers, const Range
     steps[d] = orientation.flipped[d] ? -strides[axis] : strides[axis];
     if (orientation.flipped[d]) first += strides[axis] * (source.length(axis) - 1);
   }
-  std::vector<std::byte> all(numbers.size());
+  std::vector<std::byte> all(values.size());
   auto* to = all.data();
   for (std::ptrdiff_t z = 0; z < target.length(2); ++z)
     for (std::ptrdiff_t y = 0; y < target.length(1); ++y)
       for (std::ptrdiff_t x = 0; x < target.length(0); ++x, to += element) {
         const auto at = first + x * steps[0] + y * steps[1] + z * steps[2];
-        std::memcpy(to, &numbers[static_cast<std::size_t>(at) * element], element);
+        std::memcpy(to, &values[static_cast<std::size_t>(at) * element], element);
       }
   return all;
 }
 
 }  // namespace
 
-void check(const BlockTransfer& transfer, const DatasetAbout& from, const DatasetAbout& to) {
+void check(const BlockTransfer& transfer, const DatasetInfo& from, const DatasetInfo& to) {
   const auto where = "transfer from '" + from.name + "' to '" + to.name + "': ";
   const auto refuse = [&](const std::string& why) { throw Error(Code::invalid, where + why); };
   auto axes = transfer.orientation.axes;
@@ -77,15 +77,15 @@ Range source_of(const BlockTransfer& transfer, const Range& part) {
   return source;
 }
 
-void carry_out(const BlockTransfer& transfer, const Range& part, const Getter& get, const Setter& set) {
-  std::vector<std::byte> numbers;
+void execute_transfer(const BlockTransfer& transfer, const Range& part, const Getter& get, const Setter& set) {
+  std::vector<std::byte> values;
   for_slabs(part, k_slab / transfer.element, [&](const Range& target) {
     const auto source = source_of(transfer, target);
-    numbers.resize(target.points() * transfer.element);
-    get(transfer.from, source, numbers.data());
+    values.resize(target.points() * transfer.element);
+    get(transfer.from, source, values.data());
     if (!is_straight(transfer.orientation))
-      numbers = turned(numbers, source, target, transfer.orientation, transfer.element);
-    set(transfer.to, target, numbers.data());
+      values = turned(values, source, target, transfer.orientation, transfer.element);
+    set(transfer.to, target, values.data());
   });
 }
 

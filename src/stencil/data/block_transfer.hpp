@@ -20,14 +20,14 @@ struct BlockTransfer {
 };
 
 // Throws Error{invalid}, which names the datasets, where the transfer makes no sense.
-void check(const BlockTransfer& transfer, const DatasetAbout& from, const DatasetAbout& to);
+void check(const BlockTransfer& transfer, const DatasetInfo& from, const DatasetInfo& to);
 
 // Where the points of a part of `to_range` come from.
 [[nodiscard]] Range source_of(const BlockTransfer& transfer, const Range& part);
 
-using Getter = std::function<void(DatasetId dataset, const Range& range, std::byte* numbers)>;
-using Setter = std::function<void(DatasetId dataset, const Range& range, const std::byte* numbers)>;
+using Getter = std::function<void(DatasetId dataset, const Range& range, std::byte* values)>;
+using Setter = std::function<void(DatasetId dataset, const Range& range, const std::byte* values)>;
 // Carries out what goes to a part of `to_range`, in pieces that take little memory.
-void carry_out(const BlockTransfer& transfer, const Range& part, const Getter& get, const Setter& set);
+void execute_transfer(const BlockTransfer& transfer, const Range& part, const Getter& get, const Setter& set);
 
 }  // namespace terrace::stencil

@@ -6,15 +6,15 @@
 
 namespace terrace::stencil {
 
-void copy_out(const DatasetAbout& about, const std::byte* first, const Range& range, std::byte* numbers) {
-  for_rows(about, range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
-    std::memcpy(numbers + at, first + offset, size);
+void copy_out(const DatasetInfo& info, const std::byte* first, const Range& range, std::byte* values) {
+  for_rows(info, range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
+    std::memcpy(values + at, first + offset, size);
   });
 }
 
-void copy_in(const DatasetAbout& about, std::byte* first, const Range& range, const std::byte* numbers) {
-  for_rows(about, range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
-    std::memcpy(first + offset, numbers + at, size);
+void copy_in(const DatasetInfo& info, std::byte* first, const Range& range, const std::byte* values) {
+  for_rows(info, range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
+    std::memcpy(first + offset, values + at, size);
   });
 }
 

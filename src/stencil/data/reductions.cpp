@@ -48,7 +48,7 @@ T add(T sum, T value, double& lost) {
 }  // namespace
 
 ReductionId Reductions::add(ReductionKind kind, Number number) {
-  One one{kind, number, {}};
+  ReductionState one{kind, number, {}};
   with_type(number, [&](auto zero) {
     const auto value = of_no_points<decltype(zero)>(kind);
     one.value.resize(sizeof value);
@@ -85,7 +85,7 @@ void Reductions::enter(const Loop& loop, const std::vector<std::vector<std::byte
         T value{};
         std::memcpy(&value, &bytes[at], sizeof value);
         if (one.kind == ReductionKind::sum)
-          result = terrace::stencil::add(result, value, one.lost);
+          result = terrace::stencil::add(result, value, one.compensation);
         else if (one.kind == ReductionKind::minimum)
           result = value < result ? value : result;
         else
@@ -118,11 +118,11 @@ void Reductions::take(ReductionId reduction, std::byte* number) {
     using T = decltype(zero);
     T result{};
     std::memcpy(&result, one.value.data(), sizeof result);
-    if constexpr (std::is_floating_point_v<T>) result = static_cast<T>(result + one.lost);
+    if constexpr (std::is_floating_point_v<T>) result = static_cast<T>(result + one.compensation);
     std::memcpy(number, &result, sizeof result);
     result = of_no_points<T>(one.kind);
     std::memcpy(one.value.data(), &result, sizeof result);
-    one.lost = 0;
+    one.compensation = 0;
   });
 }
 

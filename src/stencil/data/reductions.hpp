@@ -27,13 +27,13 @@ class Reductions {
   [[nodiscard]] std::size_t best(ReductionId reduction, const std::byte* partials, std::size_t count) const;
 
  private:
-  struct One {
+  struct ReductionState {
     ReductionKind kind;
     Number number;
     std::vector<std::byte> value;
-    double lost = 0;  // what rounding took from a sum of floating-point numbers
+    double compensation = 0;  // what rounding took from a sum of floating-point numbers
   };
-  std::vector<One> all_;
+  std::vector<ReductionState> all_;
 };
 
 }  // namespace terrace::stencil

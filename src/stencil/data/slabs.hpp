@@ -36,13 +36,13 @@ void for_slabs(const Range& range, std::uint64_t most, Action action) {
 }
 
 // Numbers of a range that lie in a row, x fastest.
-[[nodiscard]] inline DatasetAbout packed(const Range& range, std::size_t element) {
-  DatasetAbout about;
-  about.element = element;
-  about.range = range;
-  about.row = range.length(0);
-  about.plane = about.row * range.length(1);
-  return about;
+[[nodiscard]] inline DatasetInfo packed(const Range& range, std::size_t element) {
+  DatasetInfo info;
+  info.element = element;
+  info.range = range;
+  info.row = range.length(0);
+  info.plane = info.row * range.length(1);
+  return info;
 }
 
 }  // namespace terrace::stencil

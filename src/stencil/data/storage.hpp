@@ -17,13 +17,13 @@ namespace terrace::stencil {
 
 inline constexpr std::size_t k_huge_page = std::size_t{2} << 20U;  // bytes, beside pages of 4 KiB
 
-struct BlockAbout {
+struct BlockInfo {
   std::string name;
   std::size_t dims = 0;
   Range range;
 };
 
-struct DatasetAbout {
+struct DatasetInfo {
   std::string name;
   DatasetId id = 0;
   BlockId block = 0;

@@ -50,11 +50,11 @@ void Block::add(Loop loop) const { engine_->add_loop(std::move(loop)); }
 
 namespace detail {
 
-std::string_view name_of(const Engine& engine, DatasetId dataset) { return engine.about(dataset).name; }
-Range range_of(const Engine& engine, DatasetId dataset) { return engine.about(dataset).range; }
+std::string_view name_of(const Engine& engine, DatasetId dataset) { return engine.info(dataset).name; }
+Range range_of(const Engine& engine, DatasetId dataset) { return engine.info(dataset).range; }
 void check_range(const Engine& engine, DatasetId dataset, const Range& range) { engine.check(range, dataset); }
 void refuse_count(const Engine& engine, DatasetId dataset, const Range& range, std::size_t count) {
-  throw std::invalid_argument("dataset '" + engine.about(dataset).name + "': " + std::to_string(count) +
+  throw std::invalid_argument("dataset '" + engine.info(dataset).name + "': " + std::to_string(count) +
                               " numbers are given for the " + std::to_string(range.points()) + " points of " +
                               text_of(range));
 }
@@ -67,13 +67,13 @@ void refuse_argument(const std::string& loop, std::size_t argument) {
   throw std::invalid_argument("loop '" + loop + "': argument " + std::to_string(argument) +
                               " behind the kernel does not belong to the context of the loop's block");
 }
-void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* numbers) {
+void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* values) {
   engine.check_kept(dataset, range);
-  engine.get(dataset, range, numbers);
+  engine.get(dataset, range, values);
 }
-void set(Engine& engine, DatasetId dataset, const Range& range, const std::byte* numbers) {
+void set(Engine& engine, DatasetId dataset, const Range& range, const std::byte* values) {
   engine.check_kept(dataset, range);
-  engine.set(dataset, range, numbers);
+  engine.set(dataset, range, values);
 }
 void transfer(Engine& engine, DatasetId from, const Range& from_range, DatasetId to, const Range& to_range,
               const Orientation& orientation) {

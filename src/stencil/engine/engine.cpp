@@ -11,7 +11,7 @@
 #include "stencil/plan/chain_use.hpp"
 #include "stencil/ranks/distributed.hpp"
 #include "stencil/record/recorded.hpp"
-#include "stencil/stream/shortened.hpp"
+#include "stencil/stream/chain_splitter.hpp"
 
 namespace terrace::stencil {
 
@@ -22,19 +22,19 @@ Engine::Engine(const Options& options, const ExecutorVariant& executor, std::uni
     if (ranks && ranks->size() > 1) file.append(".").append(std::to_string(ranks->rank()));
     executor_ = std::make_unique<Recorded>(std::move(executor_), options_, std::move(file));
   }
-  executor_ = std::make_unique<Shortened>(std::move(executor_), statistics_);
+  executor_ = std::make_unique<ChainSplitter>(std::move(executor_), statistics_);
   if (ranks && ranks->size() > 1)
     executor_ = std::make_unique<Distributed>(std::move(executor_), std::move(ranks), options_, statistics_);
 }
 
 Engine::Engine(const Options& options, std::unique_ptr<Executor> executor)
-    : options_(options), executor_(std::make_unique<Shortened>(std::move(executor), statistics_)) {}
+    : options_(options), executor_(std::make_unique<ChainSplitter>(std::move(executor), statistics_)) {}
 
 BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size) {
   if (size.empty() || size.size() > k_max_dims)
     throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size.size()) +
                                    " dimensions: a block has 1 to " + std::to_string(k_max_dims));
-  BlockAbout block{name, size.size(), {}};
+  BlockInfo block{name, size.size(), {}};
   for (std::size_t d = 0; d < size.size(); ++d) {
     if (size[d] < 1)
       throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size[d]) +
@@ -49,40 +49,40 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
 
 DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
                               std::optional<Number> number, bool is_temporary, const std::vector<Range>& kept) {
-  DatasetAbout about{name, static_cast<DatasetId>(datasets_.size()), block, element, blocks_[block].range};
-  about.number = number;
-  about.is_temporary = is_temporary;
-  about.kept = kept;
+  DatasetInfo info{name, static_cast<DatasetId>(datasets_.size()), block, element, blocks_[block].range};
+  info.number = number;
+  info.is_temporary = is_temporary;
+  info.kept = kept;
   for (std::size_t d = 0; d < k_max_dims; ++d) {
     if (halo.low[d] > 0 || halo.high[d] < 0)
       throw Error(Code::invalid, "the dataset '" + name + "' has a halo of " + std::to_string(halo.low[d]) +
                                      " to " + std::to_string(halo.high[d]) + " in dimension " + std::to_string(d) +
                                      ": its low side is 0 or less, its high side 0 or more");
-    about.range.begin[d] += halo.low[d];
-    about.range.end[d] += halo.high[d];
+    info.range.begin[d] += halo.low[d];
+    info.range.end[d] += halo.high[d];
   }
-  check_size(about);
-  if (names_are_apart_) check_name(about);
-  about.row = padded_row(about.range.length(0), element);
-  about.plane = about.row * about.range.length(1);
+  check_size(info);
+  if (names_are_apart_) check_name(info);
+  info.row = padded_row(info.range.length(0), element);
+  info.plane = info.row * info.range.length(1);
   run();
-  executor_->add(about);
-  datasets_.push_back(std::move(about));
+  executor_->add(info);
+  datasets_.push_back(std::move(info));
   return static_cast<DatasetId>(datasets_.size() - 1);
 }
 
-void Engine::check_name(const DatasetAbout& about) const {
-  if (!about.outlives_chains()) return;
-  const auto& block = blocks_[about.block].name;
+void Engine::check_name(const DatasetInfo& info) const {
+  if (!info.outlives_chains()) return;
+  const auto& block = blocks_[info.block].name;
   for (const auto& other : datasets_)
-    if (other.id != about.id && other.outlives_chains() && other.name == about.name &&
+    if (other.id != info.id && other.outlives_chains() && other.name == info.name &&
         blocks_[other.block].name == block)
-      throw Error(Code::invalid, "two datasets are called '" + about.name + "' in the block '" + block +
+      throw Error(Code::invalid, "two datasets are called '" + info.name + "' in the block '" + block +
                                      "', which a checkpoint cannot tell apart: name one of them otherwise");
 }
 
 void Engine::keep_names_apart() {
-  for (const auto& about : datasets_) check_name(about);
+  for (const auto& info : datasets_) check_name(info);
   names_are_apart_ = true;
 }
 
@@ -148,13 +148,13 @@ void Engine::check_temporaries(std::span<const Loop> chain) {
   auto signature = signature_of(chain);
   if (checked_.find(signature)) return;
   for (const auto& [dataset, use] : uses_of(chain)) {
-    const auto& about = datasets_[dataset];
-    if (!about.is_temporary) continue;
+    const auto& info = datasets_[dataset];
+    if (!info.is_temporary) continue;
     Boxes kept;
-    for (const auto& range : about.kept) kept.add(range);
+    for (const auto& range : info.kept) kept.add(range);
     for (const auto& needed : use.needed.all())
       for (const auto& range : kept.missing(needed))
-        throw Error(Code::invalid, "the temporary dataset '" + about.name + "' is read at " + text_of(range) +
+        throw Error(Code::invalid, "the temporary dataset '" + info.name + "' is read at " + text_of(range) +
                                        " before its chain writes it: make it a dataset, have it keep them, or ask "
                                        "for nothing in between");
   }
@@ -162,34 +162,34 @@ void Engine::check_temporaries(std::span<const Loop> chain) {
 }
 
 void Engine::check(const Range& range, DatasetId dataset) const {
-  const auto& about = datasets_[dataset];
-  check_order("dataset '" + about.name + "'", range);
-  if (!about.range.contains(range))
-    throw Error(Code::invalid, "dataset '" + about.name + "': " + text_of(range) + " is asked for, it has " +
-                                   text_of(about.range));
+  const auto& info = datasets_[dataset];
+  check_order("dataset '" + info.name + "'", range);
+  if (!info.range.contains(range))
+    throw Error(Code::invalid,
+                "dataset '" + info.name + "': " + text_of(range) + " is asked for, it has " + text_of(info.range));
 }
 
 void Engine::check_kept(DatasetId dataset, const Range& range) const {
-  const auto& about = datasets_[dataset];
-  if (!about.is_temporary) return;
+  const auto& info = datasets_[dataset];
+  if (!info.is_temporary) return;
   Boxes kept;
-  for (const auto& one : about.kept) kept.add(one);
+  for (const auto& one : info.kept) kept.add(one);
   if (!kept.covers(range))
-    throw Error(Code::invalid, "dataset '" + about.name + "': " + text_of(range) +
+    throw Error(Code::invalid, "dataset '" + info.name + "': " + text_of(range) +
                                    " is asked for, but it is temporary, and no chain leaves its numbers: make it "
                                    "a dataset, or have it keep them");
 }
 
-void Engine::get(DatasetId dataset, const Range& range, std::byte* numbers) {
+void Engine::get(DatasetId dataset, const Range& range, std::byte* values) {
   check(range, dataset);
   run();
-  if (!range.empty()) executor_->get(dataset, range, numbers);
+  if (!range.empty()) executor_->get(dataset, range, values);
 }
 
-void Engine::set(DatasetId dataset, const Range& range, const std::byte* numbers) {
+void Engine::set(DatasetId dataset, const Range& range, const std::byte* values) {
   check(range, dataset);
   run();
-  if (!range.empty()) executor_->set(dataset, range, numbers);
+  if (!range.empty()) executor_->set(dataset, range, values);
 }
 
 void Engine::value_of(ReductionId reduction, std::byte* number) {

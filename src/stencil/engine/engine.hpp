@@ -14,7 +14,7 @@
 #include "stencil/data/block_transfer.hpp"
 #include "stencil/data/reductions.hpp"
 #include "stencil/execute/executor.hpp"
-#include "stencil/plan/recent_map.hpp"
+#include "stencil/plan/lru_map.hpp"
 #include "stencil/plan/signature.hpp"
 #include "terrace/stencil/context.hpp"
 #include "terrace/stencil/ranks.hpp"
@@ -51,13 +51,13 @@ class Engine {
   TERRACE_STENCIL_PUBLIC void check_kept(DatasetId dataset, const Range& range) const;
   TERRACE_STENCIL_PUBLIC void run();
 
-  TERRACE_STENCIL_PUBLIC void get(DatasetId dataset, const Range& range, std::byte* numbers);
-  TERRACE_STENCIL_PUBLIC void set(DatasetId dataset, const Range& range, const std::byte* numbers);
+  TERRACE_STENCIL_PUBLIC void get(DatasetId dataset, const Range& range, std::byte* values);
+  TERRACE_STENCIL_PUBLIC void set(DatasetId dataset, const Range& range, const std::byte* values);
   void value_of(ReductionId reduction, std::byte* number);
 
-  [[nodiscard]] const DatasetAbout& about(DatasetId dataset) const { return datasets_[dataset]; }
+  [[nodiscard]] const DatasetInfo& info(DatasetId dataset) const { return datasets_[dataset]; }
   [[nodiscard]] std::size_t datasets() const { return datasets_.size(); }
-  [[nodiscard]] const BlockAbout& about_block(BlockId block) const { return blocks_[block]; }
+  [[nodiscard]] const BlockInfo& block_info(BlockId block) const { return blocks_[block]; }
   [[nodiscard]] const Range& range_of_block(BlockId block) const { return blocks_[block].range; }
   // As they are now: chunks may move while no chain runs.
   [[nodiscard]] const Statistics& statistics() const {
@@ -78,17 +78,17 @@ class Engine {
   // Throws Error{invalid} where a chain needs a temporary dataset's numbers from before.
   void check_temporaries(std::span<const Loop> chain);
 
-  void check_name(const DatasetAbout& about) const;
+  void check_name(const DatasetInfo& info) const;
 
   Options options_;
   bool names_are_apart_ = false;
   Statistics statistics_;
-  std::vector<BlockAbout> blocks_;
-  std::deque<DatasetAbout> datasets_;  // whose names stay where they are
+  std::vector<BlockInfo> blocks_;
+  std::deque<DatasetInfo> datasets_;  // whose names stay where they are
   Reductions reductions_;
   Chain chain_;
-  std::vector<Waiting> transfers_;                     // by loops
-  RecentMap<Signature, std::monostate> checked_{512};  // chains whose temporaries are right
+  std::vector<Waiting> transfers_;                  // by loops
+  LruMap<Signature, std::monostate> checked_{512};  // chains whose temporaries are right
   std::unique_ptr<Executor> executor_;
 };
 

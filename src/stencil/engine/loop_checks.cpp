@@ -34,17 +34,17 @@ void check_lines(const Loop& loop) {
   }
 }
 
-void check_argument(const Loop& loop, std::size_t number, const std::vector<BlockAbout>& blocks,
-                    const DatasetAbout& about) {
+void check_argument(const Loop& loop, std::size_t number, const std::vector<BlockInfo>& blocks,
+                    const DatasetInfo& info) {
   const auto& argument = loop.arguments[number];
   const auto refuse = [&](const std::string& why) {
-    throw Error(Code::invalid, "loop '" + loop.name + "', dataset '" + about.name + "': " + why);
+    throw Error(Code::invalid, "loop '" + loop.name + "', dataset '" + info.name + "': " + why);
   };
-  if (about.block != loop.block)
-    refuse("it is of the block '" + blocks[about.block].name + "', the loop of '" + blocks[loop.block].name + "'");
+  if (info.block != loop.block)
+    refuse("it is of the block '" + blocks[info.block].name + "', the loop of '" + blocks[loop.block].name + "'");
   const auto reached = reached_range(loop.range, argument);
-  if (!about.range.contains(reached))
-    refuse("the loop reaches " + text_of(reached) + ", the dataset has " + text_of(about.range));
+  if (!info.range.contains(reached))
+    refuse("the loop reaches " + text_of(reached) + ", the dataset has " + text_of(info.range));
   for (std::size_t k = 0; k < number; ++k)
     if (loop.arguments[k].dataset == argument.dataset &&
         (writes(argument.access) || writes(loop.arguments[k].access)))
@@ -57,12 +57,12 @@ void check_argument(const Loop& loop, std::size_t number, const std::vector<Bloc
 
 }  // namespace
 
-void check_size(const DatasetAbout& about) {
+void check_size(const DatasetInfo& info) {
   constexpr double k_max = 0x1p62;
-  double bytes = static_cast<double>(about.element) * 2;  // with what is left free behind rows
-  for (std::size_t d = 0; d < k_max_dims; ++d) bytes *= static_cast<double>(about.range.length(d) + 128);
+  double bytes = static_cast<double>(info.element) * 2;  // with what is left free behind rows
+  for (std::size_t d = 0; d < k_max_dims; ++d) bytes *= static_cast<double>(info.range.length(d) + 128);
   if (bytes > k_max)
-    throw Error(Code::invalid, "the dataset '" + about.name + "' has " + text_of(about.range) +
+    throw Error(Code::invalid, "the dataset '" + info.name + "' has " + text_of(info.range) +
                                    " points: more bytes than a processor has addresses");
 }
 
@@ -81,7 +81,7 @@ void check_order(const std::string& what, const Range& range) {
                                    "{{0, nx}, {0, ny}}; Range::from_to() takes two points");
 }
 
-void check_sides(const std::string& what, const Range& range, const BlockAbout& block) {
+void check_sides(const std::string& what, const Range& range, const BlockInfo& block) {
   check_order(what, range);
   if (range.sides > k_max_dims || (range.sides > 0 && range.sides < block.dims))
     throw Error(Code::invalid, what + ": its range has " + dimensions_text(range.sides) + ", the block '" +
@@ -95,8 +95,7 @@ void check_sides(const std::string& what, const Range& range, const BlockAbout& 
                                      dimensions_text(block.dims) + ": it is 0..1 in the others");
 }
 
-void check_loop(const Loop& loop, const std::vector<BlockAbout>& blocks,
-                const std::deque<DatasetAbout>& datasets) {
+void check_loop(const Loop& loop, const std::vector<BlockInfo>& blocks, const std::deque<DatasetInfo>& datasets) {
   check_sides("loop '" + loop.name + "'", loop.range, blocks[loop.block]);
   if (loop.range.empty()) return;
   for (std::size_t i = 0; i < loop.arguments.size(); ++i)

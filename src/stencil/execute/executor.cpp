@@ -24,10 +24,10 @@ int threads_of(const Options& options) {
 const ExecutorVariant& find_executor(std::string_view name) { return find_named("executor", name, executors()); }
 
 void Executor::transfer(const BlockTransfer& transfer) {
-  carry_out(
+  execute_transfer(
       transfer, transfer.to_range,
-      [this](DatasetId dataset, const Range& range, std::byte* numbers) { get(dataset, range, numbers); },
-      [this](DatasetId dataset, const Range& range, const std::byte* numbers) { set(dataset, range, numbers); });
+      [this](DatasetId dataset, const Range& range, std::byte* values) { get(dataset, range, values); },
+      [this](DatasetId dataset, const Range& range, const std::byte* values) { set(dataset, range, values); });
 }
 
 }  // namespace terrace::stencil

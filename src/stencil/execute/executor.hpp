@@ -37,7 +37,7 @@ class Executor {
   // The next block; datasets say which they are of.
   virtual void add_block(BlockId /*block*/, const std::string& /*name*/, const Range& /*range*/) {}
   // A dataset that it keeps from now on; all numbers are 0.
-  virtual void add(const DatasetAbout& about) = 0;
+  virtual void add(const DatasetInfo& info) = 0;
   // Nobody asks for this one any more. Its number stays taken.
   virtual void remove(DatasetId /*dataset*/) {}
   // Loops of one block, checked. Datasets and reductions are afterwards as if they had run one after the other.
@@ -50,8 +50,8 @@ class Executor {
   // Copies numbers from a dataset to another; checked. By get() and set(), if there is no better way.
   virtual void transfer(const BlockTransfer& transfer);
   // Copies numbers of a part of a dataset, x fastest.
-  virtual void get(DatasetId dataset, const Range& range, std::byte* numbers) = 0;
-  virtual void set(DatasetId dataset, const Range& range, const std::byte* numbers) = 0;
+  virtual void get(DatasetId dataset, const Range& range, std::byte* values) = 0;
+  virtual void set(DatasetId dataset, const Range& range, const std::byte* values) = 0;
 };
 
 class ExecutorVariant {

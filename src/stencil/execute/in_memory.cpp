@@ -10,16 +10,16 @@
 
 namespace terrace::stencil {
 
-void InMemory::add(const DatasetAbout& about) {
+void InMemory::add(const DatasetInfo& info) {
   if (folder_.empty())
-    need_memory("the dataset '" + about.name + "'", about.bytes(),
+    need_memory("the dataset '" + info.name + "'", info.bytes(),
                 "take executor=streamed,memory=SIZE, which has datasets in a file, or a smaller problem");
-  memories_.emplace_back(about.name, about.bytes(), memories_.size(), folder_);
-  abouts_.push_back(about);
+  memories_.emplace_back(info.name, info.bytes(), memories_.size(), folder_);
+  infos_.push_back(info);
   // Touched by the thread that will use it, if loops are split in the same way.
   auto* const first = memories_.back().first();
-  const auto slabs = about.range.length(2) > 1 ? about.range.length(2) : about.range.length(1);
-  const auto slab = about.bytes() / static_cast<std::size_t>(std::max<std::ptrdiff_t>(slabs, 1));
+  const auto slabs = info.range.length(2) > 1 ? info.range.length(2) : info.range.length(1);
+  const auto slab = info.bytes() / static_cast<std::size_t>(std::max<std::ptrdiff_t>(slabs, 1));
   team_.run([&](std::size_t number) {
     const auto of = static_cast<std::ptrdiff_t>(team_.size()), own = static_cast<std::ptrdiff_t>(number);
     const auto begin = slabs * own / of, end = slabs * (own + 1) / of;
@@ -27,12 +27,12 @@ void InMemory::add(const DatasetAbout& about) {
   });
 }
 
-void InMemory::get(DatasetId dataset, const Range& range, std::byte* numbers) {
-  copy_out(abouts_[dataset], memories_[dataset].first(), range, numbers);
+void InMemory::get(DatasetId dataset, const Range& range, std::byte* values) {
+  copy_out(infos_[dataset], memories_[dataset].first(), range, values);
 }
 
-void InMemory::set(DatasetId dataset, const Range& range, const std::byte* numbers) {
-  copy_in(abouts_[dataset], memories_[dataset].first(), range, numbers);
+void InMemory::set(DatasetId dataset, const Range& range, const std::byte* values) {
+  copy_in(infos_[dataset], memories_[dataset].first(), range, values);
 }
 
 void InMemory::note(const Loop& loop, double seconds) {
@@ -45,7 +45,7 @@ void InMemory::note(const Loop& loop, double seconds) {
 std::vector<View> InMemory::views(const Loop& loop) const {
   std::vector<View> views;
   for (const auto& argument : loop.arguments)
-    views.push_back(abouts_[argument.dataset].view(memories_[argument.dataset].first()));
+    views.push_back(infos_[argument.dataset].view(memories_[argument.dataset].first()));
   return views;
 }
 

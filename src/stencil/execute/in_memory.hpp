@@ -14,17 +14,17 @@ class InMemory : public Executor {
  public:
   InMemory(const Options& options, Statistics& statistics)
       : statistics_(statistics), team_(threads_of(options)), folder_(options.is_paged ? options.folder : "") {}
-  void add(const DatasetAbout& about) override;
+  void add(const DatasetInfo& info) override;
   void remove(DatasetId dataset) override { memories_[dataset].release(); }
-  void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
-  void set(DatasetId dataset, const Range& range, const std::byte* numbers) override;
+  void get(DatasetId dataset, const Range& range, std::byte* values) override;
+  void set(DatasetId dataset, const Range& range, const std::byte* values) override;
 
  protected:
   // Of a loop's arguments.
   [[nodiscard]] std::vector<View> views(const Loop& loop) const;
   [[nodiscard]] Team& team() { return team_; }
   [[nodiscard]] Statistics& statistics() { return statistics_; }
-  [[nodiscard]] const std::vector<DatasetAbout>& abouts() const { return abouts_; }
+  [[nodiscard]] const std::vector<DatasetInfo>& infos() const { return infos_; }
   // A loop has run by itself.
   void note(const Loop& loop, double seconds);
 
@@ -32,7 +32,7 @@ class InMemory : public Executor {
   Statistics& statistics_;
   Team team_;
   std::string folder_;  // of the datasets' files, if they have any
-  std::vector<DatasetAbout> abouts_;
+  std::vector<DatasetInfo> infos_;
   std::vector<Memory> memories_;
 };
 

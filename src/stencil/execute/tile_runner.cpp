@@ -13,9 +13,9 @@ struct alignas(64) Progress {
   std::atomic<std::size_t> done{0};
 };
 
-void do_tile(const TilePlan& plan, std::span<const Running> loops,
+void do_tile(const TilePlan& plan, std::span<const ActiveLoop> loops,
              const std::array<std::size_t, k_max_dims>& tile) {
-  for (std::size_t l = 0; l < loops.size(); ++l) loops[l].do_part(plan.part(l, tile));
+  for (std::size_t l = 0; l < loops.size(); ++l) loops[l].run_part(plan.part(l, tile));
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ std::size_t outermost(const TilePlan& plan) {
   return 0;
 }
 
-void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t outer,
+void run_tiles(const TilePlan& plan, std::span<const ActiveLoop> loops, Team& team, std::size_t outer,
                TileGate* gate) {
   auto within = plan.tiles();
   within[outer] = 1;
@@ -39,12 +39,12 @@ void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team,
         // Those before it in this dimension have done this tile, and so all that are not behind it in any.
         if (t > 0) team.wait_for(progress[t - 1].done, i + 1);
         if (team.failed()) return;
-        if (gate && i == 0 && !gate->before(t)) return;
+        if (gate && i == 0 && !gate->wait_for_data(t)) return;
         std::array<std::size_t, k_max_dims> tile{i % within[0], i / within[0] % within[1],
                                                  i / within[0] / within[1]};
         tile[outer] = t;
         do_tile(plan, loops, tile);
-        if (gate && i + 1 == count) gate->after(t);
+        if (gate && i + 1 == count) gate->on_tile_done(t);
         progress[t].done.store(i + 1, std::memory_order_release);
       }
     }
@@ -53,7 +53,7 @@ void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team,
     try {
       do_tiles(number);
     } catch (...) {
-      if (gate) gate->give_up();
+      if (gate) gate->cancel();
       throw;
     }
   });

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-#include "stencil/execute/running.hpp"
+#include "stencil/execute/active_loop.hpp"
 #include "stencil/execute/team.hpp"
 #include "stencil/plan/tile_plan.hpp"
 
@@ -19,15 +19,15 @@ class TileGate {
   virtual ~TileGate() = default;
   // True once its data are there; false where somebody gave up. Tiles behind it have not begun, and nobody asks
   // for them meanwhile. It may throw.
-  [[nodiscard]] virtual bool before(std::size_t tile) = 0;
+  [[nodiscard]] virtual bool wait_for_data(std::size_t tile) = 0;
   // It is done, and all tiles before it; in the order of tiles.
-  virtual void after(std::size_t tile) = 0;
+  virtual void on_tile_done(std::size_t tile) = 0;
   // A thread has failed: no tile behind it will be done. Whoever waits is to return.
-  virtual void give_up() noexcept = 0;
+  virtual void cancel() noexcept = 0;
 };
 
 // All tiles, of which those of the dimension `outer` are dealt out.
-void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t outer,
+void run_tiles(const TilePlan& plan, std::span<const ActiveLoop> loops, Team& team, std::size_t outer,
                TileGate* gate = nullptr);
 
 // The outermost dimension that is cut: the one whose tiles are dealt out where nothing else cuts them. It is not

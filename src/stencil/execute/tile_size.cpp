@@ -108,12 +108,12 @@ std::size_t own_cache() {
   return size > 0 ? static_cast<std::size_t>(size) : k_default_cache;
 }
 
-std::size_t bytes_of_point(std::span<const Loop> chain, std::span<const DatasetAbout> abouts) {
+std::size_t bytes_of_point(std::span<const Loop> chain, std::span<const DatasetInfo> infos) {
   std::set<DatasetId> used;
   for (const auto& loop : chain)
     for (const auto& argument : loop.arguments) used.insert(argument.dataset);
   std::size_t bytes = 0;
-  for (const auto dataset : used) bytes += abouts[dataset].element;
+  for (const auto dataset : used) bytes += infos[dataset].element;
   return bytes;
 }
 

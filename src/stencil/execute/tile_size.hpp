@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stencil/execute/executor.hpp"
-#include "stencil/plan/recent_map.hpp"
+#include "stencil/plan/lru_map.hpp"
 #include "stencil/plan/tile_plan.hpp"
 
 namespace terrace::stencil {
@@ -23,7 +23,7 @@ inline constexpr std::size_t k_default_cache = std::size_t{1} << 20U;
 [[nodiscard]] std::size_t own_cache();
 
 // Bytes that one point takes in all datasets of a chain.
-[[nodiscard]] std::size_t bytes_of_point(std::span<const Loop> chain, std::span<const DatasetAbout> abouts);
+[[nodiscard]] std::size_t bytes_of_point(std::span<const Loop> chain, std::span<const DatasetInfo> infos);
 
 struct ModelledCache {
   std::size_t bytes = 0;        // of each thread
@@ -67,8 +67,8 @@ class TileTuner {
   };
   static void turn(Kind& kind);
 
-  RecentMap<std::pair<std::uint64_t, TileSize>, Kind> kinds_{k_max_kinds};
-  RecentMap<TileSize, TileSize> starts_{k_max_kinds};  // by the model's size
+  LruMap<std::pair<std::uint64_t, TileSize>, Kind> kinds_{k_max_kinds};
+  LruMap<TileSize, TileSize> starts_{k_max_kinds};  // by the model's size
   Kind* last_ = nullptr;
 };
 

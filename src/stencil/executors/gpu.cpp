@@ -8,9 +8,9 @@
 
 #include "core/error.hpp"
 #include "core/units.hpp"
-#include "stencil/cuda/chain_numbers.hpp"
-#include "stencil/cuda/device_places.hpp"
-#include "stencil/execute/running.hpp"
+#include "stencil/cuda/chain_launch_data.hpp"
+#include "stencil/cuda/device_backend.hpp"
+#include "stencil/execute/active_loop.hpp"
 #include "stencil/plan/chain_use.hpp"
 #include "stencil/stream/streamed_data.hpp"
 
@@ -24,7 +24,7 @@ constexpr std::size_t k_min_chunks = 64;
 class Gpu final : public StreamedData {
  public:
   Gpu(const Options& options, std::shared_ptr<const Device> device, std::size_t chunk, Statistics& statistics)
-      : StreamedData(std::make_unique<cuda::DevicePlaces>(device, options.memory, chunk), options.memory,
+      : StreamedData(std::make_unique<cuda::DeviceBackend>(device, options.memory, chunk), options.memory,
                      statistics),
         device_(std::move(device)),
         given_(options.tile),
@@ -41,7 +41,7 @@ class Gpu final : public StreamedData {
                                            "' has no kernel for a GPU: mark it with TERRACE_STENCIL_KERNEL and "
                                            "compile the program with nvcc --extended-lambda");
     const auto [plan, ahead] = book_.next(chain);
-    std::vector<Running> all;
+    std::vector<ActiveLoop> all;
     for (const auto& loop : chain) all.push_back(terrace::stencil::begin(loop, views(loop), reductions));
     begin(*plan, ahead, outer_dimension(chain));
     try {
@@ -62,7 +62,7 @@ class Gpu final : public StreamedData {
  private:
   // Kernels of a step are put behind those of the one before while these run, if its data are there by then. A
   // step ends, so that its data may leave, once its kernels have.
-  void run_steps(const ChainPlan& plan, std::size_t outer, std::span<const Running> all) {
+  void run_steps(const ChainPlan& plan, std::size_t outer, std::span<const ActiveLoop> all) {
     std::optional<std::size_t> running;
     const auto end_running = [&] {
       if (!running) return;
@@ -93,16 +93,16 @@ class Gpu final : public StreamedData {
 
   ChainPlan plan(std::span<const Loop> chain, bool is_reversed) {
     const auto given = given_[outer_dimension(chain)];
-    return with_room(chain, plan_whole_steps(chain, room(), given, is_reversed));
+    return require_fit(chain, plan_whole_steps(chain, capacity(), given, is_reversed));
   }
 
   std::shared_ptr<const Device> device_;
   std::array<std::ptrdiff_t, k_max_dims> given_;
   cuda::CommandStream kernels_;
   std::array<cuda::Event, 2> ended_;  // steps, in turns
-  cuda::ChainNumbers numbers_;
-  ChainBook book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
-                  true};
+  cuda::ChainLaunchData numbers_;
+  ChainPlanCache book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
+                       true};
 };
 
 class GpuVariant final : public ExecutorVariant {

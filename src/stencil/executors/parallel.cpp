@@ -2,8 +2,8 @@
 // One loop after the other, each by all threads.
 #include <chrono>
 
+#include "stencil/execute/active_loop.hpp"
 #include "stencil/execute/in_memory.hpp"
-#include "stencil/execute/running.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -24,12 +24,12 @@ class Parallel final : public InMemory {
   using InMemory::InMemory;
   [[nodiscard]] std::ptrdiff_t count() { return static_cast<std::ptrdiff_t>(team().size()); }
   void run(std::span<const Loop> chain, Reductions& reductions) override {
-    std::vector<Running> all;
+    std::vector<ActiveLoop> all;
     for (const auto& loop : chain) all.push_back(begin(loop, views(loop), reductions));
     team().run([&](std::size_t number) {
       auto begun = std::chrono::steady_clock::now();
       for (const auto& running : all) {
-        running.do_part(
+        running.run_part(
             piece(running.loop->range, static_cast<std::ptrdiff_t>(number), count(), running.partials.empty()));
         team().barrier();
         if (team().failed()) return;

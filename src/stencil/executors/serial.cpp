@@ -2,8 +2,8 @@
 // One loop after the other, by one thread: what all others are held against.
 #include <chrono>
 
+#include "stencil/execute/active_loop.hpp"
 #include "stencil/execute/in_memory.hpp"
-#include "stencil/execute/running.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -15,7 +15,7 @@ class Serial final : public InMemory {
     for (const auto& loop : chain) {
       const auto running = begin(loop, views(loop), reductions);
       const auto start = std::chrono::steady_clock::now();
-      running.do_part(loop.range);
+      running.run_part(loop.range);
       note(loop, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       reductions.enter(loop, running.partials);
     }

@@ -6,7 +6,7 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "stencil/execute/executor.hpp"
-#include "stencil/stream/file_places.hpp"
+#include "stencil/stream/file_backend.hpp"
 #include "stencil/stream/streamed_data.hpp"
 
 namespace terrace::stencil {
@@ -26,7 +26,8 @@ class StreamedVariant final : public ExecutorVariant {
       throw Error(Code::invalid, "executor=streamed needs memory=SIZE, " + format(Bytes{least}) +
                                      " at least: how much of the datasets may be in memory");
     const auto chunk = chunk_size(options.memory, k_processor_chunks.largest, k_processor_chunks.smallest);
-    return make_streamed(options, std::make_unique<FilePlaces>(options.folder, options.memory, chunk), statistics);
+    return make_streamed(options, std::make_unique<FileBackend>(options.folder, options.memory, chunk),
+                         statistics);
   }
 };
 

@@ -2,12 +2,12 @@
 // In tiles that go through the whole chain while their data are in the cache.
 #include <chrono>
 
+#include "stencil/execute/active_loop.hpp"
 #include "stencil/execute/in_memory.hpp"
-#include "stencil/execute/plan_cache.hpp"
-#include "stencil/execute/running.hpp"
+#include "stencil/execute/tile_plan_cache.hpp"
 #include "stencil/execute/tile_runner.hpp"
 #include "stencil/execute/tile_size.hpp"
-#include "stencil/plan/recent_map.hpp"
+#include "stencil/plan/lru_map.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -21,7 +21,7 @@ class Tiled final : public InMemory {
     const auto is_given = given_ != TileSize{};
     const auto size = is_given ? given_ : tuner_.next(kind_of(chain), model(chain));
     const auto& plan = *(plan_ = &plans_.get(chain, size));
-    std::vector<Running> all;
+    std::vector<ActiveLoop> all;
     for (const auto& loop : chain) all.push_back(begin(loop, views(loop), reductions));
     const auto start = std::chrono::steady_clock::now();
     run_tiles(plan, all, team(), outermost(plan));
@@ -39,15 +39,15 @@ class Tiled final : public InMemory {
     auto signature = signature_of(chain);
     if (const auto* const size = models_.find(signature)) return *size;
     return models_.add(std::move(signature),
-                       model_size(chain, {cache_, bytes_of_point(chain, abouts()), team().size()}));
+                       model_size(chain, {cache_, bytes_of_point(chain, infos()), team().size()}));
   }
 
   TileSize given_;
   std::size_t cache_;
-  PlanCache plans_;
+  TilePlanCache plans_;
   const TilePlan* plan_ = nullptr;
   TileTuner tuner_;
-  RecentMap<Signature, TileSize> models_{TileTuner::k_max_kinds};
+  LruMap<Signature, TileSize> models_{TileTuner::k_max_kinds};
 };
 
 class TiledVariant final : public ExecutorVariant {

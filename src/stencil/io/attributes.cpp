@@ -7,13 +7,13 @@ namespace {
 
 // Types are the library's, and are made when it is opened: so they are asked for when they are needed.
 void write(const Hdf5File& file, hid_t object, const std::string& name, hid_t in_file, hid_t in_memory,
-           const Handle& space, const void* numbers) {
+           const Handle& space, const void* values) {
   const auto is_there = H5Aexists(object, name.c_str());
   file.need(is_there, "it cannot be looked through");
   if (is_there > 0) file.need(H5Adelete(object, name.c_str()), "an attribute cannot be replaced");
   const Handle attribute(H5Acreate2(object, name.c_str(), in_file, space.get(), H5P_DEFAULT, H5P_DEFAULT),
                          H5Aclose);
-  if (!attribute || H5Awrite(attribute.get(), in_memory, numbers) < 0)
+  if (!attribute || H5Awrite(attribute.get(), in_memory, values) < 0)
     file.fail(Code::failed, "the attribute '" + name + "' cannot be written");
 }
 
@@ -40,8 +40,8 @@ Found find(const Hdf5File& file, hid_t object, const std::string& name) {
   return found;
 }
 
-void read(const Hdf5File& file, const Found& found, const std::string& name, hid_t in_memory, void* numbers) {
-  if (H5Aread(found.attribute.get(), in_memory, numbers) < 0)
+void read(const Hdf5File& file, const Found& found, const std::string& name, hid_t in_memory, void* values) {
+  if (H5Aread(found.attribute.get(), in_memory, values) < 0)
     file.fail(Code::corrupt, "the attribute '" + name + "' cannot be read");
 }
 
@@ -53,10 +53,10 @@ herr_t add_name(hid_t /*object*/, const char* name, const H5A_info_t* /*info*/, 
 }  // namespace
 
 void write_integers(const Hdf5File& file, hid_t object, const std::string& name,
-                    std::span<const std::int64_t> numbers) {
-  const hsize_t count = numbers.size();
+                    std::span<const std::int64_t> values) {
+  const hsize_t count = values.size();
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-  write(file, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, space, numbers.data());
+  write(file, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, space, values.data());
 }
 
 void write_number(const Hdf5File& file, hid_t object, const std::string& name, const NamedNumber& number) {
@@ -72,9 +72,9 @@ std::optional<std::vector<std::int64_t>> read_integers(const Hdf5File& file, hid
   const auto found = find(file, object, name);
   if (!found.attribute || found.kind != H5T_INTEGER || found.bytes != 8 || found.count != count)
     return std::nullopt;
-  std::vector<std::int64_t> numbers(count);
-  read(file, found, name, H5T_NATIVE_INT64, numbers.data());
-  return numbers;
+  std::vector<std::int64_t> values(count);
+  read(file, found, name, H5T_NATIVE_INT64, values.data());
+  return values;
 }
 
 std::optional<NamedNumber> read_number(const Hdf5File& file, hid_t object, const std::string& name) {

@@ -17,7 +17,7 @@ using NamedNumber = std::variant<std::int64_t, double>;
 
 // Throws Error{failed}. One that is there is replaced.
 void write_integers(const Hdf5File& file, hid_t object, const std::string& name,
-                    std::span<const std::int64_t> numbers);
+                    std::span<const std::int64_t> values);
 void write_number(const Hdf5File& file, hid_t object, const std::string& name, const NamedNumber& number);
 
 // Nothing where there is none of that name, kind and length. Throws Error{corrupt} where it cannot be read.

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "stencil/io/attributes.hpp"
-#include "stencil/io/draft.hpp"
-#include "stencil/io/stored.hpp"
+#include "stencil/io/replacement_file.hpp"
+#include "stencil/io/stored_dataset.hpp"
 #include "terrace/stencil/hdf5.hpp"
 
 namespace terrace::stencil {
@@ -33,11 +33,11 @@ std::string escaped(std::string_view name) {
 std::vector<io::Part> parts_of(Engine& engine, const std::string& path) {
   std::vector<io::Part> parts;
   for (DatasetId id = 0; id < engine.datasets(); ++id) {
-    const auto& about = engine.about(id);
-    if (!about.outlives_chains()) continue;
-    auto name = escaped(engine.about_block(about.block).name);
-    name.append("/").append(escaped(about.name));
-    parts.push_back({engine, id, about.range, std::move(name)});
+    const auto& info = engine.info(id);
+    if (!info.outlives_chains()) continue;
+    auto name = escaped(engine.block_info(info.block).name);
+    name.append("/").append(escaped(info.name));
+    parts.push_back({engine, id, info.range, std::move(name)});
     io::check_part(path, parts.back());
   }
   return parts;
@@ -54,9 +54,9 @@ void refuse_others(const io::Hdf5File& file, const std::vector<io::Part>& parts)
 
 using Numbers = std::map<std::string, io::NamedNumber>;
 
-void write_numbers(const io::Hdf5File& file, const Numbers& numbers) {
+void write_numbers(const io::Hdf5File& file, const Numbers& values) {
   const io::Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);
-  for (const auto& [name, number] : numbers) {
+  for (const auto& [name, number] : values) {
     if (name.empty() || name.find('\0') != std::string::npos)
       throw Error(Code::invalid, file.path() + ": a number without a name: give it one");
     io::write_number(file, root.get(), name, number);
@@ -64,23 +64,23 @@ void write_numbers(const io::Hdf5File& file, const Numbers& numbers) {
 }
 
 Numbers read_numbers(const io::Hdf5File& file) {
-  Numbers numbers;
+  Numbers values;
   const io::Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);
   for (const auto& name : io::attribute_names(file, root.get())) {
     const auto number = io::read_number(file, root.get(), name);
     if (!number) file.fail(Code::corrupt, "the number '" + name + "' cannot be read");
-    numbers[name] = *number;
+    values[name] = *number;
   }
-  return numbers;
+  return values;
 }
 
 template <class T>
-T number_named(const Numbers& numbers, const std::string& name, const char* kind) {
-  const auto found = numbers.find(name);
-  if (found != numbers.end())
+T number_named(const Numbers& values, const std::string& name, const char* kind) {
+  const auto found = values.find(name);
+  if (found != values.end())
     if (const auto* const number = std::get_if<T>(&found->second)) return *number;
   std::string known;
-  for (const auto& [other, number] : numbers)
+  for (const auto& [other, number] : values)
     known.append(known.empty() ? "'" : ", '")
         .append(other)
         .append(number.index() == 0 ? "' (integer)" : "' (real)");
@@ -100,7 +100,7 @@ void Checkpoint::write(const std::string& path) const {
   const auto parts = parts_of(*engine_, path);
   engine_->run();
   const io::Library library;
-  io::Draft draft(path);
+  io::ReplacementFile draft(path);
   auto hdf5 = io::Hdf5File::make(draft.file(), io::seal_size(parts.size()));
   std::vector<io::Extent> extents;
   extents.reserve(parts.size());
@@ -118,13 +118,13 @@ void Checkpoint::restore(const std::string& path) {
   io::File file(path, io::Use::read_complete);
   io::check_seal(file);
   const auto hdf5 = io::Hdf5File::open(file, io::Use::read_complete);
-  std::vector<io::Stored> all;
+  std::vector<io::StoredDataset> all;
   all.reserve(parts.size());
   for (const auto& part : parts) all.emplace_back(hdf5, part);
   refuse_others(hdf5, parts);
-  auto numbers = read_numbers(hdf5);
+  auto values = read_numbers(hdf5);
   for (std::size_t i = 0; i < parts.size(); ++i) all[i].read(hdf5, parts[i]);
-  numbers_ = std::move(numbers);
+  numbers_ = std::move(values);
 }
 
 }  // namespace terrace::stencil

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "stencil/io/stored.hpp"
+#include "stencil/io/stored_dataset.hpp"
 
 namespace terrace::stencil::detail {
 namespace {
@@ -44,7 +44,7 @@ void read_hdf5(const std::string& path, Engine& engine, DatasetId dataset, const
   const io::Library library;
   io::File file(path, io::Use::read);
   const auto hdf5 = io::Hdf5File::open(file, io::Use::read);
-  io::Stored(hdf5, part).read(hdf5, part);
+  io::StoredDataset(hdf5, part).read(hdf5, part);
 }
 
 }  // namespace terrace::stencil::detail

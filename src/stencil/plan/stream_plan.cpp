@@ -10,37 +10,37 @@
 namespace terrace::stencil {
 namespace {
 
-bool keeps(const DatasetAbout& about, const StreamLayout& layout, const Range& points) {
-  return !layout.is_temporary[about.id] || about.keeps(points);
+bool keeps(const DatasetInfo& info, const StreamLayout& layout, const Range& points) {
+  return !layout.is_temporary[info.id] || info.keeps(points);
 }
 
 }  // namespace
 
-Range points_of(const DatasetAbout& about, const StreamLayout& layout, std::uint32_t chunk) {
-  const auto d = about.slow_dimension();
-  const auto stride = static_cast<std::ptrdiff_t>(about.element) * (d == 2 ? about.plane : d == 1 ? about.row : 1);
-  const auto shift = static_cast<std::ptrdiff_t>(layout.shift_of(about));
+Range points_of(const DatasetInfo& info, const StreamLayout& layout, std::uint32_t chunk) {
+  const auto d = info.slow_dimension();
+  const auto stride = static_cast<std::ptrdiff_t>(info.element) * (d == 2 ? info.plane : d == 1 ? info.row : 1);
+  const auto shift = static_cast<std::ptrdiff_t>(layout.shift_of(info));
   const auto size = static_cast<std::ptrdiff_t>(layout.chunk);
   const auto begin = std::max<std::ptrdiff_t>(chunk * size - shift, 0) / stride;
   const auto end = ((chunk + 1) * size - shift + stride - 1) / stride;
-  auto range = about.range;
-  range.begin[d] = about.range.begin[d] + std::min(begin, about.range.length(d));
-  range.end[d] = about.range.begin[d] + std::clamp<std::ptrdiff_t>(end, 0, about.range.length(d));
+  auto range = info.range;
+  range.begin[d] = info.range.begin[d] + std::min(begin, info.range.length(d));
+  range.end[d] = info.range.begin[d] + std::clamp<std::ptrdiff_t>(end, 0, info.range.length(d));
   return range;
 }
 
-ChunkRange chunks_of(const DatasetAbout& about, const StreamLayout& layout, const Range& range) {
+ChunkRange chunks_of(const DatasetInfo& info, const StreamLayout& layout, const Range& range) {
   const Point last{range.end[0] - 1, range.end[1] - 1, range.end[2] - 1};
-  const auto begin = layout.shift_of(about) + static_cast<std::size_t>(about.offset(range.begin));
-  const auto end = layout.shift_of(about) + static_cast<std::size_t>(about.offset(last)) + about.element;
+  const auto begin = layout.shift_of(info) + static_cast<std::size_t>(info.offset(range.begin));
+  const auto end = layout.shift_of(info) + static_cast<std::size_t>(info.offset(last)) + info.element;
   return {static_cast<std::uint32_t>(begin / layout.chunk),
           static_cast<std::uint32_t>((end + layout.chunk - 1) / layout.chunk)};
 }
 
-std::vector<bool> kept_chunks(const DatasetAbout& about, const StreamLayout& layout) {
+std::vector<bool> kept_chunks(const DatasetInfo& info, const StreamLayout& layout) {
   std::vector<bool> kept;
-  for (std::uint32_t chunk = 0; chunk < layout.chunks(about); ++chunk)
-    kept.push_back(keeps(about, layout, points_of(about, layout, chunk)));
+  for (std::uint32_t chunk = 0; chunk < layout.chunks(info); ++chunk)
+    kept.push_back(keeps(info, layout, points_of(info, layout, chunk)));
   return kept;
 }
 
@@ -59,8 +59,7 @@ std::size_t most_chunks_of(const StreamPlan& plan, std::size_t steps) {
 }
 
 StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::size_t outer,
-                       std::size_t tiles_in_step, std::span<const DatasetAbout> abouts,
-                       const StreamLayout& layout) {
+                       std::size_t tiles_in_step, std::span<const DatasetInfo> infos, const StreamLayout& layout) {
   StreamPlan plan;
   const auto count = tiles.tiles()[outer];
   std::map<ChunkId, ChunkUse> uses;
@@ -77,7 +76,7 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
       }
     }
     for (const auto& [dataset, range] : used) {
-      const auto chunks = chunks_of(abouts[dataset], layout, range);
+      const auto chunks = chunks_of(infos[dataset], layout, range);
       for (auto c = chunks.begin; c < chunks.end; ++c) {
         auto& use = uses.try_emplace(ChunkId{dataset, c}, ChunkUse{{dataset, c}, number, number, false, false})
                         .first->second;
@@ -89,11 +88,11 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
   const auto of_datasets = uses_of(chain);
   for (auto& [id, use] : uses) {
     const auto& of = of_datasets.at(id.dataset);
-    const auto& about = abouts[id.dataset];
-    const auto points = points_of(about, layout, id.number);
+    const auto& info = infos[id.dataset];
+    const auto points = points_of(info, layout, id.number);
     use.is_written = of.written.touches(points);
     // What is left as it was has to be there when the chunk is stored, or read later.
-    use.is_fetched = of.needed.touches(points) || (keeps(about, layout, points) && !of.written.covers(points));
+    use.is_fetched = of.needed.touches(points) || (keeps(info, layout, points) && !of.written.covers(points));
     plan.uses.push_back(use);
   }
   std::ranges::stable_sort(plan.uses, {}, &ChunkUse::first);

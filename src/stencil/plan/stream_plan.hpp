@@ -54,18 +54,18 @@ using StreamMoves = std::vector<StepMoves>;
 struct StreamLayout {
   std::size_t chunk = 0;           // bytes
   std::vector<std::size_t> shift;  // of each dataset: bytes before its first element
-  std::vector<bool> is_temporary;  // of each dataset: its numbers are not kept, but for DatasetAbout::kept
-  [[nodiscard]] std::uint32_t chunks(const DatasetAbout& about) const {
-    return static_cast<std::uint32_t>((shift_of(about) + about.bytes() + chunk - 1) / chunk);
+  std::vector<bool> is_temporary;  // of each dataset: its numbers are not kept, but for DatasetInfo::kept
+  [[nodiscard]] std::uint32_t chunks(const DatasetInfo& info) const {
+    return static_cast<std::uint32_t>((shift_of(info) + info.bytes() + chunk - 1) / chunk);
   }
-  [[nodiscard]] std::size_t shift_of(const DatasetAbout& about) const { return shift[about.id]; }
+  [[nodiscard]] std::size_t shift_of(const DatasetInfo& info) const { return shift[info.id]; }
 };
 
 // All points that are in a chunk, or in a row, or plane, of which it has a part.
-[[nodiscard]] Range points_of(const DatasetAbout& about, const StreamLayout& layout, std::uint32_t chunk);
+[[nodiscard]] Range points_of(const DatasetInfo& info, const StreamLayout& layout, std::uint32_t chunk);
 
 // Of each chunk of a dataset, whether its numbers are to be there for the next chain.
-[[nodiscard]] std::vector<bool> kept_chunks(const DatasetAbout& about, const StreamLayout& layout);
+[[nodiscard]] std::vector<bool> kept_chunks(const DatasetInfo& info, const StreamLayout& layout);
 
 // Chunks of a dataset, one after the other.
 struct ChunkRange {
@@ -73,7 +73,7 @@ struct ChunkRange {
   std::uint32_t end = 0;
 };
 // Those that have the points of a range, which is not empty, and what lies between them.
-[[nodiscard]] ChunkRange chunks_of(const DatasetAbout& about, const StreamLayout& layout, const Range& range);
+[[nodiscard]] ChunkRange chunks_of(const DatasetInfo& info, const StreamLayout& layout, const Range& range);
 
 // The most chunks that are used in so many steps that follow each other: from its first step to its last a chunk
 // stays, whether the steps between use it or not.
@@ -81,7 +81,7 @@ struct ChunkRange {
 
 // So many tiles of the dimension `outer` make a step.
 [[nodiscard]] StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::size_t outer,
-                                     std::size_t tiles_in_step, std::span<const DatasetAbout> abouts,
+                                     std::size_t tiles_in_step, std::span<const DatasetInfo> infos,
                                      const StreamLayout& layout);
 
 }  // namespace terrace::stencil

@@ -10,21 +10,21 @@ namespace terrace::stencil {
 namespace {
 
 // Chunks in which a range has points, by rows.
-void add_chunks(std::vector<ChunkId>& chunks, const DatasetAbout& about, const StreamLayout& layout,
+void add_chunks(std::vector<ChunkId>& chunks, const DatasetInfo& info, const StreamLayout& layout,
                 const Range& range) {
   for (auto z = range.begin[2]; z < range.end[2]; ++z)
     for (auto y = range.begin[1]; y < range.end[1]; ++y) {
-      const auto of_row = chunks_of(about, layout, {{range.begin[0], range.end[0]}, {y, y + 1}, {z, z + 1}});
+      const auto of_row = chunks_of(info, layout, {{range.begin[0], range.end[0]}, {y, y + 1}, {z, z + 1}});
       for (auto number = of_row.begin; number < of_row.end; ++number)
-        if (const ChunkId id{about.id, number}; chunks.empty() || chunks.back() != id) chunks.push_back(id);
+        if (const ChunkId id{info.id, number}; chunks.empty() || chunks.back() != id) chunks.push_back(id);
     }
 }
 
 class Cutter {
  public:
-  Cutter(const BlockTransfer& transfer, std::span<const DatasetAbout> abouts, const StreamLayout& layout,
+  Cutter(const BlockTransfer& transfer, std::span<const DatasetInfo> infos, const StreamLayout& layout,
          std::size_t most)
-      : transfer_(transfer), abouts_(abouts), layout_(layout), most_(most) {}
+      : transfer_(transfer), infos_(infos), layout_(layout), most_(most) {}
 
   // Takes a part of the target as a step, or each half of it.
   void take(const Range& part) {
@@ -51,8 +51,8 @@ class Cutter {
  private:
   [[nodiscard]] std::vector<ChunkId> chunks_of_part(const Range& part) const {
     std::vector<ChunkId> chunks;
-    add_chunks(chunks, abouts_[transfer_.from], layout_, source_of(transfer_, part));
-    add_chunks(chunks, abouts_[transfer_.to], layout_, part);
+    add_chunks(chunks, infos_[transfer_.from], layout_, source_of(transfer_, part));
+    add_chunks(chunks, infos_[transfer_.to], layout_, part);
     std::ranges::sort(chunks);
     const auto [end, last] = std::ranges::unique(chunks);
     chunks.erase(end, last);
@@ -70,12 +70,12 @@ class Cutter {
     const auto is_target = id.dataset == transfer_.to;
     // What is left as it was has to be there when the chunk is stored, and what the transfer reads.
     const auto is_covered = is_target && transfer_.from != transfer_.to &&
-                            transfer_.to_range.contains(points_of(abouts_[id.dataset], layout_, id.number));
+                            transfer_.to_range.contains(points_of(infos_[id.dataset], layout_, id.number));
     return {id, step, step, !is_covered, is_target};
   }
 
   const BlockTransfer& transfer_;
-  std::span<const DatasetAbout> abouts_;
+  std::span<const DatasetInfo> infos_;
   const StreamLayout& layout_;
   std::size_t most_;
   std::vector<Range> parts_;
@@ -85,9 +85,9 @@ class Cutter {
 
 }  // namespace
 
-std::optional<TransferPlan> plan_transfer(const BlockTransfer& transfer, std::span<const DatasetAbout> abouts,
+std::optional<TransferPlan> plan_transfer(const BlockTransfer& transfer, std::span<const DatasetInfo> infos,
                                           const StreamLayout& layout, std::size_t frames) {
-  Cutter cutter(transfer, abouts, layout, frames / 4);
+  Cutter cutter(transfer, infos, layout, frames / 4);
   cutter.take(transfer.to_range);
   auto plan = cutter.plan();
   if (plan.stream->most_chunks > frames) return std::nullopt;

@@ -21,7 +21,7 @@ struct TransferPlan {
 // Steps that need a quarter of the frames, if they can be cut so small: the next ones come meanwhile. Nothing
 // where more chunks would have to be there at a time than there are frames.
 [[nodiscard]] std::optional<TransferPlan> plan_transfer(const BlockTransfer& transfer,
-                                                        std::span<const DatasetAbout> abouts,
+                                                        std::span<const DatasetInfo> infos,
                                                         const StreamLayout& layout, std::size_t frames);
 
 }  // namespace terrace::stencil

@@ -23,15 +23,15 @@ void Distributed::add_block(BlockId block, const std::string& name, const Range&
   divisions_.emplace_back(range, ranks_->size());
 }
 
-void Distributed::add(const DatasetAbout& about) {
-  storage_.add(about, intersection(about.range, divisions_[about.block].own(ranks_->rank())));
+void Distributed::add(const DatasetInfo& info) {
+  storage_.add(info, intersection(info.range, divisions_[info.block].own(ranks_->rank())));
 }
 
-Distributed::KnownChain& Distributed::find(std::span<const Loop> chain) {
+Distributed::PlannedChain& Distributed::find(std::span<const Loop> chain) {
   const auto block = chain.front().block;
   std::pair key(block, signature_of(chain));
-  if (auto* const known = known_.find(key)) return *known;
-  KnownChain made{block, {}, {}};
+  if (auto* const known = plans_.find(key)) return *known;
+  PlannedChain made{block, {}, {}};
   for (auto& plan : plan_ranks(chain, divisions_[block], ranks_->rank(), max_depth_)) {
     for (const auto dataset : plan.needed)
       if (storage_.whole(dataset).is_temporary) made.kept.push_back(dataset);
@@ -40,12 +40,12 @@ Distributed::KnownChain& Distributed::find(std::span<const Loop> chain) {
       const auto& range = plan.work.ranges[l - plan.first];
       if (range.empty()) continue;
       piece.loops.push_back({chain[l].name, block, range, chain[l].arguments, {}, {}});
-      piece.numbers.push_back(l - plan.first);
+      piece.loop_indices.push_back(l - plan.first);
     }
     piece.plan = std::move(plan);
     made.pieces.push_back(std::move(piece));
   }
-  return known_.add(std::move(key), std::move(made));
+  return plans_.add(std::move(key), std::move(made));
 }
 
 void Distributed::run(std::span<const Loop> chain, Reductions& reductions) {
@@ -64,7 +64,7 @@ void Distributed::run(std::span<const Loop> loops, const Division& division, Pie
   if (!piece.loops.empty()) {
     // Kernels differ from one time to the next, and so do names; plans do not depend on them.
     for (std::size_t i = 0; i < piece.loops.size(); ++i) {
-      const auto& from = loops[piece.numbers[i]];
+      const auto& from = loops[piece.loop_indices[i]];
       auto& to = piece.loops[i];
       to.name = from.name;
       to.reductions = from.reductions;
@@ -77,7 +77,7 @@ void Distributed::run(std::span<const Loop> loops, const Division& division, Pie
     executor_->run(piece.loops, results);
   }
   std::vector<const RankResults::Kept*> done(loops.size(), nullptr);
-  for (std::size_t i = 0; i < piece.loops.size(); ++i) done[piece.numbers[i]] = results.of(&piece.loops[i]);
+  for (std::size_t i = 0; i < piece.loops.size(); ++i) done[piece.loop_indices[i]] = results.of(&piece.loops[i]);
   gather_results(loops, done, division, *ranks_, reductions);
   for (const auto dataset : piece.plan.written) storage_.changed(dataset);
   statistics_.redundant_bytes += piece.plan.redundant_bytes;
@@ -132,7 +132,7 @@ void Distributed::exchange(Piece& piece) {
   statistics_.exchange_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void Distributed::get(DatasetId dataset, const Range& range, std::byte* numbers) {
+void Distributed::get(DatasetId dataset, const Range& range, std::byte* values) {
   const auto& whole = storage_.whole(dataset);
   const auto& division = divisions_[whole.block];
   std::vector<std::byte> own, all;
@@ -148,17 +148,17 @@ void Distributed::get(DatasetId dataset, const Range& range, std::byte* numbers)
     std::size_t at = 0;
     for (std::size_t rank = 0; rank < sizes.size(); at += sizes[rank++])
       if (sizes[rank] > 0)
-        copy_in(packed(range, whole.element), numbers, intersection(slab, division.own(rank)), &all[at]);
+        copy_in(packed(range, whole.element), values, intersection(slab, division.own(rank)), &all[at]);
   });
 }
 
-void Distributed::set(DatasetId dataset, const Range& range, const std::byte* numbers) {
+void Distributed::set(DatasetId dataset, const Range& range, const std::byte* values) {
   const auto& whole = storage_.whole(dataset);
   storage_.provide(dataset, storage_.own(dataset));
   std::vector<std::byte> part;
   for_slabs(intersection(range, storage_.own(dataset)), k_slab / whole.element, [&](const Range& slab) {
     part.resize(slab.points() * whole.element);
-    copy_out(packed(range, whole.element), numbers, slab, part.data());
+    copy_out(packed(range, whole.element), values, slab, part.data());
     storage_.set(dataset, slab, part.data());
   });
   storage_.changed(dataset);

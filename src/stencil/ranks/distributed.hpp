@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stencil/execute/executor.hpp"
-#include "stencil/plan/recent_map.hpp"
+#include "stencil/plan/lru_map.hpp"
 #include "stencil/plan/signature.hpp"
 #include "stencil/ranks/rank_plan.hpp"
 #include "stencil/ranks/rank_results.hpp"
@@ -25,28 +25,28 @@ class Distributed final : public Executor {
               Statistics& statistics);
 
   void add_block(BlockId block, const std::string& name, const Range& range) override;
-  void add(const DatasetAbout& about) override;
+  void add(const DatasetInfo& info) override;
   void run(std::span<const Loop> chain, Reductions& reductions) override;
   void update_statistics() override { executor_->update_statistics(); }
   // Gathers the range on all ranks.
-  void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
+  void get(DatasetId dataset, const Range& range, std::byte* values) override;
   // Each rank takes its part of the numbers.
-  void set(DatasetId dataset, const Range& range, const std::byte* numbers) override;
+  void set(DatasetId dataset, const Range& range, const std::byte* values) override;
 
  private:
   struct Piece {
     RankPiece plan;
-    Chain loops;                       // those of which this rank does something
-    std::vector<std::size_t> numbers;  // of each, in the piece
+    Chain loops;                            // those of which this rank does something
+    std::vector<std::size_t> loop_indices;  // of each loop, in the piece
     // Of what it exchanges: the versions that were exchanged last, and are there still.
     std::map<DatasetId, std::uint64_t> exchanged;
   };
-  struct KnownChain {
+  struct PlannedChain {
     BlockId block = 0;
     std::vector<Piece> pieces;
     std::vector<DatasetId> kept;  // temporary datasets that a piece needs of an earlier one
   };
-  KnownChain& find(std::span<const Loop> chain);
+  PlannedChain& find(std::span<const Loop> chain);
   void run(std::span<const Loop> loops, const Division& division, Piece& piece, Reductions& reductions);
   void exchange(Piece& piece);
 
@@ -56,7 +56,7 @@ class Distributed final : public Executor {
   Statistics& statistics_;
   std::vector<Division> divisions_;  // by block
   RankStorage storage_;
-  RecentMap<std::pair<BlockId, Signature>, KnownChain> known_{64};
+  LruMap<std::pair<BlockId, Signature>, PlannedChain> plans_{64};
 };
 
 }  // namespace terrace::stencil

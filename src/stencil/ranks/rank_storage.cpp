@@ -8,7 +8,7 @@
 
 namespace terrace::stencil {
 
-void RankStorage::add(const DatasetAbout& whole, const Range& own) {
+void RankStorage::add(const DatasetInfo& whole, const Range& own) {
   all_.push_back({whole, own, !whole.is_temporary || !whole.kept.empty()});
 }
 
@@ -42,25 +42,25 @@ void RankStorage::keep(DatasetId dataset) {
   one.is_there = false;
 }
 
-void RankStorage::copy(const DatasetAbout& from, const DatasetAbout& to) {
-  std::vector<std::byte> numbers;
+void RankStorage::copy(const DatasetInfo& from, const DatasetInfo& to) {
+  std::vector<std::byte> values;
   for_slabs(from.range, k_slab / from.element, [&](const Range& slab) {
-    numbers.resize(slab.points() * from.element);
-    executor_.get(from.id, slab, numbers.data());
-    executor_.set(to.id, slab, numbers.data());
+    values.resize(slab.points() * from.element);
+    executor_.get(from.id, slab, values.data());
+    executor_.set(to.id, slab, values.data());
   });
 }
 
-void RankStorage::get(DatasetId dataset, const Range& range, std::byte* numbers) {
+void RankStorage::get(DatasetId dataset, const Range& range, std::byte* values) {
   const auto& one = all_[dataset];
   if (one.is_there)
-    executor_.get(one.part.id, range, numbers);
+    executor_.get(one.part.id, range, values);
   else
-    std::memset(numbers, 0, range.points() * one.whole.element);
+    std::memset(values, 0, range.points() * one.whole.element);
 }
 
-void RankStorage::set(DatasetId dataset, const Range& range, const std::byte* numbers) {
-  executor_.set(all_[dataset].part.id, range, numbers);
+void RankStorage::set(DatasetId dataset, const Range& range, const std::byte* values) {
+  executor_.set(all_[dataset].part.id, range, values);
 }
 
 }  // namespace terrace::stencil

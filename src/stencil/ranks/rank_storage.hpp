@@ -15,13 +15,13 @@ class RankStorage {
   explicit RankStorage(Executor& executor) : executor_(executor) {}
 
   // The next dataset; `own` are this rank's points of it. Nothing is stored yet.
-  void add(const DatasetAbout& whole, const Range& own);
+  void add(const DatasetInfo& whole, const Range& own);
   // The range is there from now on, as are the rank's own points. New points are 0.
   void provide(DatasetId dataset, const Range& range);
   // A temporary dataset is an ordinary one from now on.
   void keep(DatasetId dataset);
 
-  [[nodiscard]] const DatasetAbout& whole(DatasetId dataset) const { return all_[dataset].whole; }
+  [[nodiscard]] const DatasetInfo& whole(DatasetId dataset) const { return all_[dataset].whole; }
   [[nodiscard]] const Range& own(DatasetId dataset) const { return all_[dataset].own; }
   // Its number in the executor, once it is there.
   [[nodiscard]] DatasetId part(DatasetId dataset) const { return all_[dataset].part.id; }
@@ -30,22 +30,22 @@ class RankStorage {
   void changed(DatasetId dataset) { ++all_[dataset].version; }
 
   // Of a range that is there; of a dataset of which nothing is, zeros.
-  void get(DatasetId dataset, const Range& range, std::byte* numbers);
-  void set(DatasetId dataset, const Range& range, const std::byte* numbers);
+  void get(DatasetId dataset, const Range& range, std::byte* values);
+  void set(DatasetId dataset, const Range& range, const std::byte* values);
 
  private:
-  struct One {
-    DatasetAbout whole;
+  struct DatasetPart {
+    DatasetInfo whole;
     Range own;
     bool is_kept = true;
     bool is_there = false;
-    DatasetAbout part{};
+    DatasetInfo part{};
     std::uint64_t version = 0;
   };
-  void copy(const DatasetAbout& from, const DatasetAbout& to);
+  void copy(const DatasetInfo& from, const DatasetInfo& to);
 
   Executor& executor_;
-  std::vector<One> all_;
+  std::vector<DatasetPart> all_;
   DatasetId next_ = 0;  // of the executor
 };
 

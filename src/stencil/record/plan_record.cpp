@@ -135,13 +135,13 @@ void PlanRecord::add_block(const std::string& name, const Range& range) {
   (*head_)["blocks"].push_back({{"name", name}, {"begin", range.begin}, {"end", range.end}});
 }
 
-void PlanRecord::add(const DatasetAbout& about) {
-  (*head_)["datasets"].push_back({{"name", about.name},
-                                  {"block", about.block},
-                                  {"element", about.element},
-                                  {"begin", about.range.begin},
-                                  {"end", about.range.end},
-                                  {"is_temporary", about.is_temporary}});
+void PlanRecord::add(const DatasetInfo& info) {
+  (*head_)["datasets"].push_back({{"name", info.name},
+                                  {"block", info.block},
+                                  {"element", info.element},
+                                  {"begin", info.range.begin},
+                                  {"end", info.range.end},
+                                  {"is_temporary", info.is_temporary}});
 }
 
 PlanRecord::Known* PlanRecord::find(std::span<const Loop> chain) {

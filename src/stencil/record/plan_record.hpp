@@ -25,7 +25,7 @@ class PlanRecord {
   PlanRecord& operator=(const PlanRecord&) = delete;
 
   void add_block(const std::string& name, const Range& range);
-  void add(const DatasetAbout& about);
+  void add(const DatasetInfo& info);
   // A chain ran, cut like this, for so many seconds.
   void ran(std::span<const Loop> chain, const CutChain& cut, double seconds);
   // The document. While nothing is moved: its counts are read.

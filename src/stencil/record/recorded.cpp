@@ -30,7 +30,7 @@ bool is_ours(const std::string& file) {
 }  // namespace
 
 Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, std::string file)
-    : ExecutorAround(std::move(executor)), record_(options), file_(std::move(file)) {
+    : ExecutorDecorator(std::move(executor)), record_(options), file_(std::move(file)) {
   std::error_code ignored;
   if (const auto there = std::filesystem::status(file_, ignored);
       std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
@@ -60,18 +60,18 @@ Recorded::~Recorded() {
 }
 
 void Recorded::add_block(BlockId block, const std::string& name, const Range& range) {
-  ExecutorAround::add_block(block, name, range);
+  ExecutorDecorator::add_block(block, name, range);
   record_.add_block(name, range);
 }
 
-void Recorded::add(const DatasetAbout& about) {
-  ExecutorAround::add(about);
-  record_.add(about);
+void Recorded::add(const DatasetInfo& info) {
+  ExecutorDecorator::add(info);
+  record_.add(info);
 }
 
 void Recorded::run(std::span<const Loop> chain, Reductions& reductions) {
   const auto start = std::chrono::steady_clock::now();
-  ExecutorAround::run(chain, reductions);
+  ExecutorDecorator::run(chain, reductions);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   record_.ran(chain, cut(), seconds.count());
 }

@@ -5,19 +5,19 @@
 #include <memory>
 #include <string>
 
-#include "stencil/execute/executor_around.hpp"
+#include "stencil/execute/executor_decorator.hpp"
 #include "stencil/record/plan_record.hpp"
 
 namespace terrace::stencil {
 
-class Recorded final : public ExecutorAround {
+class Recorded final : public ExecutorDecorator {
  public:
   // Throws Error{failed} where the file cannot be written, Error{invalid} where another file is there.
   Recorded(std::unique_ptr<Executor> executor, const Options& options, std::string file);
   ~Recorded() override;
 
   void add_block(BlockId block, const std::string& name, const Range& range) override;
-  void add(const DatasetAbout& about) override;
+  void add(const DatasetInfo& info) override;
   void run(std::span<const Loop> chain, Reductions& reductions) override;
 
  private:

@@ -18,10 +18,10 @@ constexpr std::size_t k_max_steps = 256;
 // That are there at a time: one runs, the data of the next one come, and those of the last one leave.
 constexpr std::size_t k_gpu_steps = 3;
 
-void plan_steps(std::span<const Loop> chain, const StreamRoom& room, std::size_t outer, std::size_t tiles,
+void plan_steps(std::span<const Loop> chain, const StreamCapacity& capacity, std::size_t outer, std::size_t tiles,
                 ChainPlan& plan) {
   plan.stream =
-      std::make_shared<StreamPlan>(plan_stream(chain, *plan.tiles, outer, tiles, room.abouts, room.layout));
+      std::make_shared<StreamPlan>(plan_stream(chain, *plan.tiles, outer, tiles, capacity.infos, capacity.layout));
 }
 
 std::array<bool, k_max_dims> reversed_in(std::size_t outer, bool is_reversed) {
@@ -38,11 +38,11 @@ std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t sm
   return chunk;
 }
 
-ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room, const CacheTiles& tiles,
+ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamCapacity& capacity, const CacheTiles& tiles,
                            bool is_reversed) {
   auto size = tiles.given;
   if (size == TileSize{})
-    size = model_size(chain, {tiles.cache, bytes_of_point(chain, room.abouts), tiles.threads});
+    size = model_size(chain, {tiles.cache, bytes_of_point(chain, capacity.infos), tiles.threads});
   // The outermost dimension is cut in any case.
   const auto outer = outer_dimension(chain);
   if (size[outer] == 0) size[outer] = k_default_tile;
@@ -51,17 +51,17 @@ ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room, 
     plan.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
     auto in_step = std::max(plan.tiles->tiles()[outer] / k_max_steps, 2 * tiles.threads);
     for (;; in_step = (in_step + 1) / 2) {
-      plan_steps(chain, room, outer, in_step, plan);
+      plan_steps(chain, capacity, outer, in_step, plan);
       // Threads are in as many tiles, and the data of a step come beside.
       const auto there = (tiles.threads + in_step - 1) / in_step + 1;
-      if (most_chunks_of(*plan.stream, there) <= room.frames) return plan;
+      if (most_chunks_of(*plan.stream, there) <= capacity.frames) return plan;
       if (in_step == 1) break;
     }
     if (size[outer] == 1) return plan;
   }
 }
 
-ChainPlan plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room, std::ptrdiff_t given,
+ChainPlan plan_whole_steps(std::span<const Loop> chain, const StreamCapacity& capacity, std::ptrdiff_t given,
                            bool is_reversed) {
   const auto outer = outer_dimension(chain);
   std::optional<ChainPlan> fits;  // with nothing left
@@ -70,11 +70,11 @@ ChainPlan plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room, 
   for (;; size[outer] = (size[outer] + 1) / 2) {
     ChainPlan plan;
     plan.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
-    plan_steps(chain, room, outer, 1, plan);
-    const auto has_room = room.has(*plan.stream);
-    if (plan.tiles->count() == 1 ? has_room : most_chunks_of(*plan.stream, k_gpu_steps) <= room.frames)
+    plan_steps(chain, capacity, outer, 1, plan);
+    const auto plan_fits = capacity.fits(*plan.stream);
+    if (plan.tiles->count() == 1 ? plan_fits : most_chunks_of(*plan.stream, k_gpu_steps) <= capacity.frames)
       return plan;
-    if (!fits && has_room) fits = std::move(plan);
+    if (!fits && plan_fits) fits = std::move(plan);
     if (size[outer] > 1) continue;
     return fits ? std::move(*fits) : std::move(plan);
   }

@@ -12,7 +12,7 @@
 #include "stencil/data/storage.hpp"
 #include "stencil/execute/tile_size.hpp"
 #include "stencil/plan/stream_plan.hpp"
-#include "stencil/stream/chain_book.hpp"
+#include "stencil/stream/chain_plan_cache.hpp"
 
 namespace terrace::stencil {
 
@@ -31,11 +31,11 @@ inline constexpr ChunkSizes k_gpu_chunks{std::size_t{32} << 20U, std::size_t{2} 
 [[nodiscard]] std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t smallest);
 
 // Where chunks are used.
-struct StreamRoom {
-  std::span<const DatasetAbout> abouts;
+struct StreamCapacity {
+  std::span<const DatasetInfo> infos;
   const StreamLayout& layout;
   std::size_t frames = 0;
-  [[nodiscard]] bool has(const StreamPlan& plan) const { return plan.most_chunks <= frames; }
+  [[nodiscard]] bool fits(const StreamPlan& plan) const { return plan.most_chunks <= frames; }
 };
 
 // Tiles that take the least time (tile_size.hpp), and steps of as many as have room beside the next one, two for
@@ -47,13 +47,13 @@ struct CacheTiles {
   std::size_t cache = 0;  // bytes
   std::size_t threads = 1;
 };
-[[nodiscard]] ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room,
+[[nodiscard]] ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamCapacity& capacity,
                                          const CacheTiles& tiles, bool is_reversed);
 
 // Steps of one tile of the outermost dimension, of which each loop does all points: a GPU gains nothing by tiles
 // that fit into its cache, and needs many points for each launch. As few as leave room for the steps before and
 // behind it; one, if all that the chain uses has room. `given`: points of a tile; 0: none is stated.
-[[nodiscard]] ChainPlan plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room, std::ptrdiff_t given,
-                                         bool is_reversed);
+[[nodiscard]] ChainPlan plan_whole_steps(std::span<const Loop> chain, const StreamCapacity& capacity,
+                                         std::ptrdiff_t given, bool is_reversed);
 
 }  // namespace terrace::stencil

@@ -16,12 +16,12 @@
 
 namespace terrace::stencil {
 
-Stream::Stream(std::unique_ptr<StreamPlaces> places, Statistics& statistics)
-    : places_(std::move(places)),
-      chunk_(places_->chunk()),
-      frames_(places_->frames()),
+Stream::Stream(std::unique_ptr<TieredBackend> backend, Statistics& statistics)
+    : backend_(std::move(backend)),
+      chunk_(backend_->chunk()),
+      frames_(backend_->frames()),
       statistics_(statistics),
-      scheduler_(frames_, std::min(k_max_moves, places_->room())),
+      scheduler_(frames_, std::min(k_max_moves, backend_->num_free_transfers())),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (wake_ < 0) throw Error(Code::failed, std::string("no event for streaming: ") + std::strerror(errno));
   thread_ = std::thread([this] { body(); });
@@ -39,7 +39,7 @@ Stream::~Stream() {
 
 std::byte* Stream::add_dataset(const std::string& name, const std::vector<bool>& is_kept) {
   const std::scoped_lock lock(mutex_);
-  auto* const first = places_->add_dataset(name, is_kept);
+  auto* const first = backend_->add_dataset(name, is_kept);
   scheduler_.add_dataset(is_kept);
   return first;
 }
@@ -48,7 +48,7 @@ void Stream::remove_dataset(DatasetId dataset) {
   std::unique_lock lock(mutex_);
   ready_.wait(lock, [&] { return scheduler_.under_way() == 0 || !failure_.empty(); });
   scheduler_.remove_dataset(dataset);
-  places_->remove_dataset(dataset);
+  backend_->remove_dataset(dataset);
 }
 
 void Stream::wake() noexcept {
@@ -62,7 +62,7 @@ void Stream::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const
     const std::scoped_lock lock(mutex_);
     throw_failure();
     try {
-      places_->flush();
+      backend_->flush();
     } catch (const Error& error) {
       fail(error.what());
     }
@@ -70,7 +70,7 @@ void Stream::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const
     throw_failure();
     moved_ = std::move(moved);
     scheduler_.begin(std::move(plan), std::move(ahead));
-    is_held_ = is_given_up_ = false;
+    is_held_ = is_cancelled_ = false;
   }
   wake();
 }
@@ -83,16 +83,16 @@ bool Stream::is_ready(std::size_t step) {
 bool Stream::wait_for(std::size_t step) {
   std::unique_lock lock(mutex_);
   const auto start = std::chrono::steady_clock::now();
-  ready_.wait(lock, [&] { return scheduler_.is_ready(step) || is_given_up_ || !failure_.empty(); });
+  ready_.wait(lock, [&] { return scheduler_.is_ready(step) || is_cancelled_ || !failure_.empty(); });
   statistics_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   throw_failure();
-  return !is_given_up_;
+  return !is_cancelled_;
 }
 
-void Stream::give_up() noexcept {
+void Stream::cancel() noexcept {
   {
     const std::scoped_lock lock(mutex_);
-    is_given_up_ = true;
+    is_cancelled_ = true;
   }
   ready_.notify_all();
 }
@@ -110,15 +110,15 @@ void Stream::body() noexcept {
     {
       const std::scoped_lock lock(mutex_);
       try {
-        StreamPlaces::Completion completion;
-        while (places_->next(completion)) finish(completion);
+        TieredBackend::Completion completion;
+        while (backend_->next(completion)) finish(completion);
         if (is_over_ && under_way_.empty()) return;
         if (!is_over_ && !is_held_ && failure_.empty()) begin_moves();
       } catch (const std::exception& error) {
         fail(error.what());
       }
     }
-    pollfd files[] = {{places_->file(), POLLIN, 0}, {wake_, POLLIN, 0}};
+    pollfd files[] = {{backend_->completion_fd(), POLLIN, 0}, {wake_, POLLIN, 0}};
     poll(files, 2, -1);
     std::uint64_t count = 0;
     if (files[1].revents != 0) [[maybe_unused]]
@@ -128,42 +128,42 @@ void Stream::body() noexcept {
 
 void Stream::begin_moves() {
   auto begun = false;
-  while (places_->room() > 0) {
+  while (backend_->num_free_transfers() > 0) {
     const auto action = scheduler_.next();
     if (!action) break;
-    carry_out(*action);
+    execute(*action);
     begun = true;
   }
   if (begun) {
-    places_->submit();
+    backend_->submit();
     ready_.notify_all();  // what needed no transfer is there
   }
 }
 
-void Stream::carry_out(const StreamAction& action) {
+void Stream::execute(const StreamAction& action) {
   using What = StreamAction::What;
-  if (action.what != What::store) places_->move_frame(action.frame, action.evicted, action.chunk);
+  if (action.what != What::store) backend_->move_frame(action.frame, action.evicted, action.chunk);
   auto& moved = (*moved_)[scheduler_.step()];
   const auto ticket = next_ticket_++;
   if (action.what == What::admit) ++moved.admitted;
   if (action.what == What::clear) ++moved.cleared;
-  if (action.what == What::admit || (action.what == What::clear && places_->clear(action.chunk, ticket))) {
+  if (action.what == What::admit || (action.what == What::clear && backend_->clear(action.chunk, ticket))) {
     scheduler_.done(action);
     return;
   }
   if (action.what == What::fetch) {
-    places_->fetch(action.chunk, ticket);
+    backend_->fetch(action.chunk, ticket);
     ++moved.fetched;
     fetched_ += static_cast<double>(chunk_);
   } else if (action.what == What::store) {
-    places_->store(action.chunk, ticket);
+    backend_->store(action.chunk, ticket);
     ++moved.stored;
     stored_ += static_cast<double>(chunk_);
   }
   under_way_.emplace(ticket, action);  // completions are taken by this thread
 }
 
-void Stream::finish(const StreamPlaces::Completion& completion) {
+void Stream::finish(const TieredBackend::Completion& completion) {
   const auto found = under_way_.find(completion.ticket);
   const auto action = found->second;
   under_way_.erase(found);
@@ -176,7 +176,7 @@ void Stream::finish(const StreamPlaces::Completion& completion) {
 
 void Stream::fail(const std::string& what) {
   if (failure_.empty())
-    failure_ = places_->name() + ": " + what + "; what was computed since the last checkpoint is lost";
+    failure_ = backend_->name() + ": " + what + "; what was computed since the last checkpoint is lost";
   ready_.notify_all();
 }
 
@@ -195,8 +195,8 @@ void Stream::for_parts(DatasetId dataset, std::size_t offset, std::size_t size, 
     const auto within = offset % chunk_;
     const auto part = std::min(size, chunk_ - within);
     try {
-      action(StreamPlaces::Part{chunk, within, part, scheduler_.frame_of(chunk) != k_no_frame,
-                                scheduler_.is_clear(chunk)});
+      action(TieredBackend::Part{chunk, within, part, scheduler_.frame_of(chunk) != k_no_frame,
+                                 scheduler_.is_clear(chunk)});
     } catch (const Error& error) {
       fail(error.what());
     }
@@ -215,22 +215,22 @@ void Stream::update_statistics() {
 void Stream::add_to_statistics() {
   statistics_.bytes_in += std::exchange(fetched_, 0);
   statistics_.bytes_out += std::exchange(stored_, 0);
-  const auto& copied = places_->copied();
+  const auto& copied = backend_->transferred();
   statistics_.copied_in += copied.in - counted_.in;
   statistics_.copied_out += copied.out - counted_.out;
   counted_ = copied;
 }
 
 void Stream::get(DatasetId dataset, std::size_t offset, std::size_t size, std::byte* to) {
-  for_parts(dataset, offset, size, [&](const StreamPlaces::Part& part) {
-    places_->read(part, to);
+  for_parts(dataset, offset, size, [&](const TieredBackend::Part& part) {
+    backend_->read(part, to);
     to += part.size;
   });
 }
 
 void Stream::set(DatasetId dataset, std::size_t offset, std::size_t size, const std::byte* from) {
-  for_parts(dataset, offset, size, [&](const StreamPlaces::Part& part) {
-    places_->write(part, from);
+  for_parts(dataset, offset, size, [&](const TieredBackend::Part& part) {
+    backend_->write(part, from);
     scheduler_.changed(part.chunk);
     from += part.size;
   });

@@ -11,8 +11,8 @@
 #include <thread>
 #include <unordered_map>
 
-#include "stencil/stream/places.hpp"
 #include "stencil/stream/scheduler.hpp"
+#include "stencil/stream/tiered_backend.hpp"
 #include "terrace/stencil/statistics.hpp"
 
 namespace terrace::stencil {
@@ -20,7 +20,7 @@ namespace terrace::stencil {
 class Stream {
  public:
   // Throws Error{failed}.
-  Stream(std::unique_ptr<StreamPlaces> places, Statistics& statistics);
+  Stream(std::unique_ptr<TieredBackend> backend, Statistics& statistics);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -40,7 +40,7 @@ class Stream {
   // where a transfer failed.
   [[nodiscard]] bool wait_for(std::size_t step);
   // The steps that have not ended do not run any more, until the next chain begins.
-  void give_up() noexcept;
+  void cancel() noexcept;
   // Nobody uses what the step did any more. Steps end in their order; others may have begun.
   void end_step(std::size_t step);
 
@@ -55,8 +55,8 @@ class Stream {
   void body() noexcept;
   // All that can be begun now; holds the lock.
   void begin_moves();
-  void carry_out(const StreamAction& action);
-  void finish(const StreamPlaces::Completion& completion);
+  void execute(const StreamAction& action);
+  void finish(const TieredBackend::Completion& completion);
   void wake() noexcept;
   // Holds the lock. What the program's own copies moved counts, too.
   void add_to_statistics();
@@ -66,13 +66,13 @@ class Stream {
   template <class Action>
   void for_parts(DatasetId dataset, std::size_t offset, std::size_t size, Action action);
 
-  std::unique_ptr<StreamPlaces> places_;
+  std::unique_ptr<TieredBackend> backend_;
   std::size_t chunk_;
   std::size_t frames_;
   Statistics& statistics_;
   StreamScheduler scheduler_;
   std::shared_ptr<StreamMoves> moved_;
-  StreamPlaces::Copied counted_;
+  TieredBackend::TransferredBytes counted_;
   double fetched_ = 0;  // bytes that are not in the statistics yet
   double stored_ = 0;
 
@@ -82,7 +82,7 @@ class Stream {
   std::uint64_t next_ticket_ = 0;
   std::string failure_;
   bool is_held_ = false;  // the program reads or writes: nothing begins until the next chain does
-  bool is_given_up_ = false;
+  bool is_cancelled_ = false;
   bool is_over_ = false;
   int wake_ = -1;
   std::thread thread_;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "stencil/data/dataset_rows.hpp"
-#include "stencil/execute/running.hpp"
+#include "stencil/execute/active_loop.hpp"
 #include "stencil/execute/team.hpp"
 #include "stencil/execute/tile_runner.hpp"
 #include "stencil/execute/tile_size.hpp"
@@ -19,15 +19,15 @@ namespace {
 class StepGate final : public TileGate {
  public:
   StepGate(Stream& stream, const std::vector<StreamStep>& steps) : stream_(stream), steps_(steps) {}
-  [[nodiscard]] bool before(std::size_t tile) override {
+  [[nodiscard]] bool wait_for_data(std::size_t tile) override {
     const auto step = step_of(tile);
     return steps_[step].first_tile != tile || stream_.wait_for(step);
   }
-  void after(std::size_t tile) override {
+  void on_tile_done(std::size_t tile) override {
     const auto step = step_of(tile);
     if (steps_[step].last_tile == tile + 1) stream_.end_step(step);
   }
-  void give_up() noexcept override { stream_.give_up(); }
+  void cancel() noexcept override { stream_.cancel(); }
 
  private:
   [[nodiscard]] std::size_t step_of(std::size_t tile) const {
@@ -42,14 +42,14 @@ class StepGate final : public TileGate {
 
 class Streamed final : public StreamedData {
  public:
-  Streamed(const Options& options, std::unique_ptr<StreamPlaces> places, Statistics& statistics)
-      : StreamedData(std::move(places), options.memory, statistics),
+  Streamed(const Options& options, std::unique_ptr<TieredBackend> backend, Statistics& statistics)
+      : StreamedData(std::move(backend), options.memory, statistics),
         team_(threads_of(options)),
         given_(options.tile) {}
 
   void run(std::span<const Loop> chain, Reductions& reductions) override {
     const auto [plan, ahead] = book_.next(chain);
-    std::vector<Running> all;
+    std::vector<ActiveLoop> all;
     for (const auto& loop : chain) all.push_back(terrace::stencil::begin(loop, views(loop), reductions));
     begin(*plan, ahead, outer_dimension(chain));
     StepGate gate(stream(), plan->stream->steps);
@@ -60,7 +60,7 @@ class Streamed final : public StreamedData {
 
   // In steps whose chunks are in memory, as those of a chain.
   void transfer(const BlockTransfer& transfer) override {
-    const auto plan = plan_transfer(transfer, abouts(), layout(), stream().frames());
+    const auto plan = plan_transfer(transfer, infos(), layout(), stream().frames());
     if (!plan) {
       Executor::transfer(transfer);
       return;
@@ -68,13 +68,13 @@ class Streamed final : public StreamedData {
     begin(*plan);
     for (std::size_t s = 0; s < plan->parts.size(); ++s) {
       (void)stream().wait_for(s);
-      carry_out(
+      execute_transfer(
           transfer, plan->parts[s],
-          [this](DatasetId dataset, const Range& range, std::byte* numbers) {
-            copy_out(abouts()[dataset], first(dataset), range, numbers);
+          [this](DatasetId dataset, const Range& range, std::byte* values) {
+            copy_out(infos()[dataset], first(dataset), range, values);
           },
-          [this](DatasetId dataset, const Range& range, const std::byte* numbers) {
-            copy_in(abouts()[dataset], first(dataset), range, numbers);
+          [this](DatasetId dataset, const Range& range, const std::byte* values) {
+            copy_in(infos()[dataset], first(dataset), range, values);
           });
       stream().end_step(s);
     }
@@ -82,20 +82,21 @@ class Streamed final : public StreamedData {
 
  private:
   ChainPlan plan(std::span<const Loop> chain, bool is_reversed) {
-    return with_room(chain, plan_cache_steps(chain, room(), {given_, own_cache(), team_.size()}, is_reversed));
+    return require_fit(chain,
+                       plan_cache_steps(chain, capacity(), {given_, own_cache(), team_.size()}, is_reversed));
   }
 
   Team team_;
   TileSize given_;
-  ChainBook book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
-                  true};
+  ChainPlanCache book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
+                       true};
 };
 
 }  // namespace
 
-std::unique_ptr<Executor> make_streamed(const Options& options, std::unique_ptr<StreamPlaces> places,
+std::unique_ptr<Executor> make_streamed(const Options& options, std::unique_ptr<TieredBackend> backend,
                                         Statistics& statistics) {
-  return std::make_unique<Streamed>(options, std::move(places), statistics);
+  return std::make_unique<Streamed>(options, std::move(backend), statistics);
 }
 
 }  // namespace terrace::stencil

@@ -8,39 +8,39 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "stencil/data/dataset_rows.hpp"
-#include "stencil/stream/shortened.hpp"
+#include "stencil/stream/chain_splitter.hpp"
 
 namespace terrace::stencil {
 
-StreamedData::StreamedData(std::unique_ptr<StreamPlaces> places, std::uint64_t memory, Statistics& statistics)
+StreamedData::StreamedData(std::unique_ptr<TieredBackend> backend, std::uint64_t memory, Statistics& statistics)
     : memory_(memory),
       statistics_(statistics),
-      stream_(std::move(places), statistics),
+      stream_(std::move(backend), statistics),
       layout_{stream_.chunk(), {}, {}} {}
 
-void StreamedData::add(const DatasetAbout& about) {
-  layout_.shift.push_back(shift_in_page(abouts_.size()));
-  layout_.is_temporary.push_back(about.is_temporary);
-  abouts_.push_back(about);
-  firsts_.push_back(stream_.add_dataset(about.name, kept_chunks(about, layout_)) + layout_.shift.back());
+void StreamedData::add(const DatasetInfo& info) {
+  layout_.shift.push_back(shift_in_page(infos_.size()));
+  layout_.is_temporary.push_back(info.is_temporary);
+  infos_.push_back(info);
+  firsts_.push_back(stream_.add_dataset(info.name, kept_chunks(info, layout_)) + layout_.shift.back());
 }
 
-void StreamedData::get(DatasetId dataset, const Range& range, std::byte* numbers) {
-  for_rows(abouts_[dataset], range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
-    stream_.get(dataset, layout_.shift[dataset] + static_cast<std::size_t>(offset), size, numbers + at);
+void StreamedData::get(DatasetId dataset, const Range& range, std::byte* values) {
+  for_rows(infos_[dataset], range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
+    stream_.get(dataset, layout_.shift[dataset] + static_cast<std::size_t>(offset), size, values + at);
   });
 }
 
-void StreamedData::set(DatasetId dataset, const Range& range, const std::byte* numbers) {
-  for_rows(abouts_[dataset], range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
-    stream_.set(dataset, layout_.shift[dataset] + static_cast<std::size_t>(offset), size, numbers + at);
+void StreamedData::set(DatasetId dataset, const Range& range, const std::byte* values) {
+  for_rows(infos_[dataset], range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
+    stream_.set(dataset, layout_.shift[dataset] + static_cast<std::size_t>(offset), size, values + at);
   });
 }
 
 std::vector<View> StreamedData::views(const Loop& loop) const {
   std::vector<View> views;
   for (const auto& argument : loop.arguments)
-    views.push_back(abouts_[argument.dataset].view(firsts_[argument.dataset]));
+    views.push_back(infos_[argument.dataset].view(firsts_[argument.dataset]));
   return views;
 }
 
@@ -54,14 +54,14 @@ void StreamedData::begin(const TransferPlan& plan) {
   stream_.begin(plan.stream, ahead_, std::make_shared<StreamMoves>(plan.stream->steps.size() + 1));
 }
 
-ChainPlan StreamedData::with_room(std::span<const Loop> chain, ChainPlan plan) const {
-  if (!room().has(*plan.stream)) refuse(chain, *plan.stream);
+ChainPlan StreamedData::require_fit(std::span<const Loop> chain, ChainPlan plan) const {
+  if (!capacity().fits(*plan.stream)) refuse(chain, *plan.stream);
   return plan;
 }
 
 void StreamedData::refuse(std::span<const Loop> chain, const StreamPlan& plan) const {
   // A chain that can be cut runs as shorter ones, and nobody sees this (shortened.hpp).
-  throw NoRoom(
+  throw InsufficientMemory(
       "memory=" + format(Bytes{memory_}) + " is too little for a chain of " + std::to_string(chain.size()) +
       " loops, from '" + chain.front().name + "' to '" + chain.back().name + "', whose tiles need " +
       format(Bytes{plan.most_chunks * layout_.chunk}) + ": give more" +

@@ -8,20 +8,20 @@
 
 #include "stencil/data/storage.hpp"
 #include "stencil/plan/chain_use.hpp"
-#include "stencil/virtual/reuse.hpp"
+#include "stencil/virtual/reuse_distance.hpp"
 
 namespace terrace::stencil {
 
 class DatasetBlocks {
  public:
-  void add(const DatasetAbout& about, Reuse& reuse) {
-    const auto slow = about.slow_dimension();
-    const auto rows = about.range.length(slow);
+  void add(const DatasetInfo& info, ReuseDistance& reuse) {
+    const auto slow = info.slow_dimension();
+    const auto rows = info.range.length(slow);
     const auto per_block = (rows + k_blocks - 1) / k_blocks;
     const auto blocks = static_cast<std::size_t>((rows + per_block - 1) / per_block);
-    of_.push_back(
-        {count_, slow, per_block, about.range.begin[slow], static_cast<double>(about.bytes()) / double(blocks)});
-    reuse.add_blocks(blocks, of_.back().bytes);
+    datasets_.push_back(
+        {count_, slow, per_block, info.range.begin[slow], static_cast<double>(info.bytes()) / double(blocks)});
+    reuse.add_blocks(blocks, datasets_.back().bytes);
     count_ += blocks;
   }
   // Of all datasets.
@@ -31,7 +31,7 @@ class DatasetBlocks {
   // the share of the argument's accesses that are to it.
   template <class Action>
   void for_each(const Argument& argument, const Range& part, Action action) const {
-    const auto& of = of_[argument.dataset];
+    const auto& of = datasets_[argument.dataset];
     const auto reached = reached_range(part, argument);
     const auto first = (reached.begin[of.slow] - of.begin) / of.rows;
     const auto last = (reached.end[of.slow] - 1 - of.begin) / of.rows;
@@ -41,14 +41,14 @@ class DatasetBlocks {
 
  private:
   static constexpr std::ptrdiff_t k_blocks = 512;  // of a dataset
-  struct Of {
+  struct DatasetLayout {
     std::size_t first;
     std::size_t slow;     // dimension
     std::ptrdiff_t rows;  // of a block
     std::ptrdiff_t begin;
     double bytes;  // of a block
   };
-  std::vector<Of> of_;
+  std::vector<DatasetLayout> datasets_;
   std::size_t count_ = 0;
 };
 

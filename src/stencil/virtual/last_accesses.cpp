@@ -15,9 +15,9 @@ constexpr std::size_t k_moments = std::size_t{1} << 16U;  // before they are num
 
 }  // namespace
 
-void LastAccesses::add(const DatasetAbout& about) {
-  of_.resize(std::max<std::size_t>(of_.size(), about.id + 1));
-  of_[about.id] = {static_cast<double>(about.element), {}};
+void LastAccesses::add(const DatasetInfo& info) {
+  datasets_.resize(std::max<std::size_t>(datasets_.size(), info.id + 1));
+  datasets_[info.id] = {static_cast<double>(info.element), {}};
 }
 
 void LastAccesses::add(Moment moment, double bytes) {
@@ -29,14 +29,14 @@ double LastAccesses::since(Moment moment) const { return std::max(all_ - sums_.s
 
 void LastAccesses::renumber() {
   std::vector<Moment> left;
-  for (const auto& of : of_)
+  for (const auto& of : datasets_)
     for (const auto& piece : of.pieces) left.push_back(piece.last);
   std::ranges::sort(left);
   const auto behind = std::ranges::unique(left);
   left.erase(behind.begin(), behind.end());
   sums_.reset(std::max(k_moments, 4 * left.size()));
   all_ = 0;
-  for (auto& of : of_)
+  for (auto& of : datasets_)
     for (auto& piece : of.pieces) {
       piece.last = static_cast<Moment>(std::distance(left.begin(), std::ranges::lower_bound(left, piece.last)));
       add(piece.last, static_cast<double>(piece.range.points()) * of.element);
@@ -57,7 +57,7 @@ std::vector<LastAccesses::Found> LastAccesses::access(std::span<const Touch> tou
 }
 
 LastAccesses::Found LastAccesses::take(const Touch& touch, double& clean) {
-  auto& of = of_[touch.dataset];
+  auto& of = datasets_[touch.dataset];
   const auto all = static_cast<double>(touch.reached.points());
   double lost = all, stored = 0;  // points
   clean = all;
@@ -71,7 +71,7 @@ LastAccesses::Found LastAccesses::take(const Touch& touch, double& clean) {
       ++p;
       continue;
     }
-    const auto share = 1 - std::exp(-since(piece.last) / room_);
+    const auto share = 1 - std::exp(-since(piece.last) / capacity_);
     const auto points = static_cast<double>(both.points());
     lost -= points * (1 - share);
     stored += points * std::max(share - piece.clean, 0.0);
@@ -87,7 +87,7 @@ LastAccesses::Found LastAccesses::take(const Touch& touch, double& clean) {
 }
 
 void LastAccesses::put(const Touch& touch, double clean) {
-  auto& of = of_[touch.dataset];
+  auto& of = datasets_[touch.dataset];
   Boxes written;
   written.add(touch.written);
   for (const auto& range : written.missing(touch.reached)) of.pieces.push_back({range, now_, clean});

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stencil/data/storage.hpp"
-#include "stencil/virtual/running_sums.hpp"
+#include "stencil/virtual/fenwick_tree.hpp"
 
 namespace terrace::stencil {
 
@@ -18,9 +18,9 @@ class LastAccesses {
  public:
   // `room`: bytes of a direct-mapped cache. Where data lie in memory is taken to be random: points are still there
   // with probability exp(-D / room), D being the bytes of other points that were accessed since.
-  explicit LastAccesses(double room) : room_(room) {}
+  explicit LastAccesses(double capacity) : capacity_(capacity) {}
 
-  void add(const DatasetAbout& about);
+  void add(const DatasetInfo& info);
 
   // What a loop touches of a dataset; it changes `written`, a part of that.
   struct Touch {
@@ -48,7 +48,7 @@ class LastAccesses {
     // memory.
     double clean = 1;
   };
-  struct Of {
+  struct DatasetPieces {
     double element;  // bytes
     std::vector<Piece> pieces;
   };
@@ -61,9 +61,9 @@ class LastAccesses {
   // Leaves out the moments of which nothing is left.
   void renumber();
 
-  double room_;
-  std::vector<Of> of_;
-  RunningSums sums_;  // of bytes, by moment
+  double capacity_;
+  std::vector<DatasetPieces> datasets_;
+  FenwickTree sums_;  // of bytes, by moment
   double all_ = 0;
   std::vector<std::pair<Moment, double>> taken_;  // bytes, by an access
   Moment now_ = 0;

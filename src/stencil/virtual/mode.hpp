@@ -12,7 +12,7 @@
 #include "core/error.hpp"
 #include "stencil/data/storage.hpp"
 #include "stencil/execute/executor.hpp"
-#include "stencil/virtual/pair.hpp"
+#include "stencil/virtual/two_tier_machine.hpp"
 #include "terrace/stencil/chain.hpp"
 
 namespace terrace::stencil {
@@ -52,8 +52,8 @@ class Mode {
  public:
   virtual ~Mode() = default;
   // Throws Error{invalid} where a memory that has to have all datasets has no room for it.
-  virtual void add(const DatasetAbout& about) = 0;
-  // Of one block. Throws NoTileFits, or NoRoom where a shorter chain may have room (stream/shortened.hpp).
+  virtual void add(const DatasetInfo& info) = 0;
+  // Of one block. Throws NoTileFits, or InsufficientMemory where a shorter chain may have room (stream/shortened.hpp).
   virtual void run(std::span<const Loop> chain) = 0;
   // What the chain that ran last was cut into, of those who cut it as an executor does.
   [[nodiscard]] virtual CutChain cut() const { return {}; }
@@ -72,7 +72,8 @@ class ModeVariant {
   // Which of memory, slow_memory, tiled, cyclic, prefetched and processes it uses, by their names in calls of
   // terrace-stencils. All use bandwidth.
   [[nodiscard]] virtual std::vector<std::string_view> words() const = 0;
-  [[nodiscard]] virtual std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
+                                                   const ModeOptions& options) const = 0;
 };
 const std::vector<const ModeVariant*>& modes();
 // Throws Error{invalid} naming those that there are.

@@ -15,9 +15,9 @@ std::array<std::ptrdiff_t, k_max_dims> size_of(std::size_t outer, std::ptrdiff_t
 
 }  // namespace
 
-OuterTiles::OuterTiles(std::span<const Loop> chain, std::span<const DatasetAbout> abouts, std::ptrdiff_t length)
+OuterTiles::OuterTiles(std::span<const Loop> chain, std::span<const DatasetInfo> infos, std::ptrdiff_t length)
     : chain_(chain),
-      abouts_(abouts),
+      infos_(infos),
       outer_(outer_dimension(chain)),
       plan_(chain, size_of(outer_, length)),
       used_(plan_.tiles()[outer_]),
@@ -29,7 +29,7 @@ OuterTiles::OuterTiles(std::span<const Loop> chain, std::span<const DatasetAbout
       for (const auto& argument : chain[l].arguments) {
         const auto reached = reached_range(range, argument);
         auto [found, is_new] =
-            used_[t].try_emplace(argument.dataset, Stretch{reached.begin[outer_], reached.end[outer_]});
+            used_[t].try_emplace(argument.dataset, Interval{reached.begin[outer_], reached.end[outer_]});
         found->second.begin = std::min(found->second.begin, reached.begin[outer_]);
         found->second.end = std::max(found->second.end, reached.end[outer_]);
       }
@@ -43,15 +43,15 @@ Range OuterTiles::part(std::size_t loop, std::size_t tile) const {
 }
 
 double OuterTiles::row_bytes(DatasetId dataset) const {
-  const auto& about = abouts_[dataset];
-  return static_cast<double>(about.bytes()) / static_cast<double>(about.range.length(outer_));
+  const auto& info = infos_[dataset];
+  return static_cast<double>(info.bytes()) / static_cast<double>(info.range.length(outer_));
 }
 
 double OuterTiles::largest_footprint() const {
   double largest = 0;
   for (const auto& used : used_) {
     double bytes_used = 0;
-    for (const auto& [dataset, stretch] : used) bytes_used += bytes(dataset, stretch);
+    for (const auto& [dataset, interval] : used) bytes_used += bytes(dataset, interval);
     largest = std::max(largest, bytes_used);
   }
   return largest;
@@ -72,12 +72,12 @@ double OuterTiles::pieces(std::size_t tile) const {
   return count;
 }
 
-std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetAbout> abouts, double bytes) {
+std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetInfo> infos, double bytes) {
   // Footprints grow with the length.
   std::ptrdiff_t fits = 0, beyond = hull_of(chain).length(outer_dimension(chain)) + 1;
   while (beyond - fits > std::max<std::ptrdiff_t>(1, fits / 16)) {
     const auto length = fits + (beyond - fits) / 2;
-    if (OuterTiles(chain, abouts, length).largest_footprint() <= bytes)
+    if (OuterTiles(chain, infos, length).largest_footprint() <= bytes)
       fits = length;
     else
       beyond = length;

@@ -14,7 +14,7 @@
 namespace terrace::stencil {
 
 // Positions in the outermost dimension: rows, or planes.
-struct Stretch {
+struct Interval {
   std::ptrdiff_t begin = 0;
   std::ptrdiff_t end = 0;
   [[nodiscard]] std::ptrdiff_t length() const { return end > begin ? end - begin : 0; }
@@ -23,7 +23,7 @@ struct Stretch {
 class OuterTiles {
  public:
   // 0: one tile.
-  OuterTiles(std::span<const Loop> chain, std::span<const DatasetAbout> abouts, std::ptrdiff_t length);
+  OuterTiles(std::span<const Loop> chain, std::span<const DatasetInfo> infos, std::ptrdiff_t length);
 
   [[nodiscard]] std::size_t count() const { return plan_.tiles()[outer_]; }
   [[nodiscard]] std::size_t outer() const { return outer_; }
@@ -31,11 +31,11 @@ class OuterTiles {
   // What a tile does of a loop.
   [[nodiscard]] Range part(std::size_t loop, std::size_t tile) const;
   // What all its loops use of each dataset.
-  [[nodiscard]] const std::map<DatasetId, Stretch>& used(std::size_t tile) const { return used_[tile]; }
+  [[nodiscard]] const std::map<DatasetId, Interval>& used(std::size_t tile) const { return used_[tile]; }
   // Bytes of a dataset's row, or plane.
   [[nodiscard]] double row_bytes(DatasetId dataset) const;
-  [[nodiscard]] double bytes(DatasetId dataset, const Stretch& stretch) const {
-    return row_bytes(dataset) * static_cast<double>(stretch.length());
+  [[nodiscard]] double bytes(DatasetId dataset, const Interval& interval) const {
+    return row_bytes(dataset) * static_cast<double>(interval.length());
   }
   // Of all datasets that the largest tile uses.
   [[nodiscard]] double largest_footprint() const;
@@ -47,10 +47,10 @@ class OuterTiles {
 
  private:
   std::span<const Loop> chain_;
-  std::span<const DatasetAbout> abouts_;
+  std::span<const DatasetInfo> infos_;
   std::size_t outer_;
   TilePlan plan_;
-  std::vector<std::map<DatasetId, Stretch>> used_;
+  std::vector<std::map<DatasetId, Interval>> used_;
   std::map<DatasetId, DatasetUse> uses_;
 };
 
@@ -60,7 +60,7 @@ class OuterTiles {
 }
 
 // The longest tiles of which one takes at most so many bytes; 0 where none does.
-[[nodiscard]] std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetAbout> abouts,
+[[nodiscard]] std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetInfo> infos,
                                               double bytes);
 
 }  // namespace terrace::stencil

@@ -7,11 +7,11 @@
 
 namespace terrace::stencil {
 
-StreamRun::StreamRun(const Pair& pair, std::size_t chunk)
-    : pair_(pair),
+StreamRun::StreamRun(const TwoTierMachine& tiers, std::size_t chunk)
+    : tiers_(tiers),
       chunk_(chunk),
-      scheduler_(static_cast<std::size_t>(pair.fast_bytes) / chunk, k_max_moves),
-      flow_(pair) {}
+      scheduler_(static_cast<std::size_t>(tiers.fast_bytes) / chunk, k_max_moves),
+      overlap_(tiers) {}
 
 void StreamRun::run(std::span<const Loop> chain, const TilePlan& tiles, std::shared_ptr<const StreamPlan> plan,
                     std::shared_ptr<const StreamPlan> ahead) {
@@ -19,22 +19,22 @@ void StreamRun::run(std::span<const Loop> chain, const TilePlan& tiles, std::sha
   scheduler_.begin(plan, std::move(ahead));
   for (std::size_t s = 0; s < steps.size(); ++s) {
     begin_moves();
-    while (!scheduler_.is_ready(s)) pass();
+    while (!scheduler_.is_ready(s)) advance();
     begin_loops(chain, tiles, steps[s]);
-    while (!flow_.is_idle(Lane::loops)) pass();
+    while (!overlap_.is_idle(Lane::loops)) advance();
     scheduler_.end_step(s);
     counts_.tiles += static_cast<double>(steps[s].last_tile - steps[s].first_tile);
   }
   begin_moves();
-  counts_.seconds = flow_.now();
-  counts_.loop_seconds = flow_.loop_seconds();
-  counts_.copy_seconds = flow_.copy_seconds();
-  counts_.hidden_seconds = flow_.hidden_seconds();
+  counts_.seconds = overlap_.now();
+  counts_.loop_seconds = overlap_.loop_seconds();
+  counts_.copy_seconds = overlap_.copy_seconds();
+  counts_.hidden_seconds = overlap_.hidden_seconds();
   counts_.hits = counts_.accesses;
 }
 
-void StreamRun::pass() {
-  const auto ended = flow_.pass();
+void StreamRun::advance() {
+  const auto ended = overlap_.advance();
   if (!ended) throw Error(Code::failed, "streaming stands still: a step waits for what nobody brings");
   if (*ended == Lane::loops) return;
   auto& lane = *ended == Lane::in ? coming_ : leaving_;
@@ -50,7 +50,7 @@ void StreamRun::begin_moves() {
     const auto bytes = is_store || action->what == What::fetch ? static_cast<double>(chunk_) : 0;
     (is_store ? leaving_ : coming_).push_back(*action);
     (is_store ? counts_.bytes_out : counts_.bytes_in) += bytes;
-    flow_.copy(is_store ? Lane::out : Lane::in, bytes, price(action->what));
+    overlap_.copy(is_store ? Lane::out : Lane::in, bytes, price(action->what));
   }
 }
 
@@ -58,9 +58,9 @@ void StreamRun::begin_moves() {
 CopyPrice StreamRun::price(StreamAction::What what) const {
   using What = StreamAction::What;
   const auto bytes = static_cast<double>(chunk_);
-  if (what == What::store) return pair_.copy_price(bytes);
-  auto price = pair_.map_price(bytes);
-  if (pair_.is_gpu && what != What::admit) price.begin += pair_.copy_price(bytes).begin;
+  if (what == What::store) return tiers_.copy_price(bytes);
+  auto price = tiers_.map_price(bytes);
+  if (tiers_.is_gpu && what != What::admit) price.begin += tiers_.copy_price(bytes).begin;
   return price;
 }
 
@@ -74,7 +74,7 @@ void StreamRun::begin_loops(std::span<const Loop> chain, const TilePlan& tiles, 
     pieces += 1;
   }
   counts_.accesses += bytes;
-  flow_.run(bytes, pieces);
+  overlap_.run(bytes, pieces);
 }
 
 }  // namespace terrace::stencil

@@ -11,15 +11,15 @@
 
 #include "stencil/plan/tile_plan.hpp"
 #include "stencil/stream/scheduler.hpp"
-#include "stencil/virtual/flow.hpp"
 #include "stencil/virtual/mode.hpp"
+#include "stencil/virtual/overlap_model.hpp"
 
 namespace terrace::stencil {
 
 class StreamRun {
  public:
   // In chunks of so many bytes.
-  StreamRun(const Pair& pair, std::size_t chunk);
+  StreamRun(const TwoTierMachine& tiers, std::size_t chunk);
 
   void add_dataset(const std::vector<bool>& is_kept) { scheduler_.add_dataset(is_kept); }
   // `ahead` as StreamScheduler::begin() has it.
@@ -28,20 +28,20 @@ class StreamRun {
   [[nodiscard]] const ModeCounts& counts() const { return counts_; }
 
  private:
-  using Lane = Flow::Lane;
+  using Lane = OverlapModel::Lane;
 
   // Goes on until something ends.
-  void pass();
+  void advance();
   void begin_moves();
   void begin_loops(std::span<const Loop> chain, const TilePlan& tiles, const StreamStep& step);
 
   // Of a move, beside its bytes.
   [[nodiscard]] CopyPrice price(StreamAction::What what) const;
 
-  Pair pair_;
+  TwoTierMachine tiers_;
   std::size_t chunk_;  // bytes
   StreamScheduler scheduler_;
-  Flow flow_;
+  OverlapModel overlap_;
   std::deque<StreamAction> coming_;
   std::deque<StreamAction> leaving_;
   ModeCounts counts_;

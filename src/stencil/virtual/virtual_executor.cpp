@@ -13,9 +13,9 @@ namespace {
 class VirtualExecutor final : public Executor {
  public:
   explicit VirtualExecutor(Mode& mode) : mode_(mode) {}
-  void add(const DatasetAbout& about) override {
-    abouts_.push_back(about);
-    mode_.add(about);
+  void add(const DatasetInfo& info) override {
+    infos_.push_back(info);
+    mode_.add(info);
   }
   void run(std::span<const Loop> chain, Reductions& /*reductions*/) override { mode_.run(chain); }
   [[nodiscard]] CutChain cut() const override { return mode_.cut(); }
@@ -24,21 +24,21 @@ class VirtualExecutor final : public Executor {
     run_alone(transfer.from, transfer.from_range, Access::read);
     run_alone(transfer.to, transfer.to_range, Access::write);
   }
-  void get(DatasetId dataset, const Range& range, std::byte* numbers) override {
-    std::memset(numbers, 0, range.points() * abouts_[dataset].element);
+  void get(DatasetId dataset, const Range& range, std::byte* values) override {
+    std::memset(values, 0, range.points() * infos_[dataset].element);
   }
-  void set(DatasetId /*dataset*/, const Range& /*range*/, const std::byte* /*numbers*/) override {}
+  void set(DatasetId /*dataset*/, const Range& /*range*/, const std::byte* /*values*/) override {}
 
  private:
   void run_alone(DatasetId dataset, const Range& range, Access access) {
-    const auto& about = abouts_[dataset];
-    const Argument argument{dataset, about.name, access, {}, {0, 0, 0}, {0, 0, 0}, about.element};
-    const Chain chain{{"transfer", about.block, range, {argument}, {}, {}}};
+    const auto& info = infos_[dataset];
+    const Argument argument{dataset, info.name, access, {}, {0, 0, 0}, {0, 0, 0}, info.element};
+    const Chain chain{{"transfer", info.block, range, {argument}, {}, {}}};
     mode_.run(chain);
   }
 
   Mode& mode_;
-  std::deque<DatasetAbout> abouts_;  // whose names stay where they are
+  std::deque<DatasetInfo> infos_;  // whose names stay where they are
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace terrace::stencil {
 
 struct VirtualOptions {
   std::string mode = "streamed";
-  PairOptions pair;
+  TwoTierOptions tiers;
   ModeOptions how;
 };
 
@@ -27,7 +27,7 @@ class VirtualRun {
 
   [[nodiscard]] Context& context() { return *context_; }
   [[nodiscard]] const ModeCounts& counts() const { return mode_->counts(); }
-  [[nodiscard]] const Pair& pair() const { return pair_; }
+  [[nodiscard]] const TwoTierMachine& tiers() const { return tiers_; }
   [[nodiscard]] const std::string& machine() const { return machine_; }
   [[nodiscard]] const std::string& mode() const { return options_.mode; }
   // Who copies between the memories: "a GPU's engines", or "swap, 4 of 64 cores"; "ideal" where no core does.
@@ -38,7 +38,7 @@ class VirtualRun {
  private:
   std::string machine_;
   VirtualOptions options_;
-  Pair pair_;
+  TwoTierMachine tiers_;
   std::unique_ptr<Mode> mode_;
   Engine* engine_;
   std::unique_ptr<Context> context_;

@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "stencil/data/reductions.hpp"
-#include "stencil/stream/shortened.hpp"
+#include "stencil/stream/chain_splitter.hpp"
 #include "virtual_chains.hpp"
 
 namespace terrace::stencil::test {
@@ -40,23 +40,23 @@ inline void expect_same_cut(const CutChain& real, const CutChain& ours, std::siz
 }
 
 // Three chains, in turns forward and back; whether there was room.
-inline bool compare_cuts(Executor& real, Mode& ours, std::span<const DatasetAbout> abouts, Chain chain) {
+inline bool compare_cuts(Executor& real, Mode& ours, std::span<const DatasetInfo> infos, Chain chain) {
   Reductions none;
   for (auto& loop : chain) {
     loop.reductions.clear();
     loop.body = [](const Call&) {};
     loop.device = [](const DeviceCall&) {};
   }
-  for (const auto& about : abouts) {
-    real.add(about);
-    ours.add(about);
+  for (const auto& info : infos) {
+    real.add(info);
+    ours.add(info);
   }
   for (int times = 0; times < 3; ++times) {
     try {
       real.run(chain, none);
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("is too little for a chain"), std::string::npos) << error.what();
-      EXPECT_THROW(ours.run(chain), NoRoom);
+      EXPECT_THROW(ours.run(chain), InsufficientMemory);
       return false;
     }
     ours.run(chain);

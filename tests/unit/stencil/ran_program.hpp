@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "host_places.hpp"
+#include "host_backend.hpp"
 #include "random_chain.hpp"
 #include "stencil/engine/engine.hpp"
 
@@ -73,7 +73,7 @@ class Ran {
     engine_->value_of(least_, reinterpret_cast<std::byte*>(&results.least));
     engine_->value_of(most_, reinterpret_cast<std::byte*>(&results.most));
     for (const auto id : ids_) {
-      const auto range = engine_->about(id).range;
+      const auto range = engine_->info(id).range;
       std::vector<double> numbers(range.points());
       engine_->get(id, range, reinterpret_cast<std::byte*>(numbers.data()));
       results.datasets.push_back(std::move(numbers));
@@ -87,7 +87,7 @@ class Ran {
     loop.name = "loop";
     loop.range = from.range;
     for (const auto& argument : from.arguments)
-      loop.arguments.push_back({ids_[argument.dataset], engine_->about(ids_[argument.dataset]).name,
+      loop.arguments.push_back({ids_[argument.dataset], engine_->info(ids_[argument.dataset]).name,
                                 argument.access, argument.stencil, argument.stencil.low(), argument.stencil.high(),
                                 sizeof(double)});
     if (from.is_reduced) loop.reductions = {{sum_}, {least_}, {most_}};

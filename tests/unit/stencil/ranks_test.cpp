@@ -91,7 +91,7 @@ TEST_P(StreamedRanks, RandomChainsDoTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, StreamedRanks, testing::Values("streamed", HostVariant::k_name),
-                         [](const auto& about) { return about.index == 0 ? "Files" : "Memory"; });
+                         [](const auto& info) { return info.index == 0 ? "Files" : "Memory"; });
 
 // --- how much is exchanged
 // ----------------------------------------------------------------------------------------------

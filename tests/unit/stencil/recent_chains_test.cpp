@@ -9,18 +9,18 @@
 
 #include "refusal.hpp"
 #include "stencil/execute/tile_size.hpp"
-#include "stencil/plan/recent_map.hpp"
-#include "stencil/stream/chain_book.hpp"
+#include "stencil/plan/lru_map.hpp"
+#include "stencil/stream/chain_plan_cache.hpp"
 #include "terrace/stencil.hpp"
 
 namespace terrace::stencil::test::recent_chains {
 namespace {
 
 // Against a list in the order of asking.
-TEST(RecentMap, KeepsThoseThatWereAskedForLast) {
+TEST(LruMap, KeepsThoseThatWereAskedForLast) {
   constexpr std::size_t k_max = 5;
   std::mt19937 random(1);
-  RecentMap<int, std::shared_ptr<int>> map(k_max);
+  LruMap<int, std::shared_ptr<int>> map(k_max);
   std::vector<std::pair<int, std::weak_ptr<int>>> truth;  // asked for last comes last
   std::size_t found_ones = 0, left = 0;
   for (int i = 0; i < 10000; ++i) {
@@ -67,23 +67,23 @@ struct Book {
   }
   std::vector<std::weak_ptr<const StreamPlan>> made;
   int known_ahead = 0;
-  ChainBook book{[this](std::span<const Loop> chain, bool) {
-                   auto plan = std::make_shared<StreamPlan>();
-                   plan->most_chunks = chain[0].range.points();
-                   made.push_back(plan);
-                   return ChainPlan{std::make_unique<TilePlan>(chain, TileSize{}), plan};
-                 },
-                 true};
+  ChainPlanCache book{[this](std::span<const Loop> chain, bool) {
+                        auto plan = std::make_shared<StreamPlan>();
+                        plan->most_chunks = chain[0].range.points();
+                        made.push_back(plan);
+                        return ChainPlan{std::make_unique<TilePlan>(chain, TileSize{}), plan};
+                      },
+                      true};
 };
 
-TEST(ChainBook, KnowsChainsThatComeAgainAndWhatFollows) {
+TEST(ChainPlanCache, KnowsChainsThatComeAgainAndWhatFollows) {
   Book book;
   for (int i = 0; i < 100; ++i) book.run(i % 5 + 1, (i + 1) % 5 + 1);
   EXPECT_EQ(book.made.size(), 10U);  // in both directions
   EXPECT_GE(book.known_ahead, 85);
 }
 
-TEST(ChainBook, ForgetsOldOnes) {
+TEST(ChainPlanCache, ForgetsOldOnes) {
   Book book;
   for (int i = 0; i < 2000; ++i) {
     book.run(i % 1000 + 1, (i + 1) % 1000 + 1);
@@ -93,7 +93,7 @@ TEST(ChainBook, ForgetsOldOnes) {
 }
 
 // Chains that never come again leave, and not the one that comes between them.
-TEST(ChainBook, KnowsWhatComesMostOften) {
+TEST(ChainPlanCache, KnowsWhatComesMostOften) {
   Book book;
   for (int i = 2; i < 1000; ++i) {
     book.run(i, 1);

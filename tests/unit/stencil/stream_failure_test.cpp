@@ -11,7 +11,7 @@
 
 #include "child.hpp"
 #include "core/error.hpp"
-#include "failing_places.hpp"
+#include "failing_backend.hpp"
 #include "hidden_file.hpp"
 #include "refusal.hpp"
 #include "stencil/engine/engine.hpp"
@@ -105,7 +105,7 @@ TEST_P(StreamFailure, OfAnyCopyEndsTheChainAndAllLaterOnes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Copies, StreamFailure, testing::Values(Failure::Of::fetches, Failure::Of::stores),
-                         [](const auto& about) { return about.index == 0 ? "Fetches" : "Stores"; });
+                         [](const auto& info) { return info.index == 0 ? "Fetches" : "Stores"; });
 
 // The file ends where a chunk is to be read.
 TEST(StreamFile, AShortReadIsAnError) {

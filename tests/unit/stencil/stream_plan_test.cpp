@@ -21,13 +21,13 @@ void add_argument(Loop& loop, DatasetId dataset, Access access, const Point& off
 // these use a hundred others.
 TEST(StreamPlan, ChunksAreThereFromTheirFirstStepToTheirLast) {
   constexpr DatasetId k_datasets = 11;
-  std::vector<DatasetAbout> abouts;
+  std::vector<DatasetInfo> infos;
   StreamLayout layout{k_row * 8, {}, {}};
   for (DatasetId id = 0; id < k_datasets; ++id) {
-    DatasetAbout about{"", id, 0, 8, {{0, k_row}, {0, k_rows}}};
-    about.row = k_row;
-    about.plane = k_row * k_rows;
-    abouts.push_back(about);
+    DatasetInfo info{"", id, 0, 8, {{0, k_row}, {0, k_rows}}};
+    info.row = k_row;
+    info.plane = k_row * k_rows;
+    infos.push_back(info);
     layout.shift.push_back(0);
     layout.is_temporary.push_back(false);
   }
@@ -38,7 +38,7 @@ TEST(StreamPlan, ChunksAreThereFromTheirFirstStepToTheirLast) {
   for (DatasetId id = 1; id < k_datasets; ++id) add_argument(chain[1], id, Access::write, {0, 0, 0});
   chain[2].range = {{0, k_row}, {60, 62}};
   add_argument(chain[2], 0, Access::read, {0, -58, 0});
-  const auto plan = plan_stream(chain, TilePlan(chain, {0, 10, 0}), 1, 1, abouts, layout);
+  const auto plan = plan_stream(chain, TilePlan(chain, {0, 10, 0}), 1, 1, infos, layout);
   ASSERT_EQ(plan.steps.size(), 7);
   EXPECT_EQ(plan.most_chunks, 108);
 }

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "host_places.hpp"
+#include "host_backend.hpp"
 #include "stencil/engine/engine.hpp"
 #include "stencil/stream/step_plan.hpp"
 #include "terrace/stencil.hpp"
@@ -59,7 +59,7 @@ class SlowVariant final : public ExecutorVariant {
   [[nodiscard]] std::string_view name() const override { return "slow"; }
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
     constexpr std::chrono::milliseconds delay{2};
-    return make_streamed(options, std::make_unique<HostPlaces>(options.memory, 4096, delay), statistics);
+    return make_streamed(options, std::make_unique<HostBackend>(options.memory, 4096, delay), statistics);
   }
 };
 
@@ -117,17 +117,17 @@ TEST(StreamSteps, AreAsLargeAsHasRoom) {
         SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(frames) + " frames, " +
                      std::to_string(loops) + " loops");
         const Range range{{0, 512}, {0, 300}};
-        std::vector<DatasetAbout> abouts;
+        std::vector<DatasetInfo> infos;
         for (DatasetId id = 0; id < 2; ++id) {
-          DatasetAbout about{"", id, 0, 8, {{0, 512}, {-1, 301}}};
-          about.row = 512;
-          about.plane = 512 * 302;
-          abouts.push_back(about);
+          DatasetInfo info{"", id, 0, 8, {{0, 512}, {-1, 301}}};
+          info.row = 512;
+          info.plane = 512 * 302;
+          infos.push_back(info);
         }
         const auto chain = chain_of(loops, range, 1);
         const StreamLayout layout{4096, {0, 0}, {false, false}};
         const CacheTiles tiles{{512, 4, 0}, 1 << 20U, threads};
-        const auto way = plan_cache_steps(chain, {abouts, layout, frames}, tiles, false);
+        const auto way = plan_cache_steps(chain, {infos, layout, frames}, tiles, false);
         const auto& steps = way.stream->steps;
         const auto in_step = steps[0].last_tile - steps[0].first_tile;
         const auto fits = [&](const StreamPlan& plan, std::size_t tiles_in_step) {
@@ -146,7 +146,7 @@ TEST(StreamSteps, AreAsLargeAsHasRoom) {
           continue;
         }
         ++smaller;
-        EXPECT_FALSE(fits(plan_stream(chain, *way.tiles, 1, 2 * in_step, abouts, layout), 2 * in_step));
+        EXPECT_FALSE(fits(plan_stream(chain, *way.tiles, 1, 2 * in_step, infos, layout), 2 * in_step));
       }
   EXPECT_GT(smaller, 5);
   EXPECT_GT(largest, 5);

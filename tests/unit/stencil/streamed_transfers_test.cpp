@@ -13,27 +13,26 @@ namespace terrace::stencil::test {
 namespace {
 
 // Chunks of which some point is in the range, point by point.
-std::set<ChunkId> chunks_of_points(const DatasetAbout& about, const StreamLayout& layout, const Range& range) {
+std::set<ChunkId> chunks_of_points(const DatasetInfo& info, const StreamLayout& layout, const Range& range) {
   std::set<ChunkId> chunks;
   for (auto z = range.begin[2]; z < range.end[2]; ++z)
     for (auto y = range.begin[1]; y < range.end[1]; ++y)
       for (auto x = range.begin[0]; x < range.end[0]; ++x) {
-        const auto first = layout.shift_of(about) + static_cast<std::size_t>(about.offset({x, y, z}));
-        for (const auto byte : {first, first + about.element - 1})
-          chunks.insert({about.id, static_cast<std::uint32_t>(byte / layout.chunk)});
+        const auto first = layout.shift_of(info) + static_cast<std::size_t>(info.offset({x, y, z}));
+        for (const auto byte : {first, first + info.element - 1})
+          chunks.insert({info.id, static_cast<std::uint32_t>(byte / layout.chunk)});
       }
   return chunks;
 }
 
 // Points of the range that have a byte in the chunk, point by point.
-int points_in(const DatasetAbout& about, const StreamLayout& layout, const ChunkId& chunk, const Range& range) {
+int points_in(const DatasetInfo& info, const StreamLayout& layout, const ChunkId& chunk, const Range& range) {
   int count = 0;
   for (auto z = range.begin[2]; z < range.end[2]; ++z)
     for (auto y = range.begin[1]; y < range.end[1]; ++y)
       for (auto x = range.begin[0]; x < range.end[0]; ++x) {
-        const auto first = layout.shift_of(about) + static_cast<std::size_t>(about.offset({x, y, z}));
-        count +=
-            first / layout.chunk == chunk.number || (first + about.element - 1) / layout.chunk == chunk.number;
+        const auto first = layout.shift_of(info) + static_cast<std::size_t>(info.offset({x, y, z}));
+        count += first / layout.chunk == chunk.number || (first + info.element - 1) / layout.chunk == chunk.number;
       }
   return count;
 }
@@ -42,20 +41,20 @@ TEST(TransferPlans, HaveWhatEachStepUses) {
   auto cut = 0, refused = 0, covered = 0;
   for (unsigned seed = 1; seed <= 300; ++seed) {
     RandomMaker maker(seed);
-    std::vector<DatasetAbout> abouts;
+    std::vector<DatasetInfo> infos;
     StreamLayout layout{std::size_t{512} << static_cast<unsigned>(maker.number(0, 3)), {0, 832}, {false, false}};
     for (DatasetId id = 0; id < 2; ++id) {
-      DatasetAbout about;
-      about.id = about.block = id;
-      about.element = 8;
-      for (std::size_t d = 0; d < k_max_dims; ++d) about.range.end[d] = maker.number(1, 24);
-      about.row = padded_row(about.range.length(0), about.element);
-      about.plane = about.row * about.range.length(1);
-      abouts.push_back(about);
+      DatasetInfo info;
+      info.id = info.block = id;
+      info.element = 8;
+      for (std::size_t d = 0; d < k_max_dims; ++d) info.range.end[d] = maker.number(1, 24);
+      info.row = padded_row(info.range.length(0), info.element);
+      info.plane = info.row * info.range.length(1);
+      infos.push_back(info);
     }
-    const auto transfer = random_transfer(maker, 0, abouts[0].range, 1, abouts[1].range);
+    const auto transfer = random_transfer(maker, 0, infos[0].range, 1, infos[1].range);
     const auto frames = static_cast<std::size_t>(maker.number(8, 64));
-    const auto plan = plan_transfer(transfer, abouts, layout, frames);
+    const auto plan = plan_transfer(transfer, infos, layout, frames);
     if (!plan) {
       ++refused;
       continue;
@@ -76,15 +75,15 @@ TEST(TransferPlans, HaveWhatEachStepUses) {
           if (!use.is_fetched) {
             ++covered;
             EXPECT_EQ(use.chunk.dataset, transfer.to);
-            EXPECT_EQ(points_in(abouts[transfer.to], layout, use.chunk, abouts[transfer.to].range),
-                      points_in(abouts[transfer.to], layout, use.chunk, transfer.to_range));
+            EXPECT_EQ(points_in(infos[transfer.to], layout, use.chunk, infos[transfer.to].range),
+                      points_in(infos[transfer.to], layout, use.chunk, transfer.to_range));
           }
           there.insert(use.chunk);
           if (use.is_written) written.insert(use.chunk);
         }
       EXPECT_LE(there.size(), plan->stream->most_chunks);
-      const auto to = chunks_of_points(abouts[transfer.to], layout, part);
-      const auto from = chunks_of_points(abouts[transfer.from], layout, source_of(transfer, part));
+      const auto to = chunks_of_points(infos[transfer.to], layout, part);
+      const auto from = chunks_of_points(infos[transfer.from], layout, source_of(transfer, part));
       EXPECT_TRUE(std::ranges::includes(written, to));
       EXPECT_TRUE(std::ranges::includes(there, from));
     }

@@ -124,41 +124,41 @@ TEST(Temporaries, KeepTheChunksOfTheirPoints) {
     return std::uniform_int_distribution<std::ptrdiff_t>(low, high)(random);
   };
   for (int i = 0; i < 300; ++i) {
-    DatasetAbout about;
-    about.element = 8;
-    about.is_temporary = true;
+    DatasetInfo info;
+    info.element = 8;
+    info.is_temporary = true;
     for (std::size_t d = 0; d < 3; ++d) {
-      about.range.begin[d] = number(-2, 0);
-      about.range.end[d] = d == 2 && i % 2 == 0 ? about.range.begin[d] + 1 : number(1, 30);
+      info.range.begin[d] = number(-2, 0);
+      info.range.end[d] = d == 2 && i % 2 == 0 ? info.range.begin[d] + 1 : number(1, 30);
     }
-    about.row = about.range.length(0) + number(0, 7);
-    about.plane = about.row * about.range.length(1);
+    info.row = info.range.length(0) + number(0, 7);
+    info.plane = info.row * info.range.length(1);
     for (auto k = number(0, 2); k > 0; --k) {
-      auto kept = about.range;
+      auto kept = info.range;
       const auto d = static_cast<std::size_t>(number(0, 2));
-      kept.begin[d] = number(about.range.begin[d], about.range.end[d] - 1);
-      kept.end[d] = std::min(about.range.end[d], kept.begin[d] + 2);
-      about.kept.push_back(kept);
+      kept.begin[d] = number(info.range.begin[d], info.range.end[d] - 1);
+      kept.end[d] = std::min(info.range.end[d], kept.begin[d] + 2);
+      info.kept.push_back(kept);
     }
     const StreamLayout layout{512, {static_cast<std::size_t>(number(0, 30)) * 8}, {true}};
-    const auto found = kept_chunks(about, layout);
-    ASSERT_EQ(found.size(), layout.chunks(about));
+    const auto found = kept_chunks(info, layout);
+    ASSERT_EQ(found.size(), layout.chunks(info));
     std::vector<bool> has(found.size(), false), may(found.size(), false);
     const auto chunk_at = [&](const Point& point, std::ptrdiff_t beyond) {
-      const auto byte = static_cast<std::ptrdiff_t>(layout.shift[0]) + about.offset(point) + beyond;
+      const auto byte = static_cast<std::ptrdiff_t>(layout.shift[0]) + info.offset(point) + beyond;
       return std::min(static_cast<std::size_t>(byte) / layout.chunk, found.size() - 1);
     };
-    for (auto z = about.range.begin[2]; z < about.range.end[2]; ++z)
-      for (auto y = about.range.begin[1]; y < about.range.end[1]; ++y)
-        for (auto x = about.range.begin[0]; x < about.range.end[0]; ++x)
-          if (about.keeps({{x, x + 1}, {y, y + 1}, {z, z + 1}})) has[chunk_at({x, y, z}, 0)] = true;
-    const auto slow = about.slow_dimension();
-    const auto stride = 8 * (slow == 2 ? about.plane : slow == 1 ? about.row : 1);
-    for (auto i_slow = about.range.begin[slow]; i_slow < about.range.end[slow]; ++i_slow) {
-      auto piece = about.range;  // a row, or a plane, and what is left free behind it
+    for (auto z = info.range.begin[2]; z < info.range.end[2]; ++z)
+      for (auto y = info.range.begin[1]; y < info.range.end[1]; ++y)
+        for (auto x = info.range.begin[0]; x < info.range.end[0]; ++x)
+          if (info.keeps({{x, x + 1}, {y, y + 1}, {z, z + 1}})) has[chunk_at({x, y, z}, 0)] = true;
+    const auto slow = info.slow_dimension();
+    const auto stride = 8 * (slow == 2 ? info.plane : slow == 1 ? info.row : 1);
+    for (auto i_slow = info.range.begin[slow]; i_slow < info.range.end[slow]; ++i_slow) {
+      auto piece = info.range;  // a row, or a plane, and what is left free behind it
       piece.begin[slow] = i_slow;
       piece.end[slow] = i_slow + 1;
-      if (!about.keeps(piece)) continue;
+      if (!info.keeps(piece)) continue;
       for (auto c = chunk_at(piece.begin, 0); c <= chunk_at(piece.begin, stride - 1); ++c) may[c] = true;
     }
     for (std::size_t c = 0; c < found.size(); ++c) {

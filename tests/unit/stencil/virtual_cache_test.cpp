@@ -17,12 +17,12 @@ namespace {
 // A direct-mapped cache of single points, each of which has a random place; and what hits and leaves it.
 class PointCache {
  public:
-  PointCache(const std::vector<DatasetAbout>& abouts, std::size_t room, std::uint64_t seed)
-      : abouts_(abouts), sets_(room, k_none) {
+  PointCache(const std::vector<DatasetInfo>& infos, std::size_t room, std::uint64_t seed)
+      : infos_(infos), sets_(room, k_none) {
     std::size_t points = 0;
-    for (const auto& about : abouts) {
+    for (const auto& info : infos) {
       first_.push_back(points);
-      points += about.range.points();
+      points += info.range.points();
     }
     std::mt19937_64 random(seed);
     std::uniform_int_distribution<std::size_t> place(0, room - 1);
@@ -48,7 +48,7 @@ class PointCache {
  private:
   static constexpr std::size_t k_none = ~std::size_t{0};
   void touch(DatasetId id, const Point& at, bool is_written) {
-    const auto& range = abouts_[id].range;
+    const auto& range = infos_[id].range;
     const auto row = (at[2] - range.begin[2]) * range.length(1) + at[1] - range.begin[1];
     const auto point = first_[id] + static_cast<std::size_t>(row * range.length(0) + at[0] - range.begin[0]);
     auto& set = sets_[place_[point]];
@@ -62,7 +62,7 @@ class PointCache {
     }
     if (is_written) is_changed_[point] = true;
   }
-  std::vector<DatasetAbout> abouts_;
+  std::vector<DatasetInfo> infos_;
   std::vector<std::size_t> first_, place_, sets_;
   std::vector<bool> is_changed_;
   double missed_ = 0, stored_ = 0;
@@ -72,8 +72,8 @@ class PointCache {
 // mode says is missing is what is missing in a cache of single points.
 TEST(Cache, MissesWhatACacheOfPointsMisses) {
   const Range inner{{0, 150}, {0, 150}}, whole{{-2, 152}, {-2, 152}};
-  std::vector<DatasetAbout> abouts;
-  for (DatasetId id = 0; id < 3; ++id) abouts.push_back(dataset(id, whole));
+  std::vector<DatasetInfo> infos;
+  for (DatasetId id = 0; id < 3; ++id) infos.push_back(dataset(id, whole));
   Chain chain;
   for (DatasetId id = 0; id < 3; ++id) {
     const auto next = (id + 1) % 3;
@@ -88,8 +88,8 @@ TEST(Cache, MissesWhatACacheOfPointsMisses) {
         loop(inner, {argument(id, Access::read, {0, 0, 0}, {0, 0, 0}), argument(next, Access::write)}));
   }
   for (const std::size_t room : {20000U, 60000U, 200000U}) {
-    auto made = mode("cache", pair_with(8.0 * static_cast<double>(room), 1, 1, 1), abouts, {false, true, true});
-    PointCache points(abouts, room, room);
+    auto made = mode("cache", make_tiers(8.0 * static_cast<double>(room), 1, 1, 1), infos, {false, true, true});
+    PointCache points(infos, room, room);
     constexpr int before = 4, chains = 12;
     double missed = 0, stored = 0, ours_missed = 0, ours_stored = 0;
     for (int i = 0; i < chains; ++i) {
@@ -112,13 +112,13 @@ TEST(Cache, MissesWhatACacheOfPointsMisses) {
 // A layer that is copied in each of many loops does not keep the rest of the data in the cache.
 TEST(Cache, LayersRefreshThemselvesAlone) {
   const Range whole{{0, 1000}, {0, 1000}};
-  const std::vector<DatasetAbout> abouts{dataset(0, whole), dataset(1, whole)};
+  const std::vector<DatasetInfo> infos{dataset(0, whole), dataset(1, whole)};
   Chain chain;
   chain.push_back(loop(whole, {argument(0, Access::read)}));
   chain.push_back(loop(whole, {argument(1, Access::read)}));
   chain.push_back(loop({{0, 1}, {0, 1000}}, {argument(0, Access::read)}));
-  const auto pair = pair_with(1e6, 1, 1, 1);  // an eighth of a dataset
-  auto made = mode("cache", pair, abouts, {false, true, true});
+  const auto tiers = make_tiers(1e6, 1, 1, 1);  // an eighth of a dataset
+  auto made = mode("cache", tiers, infos, {false, true, true});
   for (int i = 0; i < 3; ++i) made->run(chain);
   EXPECT_GT(made->counts().bytes_in, 0.999 * made->counts().accesses);
 }
@@ -127,13 +127,13 @@ TEST(Cache, LayersRefreshThemselvesAlone) {
 // many have the slow memory and their loops at a time.
 TEST(Cache, ProcessesOverlapWhatTheyWaitFor) {
   constexpr std::ptrdiff_t rows = 1000;
-  std::vector<DatasetAbout> abouts;
-  for (DatasetId id = 0; id < 2; ++id) abouts.push_back(dataset(id, {{0, 1000}, {0, rows}}));
+  std::vector<DatasetInfo> infos;
+  for (DatasetId id = 0; id < 2; ++id) infos.push_back(dataset(id, {{0, 1000}, {0, rows}}));
   Chain chain;
-  for (int i = 0; i < 20; ++i) chain.push_back(loop(abouts[0].range, {argument(0, Access::read)}));
-  const auto pair = pair_with(1e6, 1e12, 4e5, 4e6);
+  for (int i = 0; i < 20; ++i) chain.push_back(loop(infos[0].range, {argument(0, Access::read)}));
+  const auto tiers = make_tiers(1e6, 1e12, 4e5, 4e6);
   const auto run = [&](double processes) {
-    auto made = mode("cache", pair, abouts, {true, true, true, processes});
+    auto made = mode("cache", tiers, infos, {true, true, true, processes});
     made->run(chain);
     return made->counts();
   };
@@ -148,9 +148,9 @@ TEST(Cache, ProcessesOverlapWhatTheyWaitFor) {
 }
 
 // What a chain in tiles misses and stores in a cache of points; the first chain is not counted.
-double moved(const Chain& chain, const std::vector<DatasetAbout>& abouts, std::size_t room,
+double moved(const Chain& chain, const std::vector<DatasetInfo>& infos, std::size_t room,
              const std::array<std::ptrdiff_t, k_max_dims>& size) {
-  PointCache points(abouts, room, room);
+  PointCache points(infos, room, room);
   const TilePlan plan(chain, size);
   double before = 0;
   for (int times = 0; times < 2; ++times) {
@@ -169,8 +169,8 @@ double moved(const Chain& chain, const std::vector<DatasetAbout>& abouts, std::s
 // there are, in a cache of points.
 TEST(Cache, CutsTwoDimensionsWhereThatIsLess) {
   const Range whole{{0, 4}, {0, 100}, {0, 100}};
-  std::vector<DatasetAbout> abouts;
-  for (DatasetId id = 0; id < 2; ++id) abouts.push_back(dataset(id, whole));
+  std::vector<DatasetInfo> infos;
+  for (DatasetId id = 0; id < 2; ++id) infos.push_back(dataset(id, whole));
   Chain chain;
   for (DatasetId i = 0; i < 20; ++i)
     chain.push_back(loop({{0, 4}, {1, 99}, {1, 99}}, {argument(i % 2, Access::read, {0, -1, -1}, {0, 1, 1}),
@@ -178,12 +178,12 @@ TEST(Cache, CutsTwoDimensionsWhereThatIsLess) {
   constexpr std::size_t room = 24000;  // 30 planes of both; the chain reaches 20 further
   auto slices = HUGE_VAL, columns = HUGE_VAL;
   for (std::ptrdiff_t length = 2; length < 100; length += 1 + length / 4) {
-    slices = std::min(slices, moved(chain, abouts, room, {0, 0, length}));
-    columns = std::min(columns, moved(chain, abouts, room, {0, length, length}));
+    slices = std::min(slices, moved(chain, infos, room, {0, 0, length}));
+    columns = std::min(columns, moved(chain, infos, room, {0, length, length}));
   }
   EXPECT_LT(columns, 0.95 * slices);
   // The slow memory is what counts.
-  const auto made = mode("cache", pair_with(8.0 * room, 1e12, 1e5, 1e12), abouts, {});
+  const auto made = mode("cache", make_tiers(8.0 * room, 1e12, 1e5, 1e12), infos, {});
   made->run(chain);
   const auto first = made->counts();
   made->run(chain);

@@ -13,11 +13,11 @@ namespace terrace::stencil::test {
 inline const Range k_nowhere{{0, 0}, {0, 0}, {0, 0}};
 
 // Of 8 bytes, without a halo.
-inline DatasetAbout dataset(DatasetId id, const Range& range) {
-  DatasetAbout about{"", id, 0, 8, range};
-  about.row = range.length(0);
-  about.plane = range.length(0) * range.length(1);
-  return about;
+inline DatasetInfo dataset(DatasetId id, const Range& range) {
+  DatasetInfo info{"", id, 0, 8, range};
+  info.row = range.length(0);
+  info.plane = range.length(0) * range.length(1);
+  return info;
 }
 
 inline Argument argument(DatasetId id, Access access, const Point& low = {0, 0, 0},
@@ -33,20 +33,20 @@ inline Loop loop(const Range& range, std::vector<Argument> arguments) {
 }
 
 // Bandwidths in bytes a second; nothing takes time before it begins.
-inline Pair pair_with(double fast_bytes, double fast, double slow, double loops) {
-  Pair pair;
-  pair.fast_bytes = fast_bytes;
-  pair.slow_bytes = 1e15;
-  pair.fast_bandwidth = fast;
-  pair.loop_bandwidth = loops;
-  pair.slow_bandwidth = pair.in_bandwidth = pair.out_bandwidth = pair.slow_read = pair.slow_write = slow;
-  return pair;
+inline TwoTierMachine make_tiers(double fast_bytes, double fast, double slow, double loops) {
+  TwoTierMachine tiers;
+  tiers.fast_bytes = fast_bytes;
+  tiers.slow_bytes = 1e15;
+  tiers.fast_bandwidth = fast;
+  tiers.loop_bandwidth = loops;
+  tiers.slow_bandwidth = tiers.in_bandwidth = tiers.out_bandwidth = tiers.slow_read = tiers.slow_write = slow;
+  return tiers;
 }
 
-inline std::unique_ptr<Mode> mode(std::string_view name, const Pair& pair,
-                                  const std::vector<DatasetAbout>& datasets, const ModeOptions& options = {}) {
-  auto made = find_mode(name).make(pair, options);
-  for (const auto& about : datasets) made->add(about);
+inline std::unique_ptr<Mode> mode(std::string_view name, const TwoTierMachine& tiers,
+                                  const std::vector<DatasetInfo>& datasets, const ModeOptions& options = {}) {
+  auto made = find_mode(name).make(tiers, options);
+  for (const auto& info : datasets) made->add(info);
   return made;
 }
 

@@ -9,9 +9,9 @@ TEST(VirtualGpuPlan, IsTheExecutors) {
   constexpr std::size_t granularity = std::size_t{2} << 20U, memory = 64 * granularity;
   fake_cuda::reset(1, 2 * memory, granularity);
   constexpr std::ptrdiff_t row = 4096, rows = 1500;
-  std::vector<DatasetAbout> abouts;
-  for (DatasetId id = 0; id < 4; ++id) abouts.push_back(dataset(id, {{0, row}, {0, rows}}));
-  abouts[3].is_temporary = true;
+  std::vector<DatasetInfo> infos;
+  for (DatasetId id = 0; id < 4; ++id) infos.push_back(dataset(id, {{0, row}, {0, rows}}));
+  infos[3].is_temporary = true;
   // Each loop reads what the one before wrote, and the rows beside it; 60 of them need more rows at a time than
   // there is memory for.
   for (const int loops : {2, 6, 60}) {
@@ -24,10 +24,10 @@ TEST(VirtualGpuPlan, IsTheExecutors) {
     chain.insert(chain.begin(), loop({{0, row}, {0, rows}}, {argument(3, Access::write)}));
     Statistics statistics;
     const auto real = find_executor("gpu").make({.executor = "gpu", .memory = memory}, statistics);
-    auto pair = pair_with(static_cast<double>(memory), 1e9, 1e8, 1e9);
-    pair.is_gpu = true;
-    const auto ours = mode("streamed", pair, {});
-    EXPECT_EQ(compare_cuts(*real, *ours, abouts, chain), loops < 60);
+    auto tiers = make_tiers(static_cast<double>(memory), 1e9, 1e8, 1e9);
+    tiers.is_gpu = true;
+    const auto ours = mode("streamed", tiers, {});
+    EXPECT_EQ(compare_cuts(*real, *ours, infos, chain), loops < 60);
     if (loops < 60) {
       EXPECT_GE(ours->cut().stream->steps.size(), 4);
     }

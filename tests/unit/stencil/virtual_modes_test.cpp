@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "stencil/engine/engine.hpp"
-#include "stencil/stream/shortened.hpp"
+#include "stencil/stream/chain_splitter.hpp"
 #include "stencil/stream/step_plan.hpp"
 #include "stencil/virtual/virtual_executor.hpp"
 #include "virtual_chains.hpp"
@@ -16,8 +16,8 @@ namespace {
 constexpr std::ptrdiff_t k_row = 1000;
 
 // Rows of so many bytes of each dataset; `count` of them.
-std::vector<DatasetAbout> datasets(DatasetId count, std::ptrdiff_t rows) {
-  std::vector<DatasetAbout> made;
+std::vector<DatasetInfo> datasets(DatasetId count, std::ptrdiff_t rows) {
+  std::vector<DatasetInfo> made;
   for (DatasetId id = 0; id < count; ++id) made.push_back(dataset(id, {{0, k_row}, {0, rows}}));
   return made;
 }
@@ -25,7 +25,7 @@ std::vector<DatasetAbout> datasets(DatasetId count, std::ptrdiff_t rows) {
 // --- transfers between blocks ---
 
 TEST(Transfers, TakeAReadAndAWrite) {
-  auto made = mode("flat-slow", pair_with(1e9, 1e12, 8e3, 1e12), {});
+  auto made = mode("flat-slow", make_tiers(1e9, 1e12, 8e3, 1e12), {});
   Context context(std::make_unique<Engine>(Options{.executor = "virtual"}, make_virtual_executor(*made)));
   const auto left = context.block("left", {100, 10}), right = context.block("right", {100, 10});
   const auto u = left.dataset<double>("u"), v = right.dataset<double>("v", {{0, -1}, {0, 0}});
@@ -45,10 +45,10 @@ Chain updates(DatasetId id, std::ptrdiff_t rows) {
 TEST(Slots, WhatCameForAnotherChainCameForNothing) {
   constexpr std::ptrdiff_t rows = 100;
   // A slot has ten rows, so there are ten tiles; copies take the time, loops next to none.
-  const auto pair = pair_with(240e3, 1e12, 8e3, 1e12);
+  const auto tiers = make_tiers(240e3, 1e12, 8e3, 1e12);
   const auto same = updates(0, rows), other = updates(1, rows);
   const auto run = [&](const std::vector<const Chain*>& chains, bool is_prefetched) {
-    auto made = mode("slots", pair, datasets(2, rows), {true, true, is_prefetched});
+    auto made = mode("slots", tiers, datasets(2, rows), {true, true, is_prefetched});
     for (const auto* chain : chains) made->run(*chain);
     return made->counts();
   };
@@ -66,11 +66,11 @@ TEST(Slots, WhatCameForAnotherChainCameForNothing) {
 
 TEST(Slots, AChainThatNeedsMoreThanCameBringsTheRest) {
   constexpr std::ptrdiff_t rows = 100;
-  const auto pair = pair_with(480e3, 1e12, 8e3, 1e12);
+  const auto tiers = make_tiers(480e3, 1e12, 8e3, 1e12);
   const auto first = updates(0, rows);
   auto second = updates(0, rows);
   second[0].arguments.push_back(argument(1, Access::read));
-  auto made = mode("slots", pair, datasets(2, rows), {});
+  auto made = mode("slots", tiers, datasets(2, rows), {});
   made->run(first);
   EXPECT_DOUBLE_EQ(made->counts().bytes_in, 800e3);
   made->run(second);
@@ -81,8 +81,8 @@ TEST(Slots, AChainThatNeedsMoreThanCameBringsTheRest) {
 TEST(Slots, WhatTheLastTilesWriteIsNotBroughtBeforeItIsThere) {
   // One tile has it all: nothing of what it writes can come for the next chain while it runs.
   constexpr std::ptrdiff_t rows = 10;
-  const auto pair = pair_with(300e3, 1e12, 8e3, 8e3);
-  auto made = mode("slots", pair, datasets(1, rows), {});
+  const auto tiers = make_tiers(300e3, 1e12, 8e3, 8e3);
+  auto made = mode("slots", tiers, datasets(1, rows), {});
   const auto chain = updates(0, rows);
   made->run(chain);
   EXPECT_NEAR(made->counts().seconds, 10 + 20 + 10, 1e-6);  // in, loops, out
@@ -94,9 +94,9 @@ TEST(Slots, WhatTheLastTilesWriteIsNotBroughtBeforeItIsThere) {
 // ways share the memory; so each tile's time is that of what is copied, and loops run for half of it.
 TEST(Slots, CopiesAreHiddenBehindLoops) {
   constexpr std::ptrdiff_t rows = 100;
-  auto pair = pair_with(240e3, 1e12, 8e3, 32e3);  // loops read and write: 160e3 bytes of each tile, 5 s
-  pair.slow_read = pair.slow_write = 1e12;        // a link, with its bandwidth each way
-  auto made = mode("slots", pair, datasets(1, rows), {true, false, false});
+  auto tiers = make_tiers(240e3, 1e12, 8e3, 32e3);  // loops read and write: 160e3 bytes of each tile, 5 s
+  tiers.slow_read = tiers.slow_write = 1e12;        // a link, with its bandwidth each way
+  auto made = mode("slots", tiers, datasets(1, rows), {true, false, false});
   made->run(updates(0, rows));
   const auto& counts = made->counts();
   // The first comes alone, and the last one's results leave alone: 10 s each; between, ten tiles wait for copies.
@@ -127,7 +127,7 @@ TEST(Streamed, CopiesAreHiddenBehindLoops) {
   constexpr DatasetId count = 3;
   const auto run = [&](double loops, bool is_prefetched) {
     auto made =
-        mode("streamed", pair_with(2e6, 1e9, 30e3, loops), datasets(count, rows), {true, true, is_prefetched});
+        mode("streamed", make_tiers(2e6, 1e9, 30e3, loops), datasets(count, rows), {true, true, is_prefetched});
     const auto chain = sweeps(count, rows, 12);
     ModeCounts before;
     for (int i = 0; i < 12; ++i) {
@@ -163,12 +163,12 @@ TEST(Streamed, ChunksTakeTimeBesideTheirBytes) {
   constexpr std::ptrdiff_t rows = 25000;
   constexpr DatasetId count = 3;
   constexpr double memory = 200e6;
-  const auto run = [&](const Pair& pair) {
-    auto made = mode("streamed", pair, datasets(count, rows));
+  const auto run = [&](const TwoTierMachine& tiers) {
+    auto made = mode("streamed", tiers, datasets(count, rows));
     for (int i = 0; i < 4; ++i) made->run(sweeps(count, rows, 12));
     return made->counts();
   };
-  auto gpu = pair_with(memory, 1e15, 1e15, 1e15);
+  auto gpu = make_tiers(memory, 1e15, 1e15, 1e15);
   gpu.is_gpu = true;
   gpu.map = 1;
   const auto on_gpu = run(gpu);
@@ -176,7 +176,7 @@ TEST(Streamed, ChunksTakeTimeBesideTheirBytes) {
       chunk_size(static_cast<std::uint64_t>(memory), k_gpu_chunks.largest, k_gpu_chunks.smallest));
   EXPECT_GT(on_gpu.bytes_in, memory);
   EXPECT_GE(on_gpu.seconds, 0.99 * on_gpu.bytes_in / gpu_chunk);
-  auto cores = pair_with(memory, 1e15, 1e15, 1e15);
+  auto cores = make_tiers(memory, 1e15, 1e15, 1e15);
   cores.copier.threads = 1;
   cores.copier.call = Seconds{1};
   const auto by_cores = run(cores);
@@ -187,12 +187,12 @@ TEST(Streamed, ChunksTakeTimeBesideTheirBytes) {
 }
 
 TEST(Streamed, ChainsWithoutRoomAreRefusedByTheMode) {
-  const auto pair = pair_with(1e5, 1e6, 1e4, 1e6);
-  auto made = mode("streamed", pair, datasets(2, 400));
+  const auto tiers = make_tiers(1e5, 1e6, 1e4, 1e6);
+  auto made = mode("streamed", tiers, datasets(2, 400));
   try {
     made->run(sweeps(2, 400, 100));
     FAIL();
-  } catch (const NoRoom& error) {
+  } catch (const InsufficientMemory& error) {
     EXPECT_STREQ(error.what(), "97.7KiB has no room for a tile of 100 loops");
   }
 }
@@ -201,13 +201,13 @@ TEST(Streamed, ChainsWithoutRoomAreRefusedByTheMode) {
 
 TEST(Unified, ChainsWithoutRoomForTilesAreCounted) {
   constexpr std::ptrdiff_t rows = 400;
-  auto pair = pair_with(4e6, 1e6, 30e3, 300e3);
-  pair.fault = 1e-3;
-  pair.fault_bytes = 65536;
+  auto tiers = make_tiers(4e6, 1e6, 30e3, 300e3);
+  tiers.fault = 1e-3;
+  tiers.fault_bytes = 65536;
   const auto chain = sweeps(2, rows, 100);  // skewed by 200 rows and more
   const auto run = [&](double memory, bool is_tiled) {
-    pair.fast_bytes = memory;
-    auto made = mode("unified", pair, datasets(2, rows), {is_tiled, true, false});
+    tiers.fast_bytes = memory;
+    auto made = mode("unified", tiers, datasets(2, rows), {is_tiled, true, false});
     made->run(chain);
     made->run(chain);
     return made->counts();
@@ -220,11 +220,11 @@ TEST(Unified, ChainsWithoutRoomForTilesAreCounted) {
 
 TEST(Unified, OverlapIsWhatComesWhileTheTileBeforeRuns) {
   constexpr std::ptrdiff_t rows = 400;
-  auto pair = pair_with(4e6, 1e9, 30e3, 60e3);
-  pair.fault = 1e-3;
-  pair.fault_bytes = 65536;
+  auto tiers = make_tiers(4e6, 1e9, 30e3, 60e3);
+  tiers.fault = 1e-3;
+  tiers.fault_bytes = 65536;
   const auto run = [&](bool is_prefetched) {
-    auto made = mode("unified", pair, datasets(2, rows), {true, true, is_prefetched});
+    auto made = mode("unified", tiers, datasets(2, rows), {true, true, is_prefetched});
     made->run(sweeps(2, rows, 4));
     return made->counts();
   };
@@ -240,12 +240,12 @@ TEST(Unified, OverlapIsWhatComesWhileTheTileBeforeRuns) {
 TEST(SlowMemory, HasToHaveTheDatasets) {
   for (const auto* variant : modes()) {
     if (variant->name() == "flat-fast") continue;
-    auto pair = pair_with(1e6, 1e9, 1e8, 1e9);
-    pair.fault = pair.fault_bytes = 1;
-    pair.slow_name = "ddr";
-    pair.fast_name = "hbm";
-    pair.slow_bytes = variant->name() == "unified" ? 15.9e6 - 1e6 : 15.9e6;
-    const auto made = variant->make(pair, {});
+    auto tiers = make_tiers(1e6, 1e9, 1e8, 1e9);
+    tiers.fault = tiers.fault_bytes = 1;
+    tiers.slow_name = "ddr";
+    tiers.fast_name = "hbm";
+    tiers.slow_bytes = variant->name() == "unified" ? 15.9e6 - 1e6 : 15.9e6;
+    const auto made = variant->make(tiers, {});
     const auto two = datasets(2, 1000);  // 8e6 bytes each
     made->add(two[0]);
     try {
@@ -259,12 +259,12 @@ TEST(SlowMemory, HasToHaveTheDatasets) {
 }
 
 TEST(SlowMemory, HasNothingOfWhatIsNeverStored) {
-  auto pair = pair_with(1e6, 1e9, 1e8, 1e9);
-  pair.slow_bytes = 9e6;
+  auto tiers = make_tiers(1e6, 1e9, 1e8, 1e9);
+  tiers.slow_bytes = 9e6;
   auto two = datasets(2, 1000);
   two[1].is_temporary = true;
-  EXPECT_NO_THROW(static_cast<void>(mode("streamed", pair, two)));
-  EXPECT_THROW(static_cast<void>(mode("streamed", pair, two, {true, false, true})), Error);
+  EXPECT_NO_THROW(static_cast<void>(mode("streamed", tiers, two)));
+  EXPECT_THROW(static_cast<void>(mode("streamed", tiers, two, {true, false, true})), Error);
 }
 
 }  // namespace

@@ -19,21 +19,21 @@ TEST(VirtualPlan, IsTheExecutors) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomMaker maker(seed, 6);
     const auto program = maker.make();
-    std::vector<DatasetAbout> abouts;
+    std::vector<DatasetInfo> infos;
     for (std::size_t i = 0; i < program.halos.size(); ++i) {
-      abouts.push_back(dataset(static_cast<DatasetId>(i), range_of(program, i)));
-      abouts.back().is_temporary = maker.number(0, 5) == 0;
+      infos.push_back(dataset(static_cast<DatasetId>(i), range_of(program, i)));
+      infos.back().is_temporary = maker.number(0, 5) == 0;
     }
     Options options{.executor = "streamed", .threads = static_cast<unsigned>(maker.number(1, 3))};
     options.memory = static_cast<std::uint64_t>(maker.number(64, 1000)) * 4096;
     options.folder = testing::TempDir();
     Statistics statistics;
     const auto real = find_executor("streamed").make(options, statistics);
-    auto pair = pair_with(static_cast<double>(options.memory), 1e9, 1e8, 1e9);
-    pair.cache = own_cache();
-    pair.threads = options.threads;
-    const auto ours = mode("streamed", pair, {});
-    (compare_cuts(*real, *ours, abouts, chain_of(program)) ? had_room : had_none) += 1;
+    auto tiers = make_tiers(static_cast<double>(options.memory), 1e9, 1e8, 1e9);
+    tiers.cache = own_cache();
+    tiers.threads = options.threads;
+    const auto ours = mode("streamed", tiers, {});
+    (compare_cuts(*real, *ours, infos, chain_of(program)) ? had_room : had_none) += 1;
     if (ours->cut().stream) steps += ours->cut().stream->steps.size() > 1 ? 1 : 0;
     if (HasFailure()) break;
   }
@@ -61,10 +61,10 @@ TEST(VirtualPlan, ChainsAreShortenedAsTheExecutors) {
   for (const auto& [steps, is_cut] : {std::pair{2, false}, std::pair{40, true}, std::pair{90, true}}) {
     Context real(Options{.executor = "streamed", .threads = 2, .memory = memory, .folder = testing::TempDir()});
     long_chain(real, steps);
-    auto pair = pair_with(static_cast<double>(memory), 1e9, 1e8, 1e9);
-    pair.cache = own_cache();
-    pair.threads = 2;
-    const auto ours = mode("streamed", pair, {});
+    auto tiers = make_tiers(static_cast<double>(memory), 1e9, 1e8, 1e9);
+    tiers.cache = own_cache();
+    tiers.threads = 2;
+    const auto ours = mode("streamed", tiers, {});
     Context priced(std::make_unique<Engine>(Options{.executor = "virtual"}, make_virtual_executor(*ours)));
     long_chain(priced, steps);
     EXPECT_EQ(real.statistics().shortened_chains > 0, is_cut) << steps;

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <utility>
 
-#include "stencil/plan/recent_map.hpp"
+#include "stencil/plan/lru_map.hpp"
 #include "stencil/plan/signature.hpp"
 #include "stencil/virtual/last_accesses.hpp"
 #include "stencil/virtual/mode.hpp"
@@ -62,13 +62,13 @@ double seconds_of(const Counts& counts, double processes) {
 
 class Cache final : public Mode {
  public:
-  Cache(const Pair& pair, const ModeOptions& options)
-      : pair_(pair), slow_(pair), options_(options), accesses_(pair.fast_bytes) {}
+  Cache(const TwoTierMachine& tiers, const ModeOptions& options)
+      : tiers_(tiers), slow_(tiers), options_(options), accesses_(tiers.fast_bytes) {}
 
-  void add(const DatasetAbout& about) override {
-    slow_.take(static_cast<double>(about.bytes()));
-    abouts_.push_back(about);
-    accesses_.add(about);
+  void add(const DatasetInfo& info) override {
+    slow_.reserve(static_cast<double>(info.bytes()));
+    infos_.push_back(info);
+    accesses_.add(info);
   }
 
   void run(std::span<const Loop> chain) override {
@@ -94,7 +94,7 @@ class Cache final : public Mode {
       for (tile[1] = 0; tile[1] < count[1]; ++tile[1])
         for (tile[0] = 0; tile[0] < count[0] && std::max(counts.loops, counts.slow) <= most; ++tile[0])
           for (std::size_t l = 0; l < chain.size(); ++l)
-            if (const auto part = tiles.part(l, tile); !part.empty()) do_part(chain[l], part, accesses, counts);
+            if (const auto part = tiles.part(l, tile); !part.empty()) run_part(chain[l], part, accesses, counts);
     return counts;
   }
 
@@ -108,7 +108,7 @@ class Cache final : public Mode {
     return static_cast<double>(places) * static_cast<double>(part.points());
   }
 
-  void do_part(const Loop& loop, const Range& part, LastAccesses& accesses, Counts& counts) const {
+  void run_part(const Loop& loop, const Range& part, LastAccesses& accesses, Counts& counts) const {
     const auto bytes = bytes_of_part(loop, part);
     std::vector<LastAccesses::Touch> touches;
     std::vector<double> own, touched;  // points of each touch: of the part, and all
@@ -131,7 +131,7 @@ class Cache final : public Mode {
     const auto found = accesses.access(touches);
     double missed = 0, came = 0, stored = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
-      const auto element = static_cast<double>(abouts_[touches[i].dataset].element);
+      const auto element = static_cast<double>(infos_[touches[i].dataset].element);
       const auto reached = static_cast<double>(touches[i].reached.points());
       missed += element * own[i] * found[i].lost;
       came += element * std::min(touched[i], reached) * found[i].lost;
@@ -142,8 +142,8 @@ class Cache final : public Mode {
     counts.missed += missed;
     counts.came += came;
     counts.stored += stored;
-    const Part took{std::max(pair_.loop_seconds(bytes), (bytes + came + stored) / pair_.fast_bandwidth),
-                    (came + stored) / pair_.slow_bandwidth};
+    const Part took{std::max(tiers_.loop_seconds(bytes), (bytes + came + stored) / tiers_.fast_bandwidth),
+                    (came + stored) / tiers_.slow_bandwidth};
     counts.parts.push_back(took);
     counts.loops += took.loop;
     counts.slow += took.slow;
@@ -151,8 +151,8 @@ class Cache final : public Mode {
 
   // Beginning with an empty cache.
   [[nodiscard]] double seconds(std::span<const Loop> chain, const Size& size, double most) const {
-    LastAccesses accesses(pair_.fast_bytes);
-    for (const auto& about : abouts_) accesses.add(about);
+    LastAccesses accesses(tiers_.fast_bytes);
+    for (const auto& info : infos_) accesses.add(info);
     const auto done = run_tiles(chain, TilePlan(chain, size), accesses, most);
     return std::max(done.loops, done.slow) > most ? HUGE_VAL : seconds_of(done, options_.processes);
   }
@@ -161,7 +161,7 @@ class Cache final : public Mode {
   [[nodiscard]] std::vector<Size> sizes(std::span<const Loop> chain, double bytes) const {
     const auto all = hull_of(chain);
     double of_point = 0;
-    for (const auto& [dataset, use] : uses_of(chain)) of_point += static_cast<double>(abouts_[dataset].element);
+    for (const auto& [dataset, use] : uses_of(chain)) of_point += static_cast<double>(infos_[dataset].element);
     const auto points = bytes / of_point;
     const auto outer = outer_dimension(chain);
     const auto x = static_cast<double>(all.length(0)), y = static_cast<double>(all.length(1));
@@ -185,7 +185,7 @@ class Cache final : public Mode {
     auto least = seconds(chain, best, HUGE_VAL);
     for (int i = 0; i <= k_halvings; ++i) {
       const auto worth = least * (1 - k_worth);
-      const auto tried = sizes(chain, std::ldexp(pair_.fast_bytes, -i));
+      const auto tried = sizes(chain, std::ldexp(tiers_.fast_bytes, -i));
       for (const auto& size : tried)
         if (const auto takes = seconds(chain, size, least); takes < least) {
           least = takes;
@@ -196,12 +196,12 @@ class Cache final : public Mode {
     return sizes_.add(std::move(signature), best);
   }
 
-  Pair pair_;
-  SlowRoom slow_;
+  TwoTierMachine tiers_;
+  SlowMemoryBudget slow_;
   ModeOptions options_;
-  std::vector<DatasetAbout> abouts_;
+  std::vector<DatasetInfo> infos_;
   LastAccesses accesses_;
-  RecentMap<Signature, Size> sizes_{512};  // of chains that came before
+  LruMap<Signature, Size> sizes_{512};  // of chains that came before
 };
 
 class CacheVariant final : public ModeVariant {
@@ -210,8 +210,9 @@ class CacheVariant final : public ModeVariant {
   [[nodiscard]] std::vector<std::string_view> words() const override {
     return {"memory", "slow_memory", "tiled", "processes"};
   }
-  [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const override {
-    return std::make_unique<Cache>(pair, options);
+  [[nodiscard]] std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
+                                           const ModeOptions& options) const override {
+    return std::make_unique<Cache>(tiers, options);
   }
 };
 

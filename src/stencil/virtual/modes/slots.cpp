@@ -7,9 +7,9 @@
 #include <map>
 
 #include "core/error.hpp"
-#include "stencil/virtual/flow.hpp"
 #include "stencil/virtual/mode.hpp"
 #include "stencil/virtual/outer_tiles.hpp"
+#include "stencil/virtual/overlap_model.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -20,9 +20,9 @@ constexpr double k_slots = 3;
 struct Copies {
   double bytes = 0;
   CopyPrice price;
-  void add(const Pair& pair, double more) {
+  void add(const TwoTierMachine& tiers, double more) {
     if (more <= 0) return;
-    const auto each = pair.copy_price(more);
+    const auto each = tiers.copy_price(more);
     bytes += more;
     price.begin += each.begin;
     price.stall += each.stall;
@@ -31,26 +31,27 @@ struct Copies {
 
 class Slots final : public Mode {
  public:
-  Slots(const Pair& pair, const ModeOptions& options) : pair_(pair), slow_(pair), options_(options), flow_(pair) {}
-  void add(const DatasetAbout& about) override {
-    slow_.take(static_cast<double>(about.bytes()));
-    abouts_.push_back(about);
+  Slots(const TwoTierMachine& tiers, const ModeOptions& options)
+      : tiers_(tiers), slow_(tiers), options_(options), flow_(tiers) {}
+  void add(const DatasetInfo& info) override {
+    slow_.reserve(static_cast<double>(info.bytes()));
+    infos_.push_back(info);
   }
 
   void run(std::span<const Loop> chain) override {
-    const auto length = length_that_fits(chain, abouts_, pair_.fast_bytes / k_slots);
+    const auto length = length_that_fits(chain, infos_, tiers_.fast_bytes / k_slots);
     if (length == 0)
-      throw NoTileFits("a third of " + format(Bytes{static_cast<std::uint64_t>(pair_.fast_bytes)}), chain.size());
-    const OuterTiles tiles(chain, abouts_, length);
-    bring_first(tiles);
+      throw NoTileFits("a third of " + format(Bytes{static_cast<std::uint64_t>(tiers_.fast_bytes)}), chain.size());
+    const OuterTiles tiles(chain, infos_, length);
+    fetch_first(tiles);
     for (std::size_t t = 0; t < tiles.count(); ++t) {
       const auto is_last = t + 1 == tiles.count();
       flow_.wait(Lane::loops);
       flow_.wait(Lane::in);
       if (!is_last)
-        bring(coming(tiles, t + 1));
+        fetch(coming(tiles, t + 1));
       else if (options_.is_prefetched)
-        bring_ahead(tiles);
+        prefetch_next(tiles);
       flow_.run(tiles.loop_bytes(t), tiles.pieces(t));
       counts_.accesses += tiles.loop_bytes(t);
       flow_.wait(Lane::loops);
@@ -73,30 +74,30 @@ class Slots final : public Mode {
   }
 
  private:
-  using Lane = Flow::Lane;
-  using Stretches = std::map<DatasetId, Stretch>;
+  using Lane = OverlapModel::Lane;
+  using Stretches = std::map<DatasetId, Interval>;
 
-  void bring(const Copies& copies) {
+  void fetch(const Copies& copies) {
     counts_.bytes_in += copies.bytes;
     if (copies.bytes > 0) flow_.copy(Lane::in, copies.bytes, copies.price);
   }
   // All that the first tile needs, but what came while the chain before ended. That is counted now: it is of use
   // if there is a chain to come, and it came whether this one needs it or not.
-  void bring_first(const OuterTiles& tiles) {
+  void fetch_first(const OuterTiles& tiles) {
     Copies late_copies;
     auto is_late = false;
-    for (const auto& [dataset, stretch] : needed(tiles, 0)) {
-      auto there = Stretch{};
-      if (const auto found = ahead_.find(dataset); found != ahead_.end()) there = common(stretch, found->second);
-      late_copies.add(pair_, tiles.bytes(dataset, stretch) - tiles.bytes(dataset, there));
+    for (const auto& [dataset, interval] : needed(tiles, 0)) {
+      auto there = Interval{};
+      if (const auto found = ahead_.find(dataset); found != ahead_.end()) there = common(interval, found->second);
+      late_copies.add(tiers_, tiles.bytes(dataset, interval) - tiles.bytes(dataset, there));
       const auto late = late_.find(dataset);
-      is_late = is_late || (late != late_.end() && common(stretch, late->second).length() > 0);
+      is_late = is_late || (late != late_.end() && common(interval, late->second).length() > 0);
     }
     counts_.bytes_in += ahead_bytes_;
     ahead_bytes_ = 0;
     ahead_.clear();
     if (is_late) flow_.wait(Lane::out);
-    bring(late_copies);
+    fetch(late_copies);
     find_late(tiles);
   }
   // What the last tile writes, and the one before, whose results are leaving while the last one runs: the slow
@@ -104,22 +105,22 @@ class Slots final : public Mode {
   void find_late(const OuterTiles& tiles) {
     late_.clear();
     for (auto t = tiles.count() - std::min<std::size_t>(tiles.count(), 2); t < tiles.count(); ++t)
-      for (const auto& [dataset, stretch] : tiles.used(t)) {
+      for (const auto& [dataset, interval] : tiles.used(t)) {
         if (tiles.use(dataset).written.all().empty()) continue;
-        auto& late = late_.try_emplace(dataset, stretch).first->second;
-        late = {std::min(late.begin, stretch.begin), std::max(late.end, stretch.end)};
+        auto& late = late_.try_emplace(dataset, interval).first->second;
+        late = {std::min(late.begin, interval.begin), std::max(late.end, interval.end)};
       }
   }
   // The next chain's first tile is taken to need what this chain's did.
-  void bring_ahead(const OuterTiles& tiles) {
+  void prefetch_next(const OuterTiles& tiles) {
     Copies copies;
-    for (const auto& [dataset, stretch] : needed(tiles, 0)) {
-      auto own = stretch;
+    for (const auto& [dataset, interval] : needed(tiles, 0)) {
+      auto own = interval;
       if (const auto late = late_.find(dataset); late != late_.end())
         own.end = std::min(own.end, late->second.begin);
       if (own.length() == 0) continue;
       ahead_.emplace(dataset, own);
-      copies.add(pair_, tiles.bytes(dataset, own));
+      copies.add(tiers_, tiles.bytes(dataset, own));
     }
     ahead_bytes_ = copies.bytes;
     if (copies.bytes > 0) flow_.copy(Lane::in, copies.bytes, copies.price);
@@ -127,8 +128,8 @@ class Slots final : public Mode {
   // What a tile needs of each dataset from before the chain.
   [[nodiscard]] static Stretches needed(const OuterTiles& tiles, std::size_t tile) {
     Stretches all;
-    for (const auto& [dataset, stretch] : tiles.used(tile))
-      if (!tiles.use(dataset).needed.all().empty()) all.emplace(dataset, stretch);  // not written first
+    for (const auto& [dataset, interval] : tiles.used(tile))
+      if (!tiles.use(dataset).needed.all().empty()) all.emplace(dataset, interval);  // not written first
     return all;
   }
   // The same without what it shares with the tile before.
@@ -137,43 +138,43 @@ class Slots final : public Mode {
     for (auto [dataset, own] : needed(tiles, tile)) {
       if (const auto before = tiles.used(tile - 1).find(dataset); before != tiles.used(tile - 1).end())
         own.begin = std::max(own.begin, before->second.end);
-      copies.add(pair_, tiles.bytes(dataset, own));
+      copies.add(tiers_, tiles.bytes(dataset, own));
     }
     return copies;
   }
   [[nodiscard]] Copies leaving(const OuterTiles& tiles, std::size_t tile) const {
     Copies copies;
-    for (const auto& [dataset, stretch] : tiles.used(tile)) {
+    for (const auto& [dataset, interval] : tiles.used(tile)) {
       const auto& use = tiles.use(dataset);
       if (use.written.all().empty()) continue;  // only read
       if (options_.is_cyclic && use.needed.all().empty()) continue;
-      auto own = stretch;
+      auto own = interval;
       if (tile + 1 < tiles.count())
         if (const auto next = tiles.used(tile + 1).find(dataset); next != tiles.used(tile + 1).end())
           own.end = std::min(own.end, next->second.begin);
-      copies.add(pair_, tiles.bytes(dataset, own));
+      copies.add(tiers_, tiles.bytes(dataset, own));
     }
     return copies;
   }
-  [[nodiscard]] static Stretch common(const Stretch& one, const Stretch& other) {
+  [[nodiscard]] static Interval common(const Interval& one, const Interval& other) {
     return {std::max(one.begin, other.begin), std::min(one.end, other.end)};
   }
   void copy_shared(const OuterTiles& tiles, std::size_t tile) {
     double bytes = 0, copies = 0;
-    for (const auto& [dataset, stretch] : tiles.used(tile)) {
+    for (const auto& [dataset, interval] : tiles.used(tile)) {
       const auto next = tiles.used(tile + 1).find(dataset);
       if (next == tiles.used(tile + 1).end()) continue;
-      bytes += tiles.bytes(dataset, common(stretch, next->second));
+      bytes += tiles.bytes(dataset, common(interval, next->second));
       copies += 1;
     }
     flow_.copy_within(bytes, copies);
   }
 
-  Pair pair_;
-  SlowRoom slow_;
+  TwoTierMachine tiers_;
+  SlowMemoryBudget slow_;
   ModeOptions options_;
-  std::vector<DatasetAbout> abouts_;
-  Flow flow_;
+  std::vector<DatasetInfo> infos_;
+  OverlapModel flow_;
   Stretches late_;
   Stretches ahead_;  // what came for the next chain, while the last tile ran
   double ahead_bytes_ = 0;
@@ -185,8 +186,9 @@ class SlotsVariant final : public ModeVariant {
   [[nodiscard]] std::vector<std::string_view> words() const override {
     return {"memory", "slow_memory", "cyclic", "prefetched"};
   }
-  [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const override {
-    return std::make_unique<Slots>(pair, options);
+  [[nodiscard]] std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
+                                           const ModeOptions& options) const override {
+    return std::make_unique<Slots>(tiers, options);
   }
 };
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "stencil/plan/chain_use.hpp"
-#include "stencil/stream/shortened.hpp"
+#include "stencil/stream/chain_splitter.hpp"
 #include "stencil/stream/step_plan.hpp"
 #include "stencil/virtual/mode.hpp"
 #include "stencil/virtual/stream_run.hpp"
@@ -13,23 +13,28 @@
 namespace terrace::stencil {
 namespace {
 
-std::size_t chunk_of(const Pair& pair) {
-  const auto& sizes = pair.is_gpu ? k_gpu_chunks : k_processor_chunks;
-  return chunk_size(static_cast<std::uint64_t>(pair.fast_bytes), sizes.largest, sizes.smallest);
+std::size_t chunk_of(const TwoTierMachine& tiers) {
+  const auto& sizes = tiers.is_gpu ? k_gpu_chunks : k_processor_chunks;
+  return chunk_size(static_cast<std::uint64_t>(tiers.fast_bytes), sizes.largest, sizes.smallest);
 }
 
 class Streamed final : public Mode {
  public:
-  Streamed(const Pair& pair, const ModeOptions& options)
-      : pair_(pair), slow_(pair), layout_{chunk_of(pair), {}, {}}, run_(pair, layout_.chunk), options_(options) {}
+  Streamed(const TwoTierMachine& tiers, const ModeOptions& options)
+      : tiers_(tiers),
+        slow_(tiers),
+        layout_{chunk_of(tiers), {}, {}},
+        run_(tiers, layout_.chunk),
+        options_(options) {}
 
-  void add(const DatasetAbout& about) override {
-    layout_.shift.push_back(shift_in_page(abouts_.size()));
-    layout_.is_temporary.push_back(about.is_temporary && options_.is_cyclic);
-    abouts_.push_back(about);
-    const auto kept = kept_chunks(about, layout_);
+  void add(const DatasetInfo& info) override {
+    layout_.shift.push_back(shift_in_page(infos_.size()));
+    layout_.is_temporary.push_back(info.is_temporary && options_.is_cyclic);
+    infos_.push_back(info);
+    const auto kept = kept_chunks(info, layout_);
     // What is never stored has no place there.
-    if (std::ranges::find(kept, true) != kept.end()) slow_.take(static_cast<double>(kept.size() * layout_.chunk));
+    if (std::ranges::find(kept, true) != kept.end())
+      slow_.reserve(static_cast<double>(kept.size() * layout_.chunk));
     run_.add_dataset(kept);
   }
 
@@ -43,27 +48,27 @@ class Streamed final : public Mode {
   [[nodiscard]] CutChain cut() const override { return cut_; }
 
  private:
-  [[nodiscard]] std::size_t frames() const { return static_cast<std::size_t>(pair_.fast_bytes) / layout_.chunk; }
+  [[nodiscard]] std::size_t frames() const { return static_cast<std::size_t>(tiers_.fast_bytes) / layout_.chunk; }
 
   ChainPlan plan(std::span<const Loop> chain, bool is_reversed) {
-    const StreamRoom room{abouts_, layout_, frames()};
-    auto plan = pair_.is_gpu ? plan_whole_steps(chain, room, 0, is_reversed)
-                             : plan_cache_steps(chain, room, {{}, pair_.cache, pair_.threads}, is_reversed);
-    if (!room.has(*plan.stream))
-      throw NoRoom(format(Bytes{static_cast<std::uint64_t>(pair_.fast_bytes)}) + " has no room for a tile of " +
-                   std::to_string(chain.size()) + " loops");
+    const StreamCapacity capacity{infos_, layout_, frames()};
+    auto plan = tiers_.is_gpu ? plan_whole_steps(chain, capacity, 0, is_reversed)
+                              : plan_cache_steps(chain, capacity, {{}, tiers_.cache, tiers_.threads}, is_reversed);
+    if (!capacity.fits(*plan.stream))
+      throw InsufficientMemory(format(Bytes{static_cast<std::uint64_t>(tiers_.fast_bytes)}) +
+                               " has no room for a tile of " + std::to_string(chain.size()) + " loops");
     return plan;
   }
 
-  Pair pair_;
-  SlowRoom slow_;
+  TwoTierMachine tiers_;
+  SlowMemoryBudget slow_;
   StreamLayout layout_;
   StreamRun run_;
   ModeOptions options_;
-  std::vector<DatasetAbout> abouts_;
+  std::vector<DatasetInfo> infos_;
   CutChain cut_;
-  ChainBook book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
-                  true};
+  ChainPlanCache book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
+                       true};
 };
 
 class StreamedVariant final : public ModeVariant {
@@ -72,8 +77,9 @@ class StreamedVariant final : public ModeVariant {
   [[nodiscard]] std::vector<std::string_view> words() const override {
     return {"memory", "slow_memory", "cyclic", "prefetched"};
   }
-  [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const override {
-    return std::make_unique<Streamed>(pair, options);
+  [[nodiscard]] std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
+                                           const ModeOptions& options) const override {
+    return std::make_unique<Streamed>(tiers, options);
   }
 };
 

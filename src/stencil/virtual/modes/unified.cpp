@@ -16,22 +16,23 @@ constexpr double k_tile_share = 4;  // of the fast memory, a tile at the most
 
 class Unified final : public Mode {
  public:
-  Unified(const Pair& pair, const ModeOptions& options) : pair_(pair), slow_(pair, true), options_(options) {
-    if (pair.fault <= 0)
+  Unified(const TwoTierMachine& tiers, const ModeOptions& options)
+      : tiers_(tiers), slow_(tiers, true), options_(options) {
+    if (tiers.fault <= 0)
       throw Error(Code::invalid, "how=unified is of machines with a [[gpu]], which states what a fault takes");
   }
 
-  void add(const DatasetAbout& about) override {
-    slow_.take(static_cast<double>(about.bytes()));
-    abouts_.push_back(about);
-    blocks_.add(about, reuse_);
+  void add(const DatasetInfo& info) override {
+    slow_.reserve(static_cast<double>(info.bytes()));
+    infos_.push_back(info);
+    blocks_.add(info, reuse_);
     changed_.resize(blocks_.count(), false);
   }
 
   void run(std::span<const Loop> chain) override {
-    const auto length = options_.is_tiled ? length_that_fits(chain, abouts_, pair_.fast_bytes / k_tile_share) : 0;
+    const auto length = options_.is_tiled ? length_that_fits(chain, infos_, tiers_.fast_bytes / k_tile_share) : 0;
     if (options_.is_tiled && length == 0) counts_.untiled_chains += 1;
-    const OuterTiles tiles(chain, abouts_, length);
+    const OuterTiles tiles(chain, infos_, length);
     double loops_before = 0;
     for (std::size_t t = 0; t < tiles.count(); ++t) {
       double loops = 0, moves = 0;
@@ -40,7 +41,7 @@ class Unified final : public Mode {
         if (part.empty()) continue;
         const auto bytes = bytes_of_part(chain[l], part);
         counts_.accesses += bytes;
-        loops += pair_.loop_seconds(bytes);
+        loops += tiers_.loop_seconds(bytes);
         moves += touch(chain[l], part);
       }
       counts_.loop_seconds += loops;
@@ -64,7 +65,7 @@ class Unified final : public Mode {
       const auto all = static_cast<double>(argument.element) * static_cast<double>(loop.range.points()) * share;
       counts_.hits += all * (times - 1);  // what was read is there when it is written
       blocks_.for_each(argument, part, [&](std::size_t block, double bytes, double of_accesses) {
-        const auto is_there = reuse_.access(block) + bytes <= pair_.fast_bytes;
+        const auto is_there = reuse_.access(block) + bytes <= tiers_.fast_bytes;
         if (is_there) counts_.hits += of_accesses * all;
         if (!is_there) {
           in += bytes;
@@ -76,16 +77,16 @@ class Unified final : public Mode {
     }
     counts_.bytes_in += in;
     counts_.bytes_out += out;
-    const auto faults = options_.is_prefetched && options_.is_tiled ? 0 : in / pair_.fault_bytes * pair_.fault;
-    return faults + in / pair_.in_bandwidth + out / pair_.out_bandwidth;
+    const auto faults = options_.is_prefetched && options_.is_tiled ? 0 : in / tiers_.fault_bytes * tiers_.fault;
+    return faults + in / tiers_.in_bandwidth + out / tiers_.out_bandwidth;
   }
 
-  Pair pair_;
-  SlowRoom slow_;  // pages are in one of the two
+  TwoTierMachine tiers_;
+  SlowMemoryBudget slow_;  // pages are in one of the two
   ModeOptions options_;
-  std::vector<DatasetAbout> abouts_;
+  std::vector<DatasetInfo> infos_;
   DatasetBlocks blocks_;
-  Reuse reuse_;
+  ReuseDistance reuse_;
   std::vector<bool> changed_;
 };
 
@@ -95,8 +96,9 @@ class UnifiedVariant final : public ModeVariant {
   [[nodiscard]] std::vector<std::string_view> words() const override {
     return {"memory", "slow_memory", "tiled", "prefetched"};
   }
-  [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const override {
-    return std::make_unique<Unified>(pair, options);
+  [[nodiscard]] std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
+                                           const ModeOptions& options) const override {
+    return std::make_unique<Unified>(tiers, options);
   }
 };
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loop that is being run, wherever its data are.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "stencil/data/reductions.hpp"
+#include "terrace/stencil/chain.hpp"
+
+namespace terrace::stencil {
+
+// Where its data are, and its partial results.
+struct ActiveLoop {
+  const Loop* loop = nullptr;
+  std::vector<View> views;
+  std::vector<std::vector<std::byte>> partials;
+  std::vector<std::byte*> partial_addresses;
+
+  void run_part(const Range& range) const {
+    if (!range.empty()) loop->body({*loop, range, views.data(), partial_addresses.data()});
+  }
+};
+[[nodiscard]] ActiveLoop begin(const Loop& loop, std::vector<View> views, const Reductions& reductions);
+
+}  // namespace terrace::stencil

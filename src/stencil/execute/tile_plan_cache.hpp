@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of chains that come again: programs repeat their chains, with other numbers in their kernels.
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "stencil/execute/tile_size.hpp"
+#include "stencil/plan/lru_map.hpp"
+#include "stencil/plan/signature.hpp"
+#include "stencil/plan/tile_plan.hpp"
+
+namespace terrace::stencil {
+
+class TilePlanCache {
+ public:
+  // It is there until the next call.
+  const TilePlan& get(std::span<const Loop> chain, const TileSize& size);
+
+ private:
+  LruMap<std::pair<Signature, TileSize>, TilePlan> kept_{64};
+};
+
+}  // namespace terrace::stencil

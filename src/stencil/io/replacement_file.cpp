@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// See draft.hpp.
+#include "stencil/io/replacement_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "core/error.hpp"
+
+namespace terrace::stencil::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& path, const char* what) {
+  throw Error(Code::failed, path + ": " + what + ": " + std::strerror(errno));
+}
+
+// A link stays one: what it leads to is replaced.
+std::string target_of(const std::string& path) {
+  std::error_code problem;
+  const auto status = fs::status(path, problem);
+  if (!fs::exists(status)) return path;
+  if (!fs::is_regular_file(status)) throw Error(Code::failed, path + ": it is no regular file: name another");
+  const auto found = fs::canonical(path, problem);
+  return problem ? path : found.string();
+}
+
+// The name may have gone to another file between opening and locking: its last owner renamed it.
+bool is_still(const std::string& name, int descriptor) {
+  struct stat named {
+  }, opened{};
+  return stat(name.c_str(), &named) == 0 && fstat(descriptor, &opened) == 0 && named.st_ino == opened.st_ino &&
+         named.st_dev == opened.st_dev;
+}
+
+void sync_folder(const std::string& path, const std::string& target) {
+  const auto folder = fs::path(target).parent_path();
+  const auto descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) fail(path, "its folder cannot be opened");
+  // Some file systems have no such call for folders.
+  const auto is_synced = fsync(descriptor) == 0 || errno == EINVAL;
+  const auto error = errno;
+  close(descriptor);
+  errno = error;
+  if (!is_synced) fail(path, "its folder cannot be written");
+}
+
+}  // namespace
+
+ReplacementFile::ReplacementFile(const std::string& path) : target_(target_of(path)), name_(target_ + ".part") {
+  do {
+    const auto descriptor = open(name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor < 0) fail(path, (name_ + " cannot be made").c_str());
+    file_ = std::make_unique<File>(path, descriptor);
+    lock(path, descriptor, true);
+  } while (!is_still(name_, file_->descriptor()));
+  file_->resize(0);
+  file_->check();
+}
+
+ReplacementFile::~ReplacementFile() {
+  // Before the lock ends with the file's closing: afterwards the name may be another program's.
+  if (file_ && !name_.empty()) unlink(name_.c_str());
+}
+
+void ReplacementFile::commit() {
+  file_->sync();
+  file_->check();
+  if (std::rename(name_.c_str(), target_.c_str()) != 0) fail(file_->path(), "it cannot be renamed");
+  name_.clear();
+  sync_folder(file_->path(), target_);
+}
+
+}  // namespace terrace::stencil::io

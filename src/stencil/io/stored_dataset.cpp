@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// See stored.hpp.
+#include "stencil/io/stored_dataset.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "stencil/data/slabs.hpp"
+#include "stencil/io/attributes.hpp"
+#include "stencil/io/checksum.hpp"
+#include "stencil/io/number_types.hpp"
+
+namespace terrace::stencil::io {
+namespace {
+
+constexpr std::uint64_t k_slab_bytes = std::uint64_t{32} << 20U;
+constexpr std::size_t k_max_names = 8;  // in the text of an error
+
+// What we say of a dataset: the begin and end of its range, and a checksum of its numbers.
+constexpr auto k_range = "terrace_range";
+constexpr auto k_checksum = "terrace_xxh3_64";
+
+using Lengths = std::array<hsize_t, k_max_dims>;  // z first, as files have them
+
+Lengths lengths_of(const Range& range) {
+  return {static_cast<hsize_t>(range.length(2)), static_cast<hsize_t>(range.length(1)),
+          static_cast<hsize_t>(range.length(0))};
+}
+
+std::string points_text(const Lengths& lengths) {
+  return std::to_string(lengths[2]) + " x " + std::to_string(lengths[1]) + " x " + std::to_string(lengths[0]);
+}
+
+std::vector<std::int64_t> numbers_of(const Range& range) {
+  std::vector<std::int64_t> values(range.begin.begin(), range.begin.end());
+  values.insert(values.end(), range.end.begin(), range.end.end());
+  return values;
+}
+
+Range range_of(const std::vector<std::int64_t>& values) {
+  Range range;
+  std::copy_n(values.begin(), k_max_dims, range.begin.begin());
+  std::copy_n(values.begin() + k_max_dims, k_max_dims, range.end.begin());
+  return range;
+}
+
+// As many as the block has, or the range goes into.
+std::size_t dims_of(const Part& part) {
+  auto dims = part.engine.block_info(part.info().block).dims;
+  for (std::size_t d = dims; d < k_max_dims; ++d)
+    if (part.range.length(d) > 1) dims = d + 1;
+  return dims;
+}
+
+// Calls with memory and an HDF5 selection for each piece, in order.
+template <class Action>
+void for_pieces(const Hdf5File& file, const Part& part, const Handle& space, Action action) {
+  const auto dims = static_cast<std::size_t>(std::max(H5Sget_simple_extent_ndims(space.get()), 0));
+  const auto element = part.info().element;
+  std::vector<std::byte> piece;
+  for_slabs(part.range, k_slab_bytes / element, [&](const Range& slab) {
+    piece.resize(slab.points() * element);
+    auto count = lengths_of(slab);
+    Lengths from{};
+    for (std::size_t d = 0; d < k_max_dims; ++d)
+      from[k_max_dims - 1 - d] = static_cast<hsize_t>(slab.begin[d] - part.range.begin[d]);
+    const Handle in_memory(H5Screate_simple(static_cast<int>(dims), &count[k_max_dims - dims], nullptr), H5Sclose);
+    if (!in_memory || H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &from[k_max_dims - dims], nullptr,
+                                          &count[k_max_dims - dims], nullptr) < 0)
+      file.fail(Code::failed, "'" + part.name + "' cannot be copied");
+    action(slab, piece, in_memory);
+  });
+}
+
+bool is_there(const Hdf5File& file, const std::string& name) {
+  // HDF5 answers for a name's last part only where the others are there.
+  for (auto end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1))
+    if (end > 0 && H5Lexists(file.id(), name.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
+  return H5Lexists(file.id(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+Handle make(const Hdf5File& file, const Part& part) {
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  const auto dims = dims_of(part);
+  const auto lengths = lengths_of(part.range);
+  const Handle space(H5Screate_simple(static_cast<int>(dims), &lengths[k_max_dims - dims], nullptr), H5Sclose);
+  file.need(H5Pset_create_intermediate_group(links.get(), 1), "HDF5 cannot be set up");
+  file.need(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "HDF5 cannot be set up");
+  file.need(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "HDF5 cannot be set up");
+  Handle made(H5Dcreate2(file.id(), part.name.c_str(), type_in_file(*part.info().number), space.get(), links.get(),
+                         creation.get(), H5P_DEFAULT),
+              H5Dclose);
+  if (!made) file.fail(Code::failed, "'" + part.name + "' cannot be made");
+  return made;
+}
+
+Handle open(const Hdf5File& file, const Part& part) {
+  if (!is_there(file, part.name)) {
+    std::string known;
+    const auto names = stored_names(file);
+    for (std::size_t i = 0; i < std::min(names.size(), k_max_names); ++i)
+      known += (known.empty() ? "'" : ", '") + names[i] + "'";
+    throw Error(Code::not_found, file.path() + ": there is no dataset '" + part.name + "' in it; there " +
+                                     (names.empty() ? "is none" : "are " + known) +
+                                     (names.size() > k_max_names ? " and others" : ""));
+  }
+  Handle found(H5Dopen2(file.id(), part.name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!found) file.fail(Code::corrupt, "'" + part.name + "' cannot be opened as a dataset");
+  return found;
+}
+
+// Throws where one that is there does not agree.
+void compare(const Hdf5File& file, const Part& part, const Handle& found) {
+  const Handle type(H5Dget_type(found.get()), H5Tclose);
+  const Handle space(H5Dget_space(found.get()), H5Sclose);
+  const auto dims = space ? H5Sget_simple_extent_ndims(space.get()) : -1;
+  if (!type || dims < 0) file.fail(Code::corrupt, "'" + part.name + "' cannot be read");
+  std::vector<hsize_t> lengths(static_cast<std::size_t>(dims));
+  if (dims > 0 && H5Sget_simple_extent_dims(space.get(), lengths.data(), nullptr) < 0)
+    file.fail(Code::corrupt, "'" + part.name + "' cannot be read");
+  const auto number = *part.info().number;
+  const auto refuse = [&](const std::string& has) {
+    throw Error(Code::invalid, file.path() + ": the dataset '" + part.name + "' is " + has + " there, " +
+                                   name_of(number) + " of " + stencil::text_of(part.range) +
+                                   " is wanted: name a file of the same program and size");
+  };
+  if (H5Sget_simple_extent_type(space.get()) != H5S_SIMPLE || lengths.size() > k_max_dims)
+    refuse(text_of_type(type.get()) + " of " + std::to_string(dims) + " dimensions");
+  Lengths found_lengths{1, 1, 1};
+  std::ranges::copy(lengths, found_lengths.end() - dims);
+  const auto range = read_integers(file, found.get(), k_range, 2 * k_max_dims);
+  const auto agrees = is_number(type.get(), number) && found_lengths == lengths_of(part.range) &&
+                      (!range || range_of(*range) == part.range);
+  if (agrees) return;
+  refuse(text_of_type(type.get()) + " of " +
+         (range ? stencil::text_of(range_of(*range)) : points_text(found_lengths) + " points"));
+}
+
+herr_t add_dataset(hid_t /*group*/, const char* name, const H5L_info_t* /*info*/, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+}  // namespace
+
+void check_part(const std::string& path, const Part& part) {
+  if (!part.info().number)
+    throw Error(Code::invalid, path + ": the dataset '" + part.info().name + "' has elements of " +
+                                   std::to_string(part.info().element) +
+                                   " bytes that are no numbers of a known type: files can have double, float, "
+                                   "std::int64_t and std::int32_t");
+  const auto& name = part.name;
+  if (name.empty() || name.front() == '/' || name.back() == '/' || name.find("//") != std::string::npos ||
+      name.find('\0') != std::string::npos || name == ".")
+    throw Error(Code::invalid, path + ": '" + name +
+                                   "' can be no dataset's name in a file: take one as 'u' or "
+                                   "'after/u'");
+  if (!part.info().range.contains(part.range) || part.range.empty())
+    throw Error(Code::invalid, path + ": dataset '" + part.info().name + "': " + stencil::text_of(part.range) +
+                                   " is asked for, it has " + stencil::text_of(part.info().range));
+}
+
+Extent write_part(const Hdf5File& file, const Part& part) {
+  const auto is_new = !is_there(file, part.name);
+  const auto stored = is_new ? make(file, part) : open(file, part);
+  if (!is_new) compare(file, part, stored);
+  const Handle space(H5Dget_space(stored.get()), H5Sclose);
+  Checksum checksum;
+  for_pieces(file, part, space, [&](const Range& slab, std::vector<std::byte>& piece, const Handle& in_memory) {
+    part.engine.get(part.dataset, slab, piece.data());
+    checksum.add(piece.data(), piece.size());
+    if (H5Dwrite(stored.get(), type_in_memory(*part.info().number), in_memory.get(), space.get(), H5P_DEFAULT,
+                 piece.data()) < 0)
+      file.fail(Code::failed, "'" + part.name + "' cannot be written");
+    file.file().check();
+  });
+  // Last: where the program ends before, the numbers are not those of the checksum that is there.
+  write_integers(file, stored.get(), k_range, numbers_of(part.range));
+  const auto value = std::bit_cast<std::int64_t>(checksum.value());
+  write_integers(file, stored.get(), k_checksum, {&value, 1});
+  const auto offset = H5Dget_offset(stored.get());
+  return {offset == HADDR_UNDEF ? 0 : offset, H5Dget_storage_size(stored.get())};
+}
+
+StoredDataset::StoredDataset(const Hdf5File& file, const Part& part) : id_(open(file, part)) {
+  compare(file, part, id_);
+}
+
+void StoredDataset::read(const Hdf5File& file, const Part& part) const {
+  const auto expected = read_integers(file, id_.get(), k_checksum, 1);
+  const Handle space(H5Dget_space(id_.get()), H5Sclose);
+  Checksum checksum;
+  for_pieces(file, part, space, [&](const Range& slab, std::vector<std::byte>& piece, const Handle& in_memory) {
+    if (H5Dread(id_.get(), type_in_memory(*part.info().number), in_memory.get(), space.get(), H5P_DEFAULT,
+                piece.data()) < 0)
+      file.fail(Code::corrupt, "'" + part.name + "' cannot be read");
+    checksum.add(piece.data(), piece.size());
+    part.engine.set(part.dataset, slab, piece.data());
+  });
+  if (expected && std::bit_cast<std::uint64_t>(expected->front()) != checksum.value())
+    throw Error(
+        Code::corrupt,
+        file.path() + ": the numbers of '" + part.name +
+            "' are not those that were written: the file is damaged, or another program changed them: take "
+            "an older one");
+}
+
+std::vector<std::string> stored_names(const Hdf5File& file) {
+  std::vector<std::string> links, names;
+  if (H5Lvisit(file.id(), H5_INDEX_NAME, H5_ITER_INC, add_dataset, &links) < 0)
+    file.fail(Code::corrupt, "its groups cannot be read");
+  for (const auto& link : links)
+    if (const Handle found(H5Dopen2(file.id(), link.c_str(), H5P_DEFAULT), H5Dclose); found) names.push_back(link);
+  return names;
+}
+
+}  // namespace terrace::stencil::io

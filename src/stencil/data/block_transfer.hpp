@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that go from a dataset to another one, as a value: from where, to where, and how the axes lie.
+// Describes a copy of field data from a range of one dataset to a range of another, with an axis permutation,
+// and executes it. A BlockTransfer is a plain value.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +20,15 @@ struct BlockTransfer {
   std::size_t element = 0;  // bytes
 };
 
-// Throws Error{invalid}, which names the datasets, where the transfer makes no sense.
+// Throws Error{invalid}, which names both datasets, if the transfer is impossible.
 void check(const BlockTransfer& transfer, const DatasetInfo& from, const DatasetInfo& to);
 
-// Where the points of a part of `to_range` come from.
+// Returns the source range of a part of `to_range`.
 [[nodiscard]] Range source_of(const BlockTransfer& transfer, const Range& part);
 
 using Getter = std::function<void(DatasetId dataset, const Range& range, std::byte* values)>;
 using Setter = std::function<void(DatasetId dataset, const Range& range, const std::byte* values)>;
-// Carries out what goes to a part of `to_range`, in pieces that take little memory.
+// Copies the values for `part` of `to_range`, in slabs (slabs.hpp), so that little temporary memory is needed.
 void execute_transfer(const BlockTransfer& transfer, const Range& part, const Getter& get, const Setter& set);
 
 }  // namespace terrace::stencil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of a part of a dataset that lies at addresses, row by row.
+// Iterates over, and copies, ranges of a dataset that lies in memory, row by row.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace terrace::stencil {
 
-// Calls with each row's place in numbers that lie in a row, its distance from the dataset's first element, and its
-// length; all in bytes.
+// Calls action(packed_offset, dataset_offset, size) for each row of the range. Packed values lie contiguously,
+// x fastest; dataset_offset counts from the dataset's first element. All three are in bytes.
 template <class Action>
 void for_rows(const DatasetInfo& info, const Range& range, Action action) {
   const auto size = static_cast<std::size_t>(range.length(0)) * info.element;
@@ -19,7 +19,7 @@ void for_rows(const DatasetInfo& info, const Range& range, Action action) {
       action(at, info.offset({range.begin[0], y, z}), size);
 }
 
-// Copies between numbers in a row and a dataset's memory.
+// Copy between packed values and the dataset's memory, which begins at `first`.
 void copy_out(const DatasetInfo& info, const std::byte* first, const Range& range, std::byte* values);
 void copy_in(const DatasetInfo& info, std::byte* first, const Range& range, const std::byte* values);
 

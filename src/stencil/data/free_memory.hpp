@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much more memory the process may take before the kernel ends it: what is asked before large memory is
-// touched.
+// Queries how much more memory the process may allocate before the kernel's out-of-memory killer acts.
+// Executors check it before they touch large memory, so that a program fails with an error instead.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace terrace::stencil {
 
 struct FreeMemory {
   std::uint64_t bytes = 0;
-  std::string by;  // the file that says so
+  std::string by;  // the file that gives the limit
 };
 
-// The least of MemAvailable (proc_meminfo(5)) and, for each control group of the process that has a limit, the
-// limit less what the group has taken and the kernel cannot drop. Memory that could be swapped out is not counted.
-// Nothing where no file says it. `root` is the folder of /proc and /sys.
+// Returns the minimum of MemAvailable (proc_meminfo(5)) and, for each control group of the process that has a
+// limit, the limit minus the group's memory that the kernel cannot reclaim. Swappable memory is not counted.
+// Returns nothing if no file gives a figure. `root` is the folder that contains /proc and /sys.
 [[nodiscard]] std::optional<FreeMemory> free_memory(const std::string& root = "");
 
-// Throws Error{no_memory} where `what` takes more bytes than there are; `advice` says what to do.
+// Throws Error{no_memory} if `what` needs more bytes than are free; `advice` tells the user what to do.
 void need_memory(const std::string& what, std::uint64_t bytes, const std::string& advice);
 
 }  // namespace terrace::stencil

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of loops: a partial one for each row, and how these become one, always in the same order.
+// Stores the results of reductions (sum, minimum, maximum) over loops. Each row has a partial result; enter()
+// combines them in a fixed order, so the result does not depend on threads, tiles or ranks.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +14,18 @@ class Reductions {
  public:
   virtual ~Reductions() = default;
   ReductionId add(ReductionKind kind, Number number);
-  // Room for the partial results of a loop, each as that of no points; by use.
+  // Returns buffers for the partial results of a loop, one per reduction argument, filled with the identity of
+  // each.
   [[nodiscard]] virtual std::vector<std::vector<std::byte>> partials(const Loop& loop) const;
-  // Enters those of a loop that ran.
+  // Combines the partial results of a loop that ran into the totals.
   virtual void enter(const Loop& loop, const std::vector<std::vector<std::byte>>& partials);
-  // The result so far, and that of no points from now on.
+  // Copies the result so far to `number` and resets it to the identity.
   void take(ReductionId reduction, std::byte* number);
 
   [[nodiscard]] ReductionKind kind(ReductionId reduction) const { return all_[reduction].kind; }
-  // Of its number, in bytes.
+  // Returns the size of the reduction's value in bytes.
   [[nodiscard]] std::size_t size(ReductionId reduction) const { return all_[reduction].value.size(); }
-  // Of a minimum or a maximum: which of so many partial results, one at least, it takes.
+  // Returns which of `count` >= 1 partial results a minimum or maximum takes.
   [[nodiscard]] std::size_t best(ReductionId reduction, const std::byte* partials, std::size_t count) const;
 
  private:
@@ -31,7 +33,7 @@ class Reductions {
     ReductionKind kind;
     Number number;
     std::vector<std::byte> value;
-    double compensation = 0;  // what rounding took from a sum of floating-point numbers
+    double compensation = 0;  // rounding error of a floating-point sum (compensated summation)
   };
   std::vector<ReductionState> all_;
 };

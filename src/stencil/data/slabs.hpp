@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large ranges in pieces, so that what copies them needs little memory.
+// Cuts large ranges into slabs, so that copies need little temporary memory.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 namespace terrace::stencil {
 
-inline constexpr std::size_t k_slab = std::size_t{16} << 20U;  // bytes, unless there is reason for another size
+inline constexpr std::size_t k_slab = std::size_t{16} << 20U;  // default slab size in bytes
 
-// Calls with pieces of at most so many points (one at least), in an order in which their points, x fastest, are
-// one after the other those of the range: planes where one fits, else rows, else parts of rows.
+// Calls action(slab) for pieces of at most `most` points (at least one), in an order in which their points
+// follow one another in the range, x fastest: planes where one fits, else rows, else parts of rows.
 template <class Action>
 void for_slabs(const Range& range, std::uint64_t most, Action action) {
   Point step{1, 1, 1};
@@ -35,7 +35,7 @@ void for_slabs(const Range& range, std::uint64_t most, Action action) {
       }
 }
 
-// Numbers of a range that lie in a row, x fastest.
+// Returns the layout of a range whose values lie contiguously, x fastest.
 [[nodiscard]] inline DatasetInfo packed(const Range& range, std::size_t element) {
   DatasetInfo info;
   info.element = element;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of points as lists of ranges that do not overlap.
+// Represents a set of points as a list of disjoint ranges.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,9 @@ namespace terrace::stencil {
 
 class Boxes {
  public:
-  // Adds what of the range is not there yet.
+  // Adds the points of the range that are not in the set yet.
   void add(const Range& range);
-  // What of the range is not there.
+  // Returns the points of the range that are not in the set, as disjoint ranges.
   [[nodiscard]] std::vector<Range> missing(const Range& range) const;
   [[nodiscard]] bool covers(const Range& range) const { return missing(range).empty(); }
   [[nodiscard]] bool touches(const Range& range) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a chain does to each dataset as a whole: what of it the chain needs from before, and what it leaves behind.
+// Analyses which values of each dataset a chain of loops needs from before, and which it writes.
 #pragma once
 
 #include <map>
@@ -11,21 +11,21 @@
 namespace terrace::stencil {
 
 struct DatasetUse {
-  Range used{{0, 0}, {0, 0}, {0, 0}};  // the smallest range of all that is read or written
-  Boxes needed;                        // read before the chain has written it
+  Range used{{0, 0}, {0, 0}, {0, 0}};  // bounding range of all accesses
+  Boxes needed;                        // values from before the chain that it reads
   Boxes written;
 };
 
 [[nodiscard]] std::map<DatasetId, DatasetUse> uses_of(std::span<const Loop> chain);
 
-// The smallest range that has the points of all loops.
+// Returns the bounding range of all loops.
 [[nodiscard]] Range hull_of(std::span<const Loop> chain);
-// The outermost dimension in which any loop has more than one point.
+// Returns the outermost dimension in which any loop has more than one point.
 [[nodiscard]] std::size_t outer_dimension(std::span<const Loop> chain);
 
-// Where a loop reads a dataset: the hull of all its offsets.
+// Returns the bounding range of a loop's reads of a dataset, over all stencil offsets.
 [[nodiscard]] Range read_range(const Range& range, const Argument& argument);
-// All that it reaches.
+// Returns the bounding range of all accesses, reads and writes.
 [[nodiscard]] Range reached_range(const Range& range, const Argument& argument);
 
 }  // namespace terrace::stencil

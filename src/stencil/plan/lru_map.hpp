@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values by key, of which a bounded number is kept: when one more comes, that one leaves that was not asked for
-// longest. For what was found out about chains, so that programs whose chains differ for ever take no more and
-// more memory.
+// Implements a map of bounded size with least-recently-used eviction. It caches plans and other facts of
+// chains: a program whose chains never repeat must not use ever more memory. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +14,17 @@ namespace terrace::stencil {
 template <class Key, class Value>
 class LruMap {
  public:
-  // `max_size`: that are kept, at least one.
+  // `max_size` >= 1 is the number of entries that are kept.
   explicit LruMap(std::size_t max_size) : max_size_(max_size) {}
 
-  // nullptr: it was never added, or has left. A value stays where it is until it leaves.
+  // Returns the value, or nullptr if the key is not cached. Pointers stay valid until the entry is evicted.
   [[nodiscard]] Value* find(const Key& key) {
     const auto found = entries_.find(key);
     if (found == entries_.end()) return nullptr;
     found->second.last_use = ++clock_;
     return &found->second.value;
   }
-  // One that find() does not find.
+  // Adds an entry; evicts the least recently used one if the map is full. Requires that find(key) is nullptr.
   Value& add(Key key, Value value) {
     if (entries_.size() == max_size_)
       entries_.erase(std::ranges::min_element(entries_, {}, [](const auto& one) { return one.second.last_use; }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes two chains the same for those who plan them.
+// Computes the key of a chain in plan caches: chains with equal signatures have equal plans.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace terrace::stencil {
 
 using Signature = std::vector<std::int64_t>;
 
-// What a plan depends on: ranges, datasets, accesses and offsets of all loops.
+// Returns ranges, datasets, accesses and offsets of all loops as integers. Kernels are not part of it.
 [[nodiscard]] Signature signature_of(std::span<const Loop> chain);
 
 }  // namespace terrace::stencil

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a transfer goes through data that are larger than the fast memory: in steps, whose chunks are there
-// together.
+// Plans the out-of-core execution of a BlockTransfer: cuts it into steps whose chunks fit into memory together.
 #pragma once
 
 #include <memory>
@@ -14,12 +13,12 @@
 namespace terrace::stencil {
 
 struct TransferPlan {
-  std::vector<Range> parts;  // of the target, by step
+  std::vector<Range> parts;  // ranges of the target, by step
   std::shared_ptr<const StreamPlan> stream;
 };
 
-// Steps that need a quarter of the frames, if they can be cut so small: the next ones come meanwhile. Nothing
-// where more chunks would have to be there at a time than there are frames.
+// Plans steps that use a quarter of the frames if possible, so that the next steps are prefetched meanwhile.
+// Returns nothing if even the smallest step needs more chunks than there are frames.
 [[nodiscard]] std::optional<TransferPlan> plan_transfer(const BlockTransfer& transfer,
                                                         std::span<const DatasetInfo> infos,
                                                         const StreamLayout& layout, std::size_t frames);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of this process, and pages that move between them.
+// Reserves address ranges and moves pages between them by mremap(2), without copying.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace terrace::stencil {
 
-// Addresses without memory, at a multiple of a huge page. Throws Error{no_memory} naming what they are for.
+// Reserves a range without memory, aligned to a huge page. Throws Error{no_memory}, which names `what`.
 [[nodiscard]] std::byte* reserve_addresses(std::size_t size, const std::string& what);
 
-// The pages at `from` are those at `to` from now on; at `from` there are none. False, and errno: they cannot be
-// moved.
+// Moves the pages at `from` to `to`; `from` stays reserved without pages. Returns false with errno set if the
+// kernel refuses.
 [[nodiscard]] bool move_pages(std::byte* from, std::byte* to, std::size_t size) noexcept;
 
 }  // namespace terrace::stencil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains that came before: their plans in both directions, and which chain came after which. So a chain that comes
-// again is not planned again, and what is taken to come next can be brought before it does.
+// Caches the plans of recent chains, in both directions, and remembers which chain followed which. A repeated
+// chain is not planned again, and the data of its likely successor are prefetched while it ends.
 #pragma once
 
 #include <array>
@@ -15,30 +15,31 @@
 
 namespace terrace::stencil {
 
-// A chain's plan in one direction.
+// The plan of a chain in one direction.
 struct ChainPlan {
   std::unique_ptr<TilePlan> tiles;
   std::shared_ptr<const StreamPlan> stream;
-  std::shared_ptr<StreamMoves> moved{};  // what it has moved, by step; the book makes it
+  std::shared_ptr<StreamMoves> moved{};  // chunks moved so far, by step; allocated by the cache
 };
 
 class ChainPlanCache {
  public:
   struct Entry {
     const ChainPlan* plan;
-    std::shared_ptr<const StreamPlan> ahead;  // of the chain that came after this one the last time, if any did
+    std::shared_ptr<const StreamPlan> ahead;  // plan of the chain that followed last time, if any
   };
-  // Makes a chain's tiles and steps in a direction; it may throw.
+  // Plans a chain in one direction; may throw.
   using Maker = std::function<ChainPlan(std::span<const Loop> chain, bool is_reversed)>;
 
-  // `both_ways`: chains go forward and back in turns, so that each begins with what the one before has ended with.
+  // With `both_ways`, consecutive chains alternate in direction, so that each begins with the data that the
+  // previous one used last.
   ChainPlanCache(Maker maker, bool both_ways) : maker_(std::move(maker)), both_ways_(both_ways) {}
-  // The next chain that runs. What `plan` shows is there until the next call.
+  // Returns the plan of the chain that runs next. `plan` is valid until the next call.
   [[nodiscard]] Entry next(std::span<const Loop> chain);
 
  private:
   struct PlannedChain {
-    std::array<ChainPlan, 2> plans;  // forward, reversed
+    std::array<ChainPlan, 2> plans;  // forward, backward
     std::weak_ptr<PlannedChain> next;
   };
   std::shared_ptr<PlannedChain> find(std::span<const Loop> chain);

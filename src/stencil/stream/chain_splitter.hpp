@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains that have no room in the memory as a whole run as shorter ones: a program need not know how much memory
-// it will get. A chain is cut where no temporary dataset has numbers that are read behind the cut.
+// Decorates an executor: splits chains that do not fit into memory into shorter ones, so a program need not
+// know how much memory it gets. A chain is cut where no temporary dataset has values that are read after the
+// cut.
 #pragma once
 
 #include <map>
@@ -15,7 +16,7 @@
 
 namespace terrace::stencil {
 
-// The smallest step of a chain needs more memory than there is. Thrown before any of the chain has run.
+// Thrown if the smallest step of a chain needs more memory than there is, before any of the chain has run.
 class InsufficientMemory : public Error {
  public:
   explicit InsufficientMemory(const std::string& text) : Error(Code::invalid, text) {}
@@ -27,17 +28,17 @@ class ChainSplitter final : public ExecutorDecorator {
       : ExecutorDecorator(std::move(executor)), statistics_(statistics) {}
 
   void add(const DatasetInfo& info) override;
-  // Throws InsufficientMemory where a part has no room and cannot be cut any more. What was before it has run.
+  // Throws InsufficientMemory if a part does not fit and cannot be cut further; the parts before it have run.
   void run(std::span<const Loop> chain, Reductions& reductions) override;
 
  private:
-  // The loop nearest to the middle before which the chain can be cut; 0: there is none.
+  // Returns the loop nearest to the middle before which the chain can be cut; 0: none.
   [[nodiscard]] std::size_t find_cut(std::span<const Loop> chain) const;
   [[nodiscard]] bool can_cut(std::span<const Loop> chain, std::size_t before) const;
 
   Statistics& statistics_;
-  std::map<DatasetId, Boxes> temporaries_;    // what they keep
-  LruMap<Signature, std::size_t> cuts_{512};  // of chains that had no room before
+  std::map<DatasetId, Boxes> temporaries_;    // their kept points
+  LruMap<Signature, std::size_t> cuts_{512};  // of chains that did not fit
 };
 
 }  // namespace terrace::stencil

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory over a file. A chunk that comes in gets the pages of one that leaves: they move to its addresses by
-// mremap(2), which copies nothing. So the memory that all datasets take is that of the frames.
+// Implements a TieredBackend of main memory over a backing file. A fetched chunk takes the pages of an evicted
+// one: mremap(2) moves them to its addresses without copying. So all datasets together use only the memory of
+// the frames.
 #pragma once
 
 #include <memory>
@@ -16,8 +17,8 @@ namespace terrace::stencil {
 
 class FileBackend final : public TieredBackend {
  public:
-  // A file in the folder, and so many bytes of memory, in chunks of so many. Throws Error{no_memory} or
-  // Error{failed}.
+  // Creates the backing file in `folder`, and `memory` bytes of frames of `chunk` bytes each. Throws
+  // Error{no_memory} or Error{failed}.
   FileBackend(const std::string& folder, std::size_t memory, std::size_t chunk);
   ~FileBackend() override;
 
@@ -42,7 +43,7 @@ class FileBackend final : public TieredBackend {
   struct Dataset {
     std::byte* first = nullptr;
     std::size_t size = 0;
-    std::uint64_t offset = 0;  // in the file
+    std::uint64_t offset = 0;  // offset in the file
   };
   [[nodiscard]] std::byte* address(const ChunkId& chunk) const {
     return datasets_[chunk.dataset].first + chunk.number * chunk_;
@@ -50,7 +51,7 @@ class FileBackend final : public TieredBackend {
   [[nodiscard]] std::uint64_t offset(const ChunkId& chunk) const {
     return datasets_[chunk.dataset].offset + std::uint64_t{chunk.number} * chunk_;
   }
-  // A chunk's numbers: where they are, or copied to `bounce_`.
+  // Returns the address of a chunk's values: in its frame, or read into `bounce_`.
   [[nodiscard]] std::byte* in_memory(const Part& part);
 
   std::size_t chunk_;
@@ -59,7 +60,7 @@ class FileBackend final : public TieredBackend {
   std::unique_ptr<transfer::DiskQueue> queue_;
   std::vector<Dataset> datasets_;
   std::uint64_t file_end_ = 0;
-  std::byte* pool_ = nullptr;  // where frames are that nobody has
+  std::byte* pool_ = nullptr;  // addresses of frames without a chunk
   std::byte* bounce_ = nullptr;
   std::optional<ChunkId> bounced_;
   bool is_bounce_changed_ = false;

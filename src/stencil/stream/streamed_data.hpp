@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What executors share whose datasets stream between two places, whichever these are.
+// Common base of the out-of-core executors: maps datasets to a Stream, for any TieredBackend.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +24,20 @@ class StreamedData : public Executor {
   void update_statistics() override { stream_.update_statistics(); }
 
  protected:
-  // `memory` is what the user has stated.
+  // `memory` is the size that the user stated.
   StreamedData(std::unique_ptr<TieredBackend> backend, std::uint64_t memory, Statistics& statistics);
-  // Of a loop's arguments.
+  // Returns the accessors of a loop's arguments.
   [[nodiscard]] std::vector<View> views(const Loop& loop) const;
   [[nodiscard]] const std::vector<DatasetInfo>& infos() const { return infos_; }
-  // For which chains are cut.
+  // Returns the memory for which chains are planned.
   [[nodiscard]] StreamCapacity capacity() const { return {infos_, layout_, stream_.frames()}; }
-  // The same plan. Throws InsufficientMemory where not even the smallest step has room.
+  // Returns the plan. Throws InsufficientMemory if not even the smallest step fits.
   [[nodiscard]] ChainPlan require_fit(std::span<const Loop> chain, ChainPlan plan) const;
-  // The chain is to run; `outer` is the dimension that its steps cut.
+  // Begins a chain; `outer` is the dimension that its steps cut.
   void begin(const ChainPlan& plan, std::shared_ptr<const StreamPlan> ahead, std::size_t outer);
-  // A transfer is to run, by steps of its own. What was taken to come behind the last chain still is.
+  // Begins a transfer, which has steps of its own. Keeps the prediction of the next chain.
   void begin(const TransferPlan& plan);
-  // Of a dataset's numbers in the fast place.
+  // Returns a dataset's address in the fast memory.
   [[nodiscard]] std::byte* first(DatasetId dataset) const { return firsts_[dataset]; }
   [[nodiscard]] const StreamLayout& layout() const { return layout_; }
   [[nodiscard]] Stream& stream() { return stream_; }
@@ -56,8 +56,8 @@ class StreamedData : public Executor {
   std::shared_ptr<const StreamPlan> ahead_;
 };
 
-// Loops run in tiles that are in the cache, by threads of the processor: the executor `streamed`, over places that
-// it can read and write.
+// Creates the executor `streamed`: runs cache-sized tiles by threads of the processor, over a backend whose
+// fast memory the processor can access.
 [[nodiscard]] std::unique_ptr<Executor> make_streamed(const Options& options,
                                                       std::unique_ptr<TieredBackend> backend,
                                                       Statistics& statistics);

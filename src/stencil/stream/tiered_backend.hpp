@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two places of datasets' numbers, of which the fast one has room for a part: what a stream (stream.hpp) asks of
-// them. Datasets are cut into chunks. Each dataset has addresses in the fast place for all of its chunks, which
-// never change; a chunk that is there has a frame, memory for one chunk that can be moved from addresses to
-// others. In the slow place each chunk has room of its own.
+// Interface of a fast and a slow memory between which Stream (stream.hpp) moves chunks of datasets. Each
+// dataset has fixed addresses in the fast memory for all of its chunks. A resident chunk has a frame: physical
+// memory of one chunk, which can be remapped from one chunk's addresses to another's. In the slow memory each
+// chunk has storage of its own.
 //
-// A stream calls one function at a time. What throws, throws Error, whose text says what failed and why.
+// Not thread-safe: a stream calls one function at a time. Functions throw Error, whose text states what failed
+// and why.
 #pragma once
 
 #include <cstddef>
@@ -18,54 +19,56 @@ namespace terrace::stencil {
 
 class TieredBackend {
  public:
-  // A transfer that has ended; without an error it did all that was asked.
+  // A finished transfer; `error` is empty if it succeeded.
   struct Completion {
     std::uint64_t ticket = 0;
     std::string error;
   };
-  // A part of a chunk, in bytes, and where the chunk's numbers are.
+  // A part of a chunk, in bytes, and where its current values are.
   struct Part {
     ChunkId chunk;
     std::size_t within = 0;
     std::size_t size = 0;
     bool is_fast = false;
-    bool is_clear = false;  // in the slow place nothing was ever stored, which counts as 0
+    bool is_clear = false;  // never stored to the slow memory; counts as 0
   };
 
   virtual ~TieredBackend() = default;
-  // Where datasets are, for errors: "datasets in /scratch".
+  // Returns where datasets are, for error texts: "datasets in /scratch".
   [[nodiscard]] virtual std::string name() const = 0;
-  // Of a chunk, in bytes.
+  // Returns the chunk size in bytes.
   [[nodiscard]] virtual std::size_t chunk() const = 0;
   [[nodiscard]] virtual std::size_t frames() const = 0;
 
-  // The next dataset: addresses, and room in the slow place. Returns where its first byte is.
+  // Adds the next dataset: reserves its addresses and its storage in the slow memory. Returns its first byte.
   virtual std::byte* add_dataset(const std::string& name, const std::vector<bool>& is_kept) = 0;
-  // Its room in the slow place is free again; its addresses stay reserved. Nothing of it is under way.
+  // Frees the dataset's slow storage; its addresses stay reserved. Requires that no transfer of it is in
+  // flight.
   virtual void remove_dataset(DatasetId dataset) = 0;
 
-  // A frame that `from` has had, or nobody, is that of another chunk, whose numbers do not matter.
+  // Remaps a frame from a chunk (or from the free frames) to the addresses of another; its contents are
+  // undefined.
   virtual void move_frame(FrameId frame, const std::optional<ChunkId>& from, const ChunkId& to) = 0;
-  // How many more transfers may be under way.
+  // Returns how many more transfers may be started.
   [[nodiscard]] virtual std::size_t num_free_transfers() const = 0;
-  // Transfers of a whole chunk that has a frame; next() says when each has ended. Zeros may be there at once: then
-  // clear() returns true, and next() says nothing of it.
+  // Start a transfer of a whole resident chunk; next() reports its end. If clear() zero-fills synchronously it
+  // returns true, and next() does not report it.
   [[nodiscard]] virtual bool clear(const ChunkId& chunk, std::uint64_t ticket) = 0;
   virtual void fetch(const ChunkId& chunk, std::uint64_t ticket) = 0;
   virtual void store(const ChunkId& chunk, std::uint64_t ticket) = 0;
-  // Those that were begun are on their way.
+  // Submits the transfers started so far.
   virtual void submit() {}
-  // False: none has ended.
+  // Takes one finished transfer. Returns false if there is none.
   [[nodiscard]] virtual bool next(Completion& completion) = 0;
-  // To wait on by poll(2) until one has ended; next() makes it quiet again.
+  // Returns a descriptor that is readable for poll(2) after a transfer ended, until next() returns false.
   [[nodiscard]] virtual int completion_fd() const = 0;
 
-  // Copies of the program's own, while nothing is under way.
+  // Copy between a chunk and the program's buffers. Require that no transfer is in flight.
   virtual void read(const Part& part, std::byte* to) = 0;
   virtual void write(const Part& part, const std::byte* from) = 0;
-  // What write() has kept back is in its place.
+  // Writes buffered data of write() to their storage.
   virtual void flush() {}
-  // Bytes that these have moved between the places so far, in whole chunks.
+  // Bytes that read() and write() moved between the memories so far, in whole chunks.
   struct TransferredBytes {
     double in = 0;
     double out = 0;

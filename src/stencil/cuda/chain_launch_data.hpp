@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loops of a chain need on a GPU besides datasets: the numbers of lines, and partial results. All lie one
-// behind the other, in memory of the host and in a buffer of the device, and are copied as a whole.
+// Gathers what kernels of a chain need on a GPU besides datasets: the values of lines and the partial results
+// of reductions. All lie contiguously, in host memory and in one device buffer, and are copied as a whole.
 #pragma once
 
 #include <span>
@@ -14,14 +14,14 @@ namespace terrace::stencil::cuda {
 class ChainLaunchData {
  public:
   explicit ChainLaunchData(const Device& device) : device_(device) {}
-  // Of loops whose partial results are as those of no points: puts their copy into the stream. Throws
+  // Gathers the data of the loops, whose partial results are the identity, and enqueues their upload. Throws
   // Error{no_memory}.
   void upload(std::span<const ActiveLoop> loops, const CommandStream& stream);
-  // Puts the copy back into the stream; collect() once that is done.
+  // Enqueues the download; call collect() when it has finished.
   void download(const CommandStream& stream);
   void collect(std::span<ActiveLoop> loops) const;
 
-  // Of a loop, by number: where they are on the device.
+  // Return device addresses for a loop, by its index.
   [[nodiscard]] std::byte* const* partials(std::size_t loop) const { return places_[loop].partials.data(); }
   [[nodiscard]] const std::byte* const* lines(std::size_t loop) const { return places_[loop].lines.data(); }
 
@@ -29,13 +29,13 @@ class ChainLaunchData {
   struct Places {
     std::vector<std::byte*> partials;
     std::vector<const std::byte*> lines;
-    std::vector<std::size_t> partials_at;  // in host_
+    std::vector<std::size_t> partials_at;  // offsets in host_
   };
   [[nodiscard]] std::size_t append(const std::byte* from, std::size_t size);
 
   const Device& device_;
   std::vector<std::byte> host_;
-  std::size_t partials_end_ = 0;  // these come first
+  std::size_t partials_end_ = 0;  // partial results come first in host_
   Buffer buffer_;
   std::vector<Places> places_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of one direction, one after the other, and word of those that have ended: a thread waits for each in turn
-// and says so by a file that poll(2) knows.
+// Runs the copies of one direction on a CUDA stream and reports their ends: a thread waits for each in order
+// and signals an eventfd that poll(2) can wait on.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@
 
 namespace terrace::stencil::cuda {
 
-// Of several streams.
+// Queue of finished copies, shared by several streams. Thread-safe.
 class CopyCompletionQueue {
  public:
   struct Ended {
@@ -26,7 +26,7 @@ class CopyCompletionQueue {
   CopyCompletionQueue(const CopyCompletionQueue&) = delete;
   CopyCompletionQueue& operator=(const CopyCompletionQueue&) = delete;
   void add(const Ended& ended);
-  // False: none has ended; the file is quiet then.
+  // Takes one finished copy. Returns false, and makes completion_fd() unreadable, if there is none.
   [[nodiscard]] bool next(Ended& ended);
   [[nodiscard]] int completion_fd() const { return completion_fd_; }
 
@@ -38,14 +38,14 @@ class CopyCompletionQueue {
 
 class CopyStream {
  public:
-  // At most so many copies are under way. Both others outlive it.
+  // Allows at most `most` copies in flight. `device` and `ended` must outlive it.
   CopyStream(const Device& device, CopyCompletionQueue& ended, std::size_t most);
   ~CopyStream();
   CopyStream(const CopyStream&) = delete;
   CopyStream& operator=(const CopyStream&) = delete;
 
   [[nodiscard]] StreamHandle handle() const { return stream_.handle(); }
-  // What was put into the stream so far belongs to the ticket.
+  // Associates everything enqueued so far with the ticket.
   void begun(std::uint64_t ticket);
 
  private:
@@ -61,7 +61,7 @@ class CopyStream {
   std::deque<Event> events_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::size_t> free_;  // events
+  std::vector<std::size_t> free_;  // unused events
   std::deque<Begun> begun_;
   bool is_over_ = false;
   std::thread thread_;

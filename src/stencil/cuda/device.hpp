@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU: its context, streams, events and memory that is not streamed, each given back by its destructor.
+// RAII wrappers of one GPU: context, streams, events and memory that is not streamed.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace terrace::stencil::cuda {
 
 class Device {
  public:
-  // The first one that the process may use (CUDA_VISIBLE_DEVICES), by its primary context, which programs of the
-  // CUDA runtime use, too. Throws Error{unsupported} where there is none, or where it has no virtual memory.
+  // Opens the first device that the process may use (CUDA_VISIBLE_DEVICES), by its primary context, which the
+  // CUDA runtime shares. Throws Error{unsupported} if there is none, or if it lacks virtual memory management.
   Device();
   ~Device();
   Device(const Device&) = delete;
@@ -21,10 +21,10 @@ class Device {
 
   [[nodiscard]] const Driver& driver() const { return driver_; }
   [[nodiscard]] Context context() const { return context_; }
-  // The calling thread's calls are for this device.
+  // Makes the device current for the calling thread.
   void enter() const;
   [[nodiscard]] Allocation allocation() const;
-  // Chunks of its memory are multiples of so many bytes.
+  // Returns the granularity of physical allocations, in bytes.
   [[nodiscard]] std::size_t granularity() const;
 
  private:
@@ -33,7 +33,7 @@ class Device {
   Context context_ = nullptr;
 };
 
-// What the device does in this order. Of the thread that has entered the device.
+// A CUDA stream. Used by a thread that has entered the device.
 class CommandStream {
  public:
   explicit CommandStream(const Device& device);
@@ -42,7 +42,7 @@ class CommandStream {
   CommandStream& operator=(const CommandStream&) = delete;
 
   [[nodiscard]] StreamHandle handle() const { return handle_; }
-  // Returns once all is done. Throws Error{failed}, naming what failed.
+  // Waits until all enqueued work is done. Throws Error{failed}, which names `what`.
   void wait(const char* what) const;
 
  private:
@@ -50,7 +50,7 @@ class CommandStream {
   StreamHandle handle_ = nullptr;
 };
 
-// All that a stream had to do when it was recorded last.
+// A CUDA event: marks all work that a stream had when it was recorded last.
 class Event {
  public:
   explicit Event(const Device& device);
@@ -58,7 +58,7 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   void record(const CommandStream& stream) const;
-  // Returns once that is done; 0, or the driver's number of the error.
+  // Waits for that work. Returns 0 or the driver's error number.
   [[nodiscard]] Result wait() const;
 
  private:
@@ -66,11 +66,11 @@ class Event {
   EventHandle handle_ = nullptr;
 };
 
-// Memory of the device.
+// Owns device memory.
 class Buffer {
  public:
   Buffer() = default;
-  // Throws Error{no_memory}, which says what it is for.
+  // Allocates `size` bytes. Throws Error{no_memory}, which names `what`.
   Buffer(const Device& device, std::size_t size, const char* what);
   ~Buffer() { release(); }
   Buffer(Buffer&& other) noexcept

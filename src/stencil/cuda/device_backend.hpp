@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a GPU over memory of the host. A frame is physical memory of the device; a chunk that comes gets that
-// of one that leaves, mapped at its own addresses, so that kernels find a dataset at the same addresses at all
-// times. The host's memory is pinned. Copies go by two streams, one each way.
+// Implements a TieredBackend of GPU memory over pinned host memory. A frame is physical device memory; a
+// fetched chunk takes the frame of an evicted one, mapped at its own addresses, so kernels see a dataset at
+// constant addresses. Copies use two streams, one for each direction.
 //
-// Unmapping does not wait for kernels. A stream gives a frame away only when the steps that use its chunk have
-// ended; who runs kernels ends a step once they have.
+// Invariant: unmapping does not wait for kernels, so a frame is remapped only when the steps that use its chunk
+// have ended. The executor ends a step only after its kernels have.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@ namespace terrace::stencil::cuda {
 
 class DeviceBackend final : public TieredBackend {
  public:
-  // So many bytes of the device's memory, in chunks of so many. Throws Error{no_memory} or Error{failed}.
+  // Allocates `memory` bytes of device memory in frames of `chunk` bytes. Throws Error{no_memory} or
+  // Error{failed}.
   DeviceBackend(std::shared_ptr<const Device> device, std::size_t memory, std::size_t chunk);
   ~DeviceBackend() override;
 
@@ -46,19 +47,19 @@ class DeviceBackend final : public TieredBackend {
     std::string name;
     Address first = 0;
     std::size_t size = 0;
-    std::byte* host = nullptr;  // of temporaries: once somebody needs it
+    std::byte* host = nullptr;  // temporaries: allocated at first use
   };
   struct Frame {
     Handle memory = 0;
-    std::optional<ChunkId> chunk;  // at whose addresses it is
+    std::optional<ChunkId> chunk;  // the chunk at whose addresses it is mapped
   };
   [[nodiscard]] Address address(const ChunkId& chunk) const {
     return datasets_[chunk.dataset].first + std::uint64_t{chunk.number} * chunk_;
   }
-  // Where a chunk is in the host's memory. Throws Error{no_memory}.
+  // Returns a chunk's address in host memory. Throws Error{no_memory}.
   [[nodiscard]] std::byte* host(const ChunkId& chunk);
   void allocate_host(Dataset& dataset) const;
-  // The numbers of a chunk that is on the device, copied to `bounce_`.
+  // Copies the values of a resident chunk to `bounce_`.
   void copy_to_bounce(const ChunkId& chunk);
   void release() noexcept;
 
@@ -71,7 +72,7 @@ class DeviceBackend final : public TieredBackend {
   CopyCompletionQueue ended_;
   CopyStream up_;
   CopyStream down_;
-  CommandStream own_;  // of read() and write()
+  CommandStream own_;  // stream of read() and write()
   std::byte* bounce_ = nullptr;
   std::optional<ChunkId> bounced_;
   bool is_bounce_changed_ = false;

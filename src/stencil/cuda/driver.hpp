@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of CUDA's driver that are used here, from libcuda.so.1, which is loaded when somebody asks for it:
-// neither building Terrace nor its packages needs CUDA. What they do is in the CUDA Driver API's reference; types,
-// numbers and layouts are those of its binary interface.
+// Loads the functions of the CUDA driver that Terrace uses from libcuda.so.1, at first use: neither building
+// Terrace nor its packages needs CUDA. The CUDA Driver API reference documents them; types, constants and
+// layouts are those of its binary interface.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@ namespace terrace::stencil::cuda {
 
 using Result = int;
 using DeviceNumber = int;
-using Address = unsigned long long;  // on the device
-using Handle = unsigned long long;   // of physical memory
+using Address = unsigned long long;  // device address
+using Handle = unsigned long long;   // physical memory
 using Context = struct ContextOfDriver*;
 using StreamHandle = struct StreamOfDriver*;
 using EventHandle = struct EventOfDriver*;
 
 inline constexpr Result k_success = 0;
-inline constexpr int k_has_virtual_memory = 102;  // attribute of a device
-inline constexpr int k_on_device = 1;             // type of a location
-inline constexpr int k_pinned = 1;                // type of an allocation
+inline constexpr int k_has_virtual_memory = 102;  // device attribute
+inline constexpr int k_on_device = 1;             // location type
+inline constexpr int k_pinned = 1;                // allocation type
 inline constexpr int k_read_write = 3;
-inline constexpr unsigned k_portable = 1;       // pinned memory of all contexts
-inline constexpr unsigned k_non_blocking = 1;   // a stream that does not wait for stream 0
-inline constexpr unsigned k_sleep_no_time = 3;  // an event: who waits sleeps, no time is taken
+inline constexpr unsigned k_portable = 1;       // pinned memory visible to all contexts
+inline constexpr unsigned k_non_blocking = 1;   // stream without implicit synchronisation with stream 0
+inline constexpr unsigned k_sleep_no_time = 3;  // event with blocking waits and without timing
 
 struct Location {
   int type = k_on_device;
@@ -47,7 +47,7 @@ struct AccessOf {
 };
 
 struct Driver {
-  // Throws Error{unsupported} where there is no driver.
+  // Loads the driver. Throws Error{unsupported} if there is none.
   Driver();
   ~Driver();
   Driver(const Driver&) = delete;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is behind a Context: blocks, datasets, the chain that waits, who runs it.
+// Implements a Context: owns blocks, datasets, the queued chain of loops, and the executor that runs it.
+// Execution is lazy: loops are queued until a result is needed. Not thread-safe.
 #pragma once
 
 #include <deque>
@@ -21,33 +22,34 @@
 
 namespace terrace::stencil {
 
-// What terrace_stencil_io calls is public: it may be a library of its own.
+// The members that terrace_stencil_io calls are exported, because it may be a library of its own.
 class Engine {
  public:
-  // With others, where there are several ranks. Throws Error{invalid} for options that make no sense.
+  // Creates the executor that the options name; `ranks` connects several processes. Throws Error{invalid} for
+  // invalid options.
   explicit Engine(const Options& options, std::unique_ptr<Ranks> ranks = nullptr)
       : Engine(options, find_executor(options.executor), std::move(ranks)) {}
-  // Whoever the options name, this one runs chains.
+  // Uses the given executor, whichever the options name.
   Engine(const Options& options, const ExecutorVariant& executor, std::unique_ptr<Ranks> ranks);
   Engine(const Options& options, std::unique_ptr<Executor> executor);
 
   BlockId add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size);
-  // Elements of so many bytes. Those that are numbers of a type that is known can be written to files.
+  // Adds a dataset of elements of `element` bytes. Elements of a known type (`number`) can be written to files.
   DatasetId add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
                         std::optional<Number> number = std::nullopt, bool is_temporary = false,
                         const std::vector<Range>& kept = {});
-  // From now on no two datasets that are kept have the same names, their own and their blocks': checkpoints go by
-  // them. Throws Error{invalid}, as add_dataset() does from now on.
+  // Requires from now on that kept datasets have distinct names (block and dataset), because checkpoints
+  // identify them by name. Throws Error{invalid}, as add_dataset() does from now on.
   void keep_names_apart();
   ReductionId add_reduction(ReductionKind kind, Number number) { return reductions_.add(kind, number); }
-  // Throws Error{invalid}, which names loop and dataset, where it goes beyond a dataset, uses one of another
-  // block, or reads what other points of it write.
+  // Queues a loop. Throws Error{invalid}, which names loop and dataset, if it accesses points outside a
+  // dataset, uses a dataset of another block, or reads points of a dataset that it also writes.
   void add_loop(Loop loop);
-  // Throws Error{invalid}, which names both datasets.
+  // Queues a transfer. Throws Error{invalid}, which names both datasets.
   void add_transfer(BlockTransfer transfer);
-  // Throws Error{invalid} where the dataset has not all of the range.
+  // Throws Error{invalid} unless the dataset contains the range.
   void check(const Range& range, DatasetId dataset) const;
-  // Throws Error{invalid} where the dataset is temporary and does not keep all of the range.
+  // Throws Error{invalid} if the dataset is temporary and does not keep all of the range.
   TERRACE_STENCIL_PUBLIC void check_kept(DatasetId dataset, const Range& range) const;
   TERRACE_STENCIL_PUBLIC void run();
 
@@ -59,7 +61,7 @@ class Engine {
   [[nodiscard]] std::size_t datasets() const { return datasets_.size(); }
   [[nodiscard]] const BlockInfo& block_info(BlockId block) const { return blocks_[block]; }
   [[nodiscard]] const Range& range_of_block(BlockId block) const { return blocks_[block].range; }
-  // As they are now: chunks may move while no chain runs.
+  // Returns the current statistics; chunks may move while no chain runs.
   [[nodiscard]] const Statistics& statistics() const {
     executor_->update_statistics();
     return statistics_;
@@ -68,14 +70,14 @@ class Engine {
   [[nodiscard]] const Chain& waiting() const { return chain_; }
 
  private:
-  // One that waits, behind so many of the loops that wait.
+  // A queued transfer, to run after `loops` of the queued loops.
   struct Waiting {
     std::size_t loops = 0;
     BlockTransfer transfer;
   };
-  // Of one block.
+  // Runs a chain of one block.
   void run(Chain& chain);
-  // Throws Error{invalid} where a chain needs a temporary dataset's numbers from before.
+  // Throws Error{invalid} if a chain needs values of a temporary dataset from before.
   void check_temporaries(std::span<const Loop> chain);
 
   void check_name(const DatasetInfo& info) const;
@@ -84,11 +86,11 @@ class Engine {
   bool names_are_apart_ = false;
   Statistics statistics_;
   std::vector<BlockInfo> blocks_;
-  std::deque<DatasetInfo> datasets_;  // whose names stay where they are
+  std::deque<DatasetInfo> datasets_;  // a deque, because references to names stay valid
   Reductions reductions_;
   Chain chain_;
-  std::vector<Waiting> transfers_;                  // by loops
-  LruMap<Signature, std::monostate> checked_{512};  // chains whose temporaries are right
+  std::vector<Waiting> transfers_;                  // sorted by loops
+  LruMap<Signature, std::monostate> checked_{512};  // chains that passed check_temporaries()
   std::unique_ptr<Executor> executor_;
 };
 

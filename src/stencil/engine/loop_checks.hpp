@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loops and datasets may not be: it is refused when they are called, or made, in one line.
+// Validates loops and datasets when they are created; errors are one line.
 #pragma once
 
 #include <deque>
@@ -11,20 +11,19 @@
 
 namespace terrace::stencil {
 
-// Throws Error{invalid} for a dataset of more bytes than a processor has addresses.
+// Throws Error{invalid} if the dataset exceeds the address space.
 void check_size(const DatasetInfo& info);
 
-// Throws Error{invalid} where the range that `what` is called with ends before it begins, or is two points in
-// braces.
+// Throws Error{invalid} if the range of `what` ends before it begins, or was written as two points in braces.
 void check_order(const std::string& what, const Range& range);
 
-// `what` has a range of points of a block. Throws Error{invalid} as check_order does, where it says another number
-// of dimensions, or where it has points in one that the block does not have.
+// Checks that the range of `what` suits the block. Throws Error{invalid} as check_order() does, if it states
+// another number of dimensions, or if it has extent in a dimension that the block lacks.
 void check_sides(const std::string& what, const Range& range, const BlockInfo& block);
 
-// Throws Error{invalid}, which names the loop and what is wrong with it: its range is not of its block; it goes
-// beyond a dataset, or beyond a line at its own point; it uses a dataset of another block; it reads what other
-// points of it write.
+// Throws Error{invalid}, which names the loop and the reason: its range is outside its block; it accesses
+// points outside a dataset or a line; it uses a dataset of another block; it reads other points of a dataset
+// that it writes.
 void check_loop(const Loop& loop, const std::vector<BlockInfo>& blocks, const std::deque<DatasetInfo>& datasets);
 
 }  // namespace terrace::stencil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop that is being run, wherever its data are.
+// Bundles a loop with its accessors and partial results while it runs.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace terrace::stencil {
 
-// Where its data are, and its partial results.
+// A loop with the addresses of its data and of its partial results.
 struct ActiveLoop {
   const Loop* loop = nullptr;
   std::vector<View> views;

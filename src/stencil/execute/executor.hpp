@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who runs a chain: one loop after the other, or in tiles; where the data are, too. Each is one file in
-// executors/; the build makes the table of them (cmake/Variants.cmake).
+// Interface of the executors, which run chains (loop by loop or tiled) and own the data. Each executor is one
+// file in executors/; the build generates their table (cmake/Variants.cmake).
 #pragma once
 
 #include <cstddef>
@@ -20,36 +20,36 @@
 
 namespace terrace::stencil {
 
-// What a chain is cut into, for those who show it. The tiles are there until the next chain runs.
+// Describes how a chain was cut, for reports. `tiles` is valid until the next chain runs.
 struct CutChain {
-  const TilePlan* tiles = nullptr;  // nullptr: one loop runs after the other
-  // Of data in a file: the steps, and what was moved while each of them ran, which is counted on.
+  const TilePlan* tiles = nullptr;  // nullptr: untiled
+  // Out-of-core execution: the steps, and the chunks moved in each, which go on being counted.
   std::shared_ptr<const StreamPlan> stream{};
   std::shared_ptr<const StreamMoves> moved{};
-  std::size_t outer = 0;   // the dimension whose tiles make the steps
+  std::size_t outer = 0;   // dimension whose tiles form the steps
   std::size_t chunk = 0;   // bytes
-  std::size_t frames = 0;  // chunks that there is memory for
+  std::size_t frames = 0;  // chunks that fit into memory
 };
 
 class Executor {
  public:
   virtual ~Executor() = default;
-  // The next block; datasets say which they are of.
+  // Adds the next block; datasets refer to it by its number.
   virtual void add_block(BlockId /*block*/, const std::string& /*name*/, const Range& /*range*/) {}
-  // A dataset that it keeps from now on; all numbers are 0.
+  // Adds a dataset, whose values are 0.
   virtual void add(const DatasetInfo& info) = 0;
-  // Nobody asks for this one any more. Its number stays taken.
+  // Removes a dataset. Its number is not reused.
   virtual void remove(DatasetId /*dataset*/) {}
-  // Loops of one block, checked. Datasets and reductions are afterwards as if they had run one after the other.
+  // Runs validated loops of one block. The effect on datasets and reductions is that of running them in order.
   virtual void run(std::span<const Loop> chain, Reductions& reductions) = 0;
-  // Of the chain that ran last.
+  // Returns how the last chain was cut.
   [[nodiscard]] virtual CutChain cut() const { return {}; }
-  // Brings into the statistics what threads of its own have counted. These change in no other call but this one
-  // and those that run or copy.
+  // Adds to the statistics what the executor's own threads have counted. Statistics change only in this call
+  // and in those that run or copy.
   virtual void update_statistics() {}
-  // Copies numbers from a dataset to another; checked. By get() and set(), if there is no better way.
+  // Copies validated ranges between datasets. The default uses get() and set().
   virtual void transfer(const BlockTransfer& transfer);
-  // Copies numbers of a part of a dataset, x fastest.
+  // Copy values of a range, x fastest.
   virtual void get(DatasetId dataset, const Range& range, std::byte* values) = 0;
   virtual void set(DatasetId dataset, const Range& range, const std::byte* values) = 0;
 };
@@ -58,16 +58,16 @@ class ExecutorVariant {
  public:
   virtual ~ExecutorVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // Which of threads, tile, memory, folder and paged it uses, by their names in TERRACE_STENCIL.
+  // Returns the options that it uses, by their names in TERRACE_STENCIL: threads, tile, memory, folder, paged.
   [[nodiscard]] virtual std::vector<std::string_view> words() const { return {}; }
-  // Throws Error{invalid} where the options make no sense, Error{failed} where the system refuses.
+  // Throws Error{invalid} for invalid options and Error{failed} if the system refuses.
   [[nodiscard]] virtual std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const = 0;
 };
 const std::vector<const ExecutorVariant*>& executors();
-// Throws Error{invalid} naming those that there are.
+// Returns the executor. Throws Error{invalid}, which names the known ones.
 const ExecutorVariant& find_executor(std::string_view name);
 
-// As many as the options say, or as the process may use.
+// Returns the number of threads that the options state, or the number of CPUs that the process may use.
 [[nodiscard]] int threads_of(const Options& options);
 
 }  // namespace terrace::stencil

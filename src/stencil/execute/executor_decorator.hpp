@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An executor that is around another one, which does what this one does not do itself.
+// Base of decorators: forwards every call to another executor.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class ExecutorDecorator : public Executor {
 
  protected:
   explicit ExecutorDecorator(std::unique_ptr<Executor> executor) : executor_(std::move(executor)) {}
-  // It ends now.
+  // Destroys the inner executor now.
   void end_inner() { executor_.reset(); }
 
  private:

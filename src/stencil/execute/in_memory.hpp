@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What executors share whose datasets are in memory.
+// Common base of the executors whose datasets are in memory.
 #pragma once
 
 #include <string>
@@ -20,18 +20,18 @@ class InMemory : public Executor {
   void set(DatasetId dataset, const Range& range, const std::byte* values) override;
 
  protected:
-  // Of a loop's arguments.
+  // Returns the accessors of a loop's arguments.
   [[nodiscard]] std::vector<View> views(const Loop& loop) const;
   [[nodiscard]] Team& team() { return team_; }
   [[nodiscard]] Statistics& statistics() { return statistics_; }
   [[nodiscard]] const std::vector<DatasetInfo>& infos() const { return infos_; }
-  // A loop has run by itself.
+  // Counts an untiled loop that took `seconds`.
   void note(const Loop& loop, double seconds);
 
  private:
   Statistics& statistics_;
   Team team_;
-  std::string folder_;  // of the datasets' files, if they have any
+  std::string folder_;  // folder of the datasets' files, or empty
   std::vector<DatasetInfo> infos_;
   std::vector<Memory> memories_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that work together. Who waits spins before it sleeps: a chain has hundreds of loops, some of them a
-// microsecond long.
+// Implements a team of threads with barriers. Waiting threads spin before they sleep, because a chain has
+// hundreds of loops, some of a microsecond.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,20 @@ namespace terrace::stencil {
 
 class Team {
  public:
-  // So many threads, the caller's among them. Throws Error{failed} where the system does not give them.
+  // Creates `threads` threads, the caller included. Throws Error{failed} if the system refuses.
   explicit Team(int threads);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   [[nodiscard]] std::size_t size() const { return others_.size() + 1; }
-  // All threads call it with their number; returns when all are done. Throws what one of them threw; the others
-  // find failed() then.
+  // Runs work(number) on all threads; returns when all are done. Throws the first exception of any thread;
+  // failed() tells the others.
   void run(const std::function<void(std::size_t)>& work);
-  // Within run(): returns when all threads have called it, or one has failed.
+  // Within run(): waits until all threads have called it, or one has failed.
   void barrier();
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
-  // Returns once the number is at least `count`, or a thread has failed.
+  // Waits until `number` >= `count`, or a thread has failed.
   void wait_for(const std::atomic<std::size_t>& number, std::size_t count) const;
 
  private:
@@ -36,9 +36,9 @@ class Team {
   void end_others();
 
   const std::function<void(std::size_t)>* work_ = nullptr;
-  alignas(64) std::atomic<std::size_t> begun_{0};    // runs
-  alignas(64) std::atomic<std::size_t> ended_{0};    // threads, of all runs
-  alignas(64) std::atomic<std::size_t> arrived_{0};  // threads, of all barriers
+  alignas(64) std::atomic<std::size_t> begun_{0};    // number of runs
+  alignas(64) std::atomic<std::size_t> ended_{0};    // threads finished, over all runs
+  alignas(64) std::atomic<std::size_t> arrived_{0};  // threads arrived, over all barriers
   std::atomic<bool> failed_{false};
   std::atomic<bool> is_over_{false};
   std::mutex mutex_;

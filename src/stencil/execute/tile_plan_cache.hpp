@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of chains that come again: programs repeat their chains, with other numbers in their kernels.
+// Caches tile plans: programs repeat their chains, with other values in their kernels.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ namespace terrace::stencil {
 
 class TilePlanCache {
  public:
-  // It is there until the next call.
+  // Returns the plan, which is valid until the next call.
   const TilePlan& get(std::span<const Loop> chain, const TileSize& size);
 
  private:

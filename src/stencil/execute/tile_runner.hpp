@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs tiles by several threads. The tiles of the outermost dimension that is cut are dealt out in turns; within
-// one, a thread does the others in order and stays behind the thread that is before it. So no thread waits for
-// all.
+// Runs tiles by several threads as a pipeline (wavefront). The tiles of the outermost cut dimension are dealt
+// out round robin; within one, a thread runs the inner tiles in order and stays behind the thread before it. So
+// there is no global barrier.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,26 @@
 
 namespace terrace::stencil {
 
-// Is asked by the thread that does a tile of the outermost dimension.
+// Lets an executor hold back tiles of the outermost dimension until their data are resident. The thread that
+// runs the tile calls it.
 class TileGate {
  public:
   virtual ~TileGate() = default;
-  // True once its data are there; false where somebody gave up. Tiles behind it have not begun, and nobody asks
-  // for them meanwhile. It may throw.
+  // Waits for the tile's data. Returns false if the chain was cancelled. Later tiles have not begun, and their
+  // threads do not call meanwhile. May throw.
   [[nodiscard]] virtual bool wait_for_data(std::size_t tile) = 0;
-  // It is done, and all tiles before it; in the order of tiles.
+  // Called in tile order when a tile and all earlier ones are done.
   virtual void on_tile_done(std::size_t tile) = 0;
-  // A thread has failed: no tile behind it will be done. Whoever waits is to return.
+  // Called when a thread failed: later tiles will not be done, and waiting threads must return.
   virtual void cancel() noexcept = 0;
 };
 
-// All tiles, of which those of the dimension `outer` are dealt out.
+// Runs all tiles; those of the dimension `outer` are dealt out to threads.
 void run_tiles(const TilePlan& plan, std::span<const ActiveLoop> loops, Team& team, std::size_t outer,
                TileGate* gate = nullptr);
 
-// The outermost dimension that is cut: the one whose tiles are dealt out where nothing else cuts them. It is not
-// that of the chain (outer_dimension()) where that one has a single tile.
+// Returns the outermost dimension that is cut, whose tiles are dealt out by default. It differs from
+// outer_dimension() of the chain where that one has a single tile.
 [[nodiscard]] std::size_t outermost(const TilePlan& plan);
 
 }  // namespace terrace::stencil

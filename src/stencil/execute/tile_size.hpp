@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large tiles are: by the cache at first, then by what was measured.
+// Chooses tile sizes: by a cache model at first, then by measurement.
 #pragma once
 
 #include <array>
@@ -17,39 +17,40 @@ namespace terrace::stencil {
 
 using TileSize = std::array<std::ptrdiff_t, k_max_dims>;
 
-// Of a core, in bytes, where nobody says what it is: what many processors have.
+// Cache size of a core in bytes if the system does not state it: that of many processors.
 inline constexpr std::size_t k_default_cache = std::size_t{1} << 20U;
-// What a processor's own cache holds, in bytes; the default where the system does not say.
+// Returns the size of a core's private cache in bytes; the default if unknown.
 [[nodiscard]] std::size_t own_cache();
 
-// Bytes that one point takes in all datasets of a chain.
+// Returns the bytes of one point in all datasets of a chain.
 [[nodiscard]] std::size_t bytes_of_point(std::span<const Loop> chain, std::span<const DatasetInfo> infos);
 
 struct ModelledCache {
-  std::size_t bytes = 0;        // of each thread
-  std::size_t point_bytes = 0;  // of a chain's point, in all datasets
+  std::size_t bytes = 0;        // per thread
+  std::size_t point_bytes = 0;  // per point, in all datasets
   std::size_t threads = 1;
 };
-// The tile that takes the least time for each point: by beginning rows and parts, by what is read more than once,
-// by what of a tile's data, with what its skew adds, is not in the cache, and by threads that have nothing to do.
+// Returns the tile size of the least modelled time per point. The model counts the overheads of rows and parts,
+// redundant reads, the data of a tile (its skew included) that exceed the cache, and idle threads.
 [[nodiscard]] TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache);
 
-// Of all loops of a chain; 1 at least.
+// Returns the points of all loops of a chain; at least 1.
 [[nodiscard]] double points_of(std::span<const Loop> chain);
 
-// Chains of as many loops, and of the same points to 2 %, are of one kind: such as those of steps that sweep in x
-// first and those that sweep in y first.
+// Returns the kind of a chain: number of loops, and points to within 2 %. So steps that sweep in x first and
+// those that sweep in y first are of one kind.
 [[nodiscard]] std::uint64_t kind_of(std::span<const Loop> chain);
 
-// Chooses a size for each kind of chain: the model's at first, or the best of another kind for which the model is
-// the same. Then it tries twice and half the length in each dimension that is cut, starting from the fastest so
-// far, until none is faster.
+// Hill-climbing auto-tuner: finds the fastest tile size for each kind of chain. It starts from the model's
+// size, or from the best of another kind with the same model size. It then tries twice and half the length in
+// each cut dimension, from the fastest so far, until none is faster.
 class TileTuner {
  public:
-  static constexpr std::size_t k_max_kinds = 1024;  // that it knows at a time
-  // `kind`: chains of the same take about the same time with the same size.
+  static constexpr std::size_t k_max_kinds = 1024;  // maximum kinds that it remembers
+  // Returns the size to try next. Chains of one `kind` are expected to take about the same time with the same
+  // size.
   [[nodiscard]] TileSize next(std::uint64_t kind, const TileSize& model);
-  // What the chain took that was asked for last, for each of its points: those of a kind differ a little.
+  // Reports the time per point of the chain that next() was called for; points differ a little within a kind.
   void measured(double seconds);
 
  private:
@@ -59,10 +60,11 @@ class TileTuner {
     TileSize best{};
     TileSize tried{};
     double best_seconds = 0;
-    bool is_new = true;         // the best runs once more before others are tried, as one time may be a bad one
-    std::size_t direction = 0;  // of what is tried next, from the best
-    std::size_t failed_directions = 0;  // since the best was found
-    // Sizes that ran, but for the first one: it ran while its data came to be in memory, and may come back.
+    bool is_new = true;                 // rerun the best before trying others: one time may be an outlier
+    std::size_t direction = 0;          // direction of the next trial, from the best
+    std::size_t failed_directions = 0;  // trials since the best was found
+    // Sizes that were compared. The first run is excluded, because its pages were faulted in; its size may be
+    // tried again.
     std::vector<TileSize> compared{};
   };
   static void turn(Kind& kind);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of HDF5 objects: a few numbers under a name.
+// Reads and writes numeric attributes of HDF5 objects.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@ namespace terrace::stencil::io {
 
 using NamedNumber = std::variant<std::int64_t, double>;
 
-// Throws Error{failed}. One that is there is replaced.
+// Write an attribute, replacing an existing one. Throw Error{failed}.
 void write_integers(const Hdf5File& file, hid_t object, const std::string& name,
                     std::span<const std::int64_t> values);
 void write_number(const Hdf5File& file, hid_t object, const std::string& name, const NamedNumber& number);
 
-// Nothing where there is none of that name, kind and length. Throws Error{corrupt} where it cannot be read.
+// Read an attribute. Return nothing if there is none of that name, type and length. Throw Error{corrupt} if it
+// is unreadable.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> read_integers(const Hdf5File& file, hid_t object,
                                                                      const std::string& name, std::size_t count);
 [[nodiscard]] std::optional<NamedNumber> read_number(const Hdf5File& file, hid_t object, const std::string& name);

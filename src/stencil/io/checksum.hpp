@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// XXH3 of bytes that come in pieces.
+// Computes XXH3 of a sequence of byte ranges.
 #pragma once
 
 #define XXH_INLINE_ALL

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that HDF5 reads and writes through us. The first failure is kept, and HDF5 is told that all went well: it
-// cannot close a file after a failed write. Who closes the file asks here, and gets the system's own reason.
+// The file behind HDF5's virtual file driver. It stores the first failure and reports success to HDF5, which
+// cannot close a file after a failed write. check() then throws the system's own reason.
 #pragma once
 
 #include <cerrno>
@@ -12,16 +12,16 @@
 namespace terrace::stencil::io {
 
 enum class Use : std::uint8_t {
-  read,           // locked against programs that write it
-  read_complete,  // one that nobody writes once it is there: programs replace it by another
-  change          // locked against all; made where there is none
+  read,           // shared lock
+  read_complete,  // a file that is replaced, never changed: no lock
+  change          // exclusive lock; created if it does not exist
 };
 
 class File {
  public:
-  // HDF5 itself locks files in the same way. Throws Error{not_found} or {failed}.
+  // Opens and locks the file, with locks compatible with HDF5's. Throws Error{not_found} or {failed}.
   File(std::string path, Use use);
-  // One that is open. Texts of errors name the path.
+  // Takes ownership of an open descriptor; error texts name the path.
   File(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
   ~File();
   File(const File&) = delete;
@@ -29,19 +29,19 @@ class File {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  // It was not there before.
+  // Returns whether the constructor created the file.
   [[nodiscard]] bool is_made() const { return is_made_; }
   [[nodiscard]] std::uint64_t size() const;
 
-  // Zeros beyond the end. False where the system refuses.
+  // Reads; bytes beyond the end are 0. Returns false if the system refuses.
   bool read(std::uint64_t offset, void* to, std::size_t bytes);
   void write(std::uint64_t offset, const void* from, std::size_t bytes);
   void resize(std::uint64_t bytes);
-  // Returns when all is on the disk.
+  // Waits until all data are on disk.
   void sync();
-  // Nothing is written from now on.
+  // Discards all further writes.
   void abandon() { keep("written", ECANCELED); }
-  // Throws Error{failed} with the first failure, if there is any.
+  // Throws Error{failed} with the first failure, if any.
   void check() const;
 
  private:
@@ -50,12 +50,12 @@ class File {
   std::string path_;
   int descriptor_ = -1;
   bool is_made_ = false;
-  const char* failed_ = nullptr;  // what failed first
+  const char* failed_ = nullptr;  // the operation that failed first
   int error_ = 0;
 };
 
-// Locks a file that is open, for this program alone or together with others. Throws Error{failed} where another
-// one has it. A file system without locks is taken as it is.
+// Locks an open file, exclusively or shared. Throws Error{failed} if another program holds a conflicting lock.
+// A file system without locks is accepted.
 void lock(const std::string& path, int descriptor, bool is_alone);
 
 }  // namespace terrace::stencil::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HDF5 as this library uses it: identifiers that are given back, errors as text, files.
+// RAII wrappers of HDF5: identifiers, the library lock, files; errors become exceptions with HDF5's text.
 #pragma once
 
 #include <hdf5.h>
@@ -13,7 +13,7 @@
 
 namespace terrace::stencil::io {
 
-// An identifier, given back at the end. Negative is none.
+// Owns an HDF5 identifier; a negative one is none.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -29,7 +29,7 @@ class Handle {
   }
   explicit operator bool() const { return id_ >= 0; }
   [[nodiscard]] hid_t get() const { return id_; }
-  // What closing says.
+  // Closes the identifier and returns HDF5's result.
   herr_t reset() { return id_ >= 0 ? close_(std::exchange(id_, -1)) : 0; }
 
  private:
@@ -37,7 +37,7 @@ class Handle {
   Close close_ = nullptr;
 };
 
-// As long as it is there, HDF5 is this thread's, since it is not made for several, and prints no errors.
+// Scope in which this thread has exclusive use of HDF5, which is not thread-safe, and HDF5 prints no errors.
 class Library {
  public:
   Library();
@@ -51,13 +51,15 @@ class Library {
   void* with_ = nullptr;
 };
 
-// An HDF5 file over one of ours, which outlives it. Throws terrace::Error with the system's reason, or HDF5's.
+// An HDF5 file over an io::File, which must outlive it. Throws terrace::Error with the system's reason, or
+// HDF5's.
 class Hdf5File {
  public:
-  // A new one behind so many bytes that HDF5 leaves alone: 0, or a power of two from 512 on.
+  // Creates an HDF5 file behind a user block of `user_block` bytes, which HDF5 leaves alone: 0, or a power of
+  // two >= 512.
   [[nodiscard]] static Hdf5File make(File& file, std::uint64_t user_block);
   [[nodiscard]] static Hdf5File open(File& file, Use use);
-  // Without close() nothing more is written: what is half done must not be found later.
+  // Without close(), discards all further writes, so that an incomplete file is never found.
   ~Hdf5File();
   Hdf5File(const Hdf5File&) = delete;
   Hdf5File& operator=(const Hdf5File&) = delete;
@@ -68,9 +70,9 @@ class Hdf5File {
   // Throws Error{failed}.
   void close();
 
-  // Throws Error: {failed} with what the system said where it refused, else with the code and HDF5's reason.
+  // Throws Error{failed} with the system's reason if it refused something, else Error{code} with HDF5's reason.
   [[noreturn]] void fail(Code code, const std::string& what) const;
-  // Fails if it is negative.
+  // Calls fail() if `result` is negative.
   void need(herr_t result, const char* what) const {
     if (result < 0) fail(Code::failed, what);
   }
@@ -83,7 +85,7 @@ class Hdf5File {
   Handle id_;
 };
 
-// The innermost reason that HDF5 has for its last failure.
+// Returns HDF5's innermost error text for its last failure.
 [[nodiscard]] std::string hdf5_reason();
 
 }  // namespace terrace::stencil::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as HDF5 has them.
+// Maps the library's number types to HDF5 types and their names.
 #pragma once
 
 #include <hdf5.h>
@@ -10,14 +10,14 @@
 
 namespace terrace::stencil::io {
 
-// Types are the library's own: they are not to be closed, and are there once it is open.
+// Return HDF5's predefined types, which exist once the library is open and must not be closed.
 [[nodiscard]] hid_t type_in_file(Number number);
 [[nodiscard]] hid_t type_in_memory(Number number);
-// "float64".
+// Returns the type's name, as "float64".
 [[nodiscard]] std::string name_of(Number number);
-// "float64", "unsigned int8", "text".
+// Describes an HDF5 type: "float64", "unsigned int8", "text".
 [[nodiscard]] std::string text_of_type(hid_t type);
-// It is such a number, in one byte order or the other.
+// Returns whether `type` is that number type, in either byte order.
 [[nodiscard]] bool is_number(hid_t type, Number number);
 
 }  // namespace terrace::stencil::io

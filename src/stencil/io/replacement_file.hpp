@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that takes the place of another when it is complete and on the disk.
+// Replaces a file atomically: writes PATH.part, syncs it and renames it over the target.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,16 @@ namespace terrace::stencil::io {
 
 class ReplacementFile {
  public:
-  // Makes PATH.part; one that a killed program left is overwritten. Throws Error{failed} where the system refuses
+  // Creates PATH.part, overwriting one that a killed program left. Throws Error{failed} if the system refuses
   // or another program is writing it.
   explicit ReplacementFile(const std::string& path);
-  // Removes it, unless it has taken the place.
+  // Removes PATH.part unless it was committed.
   ~ReplacementFile();
   ReplacementFile(const ReplacementFile&) = delete;
   ReplacementFile& operator=(const ReplacementFile&) = delete;
 
   [[nodiscard]] File& file() { return *file_; }
-  // To the disk, and renamed. Throws Error{failed}; the file that it was to replace is then as it was.
+  // Syncs the file and renames it over the target. Throws Error{failed}; the target is then unchanged.
   void commit();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands before the HDF5 part of a checkpoint: which file this is, how long, and a checksum of all of it but
-// the numbers of datasets, which have their own. It is checked before HDF5 sees the file, since HDF5 may crash on
-// damaged ones. HDF5 calls this place the user block.
+// Reads and writes the seal of a checkpoint: a header in HDF5's user block, before the HDF5 part. It has the
+// file's identity, its length and a checksum of everything except datasets' values, which have their own. It is
+// verified before HDF5 opens the file, because HDF5 may crash on damaged ones.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace terrace::stencil::io {
 
-// Bytes of the file that are numbers of a dataset.
+// The bytes of a file that hold a dataset's values.
 struct Extent {
   std::uint64_t begin = 0;
   std::uint64_t size = 0;
 };
 
-// How long it is for so many datasets: a power of two from 512 on.
+// Returns the seal's size for `datasets` datasets: a power of two >= 512.
 [[nodiscard]] std::uint64_t seal_size(std::size_t datasets);
-// Of a file that is complete otherwise. The file keeps what fails.
+// Writes the seal of an otherwise complete file. The file stores failures.
 void write_seal(File& file, std::vector<Extent> extents);
-// Throws Error{corrupt} where the file is damaged, {invalid} where it is no checkpoint, {failed} where the system
+// Throws Error{corrupt} if the file is damaged, {invalid} if it is no checkpoint, {failed} if the system
 // refuses.
 void check_seal(File& file);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range of a dataset in an HDF5 file: what it has to be like, writing and reading it in pieces.
+// Validates, writes and reads a range of a dataset in an HDF5 file, slab by slab.
 #pragma once
 
 #include <string>
@@ -11,37 +11,37 @@
 
 namespace terrace::stencil::io {
 
-// What is copied, and where it is in the file.
+// A range to copy, and its name in the file.
 struct Part {
   Engine& engine;
   DatasetId dataset;
   Range range;
-  std::string name;  // with groups: "grid/u"
+  std::string name;  // name with groups: "grid/u"
 
   [[nodiscard]] const DatasetInfo& info() const { return engine.info(dataset); }
 };
 
-// Throws Error{invalid} where no file can have the part: its elements are no numbers, or its name names nothing.
+// Throws Error{invalid} if a file cannot store the part: its elements are not numbers, or its name is invalid.
 void check_part(const std::string& path, const Part& part);
 
-// Writes it, over one of the same type and range that is there. Throws Error{invalid} where one that differs is
-// there, {failed}. Returns where its numbers are.
+// Writes the part, over an existing dataset of the same type and range. Throws Error{invalid} if a different
+// one exists, {failed}. Returns where its values are.
 Extent write_part(const Hdf5File& file, const Part& part);
 
-// One that is in the file and agrees with a part.
+// A dataset in the file that matches a part.
 class StoredDataset {
  public:
-  // Throws Error{not_found} naming those that there are, {invalid} where it is of another type or range,
+  // Throws Error{not_found}, which names the datasets in the file, {invalid} for another type or range,
   // {corrupt}.
   StoredDataset(const Hdf5File& file, const Part& part);
-  // Throws Error{corrupt} where the numbers are not those that were written.
+  // Throws Error{corrupt} if the values do not match their checksum.
   void read(const Hdf5File& file, const Part& part) const;
 
  private:
   Handle id_;
 };
 
-// All datasets of the file.
+// Returns the names of all datasets of the file.
 [[nodiscard]] std::vector<std::string> stored_names(const Hdf5File& file);
 
 }  // namespace terrace::stencil::io

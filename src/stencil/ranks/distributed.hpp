@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs chains on several ranks: plans what each does, exchanges what it needs of the others, and has another
-// executor run it, as any other chain. To the engine it is an executor whose datasets are the whole ones.
+// Executes chains on several ranks: plans each rank's part, exchanges halos, and runs the local part by another
+// executor as any other chain. To the engine it is an executor that owns the whole datasets. Collective: all
+// ranks call every function in the same order with the same arguments.
 #pragma once
 
 #include <map>
@@ -30,21 +31,21 @@ class Distributed final : public Executor {
   void update_statistics() override { executor_->update_statistics(); }
   // Gathers the range on all ranks.
   void get(DatasetId dataset, const Range& range, std::byte* values) override;
-  // Each rank takes its part of the numbers.
+  // Stores each rank's part of the values.
   void set(DatasetId dataset, const Range& range, const std::byte* values) override;
 
  private:
   struct Piece {
     RankPiece plan;
-    Chain loops;                            // those of which this rank does something
-    std::vector<std::size_t> loop_indices;  // of each loop, in the piece
-    // Of what it exchanges: the versions that were exchanged last, and are there still.
+    Chain loops;                            // loops of which this rank runs a part
+    std::vector<std::size_t> loop_indices;  // of each, its index in the piece
+    // Versions of the exchanged datasets whose halos are still valid.
     std::map<DatasetId, std::uint64_t> exchanged;
   };
   struct PlannedChain {
     BlockId block = 0;
     std::vector<Piece> pieces;
-    std::vector<DatasetId> kept;  // temporary datasets that a piece needs of an earlier one
+    std::vector<DatasetId> kept;  // temporary datasets that cross pieces
   };
   PlannedChain& find(std::span<const Loop> chain);
   void run(std::span<const Loop> loops, const Division& division, Piece& piece, Reductions& reductions);
@@ -54,7 +55,7 @@ class Distributed final : public Executor {
   std::unique_ptr<Ranks> ranks_;
   std::ptrdiff_t max_depth_;
   Statistics& statistics_;
-  std::vector<Division> divisions_;  // by block
+  std::vector<Division> divisions_;  // indexed by block
   RankStorage storage_;
   LruMap<std::pair<BlockId, Signature>, PlannedChain> plans_{64};
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a block is divided among ranks: a box for each, cut in z and in y alone. Rows stay whole, so that the
-// partial results of rows, and with them all sums, are the same numbers for any number of ranks.
+// Decomposes a block among ranks: one box each, cut in z and y only. Rows stay whole, so that partial results
+// of rows, and with them all sums, are bitwise equal for any number of ranks.
 #pragma once
 
 #include <array>
@@ -13,18 +13,19 @@ namespace terrace::stencil {
 
 class Division {
  public:
-  // With fewer points in y and z than ranks, the last ranks have none; a block of one dimension is the first
-  // one's.
+  // Decomposes the block. With fewer points in y and z than ranks, the last ranks get none; rank 0 gets all of
+  // a one-dimensional block.
   Division(const Range& block, std::size_t ranks);
 
   [[nodiscard]] std::size_t ranks() const { return own_.size(); }
-  // Parts in each dimension.
+  // Returns the number of parts in each dimension.
   [[nodiscard]] const std::array<std::size_t, k_max_dims>& parts() const { return parts_; }
-  // A rank's points. At the block's edges they go on without end, so that halos of datasets belong to them.
+  // Returns a rank's points. They extend to infinity beyond the block's edges, so that halos of datasets belong
+  // to a rank.
   [[nodiscard]] const Range& own(std::size_t rank) const { return own_[rank]; }
-  // Points of the narrowest part in a dimension.
+  // Returns the width of the narrowest part in a dimension, in points.
   [[nodiscard]] std::ptrdiff_t narrowest(std::size_t d) const { return narrowest_[d]; }
-  // How far a range goes beyond a rank's own points in a dimension, to the side that goes further.
+  // Returns the greater distance by which a range exceeds a rank's own points in a dimension, on either side.
   [[nodiscard]] std::ptrdiff_t beyond(const Range& range, std::size_t rank, std::size_t d) const;
 
  private:

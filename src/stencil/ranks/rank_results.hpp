@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of loops that several ranks do: each keeps the partial results of its own rows; all are gathered and
-// entered as those of one rank would be.
+// Combines reductions over several ranks: each rank stores the partial results of its rows; gather_results()
+// gathers all of them and combines them as a single rank would, so results are bitwise equal.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace terrace::stencil {
 
-// What an executor enters the partial results of its loops into: kept, until they are gathered.
+// Stores partial results of an executor's loops until they are gathered.
 class RankResults final : public Reductions {
  public:
   explicit RankResults(const Reductions& all) : all_(all) {}
@@ -24,10 +24,10 @@ class RankResults final : public Reductions {
     if (!loop.reductions.empty()) kept_[&loop] = {loop.range, partials};
   }
   struct Kept {
-    Range range;  // of the rows
+    Range range;  // range of the rows
     std::vector<std::vector<std::byte>> partials;
   };
-  // Of a loop that ran; nullptr: it did not, or has no results.
+  // Returns the partial results of a loop; nullptr if it did not run or has none.
   [[nodiscard]] const Kept* of(const Loop* loop) const {
     const auto found = kept_.find(loop);
     return found == kept_.end() ? nullptr : &found->second;
@@ -38,8 +38,8 @@ class RankResults final : public Reductions {
   std::map<const Loop*, Kept> kept_;
 };
 
-// Enters the results of a chain whose loops have the whole ranges; `done` are this rank's, nullptr where it did
-// nothing. All ranks call it.
+// Gathers and enters the results of a chain of global loops. `done` are this rank's, nullptr where it did
+// nothing. Collective.
 void gather_results(std::span<const Loop> chain, std::span<const RankResults::Kept* const> done,
                     const Division& division, Ranks& ranks, Reductions& results);
 

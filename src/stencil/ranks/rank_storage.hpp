@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's parts of the datasets, as datasets of the executor below: each has the rank's own points and the
-// smallest range around them that chains have used so far. One that has to grow is made anew.
+// Maps global datasets to a rank's local ones, which are datasets of the inner executor. A local dataset covers
+// the rank's own points and the bounding range that chains have used so far; it is reallocated when it must
+// grow.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +15,22 @@ class RankStorage {
  public:
   explicit RankStorage(Executor& executor) : executor_(executor) {}
 
-  // The next dataset; `own` are this rank's points of it. Nothing is stored yet.
+  // Adds the next dataset; `own` are this rank's points of it. Allocates nothing yet.
   void add(const DatasetInfo& whole, const Range& own);
-  // The range is there from now on, as are the rank's own points. New points are 0.
+  // Makes the range and the rank's own points available. New points are 0.
   void provide(DatasetId dataset, const Range& range);
-  // A temporary dataset is an ordinary one from now on.
+  // Makes a temporary dataset an ordinary one.
   void keep(DatasetId dataset);
 
   [[nodiscard]] const DatasetInfo& whole(DatasetId dataset) const { return all_[dataset].whole; }
   [[nodiscard]] const Range& own(DatasetId dataset) const { return all_[dataset].own; }
-  // Its number in the executor, once it is there.
+  // Returns the local dataset's number in the executor, once it exists.
   [[nodiscard]] DatasetId part(DatasetId dataset) const { return all_[dataset].part.id; }
-  // How often some rank may have changed its numbers; 0: all are 0.
+  // Returns how often any rank may have changed the values; 0: all are 0.
   [[nodiscard]] std::uint64_t version(DatasetId dataset) const { return all_[dataset].version; }
   void changed(DatasetId dataset) { ++all_[dataset].version; }
 
-  // Of a range that is there; of a dataset of which nothing is, zeros.
+  // Copy values of an available range; an unallocated dataset reads as 0.
   void get(DatasetId dataset, const Range& range, std::byte* values);
   void set(DatasetId dataset, const Range& range, const std::byte* values);
 
@@ -46,7 +47,7 @@ class RankStorage {
 
   Executor& executor_;
   std::vector<DatasetPart> all_;
-  DatasetId next_ = 0;  // of the executor
+  DatasetId next_ = 0;  // next number in the executor
 };
 
 }  // namespace terrace::stencil

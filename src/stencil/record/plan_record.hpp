@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plans of the chains that ran, as a document: docs/stencils.md says what it has. Each different chain is in
-// it once, and each different plan of it.
+// Records the plans of the chains that ran as a JSON document, which docs/stencils.md describes. Each distinct
+// chain, and each distinct plan of it, is written once.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ class PlanRecord {
 
   void add_block(const std::string& name, const Range& range);
   void add(const DatasetInfo& info);
-  // A chain ran, cut like this, for so many seconds.
+  // Records a run of a chain, how it was cut, and its seconds.
   void ran(std::span<const Loop> chain, const CutChain& cut, double seconds);
-  // The document. While nothing is moved: its counts are read.
+  // Returns the document. Requires that no chunk moves meanwhile, because it reads their counts.
   [[nodiscard]] std::string text() const;
 
   static constexpr auto k_kind = "terrace stencil plans";
@@ -40,8 +40,8 @@ class PlanRecord {
 
   std::unique_ptr<nlohmann::ordered_json> head_;
   std::map<Signature, Known*> by_signature_;
-  std::vector<std::unique_ptr<Known>> known_;  // as they came
-  std::uint64_t left_out_ = 0;                 // runs of chains for which there was no room
+  std::vector<std::unique_ptr<Known>> known_;  // in order of first run
+  std::uint64_t left_out_ = 0;                 // runs of chains beyond the record's capacity
 };
 
 }  // namespace terrace::stencil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An executor whose plans are written to a file when it ends.
+// Decorates an executor: records the plans of its chains and writes them to a file at the end.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace terrace::stencil {
 
 class Recorded final : public ExecutorDecorator {
  public:
-  // Throws Error{failed} where the file cannot be written, Error{invalid} where another file is there.
+  // Throws Error{failed} if the file cannot be written, Error{invalid} if another file exists there.
   Recorded(std::unique_ptr<Executor> executor, const Options& options, std::string file);
   ~Recorded() override;
 

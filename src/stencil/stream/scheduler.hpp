@@ -75,7 +75,7 @@ class StreamScheduler {
   static constexpr std::uint32_t k_unused = ~std::uint32_t{0};
   struct Chunk {
     FrameId frame = k_no_frame;
-    std::uint32_t use = k_unused;    // in the plan
+    std::uint32_t use = k_unused;    // index in plan_->uses
     std::uint32_t ahead = k_unused;  // index in ahead_->uses
     bool is_clear = true;            // never stored
     bool is_dirty = false;

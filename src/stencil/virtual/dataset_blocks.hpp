@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets cut into blocks of their slowest dimension, for modes that ask what of them is still in the fast
-// memory.
+// Cuts datasets into blocks of their slowest dimension, for modes that track at block granularity what is still
+// in the fast memory.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@ class DatasetBlocks {
     reuse.add_blocks(blocks, datasets_.back().bytes);
     count_ += blocks;
   }
-  // Of all datasets.
+  // Returns the number of blocks of all datasets.
   [[nodiscard]] std::size_t count() const { return count_; }
 
-  // Calls with each block that an argument reaches in a part of its loop: its number, the bytes that it has, and
-  // the share of the argument's accesses that are to it.
+  // Calls action(block, bytes, share) for each block that an argument accesses in a part of its loop; `share`
+  // is the fraction of the argument's accesses that fall into the block.
   template <class Action>
   void for_each(const Argument& argument, const Range& part, Action action) const {
     const auto& of = datasets_[argument.dataset];
@@ -40,7 +40,7 @@ class DatasetBlocks {
   }
 
  private:
-  static constexpr std::ptrdiff_t k_blocks = 512;  // of a dataset
+  static constexpr std::ptrdiff_t k_blocks = 512;  // maximum per dataset
   struct DatasetLayout {
     std::size_t first;
     std::size_t slow;     // dimension

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in a row that change one at a time, and the sums of the first of them: P. Fenwick, Software: Practice
-// and Experience 24(3), 1994.
+// Implements a Fenwick tree: prefix sums of values that change one at a time, each operation in logarithmic
+// time (P. Fenwick, Software: Practice and Experience 24(3), 1994).
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ namespace terrace::stencil {
 
 class FenwickTree {
  public:
-  // So many numbers, all 0.
+  // Resets to `count` values of 0.
   void reset(std::size_t count) { tree_.assign(count + 1, 0); }
   [[nodiscard]] std::size_t size() const { return tree_.empty() ? 0 : tree_.size() - 1; }
   void add(std::size_t at, double number) {
     for (++at; at < tree_.size(); at += at & (~at + 1)) tree_[at] += number;
   }
-  // Of the numbers before `end`.
+  // Returns the sum of the values before `end`.
   [[nodiscard]] double sum(std::size_t end) const {
     double sum = 0;
     for (; end > 0; end -= end & (~end + 1)) sum += tree_[end];

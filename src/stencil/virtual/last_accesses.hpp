@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When each point of datasets was accessed last, and so how much else was accessed since: what a cache asks that
-// has lost a part of it by then. Points that were accessed together are kept together, exactly as far as loops
-// reach.
+// Tracks when each point of the datasets was accessed last, and so its reuse distance: the bytes of other
+// points accessed since. The mode `cache` derives hit rates from it. Points that were accessed together are
+// stored as one range, exact to loop bounds.
 #pragma once
 
 #include <cstdint>
@@ -16,56 +16,55 @@ namespace terrace::stencil {
 
 class LastAccesses {
  public:
-  // `room`: bytes of a direct-mapped cache. Where data lie in memory is taken to be random: points are still there
-  // with probability exp(-D / room), D being the bytes of other points that were accessed since.
+  // `capacity` is the size of a direct-mapped cache in bytes. Addresses are assumed random: a point is still
+  // cached with probability exp(-D / capacity), where D is the bytes of other points accessed since.
   explicit LastAccesses(double capacity) : capacity_(capacity) {}
 
   void add(const DatasetInfo& info);
 
-  // What a loop touches of a dataset; it changes `written`, a part of that.
+  // A loop's access to a dataset: `reached` is read or written, `written` is a part of it.
   struct Touch {
     DatasetId dataset = 0;
     Range reached;
     Range written;
   };
-  // Of the points of a touch: the share that the cache does not have, and the share that it stored when it lost
-  // it, since it had been written.
+  // Fractions of the points of a Touch: those that missed, and those that were dirty when they were evicted.
   struct Found {
     double lost = 0;
     double stored = 0;
   };
-  // All is touched now, point by point in one order, so that of the rest of what was touched together the same
-  // amount lies between two touches of each point. Of different datasets; results are in their order.
+  // Accesses all touches as one interleaved sweep: of data accessed together, the same amount lies between two
+  // accesses of each point. Touches are of different datasets; results are in their order.
   [[nodiscard]] std::vector<Found> access(std::span<const Touch> touches);
 
  private:
   using Moment = std::uint32_t;
   struct Piece {
-    Range range;  // pieces of a dataset do not overlap
+    Range range;  // disjoint within a dataset
     Moment last = 0;
-    // Where a point lies does not change, so that what is lost more easily is lost each time that anything is.
-    // This share is lost most easily and has not been written since it came; the others differ from the slow
-    // memory.
+    // Addresses are fixed, so points in contended sets are evicted each time that any are. `clean` is the
+    // fraction, evicted first, that has not been written since it was fetched; the rest is dirty.
     double clean = 1;
   };
   struct DatasetPieces {
     double element;  // bytes
     std::vector<Piece> pieces;
   };
-  // What of a touch is there, and takes that out. `clean`: of what it does not write, from now on.
+  // Removes the cached points of a touch and returns their state. Sets `clean` to the clean fraction of what
+  // the touch does not write.
   [[nodiscard]] Found take(const Touch& touch, double& clean);
   void put(const Touch& touch, double clean);
-  // Bytes that were accessed last at this moment, or later.
+  // Returns the bytes accessed last at or after the moment.
   [[nodiscard]] double since(Moment moment) const;
   void add(Moment moment, double bytes);
-  // Leaves out the moments of which nothing is left.
+  // Compacts the moments that have no bytes left.
   void renumber();
 
   double capacity_;
   std::vector<DatasetPieces> datasets_;
-  FenwickTree sums_;  // of bytes, by moment
+  FenwickTree sums_;  // bytes by moment
   double all_ = 0;
-  std::vector<std::pair<Moment, double>> taken_;  // bytes, by an access
+  std::vector<std::pair<Moment, double>> taken_;  // bytes that an access removed
   Moment now_ = 0;
 };
 

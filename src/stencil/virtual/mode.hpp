@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to run a chain on two memories, priced in virtual time: no kernel runs. Each is one file in modes/; the
-// build makes the table of them (cmake/Variants.cmake).
+// Interface of the modes: strategies to run a chain on a two-tier machine, priced in virtual time; no kernel
+// runs. Each mode is one file in modes/; the build generates their table (cmake/Variants.cmake).
 #pragma once
 
 #include <memory>
@@ -19,29 +19,29 @@ namespace terrace::stencil {
 
 struct ModeOptions {
   bool is_tiled = true;
-  bool is_cyclic = true;      // temporaries are not stored
-  bool is_prefetched = true;  // the next chain's first data come while this one ends
-  double processes = 1;       // of a cache: that do not wait for one another within a chain in tiles
+  bool is_cyclic = true;      // temporary datasets are not written back
+  bool is_prefetched = true;  // prefetch for the next chain while this one ends
+  double processes = 1;       // of a cache: processes without barriers within a tiled chain
 };
 
-// What a mode has counted.
+// Totals that a mode counts.
 struct ModeCounts {
   double seconds = 0;
-  double loop_seconds = 0;    // in which loops ran
-  double copy_seconds = 0;    // in which anything was copied between the memories
-  double hidden_seconds = 0;  // those of them in which loops ran, too
-  double bytes_in = 0;        // from the slow memory
+  double loop_seconds = 0;    // time in which loops ran
+  double copy_seconds = 0;    // time in which anything was copied between the memories
+  double hidden_seconds = 0;  // part of copy_seconds in which loops also ran
+  double bytes_in = 0;        // bytes read from the slow memory
   double bytes_out = 0;
   double accesses = 0;  // bytes
-  double hits = 0;      // of them in the fast memory
+  double hits = 0;      // bytes of accesses that hit the fast memory
   double tiles = 0;
-  double untiled_chains = 0;  // chains that were to run in tiles and ran without: none has room
+  double untiled_chains = 0;  // chains that ran untiled because no tile fits
 
-  // The share of the time of copies that is hidden behind loops; 0 where nothing is copied.
+  // Returns the fraction of copy time that is hidden behind loops; 0 without copies.
   [[nodiscard]] double overlap() const { return copy_seconds > 0 ? hidden_seconds / copy_seconds : 0; }
 };
 
-// Not even the smallest tile of a chain has room, and the mode does not cut chains.
+// Thrown if not even the smallest tile of a chain fits, and the mode does not split chains.
 class NoTileFits final : public Error {
  public:
   NoTileFits(const std::string& memory, std::size_t loops)
@@ -51,13 +51,14 @@ class NoTileFits final : public Error {
 class Mode {
  public:
   virtual ~Mode() = default;
-  // Throws Error{invalid} where a memory that has to have all datasets has no room for it.
+  // Adds a dataset. Throws Error{invalid} if a memory that must hold all datasets cannot.
   virtual void add(const DatasetInfo& info) = 0;
-  // Of one block. Throws NoTileFits, or InsufficientMemory where a shorter chain may have room (stream/shortened.hpp).
+  // Prices a chain of one block. Throws NoTileFits, or InsufficientMemory if a shorter chain may fit
+  // (stream/chain_splitter.hpp).
   virtual void run(std::span<const Loop> chain) = 0;
-  // What the chain that ran last was cut into, of those who cut it as an executor does.
+  // Returns how the last chain was cut, in modes that cut it as an executor does.
   [[nodiscard]] virtual CutChain cut() const { return {}; }
-  // Somebody waits for what the last chain gave.
+  // Waits for the results of the last chain.
   virtual void end() {}
   [[nodiscard]] const ModeCounts& counts() const { return counts_; }
 
@@ -69,14 +70,14 @@ class ModeVariant {
  public:
   virtual ~ModeVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // Which of memory, slow_memory, tiled, cyclic, prefetched and processes it uses, by their names in calls of
-  // terrace-stencils. All use bandwidth.
+  // Returns the options that the mode uses, by their names on the command line of terrace-stencils: memory,
+  // slow_memory, tiled, cyclic, prefetched, processes. All modes use bandwidth.
   [[nodiscard]] virtual std::vector<std::string_view> words() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
                                                    const ModeOptions& options) const = 0;
 };
 const std::vector<const ModeVariant*>& modes();
-// Throws Error{invalid} naming those that there are.
+// Returns the mode. Throws Error{invalid}, which names the known ones.
 const ModeVariant& find_mode(std::string_view name);
 
 }  // namespace terrace::stencil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain in tiles of its outermost dimension, and what of each dataset a tile uses there.
+// Cuts a chain into tiles of its outermost dimension, and states what each tile uses of each dataset.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace terrace::stencil {
 
-// Positions in the outermost dimension: rows, or planes.
+// An interval of positions in the outermost dimension: rows or planes.
 struct Interval {
   std::ptrdiff_t begin = 0;
   std::ptrdiff_t end = 0;
@@ -22,27 +22,27 @@ struct Interval {
 
 class OuterTiles {
  public:
-  // 0: one tile.
+  // Cuts tiles of `length` positions; 0: one tile.
   OuterTiles(std::span<const Loop> chain, std::span<const DatasetInfo> infos, std::ptrdiff_t length);
 
   [[nodiscard]] std::size_t count() const { return plan_.tiles()[outer_]; }
   [[nodiscard]] std::size_t outer() const { return outer_; }
   [[nodiscard]] std::ptrdiff_t skew() const { return plan_.skew(outer_); }
-  // What a tile does of a loop.
+  // Returns the part of a loop that a tile runs.
   [[nodiscard]] Range part(std::size_t loop, std::size_t tile) const;
-  // What all its loops use of each dataset.
+  // Returns the interval of each dataset that the tile's loops use.
   [[nodiscard]] const std::map<DatasetId, Interval>& used(std::size_t tile) const { return used_[tile]; }
-  // Bytes of a dataset's row, or plane.
+  // Returns the bytes of a dataset's row or plane.
   [[nodiscard]] double row_bytes(DatasetId dataset) const;
   [[nodiscard]] double bytes(DatasetId dataset, const Interval& interval) const {
     return row_bytes(dataset) * static_cast<double>(interval.length());
   }
-  // Of all datasets that the largest tile uses.
+  // Returns the bytes that the largest tile uses of all datasets.
   [[nodiscard]] double largest_footprint() const;
-  // What the chain needs of a dataset from before, and what it leaves.
+  // Returns what the chain reads from before and writes of a dataset.
   [[nodiscard]] const DatasetUse& use(DatasetId dataset) const { return uses_.at(dataset); }
   [[nodiscard]] double loop_bytes(std::size_t tile) const;
-  // Loops of which the tile does a part.
+  // Returns the number of loops of which the tile runs a part.
   [[nodiscard]] double pieces(std::size_t tile) const;
 
  private:
@@ -54,12 +54,12 @@ class OuterTiles {
   std::map<DatasetId, DatasetUse> uses_;
 };
 
-// Of a part of a loop, as bytes_of() counts them.
+// Returns the bytes that a part of a loop accesses, counted as in bytes_of().
 [[nodiscard]] inline double bytes_of_part(const Loop& loop, const Range& part) {
   return bytes_of(loop) * static_cast<double>(part.points()) / static_cast<double>(loop.range.points());
 }
 
-// The longest tiles of which one takes at most so many bytes; 0 where none does.
+// Returns the greatest tile length of which one tile uses at most `bytes`; 0 if none does.
 [[nodiscard]] std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetInfo> infos,
                                               double bytes);
 

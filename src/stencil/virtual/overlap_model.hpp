@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops and copies that go on at a time, in virtual time, and what they take of the memories that they share.
+// Models the overlap of loops and copies in virtual time, and their contention for memory bandwidth.
 //
-// There are three lanes: loops, copies to the fast memory, copies back. In each, one piece of work comes after the
-// other. Pieces of different lanes go on beside one another, at the rates that they have alone, as long as the
-// memories have the bandwidth: copies both ways share that of the slow memory, and with loops that of the fast
-// one. Where it is not enough, each gets the same share of what it would take alone. Where cores copy, the same
-// ones copy both ways, and go at half their speed each way while there is something to copy both ways.
+// There are three lanes: loops, copies to the fast memory, and copies back. Work in one lane is serial; work of
+// different lanes proceeds concurrently. Each piece has its stand-alone rate as long as bandwidth suffices:
+// copies in both directions share the slow memory, and together with loops the fast one. If a memory is
+// oversubscribed, all are slowed down by the same factor. Where cores copy, the same cores copy in both
+// directions, and run at half speed in each direction while both lanes have work.
 #pragma once
 
 #include <array>
@@ -23,44 +23,44 @@ class OverlapModel {
 
   explicit OverlapModel(const TwoTierMachine& tiers) : tiers_(tiers) {}
 
-  // Each begins when all that its lane has before it has ended. A copy stalls loops when it begins, if any are
-  // running or are next.
+  // Queues a copy. Work begins when all earlier work of its lane has ended. A copy stalls loops for
+  // `price.stall` when it begins, if loops are running or are next.
   void copy(Lane way, double bytes, const CopyPrice& price);
-  // Loops over so many bytes, in so many pieces.
+  // Queues loops over `bytes`, in `pieces` launches.
   void run(double bytes, double pieces);
-  // So many copies from one part of the fast memory to another, between loops.
+  // Queues `copies` copies within the fast memory, in the lane of loops.
   void copy_within(double bytes, double copies);
 
-  // Goes on until a piece of work ends; its lane, or nothing where there is no work.
+  // Advances time until a piece of work ends. Returns its lane, or nothing if all lanes are idle.
   std::optional<Lane> advance();
-  // Goes on until a lane has no work.
+  // Advances time until the lane is idle.
   void wait(Lane lane);
   [[nodiscard]] bool is_idle(Lane lane) const { return of(lane).empty(); }
-  // Seconds since the beginning; those in which loops ran.
+  // Returns the current time, and the time in which loops ran, in seconds.
   [[nodiscard]] double now() const { return now_; }
   [[nodiscard]] double loop_seconds() const { return loop_seconds_; }
-  // Seconds in which anything was copied, one way or both; those of them in which loops ran, too, and were not
-  // stalled.
+  // Returns the time in which anything was copied, and the part of it in which loops also ran without a stall,
+  // in seconds.
   [[nodiscard]] double copy_seconds() const { return copy_seconds_; }
   [[nodiscard]] double hidden_seconds() const { return hidden_seconds_; }
 
  private:
   static constexpr std::size_t k_lanes = 3;
   struct Work {
-    double stalled;  // seconds left, before anything else
-    double seconds;  // left before the first byte
-    double bytes;    // left
-    double rate;     // alone
+    double stalled;  // seconds of stall left, served first
+    double seconds;  // seconds of start-up left
+    double bytes;    // bytes left
+    double rate;     // bytes/s without contention
     bool is_loop;
-    double stall;  // of loops, by a copy that has not begun
+    double stall;  // for loops: stall by a copy that has not begun
   };
   [[nodiscard]] std::deque<Work>& of(Lane lane) { return lanes_[static_cast<std::size_t>(lane)]; }
   [[nodiscard]] const std::deque<Work>& of(Lane lane) const { return lanes_[static_cast<std::size_t>(lane)]; }
-  // Copies that begin now stall loops.
+  // Stalls loops by the copies that begin now.
   void stall_loops();
-  // What a lane's copy has of those who copy.
+  // Returns the share of the copying threads that a lane's copy has.
   [[nodiscard]] double share(std::size_t lane) const;
-  // Bytes a second of what goes on now.
+  // Returns the current rates in bytes/s.
   [[nodiscard]] std::array<double, k_lanes> rates() const;
   void count(double seconds);
 

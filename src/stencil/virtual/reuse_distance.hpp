@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How likely it is that data are still in a cache: by what was accessed since they were accessed last.
+// Computes reuse distances of blocks of data: the bytes of other blocks accessed since the previous access.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace terrace::stencil {
 
 class ReuseDistance {
  public:
-  // Blocks of data, each with its bytes.
+  // Adds `count` blocks of `bytes` each.
   void add_blocks(std::size_t count, double bytes);
-  // Bytes of the different blocks that were accessed since this one was; infinite the first time. It is accessed
-  // now.
+  // Returns the bytes of the distinct blocks accessed since this one was, infinity at its first access; then
+  // counts an access to it now.
   double access(std::size_t block);
 
  private:
@@ -23,8 +23,8 @@ class ReuseDistance {
 
   static constexpr std::size_t k_never = ~std::size_t{0};
   std::vector<double> bytes_;
-  std::vector<std::size_t> last_;  // when a block was accessed
-  FenwickTree sums_;               // of bytes, by time
+  std::vector<std::size_t> last_;  // time of each block's last access
+  FenwickTree sums_;               // bytes by time of last access
   std::size_t now_ = 0;
 };
 

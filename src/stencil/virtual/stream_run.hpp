@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains that stream, in virtual time: the scheduler of chunks that streams from files decides here, too; copies,
-// loops and the time are virtual.
+// Runs out-of-core chains in virtual time: StreamScheduler makes the same decisions as on a real machine;
+// copies, loops and the clock are modelled (overlap_model.hpp).
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ namespace terrace::stencil {
 
 class StreamRun {
  public:
-  // In chunks of so many bytes.
+  // Simulates chunks of `chunk` bytes.
   StreamRun(const TwoTierMachine& tiers, std::size_t chunk);
 
   void add_dataset(const std::vector<bool>& is_kept) { scheduler_.add_dataset(is_kept); }
-  // `ahead` as StreamScheduler::begin() has it.
+  // `ahead` is as in StreamScheduler::begin().
   void run(std::span<const Loop> chain, const TilePlan& tiles, std::shared_ptr<const StreamPlan> plan,
            std::shared_ptr<const StreamPlan> ahead);
   [[nodiscard]] const ModeCounts& counts() const { return counts_; }
@@ -30,12 +30,12 @@ class StreamRun {
  private:
   using Lane = OverlapModel::Lane;
 
-  // Goes on until something ends.
+  // Advances time until a piece of work ends.
   void advance();
   void begin_moves();
   void begin_loops(std::span<const Loop> chain, const TilePlan& tiles, const StreamStep& step);
 
-  // Of a move, beside its bytes.
+  // Returns the costs of a move besides its bytes.
   [[nodiscard]] CopyPrice price(StreamAction::What what) const;
 
   TwoTierMachine tiers_;

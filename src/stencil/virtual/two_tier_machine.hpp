@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two memories of a machine and what computes: the numbers by which chains are priced in virtual time.
+// Bandwidth and latency parameters of a two-tier machine (a fast and a slow memory, and what computes), by
+// which chains are priced in virtual time.
 #pragma once
 
 #include <string>
@@ -10,73 +11,75 @@
 
 namespace terrace::stencil {
 
-// What a copy takes beside its bytes.
+// Costs of a copy besides its bytes.
 struct CopyPrice {
-  double begin = 0;  // seconds of who copies, before the first byte
-  double stall = 0;  // seconds in which no loop runs
+  double begin = 0;  // start-up, in seconds of the copier, before the first byte
+  double stall = 0;  // seconds in which loops stall
 };
 
 struct TwoTierMachine {
   std::string fast_name;
   std::string slow_name;
-  double fast_bytes = 0;      // that datasets may take in the fast memory
-  double slow_bytes = 0;      // and in the slow one
-  double fast_bandwidth = 0;  // bytes a second that loops get of each memory, all cores together
+  double fast_bytes = 0;      // capacity for datasets in the fast memory
+  double slow_bytes = 0;      // capacity for datasets in the slow memory
+  double fast_bandwidth = 0;  // bytes/s that loops reach in each memory, all cores together
   double slow_bandwidth = 0;
-  double in_bandwidth = 0;  // of copies from the slow memory to the fast one, and back, each alone
+  double in_bandwidth = 0;  // bytes/s of copies to the fast memory and back, each direction alone
   double out_bandwidth = 0;
-  // Of the slow memory itself, which copies both ways share: bytes read over the one and bytes written over the
-  // other are no more than the time (design: "Making time"). Behind a link that has its own bandwidth each way it
-  // is that of the memory there.
+  // Bandwidth of the slow memory itself, shared by copies in both directions: bytes read / slow_read + bytes
+  // written / slow_write is at most the time (design: "Making time"). Behind a full-duplex link it is the
+  // bandwidth of the memory there.
   double slow_read = 0;
   double slow_write = 0;
-  // Bytes a second that the program's own loops reach in the fast memory: less than the memory's where they are
-  // held back by arithmetic or latency.
+  // Bytes/s that the program's loops reach in the fast memory: less than the memory's bandwidth where
+  // arithmetic or latency limits them.
   double loop_bandwidth = 0;
-  double launch = 0;  // seconds that each piece of a loop takes to begin
-  // Who copies: engines of a GPU, which take `call` for each copy, and the driver, which takes `map` for each
-  // chunk that gets addresses; or cores, at the price of the machine's copier.
+  double launch = 0;  // seconds to launch each piece of a loop
+  // The copier. GPU: its copy engines take `call` seconds for each copy, and the driver takes `map` seconds for
+  // each chunk that it maps. Otherwise cores copy, at the price of the machine's copier.
   bool is_gpu = false;
   double call = 0;
   double map = 0;
   machine::CopierPrice copier{.name = machine::k_ideal_copier};
-  // Of a processor: its threads that run loops while others copy, and what they reach of loop_bandwidth.
+  // Processor: threads that run loops while others copy, and the fraction of loop_bandwidth that these reach
+  // meanwhile.
   std::size_t cores = 1;
   std::size_t threads = 1;
   double beside_copies = 1;
-  std::size_t cache = 0;   // bytes, of a thread's own
-  double fault = 0;        // seconds for a batch of faults, of a GPU's unified memory
-  double fault_bytes = 0;  // that a batch brings at the most
+  std::size_t cache = 0;   // private cache of a thread, in bytes
+  double fault = 0;        // seconds for each batch of page faults of GPU unified memory
+  double fault_bytes = 0;  // maximum bytes that a batch migrates
 
-  // Of loops that go over so many bytes in the fast memory, in so many pieces.
+  // Returns the seconds of loops over `bytes` in the fast memory, in `pieces` launches.
   [[nodiscard]] double loop_seconds(double bytes, double pieces = 1) const {
     return bytes / loop_bandwidth + pieces * launch;
   }
-  // Of a copy of so many bytes to or from memory that keeps its addresses.
+  // Returns the price of a copy between memories whose addresses stay.
   [[nodiscard]] CopyPrice copy_price(double bytes) const;
-  // Of a chunk that gets addresses in the fast memory, without its bytes: whether they are copied or not.
+  // Returns the price of mapping a chunk in the fast memory, its bytes excluded: due whether they are copied or
+  // not.
   [[nodiscard]] CopyPrice map_price(double bytes) const;
-  // The same threads copy both ways, one copy after the other.
+  // Returns whether the same threads copy in both directions, one copy at a time.
   [[nodiscard]] bool is_mover_shared() const { return !is_gpu && copier.threads > 0; }
 };
 
-// What a user states beside the machine.
+// Options of the user that override the machine's values.
 struct TwoTierOptions {
-  Bytes memory{0};            // 0: the fast place's capacity
-  Bytes slow_memory{0};       // 0: the slow place's
-  double loop_bandwidth = 0;  // 0: the fast memory's
+  Bytes memory{0};            // 0: the fast memory's capacity
+  Bytes slow_memory{0};       // 0: the slow memory's capacity
+  double loop_bandwidth = 0;  // 0: the fast memory's bandwidth
 };
 
-// The machine's two fastest places of its first initiator. Throws Error{invalid} where it has only one.
+// Returns the two fastest places of the machine's first initiator. Throws Error{invalid} if it has only one.
 [[nodiscard]] TwoTierMachine two_tier_machine(const machine::Machine& machine, const TwoTierOptions& options);
 
-// Room for datasets in the slow memory, or in both together.
+// Tracks the capacity that is left for datasets in the slow memory, or in both together.
 class SlowMemoryBudget {
  public:
   explicit SlowMemoryBudget(const TwoTierMachine& tiers, bool with_fast = false)
       : name_(tiers.slow_name + (with_fast ? " and " + tiers.fast_name : "")),
         bytes_(tiers.slow_bytes + (with_fast ? tiers.fast_bytes : 0)) {}
-  // Throws Error{invalid} where there is not so much left.
+  // Reserves `bytes`. Throws Error{invalid} if less is left.
   void reserve(double bytes);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs no kernel: what chains would take on a machine that one does not have, by their loops, datasets and ranges.
-// Datasets have no memory, and all of their numbers are 0; reductions are those of no points.
+// Creates an executor that prices chains by a Mode and runs no kernel: loops, datasets and ranges determine the
+// time. Datasets have no memory, and all their values read as 0; reductions are the identity.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace terrace::stencil {
 
-// The mode outlives it.
+// The mode must outlive the executor.
 [[nodiscard]] std::unique_ptr<Executor> make_virtual_executor(Mode& mode);
 
 }  // namespace terrace::stencil

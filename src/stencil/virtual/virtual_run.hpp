@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A context whose chains are priced in virtual time: what programs take, and get their figures from.
+// Owns a context whose chains are priced in virtual time. Programs run in it unmodified.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct VirtualOptions {
 
 class VirtualRun {
  public:
-  // Throws Error{invalid} for a mode that there is not, and a machine with one memory.
+  // Throws Error{invalid} for an unknown mode and for a machine with one memory.
   VirtualRun(const machine::Machine& machine, const VirtualOptions& options);
   ~VirtualRun();
   VirtualRun(const VirtualRun&) = delete;
@@ -30,9 +30,9 @@ class VirtualRun {
   [[nodiscard]] const TwoTierMachine& tiers() const { return tiers_; }
   [[nodiscard]] const std::string& machine() const { return machine_; }
   [[nodiscard]] const std::string& mode() const { return options_.mode; }
-  // Who copies between the memories: "a GPU's engines", or "swap, 4 of 64 cores"; "ideal" where no core does.
+  // Returns the copier in words: "a GPU's engines", or "swap, 4 of 64 cores"; "ideal" if no core copies.
   [[nodiscard]] std::string copies() const;
-  // Of all datasets together.
+  // Returns the bytes of all datasets.
   [[nodiscard]] double dataset_bytes() const;
 
  private:

@@ -1,4 +1,7 @@
-"""Acceptance of processing in memory: speed and scaling, brute force, churn, the programs. One function a line."""
+"""Acceptance of processing in memory: speed of the allocator, and how it scales with threads.
+
+`make soak` compares the allocator with brute force and runs its churn.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,10 @@ import argparse
 import sys
 
 from harness import main
-from pim_lines import correctness, full_array, malloc_test
+from pim_lines import full_array, malloc_test
 
 # In the order of what was promised.
-LINES = [
-    *full_array.LINES,
-    *malloc_test.LINES,
-    *correctness.LINES,
-]
+LINES = [*full_array.LINES, *malloc_test.LINES]
 
 
 def options(parser: argparse.ArgumentParser) -> None:

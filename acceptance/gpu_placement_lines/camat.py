@@ -1,17 +1,15 @@
-"""C-AMAT: its identities in every run, the examples by hand, and the two programs of the paper."""
+"""C-AMAT: its identities in every run, and the two programs of the paper. camat_test has the examples by hand."""
 
 from __future__ import annotations
 
 import math
-import re
 
-from harness import ROOT, Line, Measured, run
+from harness import Line, Measured
 from terrace import _core
 from terrace.lab.experiment import ccnuma
 
 from gpu_placement_lines.common import answers, size, trace
 
-BUILD = ROOT / "build" / "release"
 LEVELS = ("l1", "l1_parts", "l2", "dram")
 # Zhang et al., MCHPC 2017: L1 C-AMAT of 15 SMs, about what its figure shows: the middle, the least, the most.
 PUBLISHED = {"btree": (10, 9, 11.5), "particlefilter": (40, 38, 48)}
@@ -34,15 +32,6 @@ def identities() -> Measured:
                 broken.append(f"{program} under {rule.name}, {level}: {active}, {counted}")
     first = f"{runs} runs at {len(LEVELS)} levels: {cycles} active cycles, {len(broken)} levels differ"
     return Measured("\n".join([first, *broken[:5]]), runs > 0 and not broken)
-
-
-def examples() -> Measured:
-    """The test counts them cycle by cycle."""
-    program = BUILD / "tests" / "unit" / "model" / "camat_test"
-    run(["cmake", "--build", "--preset", "release", "--target", program.name], timeout=3600)
-    done = run([program], check=False)
-    passed = re.findall(r"\[ +OK \] (\S+)", done.stdout)
-    return Measured(f"{len(passed)} hold: {', '.join(passed)}", done.returncode == 0 and len(passed) > 1)
 
 
 def two_programs() -> Measured:
@@ -69,7 +58,6 @@ LINES = [
         "hit cycles + pure-miss cycles = active cycles, as integers, at every level of every run",
         identities,
     ),
-    Line("C-AMAT by hand", "the paper's example: 17/10, 20/11, 13/6, 13/5, 5/10; a second one: 2.5", examples),
     Line(
         "C-AMAT of two programs",
         "L1 over 15 SMs beside about 10 (btree) and about 40 (particle filter)",

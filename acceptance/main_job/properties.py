@@ -1,19 +1,17 @@
-"""What holds for every case: the knapsack's answers, the budget at every instant, the lower bound.
+"""The lower bound against random plans, of which one execution simulates many.
 
-The first two are property tests of the library itself, run here with their numbers of cases. The bound is set
-against random plans that are simulated, in one execution for many of them.
+Unit tests compare the knapsack with brute force and check that plans and transfers stay within their budgets.
 """
 
 from __future__ import annotations
 
 import functools
 import random
-import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import ROOT, SETTINGS, Line, Measured, Unavailable, keep_part, run, studied
+from harness import SETTINGS, Line, Measured, keep_part, studied
 from terrace.lab import study
 from terrace.lab.study import Configuration
 from terrace.store.reader import Store
@@ -21,55 +19,9 @@ from terrace.store.reader import Store
 from main_job.common import Recorded, fresh, recorded
 from main_job.random_plans import Ground, random_plan
 
-UNIT = ROOT / "build" / "release" / "tests" / "unit"
 CASES = 10_000
 CONFIGURATIONS = 250  # an execution
 SEED = 1
-
-
-def passed(binary: str, pattern: str) -> list[str]:
-    """The cases of a unit test that passed; raises when one did not or none was there."""
-    program = UNIT / binary
-    if not program.exists():
-        raise Unavailable(f"{program} is not built; make build")
-    output = run([program, f"--gtest_filter={pattern}"]).stdout
-    names = re.findall(r"^\[       OK \] (\S+)", output, re.M)
-    if not names:
-        raise RuntimeError(f"{binary} has no test {pattern}")
-    return names
-
-
-def counted(source: str, pattern: str) -> int:
-    """A number of cases, as the test's own source has it."""
-    found = re.search(pattern, (ROOT / "tests" / "unit" / source).read_text(), re.S)
-    if found is None:
-        raise RuntimeError(f"tests/unit/{source} does not say its number of cases any more ({pattern})")
-    return int(found[1].replace("'", ""))
-
-
-def knapsack() -> Measured:
-    names = passed("strategy/knapsack_test", "*KnapsackBins.EqualsBruteForce*")
-    each = counted("strategy/knapsack_test.cpp", r"EqualsBruteForce\) \{.*?i < ([\d']+);")
-    total = each * len(names)
-    return Measured(
-        f"{total} random cases equal brute force, {each} each with {len(names)} numbers of kinds (2, 3, 4)",
-        len(names) == 3 and total >= CASES,
-    )
-
-
-def budgets() -> Measured:
-    """Of plans as every planner makes them, and of transfers as the simulator carries them out."""
-    planners = passed("strategy/planners_test", "*EveryPlanner.KeepsBudgetsPinsAndDomains*")
-    problems = 5 * counted("strategy/planners_test.cpp", r"KeepsBudgetsPinsAndDomains\) \{.*?n < ([\d']+);")
-    passed("sim/sim_test", "Property.RandomTransfers_AtEveryInstant_StayWithinTheBudget")
-    runs = counted("sim/property_test.cpp", r"StayWithinTheBudget\) \{.*?seed < ([\d']+);")
-    return Measured(
-        f"{len(planners)} planners x {problems} random problems: plans within budget at every instant of three "
-        f"iterations, source and target held while a copy is in flight (fast-only, which ignores budgets by "
-        f"definition, runs without the check)\n{runs} random simulated runs of transfers: held bytes within "
-        f"budget at every begin and end of a transfer",
-        len(planners) >= 8 and problems >= 100 and runs >= 100,
-    )
 
 
 @dataclass
@@ -178,8 +130,6 @@ def bound() -> Measured:
 
 
 LINES = [
-    Line("knapsack", f"equals brute force on {CASES} random small cases, two to four kinds", knapsack),
-    Line("budgets at every instant", "no plan exceeds one, transfers in flight included", budgets),
     Line(
         "lower bound",
         f"never above the simulated time of any of {CASES} random executable plans",

@@ -1,38 +1,19 @@
-"""The ledger: random histories of processes, and other users."""
+"""Access of other users to the ledger. `make soak` runs random histories of its processes."""
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import ROOT, TERRACE, Line, Measured, Unavailable, run
+from harness import TERRACE, Line, Measured, Unavailable
 
-HISTORIES = 10_000
-BUILD = ROOT / "build" / "release"
-TEST = BUILD / "tests" / "unit" / "memory" / "ledger_histories_test"
-NOBODY = 65534
-
-
-def histories() -> Measured:
-    """Processes ask, reserve, populate, shrink, state demands, are killed, and write into the page at random."""
-    run(["cmake", "--build", "--preset", "release", "--target", TEST.name])
-    wanted = {**os.environ, "TERRACE_HISTORIES": str(HISTORIES)}
-    done = run([TEST, "--gtest_filter=LedgerHistories.*"], check=False, timeout=3600, env=wanted)
-    said = re.findall(r"^((\d+) histories.*)$", done.stdout, re.MULTILINE)
-    # What a check that failed says, with the history's number.
-    failed = re.findall(r": Failure\n((?:.+\n)+?)(?=\n|\[)", done.stdout)
-    problems = [" ".join(text.split()) for text in failed] or (
-        [] if done.returncode == 0 else [done.stdout[-200:]]
-    )
-    text = "; ".join([*(line for line, _ in said), *problems])
-    return Measured(text, done.returncode == 0 and sum(int(count) for _, count in said) >= HISTORIES)
+UNPRIVILEGED_USER = 65534
 
 
 def other_users() -> Measured:
-    """While a job runs, somebody else tries to read and to write its ledger."""
+    """Tries to read and to write the ledger of a running job as another user."""
     if os.geteuid() != 0:
         raise Unavailable("becoming another user needs root")
     with tempfile.TemporaryDirectory() as name:
@@ -53,17 +34,16 @@ def other_users() -> Measured:
 def _is_refused(path: Path, mode: str) -> bool:
     attempt = f"open({str(path)!r}, {mode!r})"
     done = subprocess.run(
-        ["python3", "-c", attempt], user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True
+        ["python3", "-c", attempt],
+        user=UNPRIVILEGED_USER,
+        group=UNPRIVILEGED_USER,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
     )
     return done.returncode != 0 and "PermissionError" in done.stderr
 
 
 LINES = [
-    Line(
-        "ledger",
-        "10,000 random histories of processes that ask, grow, shrink and die, and scribble in 4,000 of them: "
-        "never more than there is, never a byte lost",
-        histories,
-    ),
     Line("ledger: other users", "get nothing", other_users),
 ]

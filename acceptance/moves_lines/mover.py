@@ -12,8 +12,6 @@ BUILD = ROOT / "build" / "release"
 # Of the best bare copy loop, by what moves.
 SHARES = {"huge/2097152": 0.75, "small/2097152": 0.55, "small/524288": 0.35}
 PRICE = 0.15  # predicted over measured, and under
-SANITIZERS = ("asan", "tsan")
-TESTS = "PageExchange|NumaSwap|CopyThreadPool|ExchangeStress|MoveQueue"
 
 
 @functools.cache
@@ -68,22 +66,8 @@ def stress() -> Measured:
     return Measured(f"{minutes:g} minutes: {said}", done.returncode == 0 and minutes >= 30 and paged)
 
 
-def sanitizers() -> Measured:
-    """The mover's own tests under AddressSanitizer and ThreadSanitizer."""
-    said, holds = [], True
-    for kind in SANITIZERS:
-        run(["cmake", "--preset", kind], timeout=3600)
-        run(["cmake", "--build", "--preset", kind, "--target", "transfer_test"], check=False, timeout=3600)
-        done = run(["ctest", "--preset", kind, "-R", TESTS, "-j", "2"], check=False, timeout=3600)
-        summary = next((line for line in done.stdout.splitlines() if "tests passed" in line), done.stdout[-200:])
-        said.append(f"{kind}: {summary}")
-        holds = holds and done.returncode == 0 and "out of 0" not in summary
-    return Measured("; ".join(said), holds)
-
-
 LINES = [
     Line("mover's speed", "75 %, 55 %, 35 % of the best bare copy: 2 MiB huge, 2 MiB small, 512 KiB", shares),
     Line("price of 10,000 mixed moves", f"within {PRICE:.0%} of what they take", price),
     Line("stress", "30 minutes, every byte accounted for", stress),
-    Line("sanitizers", "address and thread, on the mover's own tests", sanitizers),
 ]

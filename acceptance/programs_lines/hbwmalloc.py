@@ -24,12 +24,6 @@ TEST = BUILD / "tests" / "integration" / "hbw_calls"
 INCLUDE = ROOT / "include" / "terrace"
 POLICIES = ("preferred", "bind", "bind_all", "interleave")
 FAST = {"MEMKIND_HBW_NODES": "0"}  # the only node that each machine has
-# Programs of tests, and which of their tests.
-SUITES = {
-    "integration/language_api_test": "*HighBandwidthMemory*:*Memkind*",
-    "unit/agent/hbw_heap_test": "*",
-}
-
 Row = dict[str, Any]
 
 
@@ -69,18 +63,8 @@ def called(counts: str) -> Counter[str]:
     return found
 
 
-def _suite(name: str, filter_: str) -> Row:
-    done = run([BUILD / "tests" / name, f"--gtest_filter={filter_}"], check=False, timeout=1800)
-    passed = re.search(r"^\[  PASSED  \] (\d+) tests?", done.stdout, re.M)
-    return {
-        "status": done.returncode,
-        "passed": int(passed[1]) if passed else 0,
-        "skipped": len(set(re.findall(r"^\[  SKIPPED \] (\S+)", done.stdout, re.M))),
-    }
-
-
 def _measured() -> Row:
-    targets = ["terrace_hbw", "hbw_calls", *(Path(name).name for name in SUITES)]
+    targets = ["terrace_hbw", "hbw_calls"]
     run(["cmake", "--build", "--preset", "release", "--target", *targets], timeout=3600)
     with tempfile.TemporaryDirectory(prefix="terrace-programs-") as name:
         witness, counts = Path(name) / "witness.so", Path(name) / "counts"
@@ -95,7 +79,6 @@ def _measured() -> Row:
         "statuses": statuses,
         "calls": calls,
         "broken": broken,
-        "suites": {name: _suite(name, filter_) for name, filter_ in SUITES.items()},
     }
 
 
@@ -111,9 +94,6 @@ def wrong(found: Row, listed: Iterable[str]) -> list[str]:
     texts += [
         f"{one}: the test does not see that it is broken" for one in listed if found["broken"].get(one, 0) == 0
     ]
-    for name, suite in found["suites"].items():
-        if suite["status"] or suite["skipped"] or not suite["passed"]:
-            texts.append(f"{name}: {suite}")
     return texts
 
 
@@ -126,7 +106,6 @@ def _all() -> Measured:
         f"{len(listed)} functions in the manual, {len(found['exported'])} exported; called "
         f"{sum(found['calls'].get(one, 0) > 0 for one in listed)}, seen when broken {seen}; "
         f"policies: {', '.join(POLICIES)}",
-        *(f"{name}: {suite['passed']} tests passed" for name, suite in found["suites"].items()),
     ]
     rows = [
         {

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,23 +88,3 @@ def needs(program: str, arguments: Mapping[str, object]) -> dict[str, Any]:
     done = run(command(program, {**arguments, "needs": 1}), timeout=1800)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
-
-
-def tests(name: str, pattern: str, said: str = "", **environ: str) -> tuple[bool, str]:
-    """Runs tests of an executable; whether all passed, none was skipped, and each part of the pattern has one; and
-    its last line, behind the lines that have `said`."""
-    path = ROOT / "build" / "release" / "tests" / "unit" / "stencil" / name
-    done = subprocess.run(
-        [str(path), f"--gtest_filter={pattern}"],
-        text=True,
-        capture_output=True,
-        env={**os.environ, **environ},
-        timeout=7200,
-    )
-    lines = [line for line in done.stdout.splitlines() if line.strip()]
-    ran = [line.split()[3] for line in lines if line.startswith("[       OK ]")]
-    found = all(any(fnmatch.fnmatchcase(test, part) for test in ran) for part in pattern.split(":"))
-    skipped = any(line.startswith("[  SKIPPED ]") for line in lines)
-    of_tests = [line for line in lines if said and said in line]
-    last = lines[-1] if lines else f"it ended with {done.returncode}"
-    return done.returncode == 0 and found and not skipped, "; ".join([*of_tests, last])

@@ -1,17 +1,17 @@
-"""What every acceptance program is made of: lines with a goal, a measurement and a verdict.
+"""The frame of every acceptance program: criteria, each with a goal, a measurement and a verdict.
 
-A line's function returns Measured(text, holds). It may raise Unavailable when this machine cannot run it at
-all; the line then counts as fallen short, with the reason, and so does one that failed. Lines are printed as they
-finish. Exit status: 0 where every line holds, 1 where one falls short, 3 where the time was up before all were
-measured, 2 for a wrong call.
+A criterion (`Line`) has a function that returns Measured(text, holds). The function raises Unavailable if this
+machine cannot run it at all. The criterion then falls short, with the reason, and so does one that failed.
+Criteria are printed as they finish. Exit status: 0 if every criterion holds, 1 if one falls short, 3 if the time
+budget ended before all were measured, 2 for invalid arguments.
 
-What was measured on a commit is kept in docs/results/data/COMMIT/NAME.json, and not measured again: a program that
-was interrupted goes on with the line that it did not finish. What failed, or could not be run, is tried again. A
-line of many parts keeps each with `keep_part`. Lines that take hours are skipped without --apart. Before the
-first line `make build` brings the installed copy up to date, so that what is measured is of that commit. With
-changes in the tree, or options that make lines smaller, nothing is kept from one call to the next: the document
-goes to out/acceptance/NAME.json (--allow-dirty takes the changes as if they were committed; the result pages say
-so).
+Measurements of a commit are kept in docs/results/data/COMMIT/NAME.json and not repeated: an interrupted program
+resumes at the criterion that it did not finish. Criteria that failed, or could not be run, are tried again. A
+criterion of many parts keeps each with `keep_part`. Criteria that take hours are skipped without --apart. Before
+the first criterion `make build` updates the installed copy, so that the measurements are of that commit. With
+changes in the tree, or options that make criteria smaller, no result is kept from one call to the next: the
+document goes to out/acceptance/NAME.json. --allow-dirty treats the changes as if they were committed; the result
+pages say so.
 """
 
 from __future__ import annotations
@@ -53,17 +53,18 @@ from terrace.lab.workloads import Workload, of_study, read_all
 
 ROOT = Path(__file__).resolve().parent.parent
 TERRACE = ROOT / ".venv" / "bin" / "terrace"
-SETTINGS = argparse.Namespace()  # what the command line said; main() fills it before the first line is measured
+SETTINGS = argparse.Namespace()  # parsed options; main() fills it before the first criterion is measured
 UNFINISHED = 3  # exit status
 _AGAIN = "ACCEPTANCE_BEGAN_AGAIN"  # in the environment of a program whose installed copy changed under it
 
 
 class Unavailable(Exception):
-    """This machine cannot run the line; the text says why."""
+    """This machine cannot run the criterion; the text says why."""
 
 
 class Unfinished(Exception):
-    """The time of this call is up. What the line has kept so far stays; it is measured by another call."""
+    """The time budget of this call has ended. Parts of the criterion that are kept stay; another call measures the
+    rest."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,10 @@ class Line:
 
 
 def lines_in(package: str, order: Sequence[str] = ()) -> list[Line]:
-    """The lines of a folder's modules that have any: those of `order` first, then the others by name."""
+    """Returns the criteria of a folder's modules that have any: those of `order` first, then the others by
+    name."""
     folder = ROOT / "acceptance" / package
-    # Helpers are not imported: what they need may not be installed.
+    # Helpers are not imported: their dependencies may not be installed.
     names = [file.stem for file in folder.glob("*.py") if re.search(r"^LINES\b", file.read_text(), re.MULTILINE)]
     if strange := set(order) - set(names):
         raise LookupError(f"{folder} has no lines of {', '.join(sorted(strange))}")
@@ -94,17 +96,17 @@ def lines_in(package: str, order: Sequence[str] = ()) -> list[Line]:
 
 @functools.cache
 def workloads() -> dict[str, Workload]:
-    """All shipped workloads by name, as their manifests have them."""
+    """Returns all shipped workloads by name, as their manifests describe them."""
     return read_all(ROOT / "workloads")
 
 
 def every_workload(size: str) -> dict[str, list[str]]:
-    """What each is called with in a size that all of them have (terrace.lab.workloads.EVERYWHERE)."""
+    """Returns each workload's arguments for a size that all of them have (terrace.lab.workloads.EVERYWHERE)."""
     return {name: workload.words(size) for name, workload in workloads().items()}
 
 
 def studied(study: str) -> tuple[str, ...]:
-    """The names of the workloads that are in a study."""
+    """Returns the names of the workloads that are in a study."""
     return tuple(workload.name for workload in of_study(workloads(), study))
 
 
@@ -116,7 +118,8 @@ def run(
     cwd: Path = ROOT,
     env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command with captured text; a failure shows its last lines."""
+    """Runs a command and captures its text. Raises RuntimeError with its last lines if it fails and `check` is
+    set."""
     words = [str(word) for word in command]
     done = subprocess.run(words, text=True, capture_output=True, timeout=timeout, cwd=cwd, env=env)
     if check and done.returncode != 0:
@@ -126,12 +129,12 @@ def run(
     return done
 
 
-# --- what is kept ------------------------------------------------------------------------------------------------
+# --- kept results -----------------------------------------------------------------------------------------------
 
 
 @dataclass
 class _Session:
-    """What main() found out before the first line."""
+    """State that main() determines before the first criterion."""
 
     version: Version
     folder: Path  # of the documents
@@ -144,13 +147,14 @@ _SESSION = _Session(Version("", True), ROOT / "out" / "acceptance", ROOT / "out"
 
 
 def work(name: str) -> Path:
-    """A folder for what a program builds, records and plans: of this commit where results are kept, so that
-    nothing of another commit is used."""
+    """Returns a folder for what a program builds, records and plans. Where results are kept it belongs to this
+    commit, so that no file of another commit is used."""
     return _SESSION.work / name
 
 
 def step_document(step: str) -> Document:
-    """What another step of the result pages left on this commit and this machine; empty where it left nothing."""
+    """Returns the document that another step of the result pages left on this commit and this machine, or an empty
+    one."""
     if not _SESSION.keeps:
         return {}
     document = read_own(_SESSION.folder, _SESSION.version).documents.get(step, {})
@@ -158,14 +162,14 @@ def step_document(step: str) -> Document:
 
 
 def seconds_left() -> float | None:
-    """Until the time of this call is up; None where it has no end."""
+    """Returns the seconds until the time budget of this call ends, or None without one."""
     return None if _SESSION.deadline is None else max(_SESSION.deadline - time.monotonic(), 0.0)
 
 
 def keep_part(name: str, make: Callable[[], Any], *, timed: bool = False) -> Any:
-    """What `make` returns, as JSON has it. It is kept, so that a line of many parts goes on with those that are
-    missing; where it was `timed` by the clock only on the same machine. Raises Unfinished where the time is up
-    before the part was begun."""
+    """Returns the result of `make`, converted by JSON, and keeps it, so that a criterion of many parts resumes
+    with those that are missing. A `timed` result, measured by the clock, is reused only on the same machine.
+    Raises Unfinished if the time budget ends before the part has started."""
     path = work("parts") / f"{name}.json"
     if _SESSION.keeps and path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))
@@ -196,17 +200,17 @@ def keep_parts(makes: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
 def main(
     name: str, lines: Sequence[Line], options: Callable[[argparse.ArgumentParser], None] = lambda parser: None
 ) -> int:
-    """Measures the lines (all, or those whose item contains --only) and reports; `options` adds some of its own,
-    each of which makes lines smaller or other than what was promised."""
+    """Measures the criteria (all, or those whose item contains --only) and reports. `options` adds options of the
+    program, each of which makes criteria smaller or different from the goal."""
     own = argparse.ArgumentParser(add_help=False)
     options(own)
     parser = argparse.ArgumentParser(
         description=f"acceptance of {name}: item, goal, measured, verdict", parents=[own]
     )
-    parser.add_argument("--only", default="", help="only the lines whose item contains this")
-    parser.add_argument("--list", action="store_true", help="list the lines and end")
-    parser.add_argument("--budget", type=float, metavar="MINUTES", help="begin nothing more after so many")
-    parser.add_argument("--apart", action="store_true", help="also measure the lines that take hours")
+    parser.add_argument("--only", default="", help="only the criteria whose item contains this")
+    parser.add_argument("--list", action="store_true", help="list the criteria and end")
+    parser.add_argument("--budget", type=float, metavar="MINUTES", help="start no criterion or part after this")
+    parser.add_argument("--apart", action="store_true", help="also measure the criteria that take hours")
     parser.add_argument("--allow-dirty", action="store_true", help="keep results of a tree with changes, too")
     arguments = parser.parse_args(namespace=SETTINGS)
     chosen = [line for line in lines if arguments.only in line.item and (arguments.apart or not line.apart)]
@@ -224,7 +228,7 @@ def main(
                 raise WrongTree("make build installs files again that it has just installed")
             # Modules of the copy before it are loaded.
             os.execve(sys.executable, sys.orig_argv, {**os.environ, _AGAIN: "1"})
-        os.environ.pop(_AGAIN, None)  # programs that lines start begin for the first time
+        os.environ.pop(_AGAIN, None)  # programs that criteria start begin for the first time
     except (WrongTree, Refused) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2
@@ -245,12 +249,12 @@ def main(
 
 
 def _ended(number: int, _: object) -> None:
-    """What lines have set up (swap, limits, file systems) is taken down as after an interrupt."""
+    """Exits as after an interrupt, so that criteria remove what they set up (swap, limits, file systems)."""
     raise SystemExit(128 + number)
 
 
 def _begin(name: str, quick: Sequence[str]) -> dict[str, Document]:
-    """Settles where results go; those of earlier calls, by item."""
+    """Determines where results go; returns those of earlier calls by item."""
     _SESSION.version = version(ROOT)
     dirty, allowed = _SESSION.version.dirty, SETTINGS.allow_dirty
     _SESSION.keeps = not quick and (allowed or not dirty)
@@ -274,7 +278,7 @@ def _as_before(line: Line, before: Mapping[str, Document]) -> Document:
 
 
 def _still_to_measure(lines: Sequence[Line], rows: Mapping[str, Document]) -> list[Line]:
-    """Those that were not measured yet, then those that failed."""
+    """Returns the criteria that were not measured yet, then those that failed."""
     new = [line for line in lines if rows[line.item]["verdict"] == NOT_RUN]
     return [*new, *(line for line in lines if rows[line.item].get("failed"))]
 
@@ -288,7 +292,7 @@ def _measured(line: Line) -> Document:
         measured = Measured(f"could not be run here: {reason}", False)
     except Unfinished:
         raise
-    except Exception as error:  # a broken line must not hide the others
+    except Exception as error:  # a failing criterion must not hide the others
         traceback.print_exc()
         measured = Measured(f"failed: {error}", False)
     return {
@@ -316,7 +320,7 @@ def _print(row: Document) -> None:
 
 
 def _close(name: str, rows: Sequence[Document]) -> int:
-    """The last line, and the exit status."""
+    """Prints the summary and returns the exit status."""
     held, short, missing = (sum(row["verdict"] == v for row in rows) for v in (HOLDS, FALLS_SHORT, NOT_RUN))
     where = (_SESSION.folder / f"{name}.json").relative_to(ROOT)
     rest = f", {missing} are still to be measured" if missing else ""

@@ -19,7 +19,7 @@ Run = dict[str, Any]
 
 
 def work() -> Path:
-    """What these lines build and keep is there."""
+    """Returns the folder of what these criteria build and keep."""
     return work_of("gpu-placement")
 
 
@@ -37,7 +37,7 @@ def programs() -> list[str]:
 
 
 def size() -> str:
-    """Of the programs, as this call asks for it."""
+    """Returns the size of the programs that this call asks for."""
     return FEW if getattr(SETTINGS, "small", False) else "paper"
 
 

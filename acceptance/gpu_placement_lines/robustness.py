@@ -27,7 +27,7 @@ from gpu_placement_lines.common import fresh
 PROGRAM = "needle"  # the smallest trace
 PROCESSES = 40  # of the cases that are given to a process of its own, too
 RANDOM = 3000  # changes of bytes of a text
-# What an address or a number that was changed may make of a trace that is whole: a wrong call, which says so.
+# Messages for a readable trace whose addresses or numbers were changed so that the call is invalid.
 OTHER = ("is in no allocation", "than an SM has", "allocations of more than")
 
 
@@ -35,8 +35,8 @@ OTHER = ("is in no allocation", "than an SM has", "allocations of more than")
 
 
 def _said(*words: str) -> tuple[int, str]:
-    """What `terrace lab gpu` ends with and says, in this process: a process for each of ten thousand files takes
-    an hour."""
+    """Runs `terrace lab gpu` in this process; returns its status and its messages. A process for each of ten
+    thousand files would take an hour."""
     before, error = sys.argv, io.StringIO()
     sys.argv = ["terrace", "lab", "gpu", *words]
     try:
@@ -50,7 +50,7 @@ def _said(*words: str) -> tuple[int, str]:
 
 
 class _Cases:
-    """What came of damaged files."""
+    """Counts the outcomes of damaged files."""
 
     def __init__(self, folder: Path, every: int) -> None:
         self.folder = folder

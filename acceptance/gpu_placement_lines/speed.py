@@ -1,4 +1,4 @@
-"""What a simulation takes of a processor, by the clock of the process: medians over rounds, programs by turns."""
+"""Processor time of a simulation, by the clock of the process: medians over rounds, programs interleaved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _timed(about: _core.Machine, path: str) -> tuple[float, Run]:
 
 
 def _speeds() -> dict[str, dict[str, float]]:
-    """Of each program: what it gains in local memory, instructions, events, seconds."""
+    """Returns for each program its gain in local memory, instructions, events and seconds."""
     about = _core.Machine.read(ccnuma.MACHINE)
     taken: dict[str, list[float]] = {}
     known: dict[str, dict[str, float]] = {}
@@ -69,7 +69,7 @@ def speed() -> Measured:
 
 
 def _scaled() -> dict[str, dict[str, list[float]]]:
-    """By program and SMs: seconds, events, bytes of DRAM."""
+    """Returns seconds, events and bytes of DRAM, by program and number of SMs."""
     abouts = {count: machine(processors=count) for count in SMS}
     found: dict[str, dict[str, list[float]]] = {}
     for name in SCALED:
@@ -88,7 +88,7 @@ def _scaled() -> dict[str, dict[str, list[float]]]:
 
 
 def scaling() -> Measured:
-    """The same traces on more SMs, with the same memory behind them."""
+    """Simulates the traces on more SMs, with the same memory behind them."""
     found = keep_part(f"gpu-scaling-{size()}", _scaled, timed=True)
     lines, worst = [], 0.0
     for name, of in found.items():

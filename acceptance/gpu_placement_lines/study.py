@@ -61,7 +61,7 @@ def order() -> Measured:
 
 
 def _longer() -> list[str]:
-    """The same of the programs that iterate, whose iterations the study cuts."""
+    """Reports the speed-ups of the programs that iterate, whose iterations the study cuts."""
     longer = ccnuma_iterations.Iterations(study())
     if longer.missing():
         return []

@@ -1,5 +1,5 @@
-"""What can be worked out by hand, measured through the product: traces that are written here, as Accel-Sim's
-tracer writes them, on the study's machine file or on one with other numbers."""
+"""Closed forms, measured through the product: traces that are written here, as Accel-Sim's tracer writes them, on
+the study's machine file or on one with other numbers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def streams() -> Measured:
 
 
 def _latency(memory: int) -> dict[str, float]:
-    """What a line's load passes, in cycles: the parts of the machine file."""
+    """Returns the latencies on the path of a cache line's load, in cycles, from the machine file."""
     gpu = _described()
     of = gpu["memory"][memory]
     clock = float(gpu["clock"].removesuffix("GHz")) * 1e9
@@ -92,7 +92,8 @@ def _latency(memory: int) -> dict[str, float]:
 
 
 def page_cycles() -> float:
-    """What a page takes that comes alone: a read beyond the link, all its bytes, a write, and a walk."""
+    """Returns the cycles of a single page's migration: a read beyond the link, all its bytes, a write, and a
+    walk."""
     gpu = _described()
     clock = float(gpu["clock"].removesuffix("GHz")) * 1e9
     size = float(gpu["page"].removesuffix("KiB")) * 1024

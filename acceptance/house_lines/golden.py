@@ -185,7 +185,7 @@ def _row(store: Path) -> Row:
 
 
 def _lines(plan: Path) -> list[tuple[Any, ...]]:
-    # What made the plan and of what is said in comments. The set was made when rate limits were called paces.
+    # Comments name the origin of the plan, so they are not compared. The golden set calls rate limits paces.
     return [
         (line.replace("rate_limits", "paces"),)
         for line in plan.read_text().splitlines()
@@ -233,7 +233,7 @@ def _write(path: Path, rows: dict[str, Row]) -> None:
 
 
 def differences(golden: dict[str, Row], now: dict[str, Row]) -> dict[str, str]:
-    """What is not the same, by row."""
+    """Describes the differences, by row."""
     found = {}
     for name, row in now.items():
         if name not in golden:

@@ -32,7 +32,7 @@ class Transfer:
 
 @dataclass
 class Account:
-    """What an audit of a store found; `most` is by place, in bytes."""
+    """Findings of an audit of a store; `most` is the peak by place, in bytes."""
 
     most: dict[int, int]
     domains: set[int]  # of every place that a chunk was on
@@ -45,7 +45,7 @@ Piece = tuple[int, int]  # an object and one of its chunks
 
 
 class _Playing:
-    """What is where, event by event."""
+    """Tracks where each chunk is, event by event."""
 
     def __init__(self, account: Account) -> None:
         self._account = account
@@ -122,8 +122,8 @@ class Audit:
         return account
 
     def _events(self, playing: _Playing) -> Iterator[tuple[float, int, Callable[[], None]]]:
-        """What happens, with its time and its rank among what happens then: who dies gives its room before
-        anything is born, and what is born takes its own before the next transfer begins."""
+        """Yields each event with its time and its rank among simultaneous events. Objects that die free their
+        space before others are born, and new objects take theirs before the next transfer begins."""
         transfers = self._transfers()
         for item, died in self._all("SELECT id, died FROM object WHERE died IS NOT NULL"):
             yield died, 0, partial(playing.bury, died, self._pieces(item, 0, self._objects[item][3]))

@@ -19,7 +19,7 @@ BIN = TERRACE.parent
 
 
 def work() -> Path:
-    """What these lines build and record is kept there."""
+    """Returns the folder of what these criteria build and record."""
     return work_of("main-job")
 
 
@@ -38,8 +38,8 @@ def machines() -> list[str]:
 
 
 def largest_slowdown(machine: str) -> float:
-    """What no program can be slowed down beyond with all data in the slow memory, by its machine file: the largest
-    of the two memories' ratios in read bandwidth, write bandwidth and latency."""
+    """Returns the upper limit of a program's slowdown with all data in the slow memory, by its machine file: the
+    largest of the two memories' ratios in read bandwidth, write bandwidth and latency."""
     known = _core.Machine.read(machine)
     paths = {p["place"]: p for p in json.loads(run([TERRACE, "machine", machine, "--json"]).stdout)["paths"]}
     fast, slow = (paths[known.places[place]] for place in known.fastest_first(0))
@@ -69,7 +69,7 @@ class Recorded:
     footprint: int
 
     def plan(self, machine: str, fast: int, exact: bool = False) -> _core.Plan:
-        """What the default planner makes of the profile, or of the simulator's exact counters."""
+        """Returns the default planner's plan from the profile, or from the simulator's exact counters."""
         kept = _core.Store(str(self.stores[machine]))
         identity = kept.runs()[0].id
         about = kept.machine(identity)

@@ -24,7 +24,7 @@ def fresh_demo() -> dict[str, Any]:
 
 @functools.cache
 def class_w() -> dict[str, Any]:
-    """What the demo says of class W, with this installation."""
+    """Returns the demo's results of class W, with this installation."""
     about: dict[str, Any] = keep_part("demo-class-w", _class_w)
     return about
 
@@ -111,7 +111,7 @@ def near_bound(ratio: str, goal: float) -> Measured:
 
 
 def slowdowns() -> Measured:
-    """Of each program within what the memories themselves differ by."""
+    """Checks that each program slows down by no more than the memories differ."""
     lines, holds = [], True
     for machine, published in (("unimem-bw2", 0.18), ("unimem-lat4", 0.47)):
         values = [r["slow_only_s"] / r["fast_only_s"] for r in _rows(machine, "study")]

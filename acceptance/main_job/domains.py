@@ -30,7 +30,7 @@ ITERATIONS = {"cg": 30, "mg": 60}  # enough to learn, plan, and run by the plan
 
 @dataclass
 class Seen:
-    """What all audits came to."""
+    """Sums over all audits."""
 
     runs: int = 0
     moved: int = 0

@@ -38,7 +38,7 @@ class Margin:
     )  # by machine: iteration over bound, and where
 
     def add(self, other: Margin) -> None:
-        """Of other plans."""
+        """Adds the margin of other plans."""
         self.plans += other.plans
         self.iterations += other.iterations
         self.moves += other.moves

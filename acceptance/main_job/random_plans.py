@@ -31,7 +31,7 @@ class Chunk:
 
 
 class Ground:
-    """What plans for a recorded program are made of: phases, chunks, and their traffic (lines) [chunk, phase]."""
+    """Input of plans for a recorded program: phases, chunks, and their traffic in cache lines [chunk, phase]."""
 
     def __init__(self, store: Path) -> None:
         kept = Store(store)

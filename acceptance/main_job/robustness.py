@@ -145,7 +145,7 @@ def fuzzers() -> Measured:
 
 @dataclass
 class Deaths:
-    """What came of runs that were killed."""
+    """Outcomes of runs that were killed."""
 
     merged: int = 0
     early: int = 0  # killed before the library had begun a journal: there is nothing to merge
@@ -231,7 +231,7 @@ VERBS = ("record", "simulate", "run")
 
 
 def kill_programs() -> Deaths:
-    """Only the program dies: its launcher merges."""
+    """Kills only the program: its launcher merges the journals."""
     folder, dice, deaths = fresh("kill-program"), random.Random(SEED), Deaths()
     length = {verb: lasts(verb, folder) for verb in VERBS}
     for number in range(10 * KILLS):
@@ -258,7 +258,7 @@ def kill_programs() -> Deaths:
 
 
 def kill_everything() -> Deaths:
-    """The launcher dies with its program, so nobody merges: `terrace merge` does, afterwards."""
+    """Kills launcher and program, so that `terrace merge` has to merge the journals afterwards."""
     folder, dice, deaths = fresh("kill-everything"), random.Random(SEED + 1), Deaths()
     length = {verb: lasts(verb, folder) for verb in VERBS}
     for number in range(10 * KILLS):

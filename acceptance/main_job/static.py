@@ -84,7 +84,7 @@ Tried = dict[str, tuple[Group, ...]]  # the subsets, by configuration
 
 @dataclass(frozen=True)
 class Run:
-    """What a configuration came to: its loop in seconds, and whether its subset was in fast memory."""
+    """Result of a configuration: its loop in seconds, and whether its subset was in fast memory."""
 
     loop: float
     iterations: int

@@ -86,7 +86,7 @@ def closed_forms() -> Measured:
 
 
 def proportion() -> Measured:
-    """The same file with every bandwidth and latency scaled."""
+    """Compares the closed forms on a machine file with every bandwidth and latency scaled."""
     text = (ROOT / "machines" / "unimem-bw2.toml").read_text()
     scaled = work() / "scaled.toml"
     scaled.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The kernel's account of a disk: the bytes that it has read and written for everybody, Terrace or not."""
+"""Reads the kernel's counters of a disk: the bytes read and written by all processes, Terrace or not."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def device_of(folder: Path) -> Path | None:
 
 
 def moved(device: Path) -> Moved:
-    """By a block device since it is there: /sys/dev/block/MAJOR:MINOR or /sys/block/NAME."""
+    """Returns the bytes that a block device (/sys/dev/block/MAJOR:MINOR or /sys/block/NAME) has moved since it
+    exists."""
     fields = (device / "stat").read_text().split()
     return Moved(SECTOR * int(fields[2]), SECTOR * int(fields[6]))

@@ -1,6 +1,7 @@
-"""What goes wrong on other people's machines: full and failing disks, calls that are refused.
+"""Fault injection: full and failing disks, system calls that the kernel refuses.
 
-The program does as it does in memory, and a line says what is wrong. Where data cannot be read back, it ends."""
+The program computes as in memory, and a message says what is wrong. If data cannot be read back, the program ends.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ POLICIES = ("mbind", "set_mempolicy", "get_mempolicy", "move_pages")
 
 @dataclass(frozen=True)
 class Ended:
-    """What a run under a fault said."""
+    """Result of a run under a fault."""
 
     status: int
     output: str  # the program's
@@ -148,7 +149,7 @@ _AT_ONCE: Sequence[str] = (*_AT_TOUCH, "--eager")
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens, and what has to come of it."""
+    """A fault and its expected outcome."""
 
     measure: Callable[[], Ended]
     lines: tuple[str, ...] = ()  # expressions of what each line says, in this order; no others

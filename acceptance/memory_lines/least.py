@@ -1,4 +1,4 @@
-"""What any schedule must move between a file and a memory that is too small.
+"""Lower bound of the bytes that any schedule moves between a file and a memory that is too small.
 
 Virtual time says it: the program, built with the wrappers, runs on a machine with a file, and of each page it is
 known when it is touched. From one touch to the next a page stays in memory, or is read again; the most that can

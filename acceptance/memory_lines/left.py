@@ -1,4 +1,4 @@
-"""What a job with real memory may leave behind: processes, files, space on a disk, ledgers, journals."""
+"""Finds what a job with real memory left behind: processes, files, space on a disk, ledgers, journals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def soon(done: Callable[[], bool]) -> bool:
 
 @dataclass(frozen=True)
 class State:
-    """Of the places, before a job."""
+    """State of the places before a job."""
 
     free: int  # bytes of the disk
     ledgers: frozenset[Path]
@@ -39,9 +39,9 @@ class State:
 
 @dataclass(frozen=True)
 class Places:
-    """Where something may be left."""
+    """Places where a job may leave resources behind."""
 
-    # Of the spill files: on a disk of its own, so that files without a name show in its free bytes.
+    # Folder of the spill files: on a disk of its own, so that unlinked files show in its free bytes.
     folder: Path | None
     journals: Path
     session: Path | None = None  # of the login session, for some of the jobs: XDG_RUNTIME_DIR
@@ -71,12 +71,12 @@ class Places:
         }
 
     def processes_left(self, leader: int) -> list[str]:
-        """Of the session that this process has begun."""
+        """Returns the remaining processes of the session that `leader` started."""
         gone = soon(lambda: not of_session(leader))
         return [] if gone else [f"processes {of_session(leader)}"]
 
     def disk_left(self, free: int) -> list[str]:
-        """Files with a name, and bytes of those without."""
+        """Returns named files, and the bytes of unlinked ones."""
         if self.folder is None:
             return []
         found = [one.name for one in self.folder.iterdir() if one.name != "lost+found"]
@@ -89,7 +89,7 @@ class Places:
         return [f"ledger {one}" for one in sorted(self.ledgers() - before)]
 
     def left_since(self, before: State, leader: int) -> list[str]:
-        """Of a job whose launcher has ended by itself."""
+        """Returns what a job left behind whose launcher has ended by itself."""
         return [
             *self.processes_left(leader),
             *self.disk_left(before.free),

@@ -24,17 +24,17 @@ _numbers = itertools.count()
 class Run:
     """How a program ended, and what it was given."""
 
-    status: int | None  # None: it was stopped, as it took too long
+    status: int | None  # or None, if it was stopped because it took too long
     output: str
     seconds: float
     peak: int  # bytes of memory, the kernel's own included
-    killed: bool = False  # by the kernel, for want of memory within the limit
-    disk: Moved | None = None  # what the disk moved in the meantime, by the kernel's account; None: it has none
+    killed: bool = False  # by the kernel, out of memory within the limit
+    disk: Moved | None = None  # moved by the disk in the meantime, by the kernel's counters, if it has any
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """Where limits are written."""
+    """Files of a control group in which limits are written."""
 
     folder: Path
     limit: str
@@ -84,7 +84,7 @@ def run_limited(
             _kill_all(group / kind.members)
             output, _ = process.communicate()
             status = None
-        except BaseException:  # the program is ended: nobody waits for it any more
+        except BaseException:  # end the program before the exception leaves this function
             _kill_all(group / kind.members)
             process.wait()
             raise
@@ -97,7 +97,7 @@ def run_limited(
 
 
 def _killed(events: Path) -> bool:
-    """Whether the kernel's out-of-memory killer has ended somebody in the group."""
+    """Returns whether the kernel's out-of-memory killer has ended a process of the group."""
     counts = dict(line.split() for line in events.read_text().splitlines()) if events.exists() else {}
     return counts.get("oom_kill", "0") != "0"
 
@@ -109,7 +109,7 @@ def _kill_all(members: Path) -> None:
 
 
 def _remove(group: Path) -> None:
-    """Who has just ended may still be counted as a member."""
+    """Removes the group; retries, because the kernel may still count a process that has just ended."""
     for _ in range(50):
         try:
             group.rmdir()
@@ -129,7 +129,7 @@ def _disk_of(folder: Path) -> str:
 
 @contextlib.contextmanager
 def throttled(folder: Path, read: int, write: int) -> Iterator[None]:
-    """The disk under a folder at so many bytes a second at most, for everybody: what the kernel pages, too."""
+    """Limits the bytes a second of the disk under a folder, for all processes and for the kernel's paging."""
     first = _FIRST / "blkio"
     if not (first / "blkio.throttle.read_bps_device").exists():
         raise Unavailable("no control group that throttles a disk for all (blkio of version 1)")

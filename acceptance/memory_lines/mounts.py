@@ -1,4 +1,4 @@
-"""File systems of one's own, each in a sparse file: disks that are small, that fail, and that nobody else uses."""
+"""Private file systems, each in a sparse file: disks that are small, that fail, or that only the test uses."""
 
 from __future__ import annotations
 

@@ -205,13 +205,13 @@ def _error(turn: Row) -> float:
 
 
 def _share(turn: Row) -> float:
-    """Of a run's time: what was predicted of it."""
+    """Returns the share of a run's time that was predicted."""
     return float(turn["measured_s"] / turn["seconds"])
 
 
 def well_predicted(disk: str) -> Measured:
-    """Each turn by itself: the largest error counts, and the smallest share. What was given up, as the thread went
-    elsewhere, has no error, and is missing from the share."""
+    """Judges each trial by itself: the largest error counts, and the smallest share. Predictions that were
+    abandoned because the thread went elsewhere have no error, and are missing from the share."""
     rows, missed = study.rows(disk), []
     for row in rows:
         worst = max((_error(turn) for turn in row["turns"]), key=abs)
@@ -226,8 +226,8 @@ def well_predicted(disk: str) -> Measured:
 
 
 def simulated(disk: str) -> Measured:
-    """What virtual time reads, with the same memory, over what the real run reads. It writes what it writes: told,
-    and not judged."""
+    """Compares the bytes that virtual time reads with those of the real run, with the same memory. Written bytes
+    are reported, not judged."""
     rows = [row for row in study.rows(disk) if row["threads"] == 1]
     if not rows:
         raise Unavailable("no case has one thread")

@@ -1,4 +1,4 @@
-"""Whole programs over a file and in the kernel's own ways: one limit of memory, by turns, one disk."""
+"""Compares whole programs over a file with the kernel's own paging: one memory limit, interleaved, one disk."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _built() -> None:
 
 
 def _speed() -> dict[str, float]:
-    """Of the disk now: bytes a second of reading, of writing, of both, each by the best depth of a queue."""
+    """Measures the disk: bytes a second of reading, of writing, of both, each by the best queue depth."""
     done = run([BENCH / "disk_speed", folder(), "512"])
     return {key: float(value) for key, value in json.loads(done.stdout).items()}
 
@@ -98,7 +98,7 @@ class InMemory:
 
 
 def _same(program: str, output: str) -> str:
-    """What is the same in every run: all but times, and what Terrace says."""
+    """Returns the reproducible part of the output: without times and Terrace's messages."""
     times = workloads()[program].time_lines
     kept = [
         line
@@ -135,7 +135,8 @@ def _in_memory(program: str, threads: int) -> InMemory:
 
 @functools.cache
 def _least(program: str) -> dict[int, tuple[int, Least]]:
-    """By ratio: the memory, and what any schedule moves with it. That of one thread counts for two."""
+    """Returns by ratio the memory and the least bytes that any schedule moves with it. One thread's count for
+    two."""
     footprint = _in_memory(program, 1).footprint
     memories = [footprint // ratio for ratio in RATIOS]
     kept = keep_part(
@@ -146,7 +147,7 @@ def _least(program: str) -> dict[int, tuple[int, Least]]:
 
 
 def _simulate(programs: Iterable[str]) -> None:
-    """What any schedule moves, of all of them, before anything is timed: as many at once as there are cores."""
+    """Computes the least bytes of all programs concurrently on all cores, before any run is timed."""
     named = list(programs)
     for program in named:
         _in_memory(program, 1)  # timed: alone
@@ -159,14 +160,15 @@ def _simulate(programs: Iterable[str]) -> None:
 
 
 def _account(output: str) -> dict[str, Any]:
-    """What Terrace says at the end, of data over a file; nothing where it did not come so far."""
+    """Returns Terrace's closing report about data over a file, empty if the run ended before it."""
     said = [line for line in output.splitlines() if line.startswith(_JSON)]
     found = json.loads(said[-1]) if said else {}
     return dict(found.get("over_file", {}))
 
 
 def _measure(case: Case) -> dict[str, Any]:
-    """Times by way, medians of turns; the bound; what Terrace says of each turn, and the kernel of each run."""
+    """Measures times by way (medians of trials), the bound, Terrace's report of each trial, and the kernel's of
+    each run."""
     _built()
     alone = _in_memory(case.program, case.threads)
     budget, fewest = _least(case.program)[case.ratio]
@@ -210,7 +212,7 @@ def _measure(case: Case) -> dict[str, Any]:
 
 
 def _turn(done: Run) -> dict[str, Any]:
-    """What Terrace says at the end of one of its runs."""
+    """Returns the closing report of one of Terrace's runs."""
     account = _account(done.output)
     return {
         "seconds": done.seconds,
@@ -243,7 +245,8 @@ def _bounded(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @functools.cache
 def rows(disk: str) -> list[dict[str, Any]]:
-    """What became of each case on this disk whose name has what --case says. Raises Unavailable where none has."""
+    """Returns the results of the cases on this disk whose name contains --case. Raises Unavailable if there are
+    none."""
     chosen = [case for case in cases(disk) if SETTINGS.case in str(case)]
     if not chosen:
         raise Unavailable(f"no case on the disk {disk} has {SETTINGS.case} in its name")
@@ -257,7 +260,7 @@ def rows(disk: str) -> list[dict[str, Any]]:
 
 
 def is_killed(row: dict[str, Any], way: str) -> bool:
-    """Whether the kernel has killed it for want of memory in every turn."""
+    """Returns whether the kernel's out-of-memory killer ended it in every trial."""
     return row["seconds"][way] is None and row["failed"][way] == KILLED
 
 

@@ -19,7 +19,7 @@ LIMIT_OF_SWAP = 4096 * MIB
 OURS = "terrace"
 MAPPINGS = ("mapping", "mapping, sequential")
 WAYS = (OURS, "swap", *MAPPINGS)
-FAR = 3.0  # times what Terrace took: who is farther behind is run once
+FAR = 3.0  # times Terrace's time: ways that are slower than this are run once
 CLOSE = 1.3  # times what the faster mapping took: the slower one is run again only where it took less
 SHORT = 1.0  # seconds; of a run that ended sooner, what others moved meanwhile may be most of the disk's bytes
 
@@ -65,8 +65,9 @@ def run_in(way: str, budget: int, command: Sequence[str], timeout: float) -> Run
 
 
 def judged(way: str, done: Run, timeout: float, is_right: bool) -> Tried:
-    """What a run counts for. A rival that was stopped counts as `timeout`: so long it has run. One that the kernel
-    has killed for want of memory has no time, as has whatever went wrong, and each failure of Terrace's own."""
+    """Determines the time that a run counts as. A rival that was stopped counts as `timeout`, the time that it has
+    run. A rival that the out-of-memory killer ended has no time, nor has any other failure, nor any of Terrace's
+    own."""
     counts: float | None = None
     if done.status is None:
         why = STOPPED
@@ -86,12 +87,12 @@ def _fastest(runs: Sequence[Tried]) -> float | None:
 
 
 def patience(tried: Mapping[str, Sequence[Tried]]) -> float:
-    """Seconds after which a rival is stopped: nobody waits for what has lost by far."""
+    """Returns the seconds after which a rival is stopped, because it has lost by far."""
     return max(30.0, float(SETTINGS.patience) * (_fastest(tried[OURS]) or 0.0))
 
 
 def is_run_again(way: str, tried: Mapping[str, Sequence[Tried]]) -> bool:
-    """Whether more runs of it can change what counts. Who was killed may end by itself the next time."""
+    """Returns whether more runs of it can change its result. A killed program may end by itself the next time."""
     own = tried[way]
     best, ours = _fastest(own), _fastest(tried[OURS])
     if way == OURS or best is None or ours is None or any(one.why == KILLED for one in own):

@@ -1,4 +1,5 @@
-"""The mover on this machine's pages: its speed beside a thread that computes, its price; that nothing is lost."""
+"""The mover on this machine's pages: its speed next to a thread that computes, its price, and that no data are
+lost."""
 
 from __future__ import annotations
 
@@ -9,14 +10,14 @@ from typing import Any
 from harness import ROOT, SETTINGS, Line, Measured, Unavailable, run
 
 BUILD = ROOT / "build" / "release"
-# Of the best bare copy loop, by what moves.
+# Least share of the best bare copy loop's speed, by page size and bytes moved.
 SHARES = {"huge/2097152": 0.75, "small/2097152": 0.55, "small/524288": 0.35}
 PRICE = 0.15  # predicted over measured, and under
 
 
 @functools.cache
 def _bench() -> dict[str, dict[str, Any]]:
-    """What price_bench says, by benchmark."""
+    """Returns the results of price_bench, by benchmark."""
     program = BUILD / "bench" / "bin" / "price_bench"
     run(["cmake", "--build", "--preset", "release", "--target", "price_bench"])
     done = run([program, "--benchmark_format=json"], timeout=3600)
@@ -30,7 +31,8 @@ def _bench() -> dict[str, dict[str, Any]]:
 
 
 def shares() -> Measured:
-    """Exchanged pages over the best bare copy loop, medians, by turns, beside a thread that computes."""
+    """Compares exchanged pages with the best bare copy loop: medians, interleaved, next to a thread that
+    computes."""
     rows: list[dict[str, Any]] = []
     holds = True
     for name, goal in SHARES.items():
@@ -45,7 +47,7 @@ def shares() -> Measured:
 
 
 def price() -> Measured:
-    """10,000 mixed moves: what the measured machine's price adds up to, over what they took."""
+    """Compares the predicted price of 10,000 mixed moves with their measured time."""
     found = next(row for key, row in _bench().items() if key.startswith("mixed_moves"))
     ratio, busy = found["ratio"], found["ratio_busy"]
     text = (
@@ -56,7 +58,8 @@ def price() -> Measured:
 
 
 def stress() -> Measured:
-    """Writes from two threads, from system calls, by atomics; the kernel pages out; the mover never stops."""
+    """Stresses the mover: two threads write directly, through system calls and by atomics while the kernel pages
+    out."""
     program = BUILD / "tests" / "unit" / "transfer" / "exchange_stress"
     run(["cmake", "--build", "--preset", "release", "--target", "exchange_stress"])
     minutes = SETTINGS.stress_minutes

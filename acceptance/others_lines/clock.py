@@ -37,7 +37,7 @@ def _machine() -> Path:
 
 
 def _compared(recipe: Recipe, machine: Path) -> Row:
-    """What others_tool.clock measures, or why it cannot be."""
+    """Returns the measurement of others_tool.clock, or why it failed."""
     try:
         return compare(recipe, size(), WORK, machine).document()
     except (NoArchive, NotBuilt, WrongResult, TerraceError) as error:
@@ -45,7 +45,7 @@ def _compared(recipe: Recipe, machine: Path) -> Row:
 
 
 def rows() -> dict[str, Row]:
-    """What was measured of each program, kept one by one."""
+    """Returns the measurements of each program, which are kept one by one."""
     machine = _machine()
     return {
         name: keep_part(f"clock-{size()}-{name}", functools.partial(_compared, recipe, machine), timed=True)

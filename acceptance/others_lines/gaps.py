@@ -13,7 +13,7 @@ from others_tool.profiles import Profile
 
 from others_lines.own import programs
 
-# What programs are limited by there, as in the planning lines: four times the latency, or half of the bandwidth.
+# Machines by the limiting factor, as in the planning criteria: four times the latency, or half of the bandwidth.
 MACHINES = {"latency": "unimem-lat4", "bandwidth": "unimem-bw2"}
 MEAN, WORST = 2.0, 6.0  # points that found phases may be behind marked ones
 

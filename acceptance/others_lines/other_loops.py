@@ -29,7 +29,8 @@ class Recording:
         return Profile(file)
 
     def taken(self, file: Path, loop: str) -> list[Taken]:
-        """What is taken in a run that is told this loop; nothing where it is refused: a function without one."""
+        """Returns the loops taken in a run with `--loop`, none if Terrace refuses it: a function without a
+        loop."""
         refused = run(self._call(file, "--loop", loop), check=False).returncode == _REFUSED
         return [] if refused else Profile(file).taken()
 
@@ -39,8 +40,8 @@ class Recording:
 
 
 def others(recording: Recording, found: Profile, file: Path) -> dict[str, str]:
-    """By "inner" and "set-up", the name of the loop that takes the longest of those that are taken there; without
-    the kinds that the program does not have. The profiles of the trials go to the file."""
+    """Returns for "inner" and "set-up" the name of the longest loop of that kind, without kinds that the program
+    does not have. The profiles of the trials go to the file."""
     main, longest = found.loop().name, dict[str, Taken]()
     if not main:
         return {}

@@ -1,4 +1,4 @@
-"""Public programs that nobody here wrote (acceptance/others_programs): built, run, measured; a table of them."""
+"""Builds, runs and measures third-party public programs (acceptance/others_programs); a table of them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Row = dict[str, Any]
 
 
 def size() -> str:
-    """Of the runs: full, unless --others-size says otherwise."""
+    """Returns the size of the runs: full, unless --others-size is given."""
     return str(getattr(SETTINGS, "others_size", "full"))
 
 
 def _built(recipe: Recipe) -> Row:
-    """Seconds of each way's build, or why it cannot be."""
+    """Returns the seconds of each way's build, or why it failed."""
     plain = replace(recipe, name=f"{recipe.name}-unchanged", build=recipe.unchanged)
     try:
         seconds = {way: build(recipe, way, WORK).seconds for way in WAYS}
@@ -42,7 +42,7 @@ def _built(recipe: Recipe) -> Row:
 
 
 def _cost(recipe: Recipe) -> Row:
-    """What others_tool.cost measures, or why it cannot be."""
+    """Returns the measurement of others_tool.cost, or why it failed."""
     try:
         return measure(recipe, size(), WORK).document()
     except (NoArchive, NotBuilt, WrongResult) as error:
@@ -50,7 +50,7 @@ def _cost(recipe: Recipe) -> Row:
 
 
 def _placed(recipe: Recipe) -> Row:
-    """What others_tool.placed measures, or why it cannot be."""
+    """Returns the measurement of others_tool.placed, or why it failed."""
     try:
         placed = place(recipe, size(), WORK)
         return {**placed.document(), "behind": placed.behind()}
@@ -59,7 +59,7 @@ def _placed(recipe: Recipe) -> Row:
 
 
 def placements() -> dict[str, Row]:
-    """Of each program, kept one by one."""
+    """Returns the placements of each program, which are kept one by one."""
     return {
         name: keep_part(f"program-placed-{size()}-{name}", functools.partial(_placed, recipe))
         for name, recipe in read_all().items()
@@ -67,7 +67,7 @@ def placements() -> dict[str, Row]:
 
 
 def rows() -> dict[str, tuple[Recipe, Row]]:
-    """What was measured of each program, kept one by one."""
+    """Returns the costs of each program, which are kept one by one."""
     found = {}
     for name, recipe in read_all().items():
         cost = keep_part(f"program-{size()}-{name}", functools.partial(_cost, recipe), timed=True)
@@ -146,7 +146,8 @@ def none_small() -> Measured:
 
 
 def _holds_half(cost: Row) -> bool:
-    """Of the misses after set-up; of the time after it where the program hardly misses: they say nothing then."""
+    """Returns whether the loop has half of the misses after set-up, or of the time if the program hardly
+    misses."""
     share = cost["miss_share"] if cost["misses"] >= FEW_MISSES else cost["time_share"]
     return (share or 0.0) >= HALF
 
@@ -204,7 +205,7 @@ def table() -> list[Row]:
 
 
 def _times(placed: Row) -> dict[str, str]:
-    """Of the main loop, fast memory alone being 1; nothing where there is none."""
+    """Returns the times of the main loop relative to fast memory alone, empty without a main loop."""
     return {way: f"{placed[way]:.2f}" if placed.get(way) else "" for way in ("slow", "live", "planned", "bound")}
 
 

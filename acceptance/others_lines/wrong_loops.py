@@ -23,9 +23,9 @@ from others_lines.programs import PROGRAMS, failures, placements
 MACHINES = {"latency": "unimem-lat4", "bandwidth": "unimem-bw8"}
 MAX = 2.0  # % of the run's time
 
-# By case: % of first touch's time that live takes more, which loops it took, and how often it moved data.
+# Excess of live over first touch in %, the loops that it took, and its moves of data, by case.
 Behind = dict[str, tuple[float, list[str], int]]
-FOUND = "found"  # a case's kind: without being told which loop
+FOUND = "found"  # kind of the cases without `--loop`
 
 
 def _both(program: Path, words: list[str], stem: str, fast: int, loop: str) -> Behind:
@@ -47,7 +47,7 @@ def _both(program: Path, words: list[str], stem: str, fast: int, loop: str) -> B
 
 
 def _own(name: str, words: list[str]) -> dict[str, Behind]:
-    """By kind and name of the loop."""
+    """Measures a program of this tree, by kind and name of the loop."""
     program = programs(marked=False) / name
     recording = Recording(["-m", MACHINES["latency"], *SMALL_CACHES], [program, *words])
     file = work("others") / f"loop-{name}.terrace"

@@ -87,7 +87,7 @@ def _build(recipe: Recipe, way: str, work: Path) -> Built:
 
 
 def environment(way: str) -> Mapping[str, str]:
-    """What a build sees."""
+    """Returns the environment of a build."""
     flags = dict.fromkeys(("CFLAGS", "CXXFLAGS", "FFLAGS", "FCFLAGS"), _FLAGS)
     compilers = _COMPILERS[way]
     return {**os.environ, **flags, **compilers, "F77": compilers["FC"], "JOBS": str(os.cpu_count() or 1)}

@@ -21,14 +21,14 @@ FAILURES = (NoArchive, NotBuilt, WrongResult)
 
 @dataclass(frozen=True)
 class Call:
-    """What the command line said."""
+    """Options of the command line."""
 
     size: str
     work: Path
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Does one verb with the programs that are named, or with all."""
+    """Runs one subcommand on the named programs, or on all."""
     arguments = _parser().parse_intermixed_args(words)
     try:
         chosen = _chosen(arguments.names)
@@ -79,7 +79,7 @@ def _chosen(names: Iterable[str]) -> list[Recipe]:
     return [known[name] for name in names] or list(known.values())
 
 
-# --- the verbs ---------------------------------------------------------------------------------------------------
+# --- subcommands -------------------------------------------------------------------------------------------------
 
 
 def _list(recipe: Recipe, call: Call) -> str:

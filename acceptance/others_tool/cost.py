@@ -1,4 +1,4 @@
-"""What a program costs natively, with idle hooks, simulated and recorded, and what Terrace says of it."""
+"""Measures a program natively, with idle hooks, simulated and recorded, and reads Terrace's findings about it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def measure(recipe: Recipe, size: str, work: Path) -> Cost:
 
 
 def observed(recipe: Recipe, built: Built, size: str, work: Path, verb: str, *options: str) -> tuple[Done, Path]:
-    """One run under a verb of Terrace, as a user types it, and its profile."""
+    """Runs the program under a subcommand of Terrace, as a user types it; returns the run and its profile."""
     store = work / "profiles" / f"{recipe.name}-{size}-{verb}.terrace"
     store.parent.mkdir(parents=True, exist_ok=True)
     store.unlink(missing_ok=True)
@@ -95,6 +95,6 @@ def observed(recipe: Recipe, built: Built, size: str, work: Path, verb: str, *op
 
 
 def complaint(store: Path) -> str:
-    """What `terrace show` says instead of showing the profile; "" where it shows it."""
+    """Returns the error of `terrace show` for the profile, or ""."""
     done = subprocess.run([str(TERRACE), "show", str(store)], capture_output=True, text=True)
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["?"])[-1].rpartition(": ")[2]

@@ -90,7 +90,7 @@ def _debian(source: Source, folder: Path) -> None:
 
 
 def _apt(folder: Path, source: Source, *words: str) -> str:
-    """What apt-get says with a list of sources of our own: those of this system, for source packages."""
+    """Runs apt-get with a private list of this system's mirrors, for source packages; returns its output."""
     places, lists = folder / "deb-src.list", folder / "lists"
     options = [f"Dir::Etc::sourcelist={places}", "Dir::Etc::sourceparts=-", f"Dir::State::Lists={lists}"]
     options += [f"Dir::Cache={folder / 'cache'}"]

@@ -13,7 +13,7 @@ HALF = 0.5  # of the misses after set-up, which a loop that is reported has to h
 
 @dataclass(frozen=True)
 class Found:
-    """What a profile says."""
+    """Main loop as a profile reports it."""
 
     name: str  # "" where no loop was found
     why: str

@@ -92,7 +92,7 @@ def _run(
 
 
 def _plan(record: Path, fast: int, plan: Path) -> dict[str, Any] | None:
-    """What `terrace plan` says of the plan that it wrote; None where the profile has nothing to plan for."""
+    """Runs `terrace plan`; returns its report, or None if the profile has nothing to plan for."""
     plan.unlink(missing_ok=True)
     words = [TERRACE, "plan", record, "--json", "--confidence", "0", "--fast", str(fast), "-o", plan]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)

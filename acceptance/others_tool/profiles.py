@@ -1,4 +1,4 @@
-"""What a program's cost needs of a profile: how much memory it had at most, and how much the loop holds."""
+"""Reads from a profile what others_tool.cost reports: the program's peak memory, and the main loop's share."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Profile:
         return most
 
     def share_of_time(self) -> float | None:
-        """Of the virtual time since the first turn of the loop that was found, what it holds; None without one."""
+        """Returns the loop's share of the virtual time since its first iteration, or None without a loop."""
         rows = self._rows(
             "SELECT time, run.ended - begun FROM loop_time JOIN run ON run.id = loop_time.run "
             "WHERE run.id = ? AND name = ?",
@@ -67,9 +67,9 @@ class Profile:
         return float(rows[0][0] / rows[0][1]) if rows and rows[0][1] else None
 
     def share_of_misses(self) -> float | None:
-        """Of the lines that the run missed since the first turn of the loop that was found, those that it missed;
-        None without one or without misses. The turns before it was recognised count as the others' mean; where the
-        view bounds its last turn, as its end was not noticed, the misses of that turn count by its time."""
+        """Returns the loop's share of the run's cache misses since its first iteration, or None without a loop or
+        without misses. Iterations before it was recognised count as the others' mean. Where the view bounds its
+        last iteration, as its end was not noticed, the misses of that iteration count by its time."""
         held = unbounded = 0.0
         for misses, before, turns, turns_before, seconds in self._rows(_LOOPS, self._run):
             share = turns_before / max(turns, 1)
@@ -107,13 +107,15 @@ class Profile:
         return float(rows[0][0]) if rows and rows[0][0] is not None else None
 
     def taken(self) -> list[Taken]:
-        """What was taken for a main loop, if only for a while; what did not end is left out."""
+        """Returns the loops that were taken for a main loop, if only for a while, without those that did not
+        end."""
         columns = "name, sum(ended - begun), max(begun), max(ended)"
         rows = self._rows(f"SELECT {columns} FROM loop WHERE run = ? AND ended NOT NULL GROUP BY name", self._run)
         return [Taken(*row) for row in rows]
 
     def first_turn(self) -> float:
-        """About when the first turn of the main loop began, before it was recognised; it has to have one."""
+        """Estimates when the first iteration of the main loop began, before it was recognised. Requires: a main
+        loop."""
         begun, ended, turns, before = self._rows(
             "SELECT begun, ended, iterations, turns_before FROM main_loop WHERE run = ? ORDER BY begun LIMIT 1",
             self._run,
@@ -125,8 +127,8 @@ class Profile:
         return float(self._rows("SELECT max(ended) FROM main_loop WHERE run = ?", self._run)[0][0])
 
     def names_of_loops(self) -> list[str]:
-        """Of loops, and of functions that may have one: what was taken for the main loop, its phases, each
-        from the longest to the shortest, and what makes objects."""
+        """Returns the names of loops, and of functions that may have one: main loops and phases, each from the
+        longest to the shortest, and functions that allocate objects."""
         longest = "WHERE run = ? GROUP BY name ORDER BY sum(ended - begun) DESC"
         loops = self._rows(f"SELECT name FROM loop {longest}", self._run)
         phases = self._rows(f"SELECT name FROM phase_instance {longest}", self._run)

@@ -84,7 +84,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a file says."""
+    """Content of a recipe file."""
 
     name: str
     title: str

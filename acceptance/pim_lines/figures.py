@@ -1,5 +1,5 @@
-"""What bench/pim measured: run once for each of its parts, however many lines ask; where the result pages have
-their own run of it, that one."""
+"""Results of bench/pim. Each part runs once, for all criteria that need it; if the result pages have a run of
+their own, its results are used."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Case:
     slow: float
 
     def lost(self, carried: float) -> float:
-        """Of fast-only's time, against its own plan."""
+        """Returns the loss against the machine's own plan, as a share of fast-only's time."""
         return (carried - self.own) / self.fast
 
     def line(self, carried: float) -> str:

@@ -22,12 +22,13 @@ _HOURS = 24
 
 
 def work() -> Path:
-    """What these lines build and record is kept there."""
+    """Returns the folder of what these criteria build and record."""
     return work_of("planning")
 
 
 def experiment(name: str, problem_class: str) -> Path:
-    """The folder of `terrace lab experiment NAME` in a class: the same for all lines, and for the result pages."""
+    """Returns the folder of `terrace lab experiment NAME` in a class, shared by all criteria and the result
+    pages."""
     return work_of("experiments") / f"{name}-{problem_class}"
 
 

@@ -1,4 +1,4 @@
-"""What a plan says that sampling error costs, against what it does cost: by exact counts of the same iteration."""
+"""Compares a plan's estimate of the cost of sampling error with its cost by exact counts of the same iteration."""
 
 from __future__ import annotations
 

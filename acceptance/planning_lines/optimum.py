@@ -37,8 +37,8 @@ LIBRARY_ITEMS = 4096  # of a problem, at most, unless told
 
 @dataclass(frozen=True)
 class Compared:
-    """Of one problem: the default plan over the optimum, or over what the solver proved of it where it was not
-    solved in time, and over the better of local and global."""
+    """Ratios of one problem's default plan to the optimum, or to the solver's proven bound if it did not finish in
+    time, and to the better of local and global."""
 
     name: str
     over_optimum: float
@@ -142,7 +142,7 @@ def simulated() -> Measured:
 
 
 def _simulate(name: str, words: list[str]) -> list[tuple[float, str]] | None:
-    """By case, what auto takes over the better of the others; None where the program did not verify."""
+    """Returns by case the ratio of auto to the better of the others, or None if the program did not verify."""
     stores = recorded(name)
     folder = fresh(f"simulated-{name}")
     configurations, bounds = [], {}

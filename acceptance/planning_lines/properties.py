@@ -1,5 +1,5 @@
-"""What must hold whatever was planned: budgets at every instant, conserved bytes, and time that never falls when a
-place gets slower."""
+"""Properties of every plan: budgets at every instant, conserved bytes, and time that never falls when a place gets
+slower."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SLACK = 1e-9  # of a run: sums are rounded
 
 @dataclass
 class Played:
-    """What the stores of some runs show."""
+    """Sums over the stores of some runs."""
 
     runs: int = 0
     moves: int = 0

@@ -1,4 +1,5 @@
-"""What a plan gets of the possible gain, from a sixteenth of the footprint to all; on the study's recordings."""
+"""Share of the possible gain that a plan reaches, from a sixteenth of the footprint to all, on the study's
+recordings."""
 
 from __future__ import annotations
 

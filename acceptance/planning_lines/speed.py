@@ -1,4 +1,4 @@
-"""What planning takes of a processor, by bench/runtime_bench: as beside a running program."""
+"""Processor time of planning, by bench/runtime_bench: as concurrently with a running program."""
 
 from __future__ import annotations
 

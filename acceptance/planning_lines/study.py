@@ -30,7 +30,7 @@ EVEN = 0.005  # of the gap: less is no difference
 
 @functools.cache
 def _table(name: str) -> Rows:
-    """What the experiment came to."""
+    """Returns a table of the experiment's results."""
     size = getattr(SETTINGS, "size", "W")
     programs = getattr(SETTINGS, "programs", None)
     folder = experimented("unimem", size, "--class", size, *(["--only", programs] if programs else []))

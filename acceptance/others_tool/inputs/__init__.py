@@ -1,4 +1,4 @@
-"""What programs read: files made by the modules here, one a kind, with fixed seeds.
+"""Generates the input files of programs with fixed seeds, with a module for each kind.
 
 A module has `make(path, **parameters)`, which writes the file; the parameters are those of the recipe's table.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-_REPEAT = 3_000  # bases of a stretch that is copied elsewhere
+_REPEAT = 3_000  # bases of a segment that is copied elsewhere
 
 
 def make(

@@ -16,7 +16,7 @@ LINES = [*own.LINES, *gaps.LINES, *programs.LINES, *wrong_loops.LINES, *clock.LI
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """What makes the lines smaller."""
+    """Adds the options that make the criteria smaller."""
     parser.add_argument("--others-size", choices=SIZES, default="full", help="of the public programs' runs")
 
 

@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 
 def _memory() -> str:
-    """What tests may hold, the same for all ways: those that want more skip themselves."""
+    """Returns the memory limit of the tests, the same for all ways: tests that need more skip themselves."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     (available,) = (int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
     return f"{available // 2 // 2**20} GiB"
@@ -69,7 +69,7 @@ def differences(plain: Mapping[str, str], other: Mapping[str, str]) -> list[str]
 
 
 def _measured() -> Row:
-    """Of each way all but the tests' names."""
+    """Runs the tests in each way; returns their results without the tests' names."""
     require(_NEEDED)
     with tempfile.TemporaryDirectory(dir=scratch(), prefix="terrace-programs-") as name:
         folder = Path(name)
@@ -93,7 +93,7 @@ def _measured() -> Row:
 
 
 def wrong(found: Row) -> list[str]:
-    """What falls short."""
+    """Describes the shortfalls."""
     texts = []
     plain = found["ways"][PLAIN]
     if found["is_whole"] and plain["tests"] < MIN_TESTS:

@@ -98,7 +98,7 @@ def hash_of(path: Path) -> str:
 
 
 def hashes(pattern: str) -> Callable[[Path], str]:
-    """Of all files of a run's folder that match."""
+    """Returns a function that hashes all files of a run's folder that match."""
     return lambda folder: "\n".join(f"{path.name} {hash_of(path)}" for path in sorted(folder.glob(pattern)))
 
 

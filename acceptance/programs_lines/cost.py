@@ -24,18 +24,19 @@ Row = dict[str, Any]
 
 
 def order(turn: int) -> tuple[str, ...]:
-    """By turns, and back: what the machine does slowly meanwhile is of all ways alike."""
+    """Returns the interleaved order of a repetition, alternately reversed, so that slow drift affects all ways
+    alike."""
     return WAYS if turn % 2 == 0 else tuple(reversed(WAYS))
 
 
 def files_of(folder: Path) -> set[str]:
-    """What a run has left in its folder. Numbers in names do not count: a database numbers its files."""
+    """Returns the files of a run's folder. Numbers in names are masked, as a database numbers its files."""
     paths = (str(path.relative_to(folder)) for path in folder.rglob("*"))
     return {_NUMBER.sub("#", path) for path in paths}
 
 
 def other_files(usual: Sequence[set[str]], found: set[str]) -> list[str]:
-    """What is there after none of the usual runs, and what is missing that was there after all of them."""
+    """Describes files that no usual run left, and missing files that all usual runs left."""
     more, fewer = found - set().union(*usual), set[str].intersection(*usual) - found
     return [*(f"leaves {name}" for name in sorted(more)), *(f"lacks {name}" for name in sorted(fewer))]
 
@@ -137,7 +138,7 @@ def same_output(found: Sequence[Row], way: str) -> Measured:
 
 
 def within(losses: dict[str, float]) -> tuple[str, bool]:
-    """What is told of programs' losses of time, and whether all are within the limit."""
+    """Describes programs' losses of time; returns also whether all are within the limit."""
     slow = {name: loss for name, loss in losses.items() if loss > TIME}
     worst = max(losses, key=lambda name: losses[name])
     text = f"{len(losses) - len(slow)} of {len(losses)} within {TIME:.0%}; the worst {losses[worst]:+.1%}, {worst}"

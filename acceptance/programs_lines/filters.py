@@ -1,12 +1,13 @@
-"""What programs say of time and processes, which differs from run to run: the one place that says what is left out
-before outputs are compared. Each pattern is a line's, and the line goes whole unless a replacement is given.
+"""Filters of outputs before comparison: the one list of texts about time and processes, which differ between runs.
+
+Each pattern matches a line, which is removed whole unless a replacement is given.
 """
 
 from __future__ import annotations
 
 import re
 
-# Lines that tell of time.
+# Lines about time.
 _DROPPED: dict[str, tuple[str, ...]] = {
     "lmp": (
         r"^Loop time of",
@@ -29,7 +30,7 @@ _REPLACED: dict[str, tuple[tuple[str, str], ...]] = {
         (r"test_python_\d+", "test_python_N"),
     ),
 }
-# Of what hpcc writes, all but results is speed.
+# Results among the output of hpcc; the rest is speed.
 _RESULTS_OF_HPCC = (
     r"Found \d+ errors in \d+ locations",
     r"\d+ tests? completed and [a-z ]+",

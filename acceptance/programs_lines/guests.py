@@ -1,5 +1,5 @@
-"""Programs that nobody rebuilt on real memory of two kinds: in guests they are learned, planned, moved and proved,
-and the kernel says where their pages are.
+"""Unmodified programs on real memory of two kinds. In guests Terrace profiles, plans, migrates and compares, and
+the kernel reports where their pages are.
 
 What an emulated machine's iterations take says nothing of its memory: a gain or a loss is told, not judged, and a
 plan may be undone; but what is said of it has to be what the journal's iterations give (proof.py). So each program
@@ -58,7 +58,7 @@ class Program:
         return [str(own) if self.name in workloads() else self.name, *self.words]
 
     def outcome(self, text: str) -> str:
-        """What it said, without its times."""
+        """Returns the output without times."""
         if self.name not in workloads():
             return filtered(self.name, text)
         times = workloads()[self.name].time_lines
@@ -75,7 +75,7 @@ PROGRAMS = (
 
 @contextmanager
 def _ran(program: Program) -> Iterator[Path]:
-    """What the guest left, for as long as it is needed."""
+    """Runs the program in a guest; yields the folder of its results, which is removed afterwards."""
     with tempfile.TemporaryDirectory(dir=scratch(), prefix="terrace-programs-") as name:
         start, out = Path(name) / "start", Path(name) / "out"
         start.mkdir()
@@ -94,7 +94,7 @@ def _single(store: sqlite3.Connection, query: str) -> Any:
 
 
 def _learned(store: sqlite3.Connection) -> Row:
-    """What the profile says of how it was made, of its plans and of its moves."""
+    """Reads the profile's notes on its origin, its plans and its moves."""
     notes = [text for (text,) in store.execute("SELECT text FROM note")]
     watched = next(
         iter(re.findall(r"^no hooks: objects are watched by (\S+?),?(?: |$)", "\n".join(notes), re.M)), ""
@@ -168,7 +168,7 @@ def _measured(program: Program) -> Row:
 
 
 def _wrong(row: Row) -> Iterator[str]:
-    """What falls short in a program's row."""
+    """Yields the shortfalls in a program's row."""
     if any(row["status"].values()):
         yield f"ended with {row['status']}"
     if not row["same"]:

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What runs in the guest of guests.py, for one program: as it is, then under Terrace as a user has it, then so that the
-# plan stays whatever the comparison says. An auditor of its own asks the kernel for the pages of the latter two. Each
+# Runs one program in the guest of guests.py: without Terrace, then under Terrace with its defaults, then with a plan
+# that stays whatever the comparison finds. A separate auditor reads the pages of the latter two from the kernel. Each
 # leaves /tmp/out/NAME.WAY.txt (standard output), .errors, .status; .terrace and .audit.
 #
 #   guests.sh BUILD MACHINE NAME FAST COMMAND...    NAME is the executable's

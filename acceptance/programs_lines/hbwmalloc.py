@@ -83,7 +83,7 @@ def _measured() -> Row:
 
 
 def wrong(found: Row, listed: Iterable[str]) -> list[str]:
-    """What falls short of the functions that the manual lists."""
+    """Describes the shortfalls from the functions that the manual lists."""
     texts = []
     for what in ("exported", "declared"):
         if sorted(found[what]) != sorted(listed):

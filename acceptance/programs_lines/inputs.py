@@ -14,7 +14,7 @@ def scaled(count: float) -> int:
 
 
 def _side(cells: int) -> int:
-    """Of a cube with as much of its cells as --size says."""
+    """Returns the side of a cube with --size times the cells."""
     return max(4, round(cells * math.cbrt(SETTINGS.size)))
 
 

@@ -96,12 +96,12 @@ def _ended(words: Sequence[str], cwd: Path) -> tuple[int, bytes, list[str]]:
 
 
 def beyond_closing(lines: Sequence[str]) -> list[str]:
-    """What Terrace said besides how the run went."""
+    """Returns Terrace's messages other than the closing report."""
     return [line for line in lines if line.startswith("terrace: ") and not _CLOSING.match(line)]
 
 
 def _prefix(is_watched: bool) -> list[str]:
-    """The words in front of the program. Nobody asks for a profile: the working folder has it."""
+    """Returns the words in front of the program. Without -o the profile is in the working folder."""
     watching = ["--machine", str(MACHINE), "--fast", "28MiB"] if is_watched else []
     return [str(TERRACE), "run", *watching, "--"]
 

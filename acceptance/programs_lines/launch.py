@@ -1,7 +1,7 @@
-"""What a launch costs, and what each process that a program starts.
+"""Cost of a launch, and of each process that a program starts.
 
-Where nothing is watched, as on a machine with one kind of memory. What it costs where Terrace watches, on one node
-that a machine file calls two kinds, is told beside.
+The criteria measure it without monitoring, as on a machine with one kind of memory. The cost with monitoring, on
+one node that a machine file describes as two kinds, is reported as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LAUNCH = 5e-3  # seconds beyond plain
 CHILDREN = 0.03
 PROCESSES = 500
 _LOOP = f"for i in $(seq {PROCESSES}); do /bin/true; done"
-# What configure does: small programs are written, compiled, linked and run.
+# Imitates configure: writes, compiles, links and runs small programs.
 _CONFIGURE = """for i in $(seq 12); do
   printf '#include <stdio.h>\\nint main(void) { return printf("%d\\\\n", {i}) < 0; }\\n' | sed "s/{i}/$i/" >try.c
   gcc -O1 -c try.c -o try.o && gcc try.o -o try && ./try | grep -q "^$i$" && echo "checking for $i... yes"

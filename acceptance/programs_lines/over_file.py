@@ -26,7 +26,7 @@ BOTH = "terrace with swap"  # told, not judged: small blocks, which Terrace leav
 WAYS = (OURS, SWAP, BOTH)
 SWAP_SIZE = 4096 * MIB
 MIN = 64 * MIB  # that --memory takes
-PATIENCE = 20.0  # times the run in memory: who takes longer is stopped, and counts as that long
+PATIENCE = 20.0  # times the run in memory: a slower run is stopped, and counts as that long
 ROOM = 4  # times what it holds: where all fits
 
 Row = dict[str, Any]

@@ -1,8 +1,8 @@
-"""What runs over a file say of their own gain, against what `terrace compare` measures; their forecasts of time.
+"""Gains that runs over a file report, against those that `terrace compare` measures; their forecasts of time.
 
-Ten programs, at half of what they hold. The gain that a run says is what it found itself to have lost, when it was
-over. Its forecasts are made before: how long a thread will take for a stretch of touches that it has made before,
-summed over the run beside what the clock said of the same stretches. A turn is a run.
+Ten programs run at half of their footprint. A run computes its reported gain from the time that it lost, at its
+end. Its forecasts are made before: how long a thread will take for a segment of touches that it has made before.
+They are summed over the run and compared with the measured time of the same segments. A repetition is a run.
 """
 
 from __future__ import annotations

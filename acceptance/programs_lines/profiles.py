@@ -1,4 +1,4 @@
-"""What a profile says of the run that it is of."""
+"""Reads from a profile how its run was made."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What a run says that its plan gained, against the iterations that its journal has.
+"""The gain of a plan that a run reports, against the iterations of its journal.
 
-Independent of the program's own verdict: iterations are added up from their phases, and which of them were without
-and with the plan is told by when plans came into force, when their moves were done and when one was undone. Those
-count that are next to each other: the last without the plan and the first with it; where it was taken away the
-last with it and those without it after.
+It is independent of the program's own verdict: iterations are added up from their phases. The times at which plans
+came into force, their moves were done or a plan was undone tell which iterations were without and with it.
+Adjacent ones count: the last without the plan and the first with it, or, if it was withdrawn, the last with it and
+the first after it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 KEPT = 16  # iterations at most, of which the median is taken
 SAME = 1e-3  # share by which times may differ that are the same
-MIN_SHARE = 0.75  # of the iterations that the journal has: those of which a phase was heard of late do not count
+MIN_SHARE = 0.75  # of the journal's iterations: those with a phase that was notified late do not count
 # How the notes begin that end the comparison with iterations without a plan that was in force.
 _UNDONE, _AGAIN = "the plan is undone%", "the plan is in force again%"
 _SAID = re.compile(r"(gained|lost|undone, as it lost) ([0-9.]+) %")
@@ -24,7 +24,7 @@ _SAID = re.compile(r"(gained|lost|undone, as it lost) ([0-9.]+) %")
 
 @dataclass(frozen=True)
 class Iteration:
-    """Of a loop, in the journal's seconds; `time` is the sum of its phases."""
+    """Iteration of a loop, in the journal's seconds; `time` is the sum of its phases."""
 
     number: int
     begun: float
@@ -34,7 +34,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Proof:
-    """What the program found, and what its journal gives."""
+    """The program's verdict, and the iterations of its journal."""
 
     unplaced: float
     placed: float
@@ -58,7 +58,7 @@ class Proof:
         return 1 - after / before
 
     def times(self, more_without: int, more_with: int) -> tuple[list[float], list[float]]:
-        """Of the iterations without and with the plan that are next to each other, and of so many more."""
+        """Returns the times of adjacent iterations without and with the plan, and of so many more."""
         without, with_it = ([one.time for one in some] for some in (self.without, self.with_it))
         if self.taken_away:
             return without[-KEPT - more_without :], with_it[-KEPT - more_with :]
@@ -88,8 +88,8 @@ def bounds(times: Sequence[float], count: int) -> tuple[float, float]:
 
 
 def proofs(store: sqlite3.Connection) -> Iterator[Proof]:
-    """Of each loop that has one. A plan that was taken away is compared with the iterations that came last before
-    it was said what became of it."""
+    """Yields the proof of each loop that has one. A withdrawn plan is compared with the last iterations before its
+    outcome was reported."""
     rows = store.execute(
         "SELECT run, loop, unplaced, placed, iterations_unplaced, iterations_placed, undone FROM proof"
     ).fetchall()
@@ -142,7 +142,7 @@ def _noted(store: sqlite3.Connection, run: int, text: str) -> float | None:
 
 
 def said_gain(lines: Sequence[str]) -> float | None:
-    """By the closing line; negative where it lost."""
+    """Returns the gain in the closing line, negative for a loss."""
     for line in lines:
         if found := _SAID.search(line):
             return (1 if found[1] == "gained" else -1) * float(found[2]) / 100
@@ -150,12 +150,12 @@ def said_gain(lines: Sequence[str]) -> float | None:
 
 
 def _rounding(gain: float) -> float:
-    """A gain is said in whole per cent, or in tenths below ten."""
+    """Returns the rounding of a reported gain: whole per cent, or tenths below ten."""
     return 0.0051 if abs(gain) >= 0.0995 else 0.00051
 
 
 def wrong(found: Sequence[Proof], lines: Sequence[str]) -> list[str]:
-    """What falls short: what is said is not what was found, or not what the iterations give."""
+    """Describes reported gains that differ from the journal's proof or from its iterations."""
     texts = []
     said = said_gain(lines)
     if said is None:
@@ -180,7 +180,7 @@ def _wrong_sign(one: Proof, said: float | None) -> Iterator[str]:
 
 
 def _more(count: int, there: int) -> int:
-    """Of the iterations that the journal has, how many may not have counted among those next to each other."""
+    """Returns how many of the journal's iterations may be missing among the adjacent ones."""
     return min(there - count, round(KEPT / MIN_SHARE) - KEPT)
 
 
@@ -200,8 +200,8 @@ def _wrong_times(one: Proof) -> Iterator[str]:
     low, high = zip(
         *(bounds(some, min(count, KEPT)) for some, count in zip(times, counts, strict=True)), strict=True
     )
-    # What others did while the plan was in force may be taken out of its gain, but makes no loss: an iteration
-    # with it is said to take at most as long as one without.
+    # Interference by other programs while the plan was in force may reduce its gain, but is no loss: an iteration
+    # with it is reported to take at most as long as one without.
     most = (high[0], max(high))
     for (name, _, _), median, least, longest in zip(named, (one.unplaced, one.placed), low, most, strict=True):
         if not least * (1 - SAME) <= median <= longest * (1 + SAME):

@@ -26,7 +26,7 @@ RANKED = "long"  # beyond the last cache several times over, and long enough for
 MIN_WINDOWS = 8  # that a collector has to have met: before, nothing is planned by it while a program runs
 # Cost of a window, and the largest share of time of windows: src/tiering/observe/collecting/sampling_overhead.hpp.
 WINDOW_SECONDS, PAGE_SECONDS, SHARE_OF_TIME, PAGE = 0.3e-3, 515e-9, 0.015, 4096
-MIN_SHARE = 1e-3  # of what objects cost: what is less costs nobody anything, and has no rank
+MIN_SHARE = 1e-3  # of the objects' cost: objects below it have negligible cost and no rank
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def windows_in(seconds: float, data: int) -> int:
 
 
 def _stalls(store: Store, exact: bool) -> dict[str, float]:
-    """What each object costs, in latencies exposed, of an iteration: objects of one name together."""
+    """Returns the exposed latencies of each object in an iteration, summed over objects of one name."""
     profile = store.profile(store.run(), exact)
     stalls: dict[str, float] = {}
     for item, cost in zip(profile.objects, profile.exposure.sum(axis=1), strict=True):
@@ -135,8 +135,8 @@ def _plans() -> Measured:
 
 
 def judged_plans(found: Sequence[dict[str, Any]]) -> Measured:
-    """What is gained is a share of what can be, from slow memory alone; what is lost is against a placement that
-    takes no plan, with as much fast memory."""
+    """Judges gains as a share of the possible gain over slow memory alone, and losses against a placement without
+    a plan, with as much fast memory."""
     rows, shares, losses = [], [], []
     for row in found:
         slow, first, usual, ours = (row[way] for way in (SLOW, FIRST, "load-sampling", "page-references"))

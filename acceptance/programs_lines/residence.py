@@ -25,7 +25,7 @@ Chunk = tuple[int, int]  # object, number
 
 @dataclass
 class Residence:
-    """What the comparison found; pages are counted once in each sample."""
+    """Result of the comparison; pages are counted once in each sample."""
 
     samples: int = 0
     compared: int = 0  # pages
@@ -43,7 +43,7 @@ class Residence:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a plan wants in near memory all the time, and from when to when, in the journal's seconds."""
+    """Chunks that a plan places permanently in near memory, and its interval, in the journal's seconds."""
 
     begins: float
     ends: float
@@ -73,8 +73,8 @@ def _zero(store: sqlite3.Connection, audit: Path, program: str) -> float:
 
 
 def _plans(store: sqlite3.Connection, run: Run, near: str) -> Iterator[Plan]:
-    """Each from the beginning of the second iteration after it was made, when all that it asked for has come,
-    until there is another one or the loop ends. Chunks that it moves again and again are left out."""
+    """Yields each plan, from the second iteration after it was made, when its requests have completed, until the
+    next plan or the loop's end. Chunks that it moves repeatedly are skipped."""
     plans = list(store.execute("SELECT id, at FROM plan ORDER BY at"))
     begins = sorted({begun for (_, position), begun in run.phases.items() if position == 0})
     (last,) = store.execute("SELECT MAX(ended) FROM phase_instance").fetchone()
@@ -115,13 +115,13 @@ def read_account(profile: Path, audit: Path, program: str, near: str) -> Account
 
 
 def without_moves(account: Account) -> Account:
-    """The same run, had its journal kept quiet about moves: no comparison that is worth anything may accept it."""
+    """Returns the run with a journal without moves, which a valid comparison must reject."""
     return replace(account, run=replace(account.run, moves=[]))
 
 
 @dataclass
 class _History:
-    """Where a chunk is by the journal, after each of its moves, and when it is not asked for."""
+    """Places of a chunk by the journal after each move, and the intervals in which they are not checked."""
 
     times: list[float] = field(default_factory=list)
     nodes: list[int | None] = field(default_factory=list)
@@ -158,7 +158,8 @@ def _histories(run: Run) -> dict[Chunk, _History]:
 
 
 def _living(run: Run, begins: float, ends: float) -> list[Object]:
-    """Stacks are left out: the auditor does not ask for them, as their pages come and go."""
+    """Returns the objects that live throughout, without stacks: the auditor skips them, as their pages come and
+    go."""
     return [
         one
         for one in run.objects

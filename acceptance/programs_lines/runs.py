@@ -61,7 +61,7 @@ def ran(
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = run_limited(words, memory, {**_ALWAYS, **env}, timeout)
-    except BaseException:  # also an interrupt: nobody else knows of the folder
+    except BaseException:  # also an interrupt: only this function can remove the folder
         shutil.rmtree(folder, ignore_errors=True)
         raise
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

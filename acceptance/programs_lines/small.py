@@ -48,7 +48,7 @@ PROGRAMS: dict[str, str] = {
     "find": "for i in 1 2 3 4 5; do find $ROOT/src $ROOT/tests -type f -name '*.?pp' -exec cat {} + | cksum; done",
     "sh": "i=0; while [ $i -lt 1500000 ]; do i=$((i + 1)); done; echo $i",
 }
-# Of them, those that hold enough for their pages to be watched. The others have too little, or files alone.
+# Programs with enough data for their pages to be monitored. The others have too little, or only file pages.
 WATCHABLE = ("xz", "zstd", "python3", "python3, many", "g++ -c")
 
 Row = dict[str, Any]
@@ -63,7 +63,7 @@ def _prefix(way: str, profile: Path) -> list[str]:
 
 
 def _own(text: bytes, way: str) -> bytes:
-    """What the program wrote: where nothing is watched Terrace has nothing to say."""
+    """Returns the program's own output: Terrace prints messages only where it monitors."""
     lines = text.splitlines(keepends=True)
     return b"".join(line for line in lines if way != WATCHED or not line.startswith(b"terrace: "))
 
@@ -86,7 +86,7 @@ def _once(words: str, way: str, where: Path) -> tuple[float, bytes]:
 
 
 def _profile(where: Path) -> Path:
-    """Of the last run that was watched, beside the folder that programs run in."""
+    """Returns the path of the last monitored run's profile, next to the programs' working folder."""
     return where.with_name(f"{where.name}.terrace")
 
 
@@ -140,7 +140,7 @@ def _interval(row: Row, way: str) -> str:
 
 
 def judged(found: list[Row], way: str) -> tuple[str, bool]:
-    """What is told of the programs' losses in one way, and whether all are within the limit and as plain."""
+    """Describes the programs' losses in one way; returns also whether all are within the limit and as plain."""
     losses = {row["program"]: loss(row, way) for row in found}
     beyond = {name: one for name, one in losses.items() if one > LOSS}
     wrong = [row["program"] for row in found if way in row["wrong"]]

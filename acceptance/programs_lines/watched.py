@@ -105,8 +105,8 @@ def _output() -> Measured:
 
 
 def unseen(found: list[Row], way: str) -> list[str]:
-    """Of programs that have enough data and run long enough: those of which a run was not watched, or, where data
-    are placed, the usual run moved nothing."""
+    """Describes programs with enough data and run time of which a run was not monitored, or, where data are
+    placed, the median run moved nothing."""
     texts = [
         f"{row['program']}: watched in {row['seen'][way]} of {len(row['seconds'][way])} runs"
         for row in found

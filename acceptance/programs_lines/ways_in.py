@@ -17,7 +17,7 @@ from programs_lines.cases import chosen_names
 
 BUILD = ROOT / "build" / "release"
 PASSED = "passed"
-# What each shows; all that have to be there.
+# Claims of the tests, by name; all of them have to be present.
 SHOWN = {
     "install.wheel": "pip installs the wheel into a bare Debian with Python; launcher, verbs, a simulated program",
     "install.deb": "apt installs the package into a bare Debian; verbs, man, completion, a program built",

@@ -28,7 +28,7 @@ place = "memory"
 
 
 def _times(words: list[str], folder: str) -> tuple[list[float], str, str]:
-    """Of each iteration; the sum, which no placement changes; what Terrace said."""
+    """Returns the times of the iterations, the sum, which no placement changes, and Terrace's message."""
     command = [str(TERRACE), "run", "--memory", MEMORY, "--spill", folder, *words, "--", f"{folder}/program"]
     done = run([*command, HOT, COLD, ITERATIONS], timeout=600)
     *times, total = done.stdout.split("\n")[:-1]

@@ -1,5 +1,5 @@
-"""Answers of an experiment that is not finished, as a document of their own beside those of the steps: whoever has
-the repository alone goes on with it. Virtual time is the same on every machine."""
+"""Keeps the answers of an unfinished experiment as a separate document next to those of the steps. Any clone of
+the repository can resume from it, as virtual time is the same on every machine."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _SEED = 1
 
 
 def write_trace(path: Path) -> None:
-    """The same at every call."""
+    """Writes the trace, which is the same at every call."""
     dice = random.Random(_SEED)
     lines, live, asked = [f"terrace-pim-trace 1 {_DEVICE}"], list[tuple[int, int]](), 0
     for number in range(1, _OPERATIONS + 1):

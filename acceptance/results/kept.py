@@ -32,7 +32,7 @@ def folder_of(root: Path, version: Version) -> Path:
 
 
 def data(root: Path) -> Path:
-    """Of the documents of commits, a folder for each."""
+    """Returns the folder of all documents, with a folder for each commit."""
     return root / "docs" / "results" / "data"
 
 
@@ -63,13 +63,13 @@ class Kept:
 
     @property
     def version(self) -> Version | None:
-        """What all of them are of; None where there is none."""
+        """Returns the version of all documents, or None without any."""
         for document in self.documents.values():
             return Version(document["commit"], document["dirty"])
         return None
 
     def line(self, step: str, item: str) -> Document | None:
-        """A line of an acceptance program that was measured."""
+        """Returns a measured criterion of an acceptance program, or None."""
         lines = self.documents.get(step, {}).get("lines", [])
         return next((line for line in lines if line["item"] == item and line["verdict"] != NOT_RUN), None)
 

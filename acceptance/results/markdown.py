@@ -1,4 +1,4 @@
-"""What every view needs: the documents, and Markdown of tables and of what made a figure."""
+"""Common base of the views: the documents, and Markdown of tables and of captions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from results.version import Machine
 
 @dataclass(frozen=True)
 class Pages:
-    """What pages are made from."""
+    """Input of the result pages."""
 
     root: Path
     kept: Kept
@@ -21,15 +21,15 @@ class Pages:
     templates: Mapping[str, str]
 
     def document(self, step: str) -> Document | None:
-        """Of a step, if it was run on this commit."""
+        """Returns the document of a step, if it was run on this commit."""
         return self.kept.documents.get(step)
 
     def not_run(self, step: str) -> str:
-        """Instead of figures."""
+        """Returns the text in place of figures that were not measured."""
         return f"*Not run on this commit: `{self.steps[step].command}`.*"
 
     def made(self, step: str, by: Sequence[Document] = ()) -> str:
-        """The caption: command, commit, days and machines of a document, or of its lines."""
+        """Returns the caption: command, commit, days and machines of a document, or of its criteria."""
         document = self.kept.documents[step]
         of = by or [document]
         days = sorted({each["date"] for each in of})

@@ -63,7 +63,7 @@ PICTURES = (
 
 
 def draw(picture: Picture, root: Path, work: Path, run: Run) -> None:
-    """Makes the picture, and the page where nobody else does."""
+    """Draws the picture, and first makes its page if no other step does."""
     if picture.makes_page is not None:
         picture.makes_page(work, run)
     script = root / "scripts" / "picture.py"

@@ -1,9 +1,9 @@
-"""What there is to run for the result pages: each step is one command that leaves one document.
+"""The steps of the result pages: each is one command that writes one document.
 
     demo                  terrace lab demo
     NAME of bench/        its benchmark
     NAME-CLASS            terrace lab experiment NAME --class CLASS, for each of which a template shows a table
-    NAME of acceptance/   its program, which goes on line by line
+    NAME of acceptance/   its program, which resumes criterion by criterion
     picture-NAME          a picture of a page that one of the others made
 
 A step that is interrupted has no document. What it built, recorded and answered until then is in
@@ -39,12 +39,12 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """What a step is told of this call."""
+    """Arguments of a step."""
 
     root: Path
     folder: Path  # of the documents
     version: Version
-    line: str = ""  # only the lines of an acceptance program whose item contains this
+    line: str = ""  # only the criteria of an acceptance program whose item contains this
     deadline: float | None = None  # of time.monotonic()
 
     @property
@@ -110,12 +110,12 @@ def all_steps(root: Path) -> list[Step]:
 
 
 def benchmarks(root: Path) -> list[str]:
-    """By their sources."""
+    """Returns the benchmarks' names, from their sources."""
     return sorted(path.stem for path in (root / "bench").glob("*/*_bench.cpp"))
 
 
 def experiments(root: Path) -> list[tuple[str, str]]:
-    """Those of which a template shows a table, each with its class."""
+    """Returns the experiments of which a template shows a table, each with its class."""
     verbs = root / "python" / "terrace" / "verbs" / "lab" / "experiment"
     there = {path.stem.replace("_", "-") for path in verbs.glob("*.py") if path.stem != "__init__"}
     asked = {

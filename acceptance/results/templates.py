@@ -1,6 +1,6 @@
-"""The templates of the result pages: prose without figures, and what is to be filled in.
+"""The templates of the result pages: prose without figures, and placeholders.
 
-A line `{{ VIEW WORDS }}` is replaced by what the view of that name makes of the documents.
+The view of that name replaces a line `{{ VIEW WORDS }}` by what it renders from the documents.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ _FILL_IN = re.compile(r"^\{\{ (.+) \}\}$", re.MULTILINE)
 
 
 def texts(root: Path) -> dict[str, str]:
-    """By page."""
+    """Returns the templates, by page."""
     folder = root / "acceptance" / "results" / "templates"
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}
 
 
 def filled(text: str, fill: Callable[[list[str]], str]) -> str:
-    """The text with each line of fill-ins replaced; `fill` gets its words."""
+    """Returns the text with each placeholder replaced by `fill` of its words."""
     return _FILL_IN.sub(lambda found: fill(found[1].split()).rstrip("\n"), text)
 
 
 def title(text: str) -> str:
-    """Of a page."""
+    """Returns the title of a page."""
     return text.partition("\n")[0].removeprefix("# ")

@@ -1,4 +1,4 @@
-"""What a result belongs to: a commit of this tree, a machine, a day."""
+"""Origin of a result: a commit of this tree, a machine, a day."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Version:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """Returns the name of its folder."""
         return self.commit[:12] + ("-dirty" if self.dirty else "")
 
 
 def version(root: Path) -> Version:
-    """Of a tree. The commit is the last one that changed more than prose: to commit the pages makes no other
-    version. Raises WrongTree where there is no commit."""
+    """Returns the version of a tree. Its commit is the last one that changed more than prose, so that committing
+    the pages makes no other version. Raises WrongTree without a commit."""
     commit = _git(root, "rev-parse", "HEAD").strip()
     while (parent := _parent(root, commit)) and not _changed(root, parent, commit):
         commit = parent

@@ -1,4 +1,4 @@
-"""Stencil programs as processes: what they print, and the figures of this machine beside them."""
+"""Runs stencil programs as processes and parses their output."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ ALONE, RANKS = PROGRAMS / "terrace-stencils", PROGRAMS / "terrace-stencils-mpi"
 
 
 def is_small() -> bool:
-    """Whether this call asks for smaller problems."""
+    """Returns whether this call asks for smaller problems."""
     return bool(getattr(SETTINGS, "small", False))
 
 
 def reduced(text: str) -> str:
-    """A line's text: of a small call it begins with what is smaller than promised."""
+    """Marks a criterion's text if the call asks for smaller problems than the goal."""
     return f"[small] {text}" if is_small() else text
 
 
 def data_folder() -> Path:
-    """Where files of datasets lie."""
+    """Returns the folder of datasets' files."""
     return Path(getattr(SETTINGS, "data", "/var/tmp"))
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a program printed."""
+    """Status and output of a program."""
 
     status: int
     document: Mapping[str, Any]
 
     def number(self, key: str) -> float:
-        """Of the statistics."""
+        """Returns a number of the statistics."""
         return float(self.document[key])
 
     @property
     def seconds(self) -> float:
-        """In which chains ran."""
+        """Returns the seconds in which chains ran."""
         return float(self.document["chain_seconds"])
 
     def value(self, name: str) -> float:
-        """A result."""
+        """Returns the value of a result."""
         return float(self.document["results"][name]["value"])
 
     def holds(self, name: str) -> bool:
-        """Whether a result is as expected."""
+        """Returns whether a result is as expected."""
         return bool(self.document["results"][name].get("holds", False))
 
 
 def command(program: str, arguments: Mapping[str, object], ranks: int = 1) -> list[str]:
-    """What a shell would be given."""
+    """Returns the command line."""
     words = [program, *(f"{name}={value}" for name, value in arguments.items())]
     if ranks == 1:
         return [str(ALONE), *words]
@@ -66,13 +66,13 @@ def command(program: str, arguments: Mapping[str, object], ranks: int = 1) -> li
 
 
 def environment(**options: object) -> dict[str, str]:
-    """Options of a context."""
+    """Returns an environment with the options of a context."""
     words = ",".join(f"{name}={value}" for name, value in options.items())
     return {**os.environ, "TERRACE_STENCIL": words, "UCX_MEM_MMAP_HOOK_MODE": "none"}
 
 
 def stencil(program: str, arguments: Mapping[str, object], ranks: int = 1, **options: object) -> Ran:
-    """Runs it; what is not as expected is in the document. Raises RuntimeError where it prints none."""
+    """Runs a program; its document names unexpected results. Raises RuntimeError if it prints none."""
     words = command(program, arguments, ranks)
     done = run(words, check=False, env=environment(**options), timeout=7200)
     try:
@@ -84,7 +84,7 @@ def stencil(program: str, arguments: Mapping[str, object], ranks: int = 1, **opt
 
 
 def needs(program: str, arguments: Mapping[str, object]) -> dict[str, Any]:
-    """What its chains have to read and to write, by chain, and the bytes of all datasets. No kernel runs."""
+    """Returns the bytes that each chain has to read and to write, and those of all datasets. No kernel runs."""
     done = run(command(program, {**arguments, "needs": 1}), timeout=1800)
     found: dict[str, Any] = json.loads(done.stdout)
     return found

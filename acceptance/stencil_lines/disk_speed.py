@@ -1,4 +1,4 @@
-"""What the disk under a folder gives to requests as streaming makes them: direct, of chunks, several at once."""
+"""Measures a disk with the requests of streaming: direct I/O, of chunks, several at once."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _timed(file: int, size: int, ways: list[bool], piece: int) -> float:
 
 
 def measure(folder: Path, piece: int, size: int = SIZE) -> Speed:
-    """Of a file there, which is gone afterwards, by requests of `piece` bytes."""
+    """Measures a temporary file in the folder, by requests of `piece` bytes."""
     with tempfile.NamedTemporaryFile(dir=folder) as named:
         file = os.open(named.name, os.O_RDWR | os.O_DIRECT)
         try:

@@ -35,7 +35,7 @@ BOUND = 1.10  # times the bound
 JACOBI = ("jacobi", {"cells": "16384", "iterations": "400", "chain": "100", "source": "1e-9"})
 JACOBI_SMALL = {"cells": "4096", "iterations": "100", "chain": "25"}
 JACOBI_PART, JACOBI_PUBLISHED = 16, 0.8
-# What a process takes beside datasets: itself, page tables, what the kernel keeps for its requests. The kernel's
+# Memory of a process other than datasets: itself, page tables, the kernel's buffers for its requests. The kernel's
 # paging may use it for data.
 BESIDE = 32 << 20
 MAX_BESIDE = 0.15  # of the memory
@@ -48,8 +48,8 @@ def _sized(program: str, arguments: Mapping[str, str]) -> dict[str, str]:
 
 
 def _least(chains: list[dict[str, float]], memory: float) -> tuple[float, float]:
-    """Bytes that have to be read and written with so much memory, whoever streams chain by chain: the points that
-    each chain needs from before and those that it leaves, less what of them may have stayed in memory."""
+    """Returns the least bytes that streaming chain by chain reads and writes with so much memory: the points that
+    each chain needs from before and those that it leaves, less those that may have stayed in memory."""
     return (
         sum(max(chain["in"] - memory, 0) for chain in chains),
         sum(max(chain["out"] - memory, 0) for chain in chains),
@@ -57,8 +57,9 @@ def _least(chains: list[dict[str, float]], memory: float) -> tuple[float, float]
 
 
 def _limited(program: str, arguments: Mapping[str, str], limit: float, **options: object) -> dict[str, Any]:
-    """Seconds of chains under a limit of memory. Where there are none, `said` says why, and `is_beaten` whether it
-    took too long or was killed for want of memory; all else is a fault of the measurement."""
+    """Measures the seconds of chains under a memory limit. Without a time, `said` has the reason, and `is_beaten`
+    is set if it took too long or the out-of-memory killer ended it. Any other outcome is a fault of the
+    measurement."""
     longest = LONGEST_SMALL if is_small() else LONGEST
     ran = run_limited(
         [Path(word) if "/" in word else word for word in command(program, arguments)],
@@ -125,7 +126,8 @@ def _said(found: Mapping[str, Any]) -> str:
 
 
 def _moved(found: Mapping[str, Any]) -> str:
-    """Of a streamed case: what was moved, what had to be, and the bytes that loops touch for each byte moved."""
+    """Describes a streamed case: bytes moved, the least bytes, and the bytes that loops touch for each byte
+    moved."""
     streamed, least = found["streamed"], found["least"]
     moved = streamed["bytes_in"] + streamed["bytes_out"]
     reuse = f", reuse {streamed['bytes'] / moved:.1f}" if moved > 0 else ""
@@ -205,8 +207,8 @@ def _jacobi() -> dict[str, Any]:
 
 
 def jacobi() -> Measured:
-    """The same chains in memory and streamed, without the one that writes the start and the right side. What they
-    read has to come from the file, each time: less than that is a fault of the measurement."""
+    """Compares chains in memory and streamed, without the one that writes the start and the right side. Each time
+    their data have to come from the file: fewer bytes are a fault of the measurement."""
     found = keep_part(f"stencil-file-jacobi{'-small' if is_small() else ''}", _jacobi, timed=True)
     streamed = found["streamed"]
     if streamed["seconds"] is None:

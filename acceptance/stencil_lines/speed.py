@@ -1,4 +1,4 @@
-"""Two threads of this machine, beside its own triad and Devito: programs by turns, medians."""
+"""Speed of two threads, compared with the machine's triad and with Devito: programs interleaved, medians."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _sizes() -> dict[str, tuple[int, int]]:
 
 
 def _beside_devito() -> dict[str, Any]:
-    """Seconds of each program, by turns, and how Devito came to the last of its own."""
+    """Measures the seconds of each program, interleaved, and how Devito chose its last configuration."""
     python = _environment()
     pinned = {"OMP_NUM_THREADS": "2", "OMP_PROC_BIND": "close", "OMP_PLACES": "cores", "DEVITO_LOGGING": "ERROR"}
     found: dict[str, Any] = {name: {"devito": [], "parallel": [], "tiled": [], "way": ""} for name in DEVITO}

@@ -28,17 +28,17 @@ REYNOLDS = 1600
 DECAY, TIME = 0.0129, 9.0
 ENSTROPHY = DECAY * REYNOLDS / 2
 DATASETS, STENCILS, LOOPS = 29, 9, 27
-# Of the time: after it the largest decay is behind.
+# Simulated time, after the largest decay.
 UNTIL = 10
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What a grid has to reach: relative differences from what is published."""
+    """Goals of a grid: relative differences from the published values."""
 
     decay: float
     time: float
-    enstrophy: float | None = None  # said, and no goal
+    enstrophy: float | None = None  # reported, no goal
 
 
 # 64^3 has no room for the smallest eddies, which have much of the enstrophy; it has to lose the energy in time.
@@ -47,7 +47,7 @@ EARLY = (0.25, 0.5, 0.75, 1.0, 1.25)  # times at which Taylor's and Green's seri
 
 
 def _results(name: str, arguments: Mapping[str, object]) -> Mapping[str, Mapping[str, Any]]:
-    """What the program says, kept under that name."""
+    """Runs the program and returns its results, which are kept under that name."""
 
     def ran() -> Any:
         return stencil(PROGRAM, arguments, executor="tiled", threads=2).document["results"]
@@ -62,7 +62,7 @@ def _not_held(results: Mapping[str, Mapping[str, Any]], names: Sequence[str]) ->
 
 
 def _counts() -> dict[str, int]:
-    """Of a step: what has run, by name."""
+    """Returns the counts of a step, by name."""
     results = _results("counts", {"cells": 8, "steps": 3})
     return {
         name: round(float(results[name]["value"])) for name in ("datasets", "stencils", "mirror_stencils", "loops")

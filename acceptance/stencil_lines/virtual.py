@@ -72,7 +72,7 @@ def _answer(question: Question) -> dict[str, Any]:
 
 
 def _further(question: Question) -> Mapping[str, float]:
-    """What further steps take."""
+    """Returns the cost of further steps."""
     once, twice = both_runs(question)
     more = further_of(_answer(once), _answer(twice))
     if more is None:
@@ -130,7 +130,7 @@ def _accessed_for_goal(question: Question) -> str:
 
 
 def _step(question: Question) -> dict[str, str]:
-    """What a time step takes, accesses and moves."""
+    """Returns the time of a time step, its accesses and its moved bytes."""
     more = _further(question)
     steps = question.steps
     hidden = more["hidden_seconds"] / more["copy_seconds"] if more["copy_seconds"] > 0 else None

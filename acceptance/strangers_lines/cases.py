@@ -54,7 +54,7 @@ def compilers(names: Sequence[str]) -> list[str]:
 
 
 def _modes(profile: Path, plan: Path | None) -> dict[str, list[str]]:
-    """What stands before the program, by the name of the mode."""
+    """Returns the words before the program, by the name of the mode."""
     on = ["--machine", MACHINE]
     modes = {
         "alone": [],
@@ -73,7 +73,7 @@ def _modes(profile: Path, plan: Path | None) -> dict[str, list[str]]:
 
 
 def outcome(command: Sequence[str | Path]) -> dict[str, Any]:
-    """What a program prints and how it ends, with a stack of 1 MiB."""
+    """Runs a program with a stack of 1 MiB; returns its output and its status."""
     words = ["sh", "-c", 'ulimit -s 1024 && exec "$@"', "sh", *map(str, command)]
     try:
         done = subprocess.run(words, text=True, capture_output=True, timeout=SECONDS, cwd=folder())
@@ -217,7 +217,7 @@ def main_loop() -> Measured:
     return _sum_up(rows)
 
 
-# What makes a profile one that cannot be read, by name.
+# Statements that make a profile unreadable, by name.
 _DAMAGES = {
     "names": "update object set name = cast(x'6199' as text)",
     "sizes": "update object set size = 'many'",

@@ -82,7 +82,7 @@ def compare(launch: Launch, stem: Path) -> list[Row]:
 
 
 def _plan(profile: Path, fast: int, to: Path, *more: str) -> dict[str, Any] | None:
-    """What `terrace plan` says; None where it has nothing to plan for."""
+    """Returns the report of `terrace plan`, or None if the profile has nothing to plan for."""
     done = run([TERRACE, "plan", profile, "--json", "--fast", str(fast), "-o", to, *more], check=False)
     return json.loads(done.stdout) if done.returncode == 0 else None
 
@@ -151,7 +151,7 @@ def held(row: Row) -> bool:
 
 
 def shares(rows: Sequence[Row]) -> dict[str, tuple[float, int]]:
-    """By kind: of how many intervals which share holds the truth."""
+    """Returns by kind the share of intervals that contain the true value, and the number of intervals."""
     found = {}
     for kind in KINDS:
         of_kind = [held(row) for row in rows if row["kind"] == kind]

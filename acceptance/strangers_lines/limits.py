@@ -131,7 +131,7 @@ def file_descriptors() -> Measured:
     for mode, words in modes.items():
         for most in (4, 5, 6, 7, 8, 12):
             got = outcome(["sh", "-c", f'ulimit -n {most} && exec "$@"', "sh", *words, "--", program, "80", "2"])
-            # The launcher itself may end for want of descriptors; it says so then.
+            # The launcher itself may run out of descriptors; it reports it then.
             ran = got["status"] == 0 and got["output"] == want
             said = " ".join(got["said"].split())
             blames = "right to wait" in said

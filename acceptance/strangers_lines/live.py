@@ -145,8 +145,8 @@ def _iteration(path: Path, count: int) -> float | None:
 
 
 def price(name: str, runner: Runner, machines: Machines) -> dict[str, Row]:
-    """By machine: seconds by share of fast memory and strategy, those of slow-only and fast-only, and how many
-    times its bound an iteration of the planned run takes."""
+    """Returns by machine the seconds by share of fast memory and strategy, those of slow-only and fast-only, and
+    the ratio of the planned run's iterations to their bound."""
     stem = WORK / "profiles" / f"{name.replace(' ', '-')}-{SIZE}-{machines.names[0]}.terrace"
     stem.parent.mkdir(parents=True, exist_ok=True)
     unplanned: dict[str, str] = {}
@@ -278,7 +278,7 @@ def never_behind(whole: bool = False) -> Measured:
 
 
 def gain_shares(rows: Iterable[Row], reference: str) -> list[float]:
-    """What live gains over `reference` as a share of what the plan gains, where the plan gains enough to tell."""
+    """Returns live's gains over `reference` as shares of the plan's, where the plan gains enough to compare."""
     return [
         min(max((row[reference] - row["live"]) / (row[reference] - row["planned"]), _MIN_SHARE), 1.0)
         for row in rows

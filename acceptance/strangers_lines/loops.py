@@ -22,7 +22,7 @@ from others_tool.loops import Found
 from others_tool.recipe import Recipe, read_all
 
 SMALL_CACHE = ("--cache", "l3=1MiB")
-# By what a user types. What a subcommand leaves out, or the size of a cache, may not change what is found.
+# Options of each way. Sampling, or the size of a cache, must not change which loop is found.
 WAYS: dict[str, tuple[str, ...]] = {
     "record": (),
     "record --every 1": ("--every", "1"),
@@ -56,7 +56,7 @@ def _found(recipe: Recipe, built: Built, way: str, size: str) -> Found:
 
 
 def _main_loop(store: Path) -> Found:
-    """Of the process whose main loop made most iterations: a real run counts no accesses to choose by."""
+    """Returns the main loop of the process with most iterations: a real run counts no accesses to choose by."""
     with contextlib.closing(sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)) as connection:
         row = connection.execute(
             "SELECT name, why, sum(turns_before + coalesce(iterations, 0)) FROM main_loop GROUP BY run, name "
@@ -66,7 +66,7 @@ def _main_loop(store: Path) -> Found:
 
 
 def _loops(recipe: Recipe, size: str, ways: Sequence[str]) -> Row:
-    """What each way finds, or why the program cannot be run."""
+    """Returns the loop that each way finds, or why the program cannot be run."""
     try:
         with _BUILDS:
             built = build(recipe, "hooked", WORK)

@@ -36,7 +36,8 @@ def _busy_processes(count: int) -> Iterator[None]:
 
 
 def figures(document: dict[str, Any]) -> dict[str, float]:
-    """What virtual time takes from a machine file, by name. Fits of whole numbers (streams, TLB) are left out."""
+    """Returns the figures that virtual time uses from a machine file, by name, without fitted integers (streams,
+    TLB)."""
     found: dict[str, float] = {}
     for initiator in document["initiators"]:
         name = initiator["name"]

@@ -56,7 +56,7 @@ print(index.search(points[:200], 4)[1].sum())
 }
 ALL = "all in one process"
 
-# The same machine as unimem-lat4, on one node of this one.
+# A plan for the machine unimem-lat4 on one node of this machine.
 _PLAN = 'schema = 2\n[[object]]\nname = "*"\nplace = "dram"\n'
 
 
@@ -94,7 +94,7 @@ def _environment() -> Path:
 
 
 def _prints(words: Sequence[str | Path], folder: Path) -> str:
-    """What the words print, or how they failed."""
+    """Runs the words; returns their output, or how they failed."""
     try:
         done = run(["env", f"OMP_NUM_THREADS={THREADS}", *words], check=False, timeout=LIMIT, cwd=folder)
     except subprocess.TimeoutExpired:
@@ -105,7 +105,7 @@ def _prints(words: Sequence[str | Path], folder: Path) -> str:
 
 
 def _differences(name: str) -> dict[str, str]:
-    """What is different, by mode; "" where nothing is."""
+    """Describes differences of the output, by mode; "" without any."""
     python = _environment()
     folder = work("packages") / "runs"
     folder.mkdir(parents=True, exist_ok=True)

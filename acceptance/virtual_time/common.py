@@ -25,9 +25,9 @@ OWN = Path(__file__).parent / "programs"
 
 Words = list[str | Path]  # of a command
 
-# Where a profile was and which verb wrote it, and what two executions of a program differ in.
+# Columns that name the profile's subcommand and journal, and those that differ between executions of a program.
 OF_THE_VERB = frozenset({"run.journal", "run.mode"})
-# Tables as columns: what the hooks did not reach was measured by the clock.
+# Whole tables are listed as columns: code that the hooks did not reach was measured by the clock.
 OF_THE_EXECUTION = OF_THE_VERB | {
     *("run.process", "run.parent", "run.started_unix_ns", "object.address"),
     *("coverage", "coverage_code", "coverage_object"),
@@ -35,7 +35,7 @@ OF_THE_EXECUTION = OF_THE_VERB | {
 
 
 def work() -> Path:
-    """What these lines build and record is kept there."""
+    """Returns the folder of what these criteria build and record."""
     return work_of("virtual-time")
 
 
@@ -99,7 +99,7 @@ def timed(command: Sequence[str | Path], **environment: str) -> Done:
 def simulate(
     store: Path, options: Sequence[str | Path], command: Sequence[str | Path], verb: str = "simulate", **env: str
 ) -> Done:
-    """`terrace simulate` (or another verb that starts a program) into `store`, which is overwritten."""
+    """Runs `terrace simulate` (or another subcommand that starts a program) into `store`, which is overwritten."""
     store.unlink(missing_ok=True)
     return timed([TERRACE, verb, "--quiet", "-o", store, *options, "--", *command], **env)
 
@@ -161,7 +161,7 @@ def dump(store: Path, left_out: frozenset[str]) -> Iterator[tuple[Any, ...]]:
             kept = [i for i, name in enumerate(names) if f"{table}.{name}" not in left_out]
             for row in rows:
                 values = [row[i] for i in kept]
-                # By its bits: 0 and -0 are equal, and so are 1 and 1.0.
+                # Compare the bits: 0 equals -0, and 1 equals 1.0.
                 yield (table, *[value.hex() if isinstance(value, float) else value for value in values])
     finally:
         connection.close()

@@ -25,8 +25,8 @@ WITHIN = 0.02
 LARGEST_CACHE = 8 << 20  # bytes: outer caches beyond are cut down to it, which no closed form notices
 STEPS = 300_000  # of the chase
 DOUBLE, INDEX = 8, 4  # bytes
-# Instructions of a loop's turn as gcc 12 compiles it at -O2: one for every operation of the source, every counter
-# or pointer that is advanced, and the loop's comparison and jump.
+# Instructions of a loop's iteration as gcc 12 compiles it at -O2: one for every operation of the source, every
+# counter or pointer that is advanced, and the loop's comparison and jump.
 TRIAD, GATHER, CHASE = 11, 8, 4
 
 
@@ -161,7 +161,7 @@ def _patterns(setting: Setting, folder: Path, plan: list[str], pattern: str, thr
 
 
 def _obeying(folder: Path, options: Words, command: Words, **environment: str) -> str:
-    """What the program printed, simulated under the plan that is among the options."""
+    """Simulates the program under the plan that is among the options; returns its output."""
     store = folder / "form.terrace"
     printed = simulate(store, options, command, **environment).stdout
     study.check_follows_plan(store)
@@ -187,7 +187,7 @@ class Form:
 
 
 def _forms(setting: Setting, folder: Path) -> dict[str, list[Form]]:
-    """By kind of form."""
+    """Measures the closed forms, by kind."""
     found: dict[str, list[Form]] = {}
 
     def add(kind: str, where: str, measured: float, expected: float) -> None:

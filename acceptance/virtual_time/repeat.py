@@ -1,7 +1,8 @@
-"""The same command twice, once with every core busy: the same profile in every row, to the last bit.
+"""Determinism: a command twice, once with every core busy, gives a profile that is equal in every row and bit.
 
-Rows say when each phase, loop, move and object began and ended. Left out are the columns that name the execution:
-process numbers, the hour, the system's addresses; and what is measured of the run itself, in real seconds.
+Rows say when each phase, loop, move and object began and ended. The comparison skips columns that name the
+execution (process numbers, the hour, the system's addresses) and those that are measured of the run itself, in
+real seconds.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _twice(folder: Path, options: Sequence[str], command: Sequence[str | Path], 
 
 
 def _series(name: str, found: dict[int, Measured]) -> Measured:
-    """The same program by its numbers of threads."""
+    """Joins the results of a program, by its numbers of threads."""
     text = ", ".join(f"{threads}: {one.text}" for threads, one in found.items())
     return Measured(f"{name}, by threads: {text}", all(one.holds for one in found.values()))
 

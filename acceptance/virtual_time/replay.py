@@ -23,7 +23,8 @@ OTHER = ["--machine", "unimem-lat4", "--fast", "16MiB"]
 
 
 def _one(name: str, threads: int) -> tuple[str, bool, float]:
-    """What is to be said of a workload, whether it is equal throughout, and how much faster its replay is."""
+    """Records and replays a workload; returns a description, whether all rows are equal, and the replay's
+    speed-up."""
     folder = fresh(f"replay-{name}-{threads}")
     command: Words = [workload(name, True, threads > 1), *workloads()[name].words("replay")]
     if threads > 1:

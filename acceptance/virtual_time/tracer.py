@@ -33,7 +33,7 @@ def _coverage(name: str, arguments: list[str]) -> dict[str, Any]:
 
 
 def seen() -> Measured:
-    """By workload, and by each object, however few its misses are."""
+    """Compares by workload, and by each object, however few its misses are."""
     needs_qemu()
     lines, holds = [], True
     for name, arguments in every_workload("coverage").items():

@@ -1,1 +1,1 @@
-"""What a template may ask for with `{{ NAME WORDS }}`: a file each, whose `view` returns Markdown."""
+"""The views that templates name with `{{ NAME WORDS }}`: a file for each, whose `view` returns Markdown."""

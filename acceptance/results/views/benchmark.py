@@ -6,7 +6,7 @@ from typing import Any
 
 from results.markdown import Pages, table
 
-# What Google Benchmark says of itself, and not of what is measured.
+# Fields that Google Benchmark writes about itself, not about the measured code.
 _NOT_COUNTERS = {
     "family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
     "real_time", "cpu_time",
@@ -14,7 +14,7 @@ _NOT_COUNTERS = {
 
 
 def view(pages: Pages, name: str) -> str:
-    """A row a benchmark."""
+    """Renders a row for each benchmark."""
     document = pages.document(name)
     if document is None:
         return pages.not_run(name)

@@ -41,7 +41,7 @@ def _table(lines: list[Document], measured: list[Document]) -> str:
 
 
 def _first(line: Document) -> str:
-    """What was measured, the first sentence."""
+    """Returns the first line of the measurement."""
     return "" if line["verdict"] == NOT_RUN else str(line["measured"]).partition("\n")[0]
 
 

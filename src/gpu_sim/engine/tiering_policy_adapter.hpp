@@ -31,7 +31,7 @@ class TieringPolicyAdapter final : public PagePlacement {
   void on_faults(std::span<const std::uint32_t> pages, Cycle now, PageMover& mover) override;
   [[nodiscard]] std::uint32_t sample_period() const override { return needs_.sample_period; }
   void on_sample(std::uint32_t page, bool write) override;
-  void on_move_rejected(std::uint32_t page) override { policy_->stayed(page); }
+  void on_move_rejected(std::uint32_t page) override { policy_->on_move_rejected(page); }
   void on_moved(std::uint32_t page, std::uint8_t memory) override;
   [[nodiscard]] Cycle interval() const override;
   void decide(const IntervalEvents& seen, const PageTable& pages, PageMover& mover) override;

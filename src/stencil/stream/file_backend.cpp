@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See file_places.hpp.
+// Implements file_backend.hpp.
 #include "stencil/stream/file_backend.hpp"
 
 #include <sys/mman.h>

@@ -43,7 +43,7 @@ std::vector<PlaceId> faster_than_home(const machine::Machine& machine, DomainId 
   const auto initiator = machine.domains()[domain].initiator;
   const auto home = machine.home(domain);
   const auto standings = machine::rank_places(machine, initiator, "bandwidth");
-  const auto at = std::ranges::find(standings, home, &machine::Standing::place);
+  const auto at = std::ranges::find(standings, home, &machine::RankedPlace::place);
   std::vector<PlaceId> faster;
   for (const auto& one : standings)
     if (!one.computes && at != standings.end() && one.rank < at->rank && machine.place(one.place).numa_node >= 0)

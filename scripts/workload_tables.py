@@ -42,7 +42,7 @@ def sizes(_: Workloads) -> str:
     """Returns the table of sizes: common ones, then those of some workloads."""
     rows = [(f"`{name}`", "all", what) for name, what in EVERYWHERE.items()]
     rows += [(f"`{name}`", "some", what) for name, what in SOMEWHERE.items()]
-    return table(("size", "who has it", "what it is for"), rows)
+    return table(("size", "workloads", "purpose"), rows)
 
 
 def studies(there: Workloads) -> str:

@@ -1,6 +1,6 @@
-"""CUDA programs that nobody rebuilt, plain and under `terrace run`, by turns: their output and their time.
+"""Compares output and time of unmodified CUDA programs, plain and under `terrace run`, interleaved.
 
-On a machine with a GPU, nvcc's ``copies`` beside this file (``nvcc -O2 -o copies copies.cu``) and PyTorch:
+On a machine with a GPU, nvcc's ``copies`` next to this file (``nvcc -O2 -o copies copies.cu``) and PyTorch:
 
     python3 run.py measure TERRACE ROWS.json     TERRACE: the launcher; LD_LIBRARY_PATH for what it needs
     python3 run.py page ROWS.json                the table, from what was measured
@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 
 def ways(terrace: str, folder: Path) -> dict[str, list[str]]:
-    """What stands before a program's words, by the way it is run."""
+    """Returns the words before a program's, by the way it is run."""
     kept = ["-o", str(folder / "kept.terrace"), "--"]
     spill = folder / "spill"
     spill.mkdir()

@@ -1,4 +1,4 @@
-// What an access costs from the compiler's hook to the sink: items a second are accesses a second. The kernels are
+// Measures an access from the compiler's hook to the sink: items a second are accesses a second. The kernels are
 // instrumented; the caches are those of a common server core (32 KiB, 1 MiB) over a last level that is smaller
 // than the data (20-way, 636 KiB: a scaled one) or larger (32 MiB).
 //

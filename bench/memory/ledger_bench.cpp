@@ -1,5 +1,5 @@
-// What the ledger costs on this machine: a take and the give that undoes it, and the question how much is left, in
-// private memory (virtual time) and beside other processes of a job.
+// Measures the ledger on this machine: a charge with its release, and the query of the free bytes, in private
+// memory (virtual time) and concurrently with other processes of a job.
 #include <benchmark/benchmark.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,11 +1,11 @@
-// What a small block by intent costs beside one of the C library's: the same sequence of calls, by ratio.
+// Compares small blocks by intent with the C library's: the same sequence of calls, by ratio.
 //
 //   TERRACE=build/release/src/cli/terrace; $TERRACE run -q -o /tmp/profile.terrace --
 //   build/release/bench/bin/small_blocks_bench
 //
-// Without `terrace run` both are the C library's, and the ratio says what the front door alone costs. Google
-// Benchmark's counters: `ratio` is the time of terrace_aligned_alloc and terrace_free over that of malloc and
-// free.
+// Without `terrace run` both are the C library's, and the ratio is the cost of the allocation interposer alone.
+// Google Benchmark's counters: `ratio` is the time of terrace_aligned_alloc and terrace_free over that of malloc
+// and free.
 #include <benchmark/benchmark.h>
 #include <terrace/terrace.h>
 #include <time.h>

@@ -1,6 +1,6 @@
-// What a machine's kernel and processor tell of a program's accesses, what it costs, and what they do not see:
-// each way to watch pages, on small and on huge pages, and each event that samples accesses. What cannot be had
-// says why.
+// Measures what a machine's kernel and processor report of a program's accesses, at what cost, and what they miss:
+// each way to monitor pages, on small and on huge pages, and each event that samples accesses. Unavailable ones
+// report the reason.
 //
 //     pages/WAY/KIND   of 1 GiB whose pages are all there, medians: begin_ms and read_ms, what Terrace's thread
 //     takes
@@ -31,7 +31,7 @@ using namespace terrace::observe;
 constexpr std::uint64_t k_memory = 1UL << 30U, k_page = 4096, k_huge_page = 2UL << 20U;
 constexpr int k_windows = 7;
 
-// Of this thread, on processors: others may use the machine.
+// Returns this thread's processor time, as other programs may use the machine.
 double seconds_now() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

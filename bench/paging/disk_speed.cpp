@@ -36,7 +36,7 @@ class Speed {
     memory_ = reinterpret_cast<std::uint64_t>(memory);
     std::memset(memory, 1, k_disk_requests * k_request);
     file_.reserve(0, 2 * count_ * k_request);
-    // What was never written is not read from the disk, and costs more to write.
+    // Blocks that were never written are not read from the disk, and are slower to write.
     for (const std::size_t half : {0, 1}) {
       written_half_ = half;
       measure(k_depths.front(), false, true);

@@ -41,7 +41,7 @@ Plan plan_of(unsigned seed, std::size_t count) {
   return plan;
 }
 
-// What one thread does.
+// Work of one thread.
 template <typename Subject>
 class Tenant {
  public:

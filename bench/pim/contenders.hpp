@@ -1,6 +1,6 @@
-// What is compared, each behind the same two functions: take() what a piece of work asks for, give() it back. All
-// are called with the same work: the allocators of the device turn bytes into a shape on each request, as their
-// users do; the mallocs take the bytes. Memory is not touched.
+// The allocators under comparison, each behind two functions: take() allocates a block for a piece of work, give()
+// releases it. All are called with the same work: the allocators of the device turn bytes into a shape on each
+// request, as their users do; the mallocs take the bytes. Memory is not touched.
 #pragma once
 
 #include <array>
@@ -47,12 +47,12 @@ inline Shape shape_for(const Work& work) {
 enum class Contender : std::uint8_t { terrace, paper, paper_all, glibc, jemalloc, mimalloc, apart, control };
 std::string name_of(Contender contender);
 
-// The allocators of other people, each in its own shared library, beside the program's.
+// Third-party mallocs, each in its own shared library, next to the program's own.
 struct Malloc {
   void* (*take)(std::size_t) = nullptr;
   void (*give)(void*) = nullptr;
 };
-// Nothing where the machine has no such library.
+// Returns nothing if the machine has no such library.
 const std::optional<Malloc>& library_of(Contender contender);
 // Those of the list that can be measured here.
 std::vector<Contender> present(std::vector<Contender> contenders);

@@ -78,10 +78,10 @@ constexpr double k_late = 0.05;
 
 bool undisturbed(const Timed& timed) { return timed.late <= k_late && timed.interrupted == 0; }
 
-// What other work takes of the processors is not to be measured. As long as there are cores for all threads, it is
-// tried again until all of them began as one and none was interrupted; the best try counts. A
+// Excludes the influence of other work on the processors. As long as there are cores for all threads, the
+// measurement is repeated until all threads began together and none was interrupted; the best trial counts. A
 // thread that waits for another one's lock is not interrupted. More threads than cores interrupt each other: of a
-// few tries the shortest counts. Trying ends when it has taken 40 times `ns`.
+// few trials the shortest counts. Trials end when they have taken 40 times `ns`.
 Timed min_disturbed(Contender contender, unsigned threads, std::uint64_t requests, const Work& work, double ns) {
   const bool enough_cores = threads <= cores();
   const auto rank = [&](const Timed& timed) {

@@ -1,5 +1,5 @@
-// What was measured: one sample for each round under each key; medians and quartiles of them, as tables and as
-// JSON.
+// Collects the measurements: one sample for each round under each key. Writes medians and quartiles as tables and
+// as JSON.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// What the runtime's own work costs on this machine: a marker with nothing to do, a plan by its cells, a move
-// asked for and collected. src/tiering/model/costs.hpp states these costs for virtual time.
+// Measures the runtime's own work on this machine: a marker with nothing to do, a plan by its cells, a move
+// requested and collected. src/tiering/model/costs.hpp states these costs for virtual time.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ model::Problem random_problem(const machine::Machine& machine, std::uint32_t obj
                              model::affordable_items(profile));
 }
 
-// What planning takes of a processor; `charged_ms` is what virtual time counts for it.
+// Measures the processor time of planning; `charged_ms` is what virtual time counts for it.
 void plan_with(benchmark::State& state, strategy::Effort effort) {
   const auto machine = two_places();
   const auto problem = random_problem(machine, static_cast<std::uint32_t>(state.range(0)),
@@ -87,9 +87,9 @@ void plan_unhurried(benchmark::State& state) { plan_with(state, strategy::Effort
 BENCHMARK(plan)->Args({10, 20})->Args({50, 100})->Unit(benchmark::kMillisecond);
 BENCHMARK(plan_unhurried)->Args({10, 20})->Args({50, 100})->Unit(benchmark::kMillisecond);
 
-// A node's worth: `objects` objects of 500 chunks, of which each phase sweeps some from end to end, others in
-// part; within an object some stretches are used more than others, as blocks of a matrix are. About 10,000 cells a
-// phase.
+// Returns a profile as of a whole node: `objects` objects of 500 chunks, of which each phase sweeps some from end
+// to end, others in part; within an object some segments are used more than others, as blocks of a matrix are.
+// About 10,000 cells a phase.
 profile::Profile large_profile(std::uint32_t objects, std::uint32_t phases) {
   constexpr std::uint32_t k_chunks = 500;
   std::mt19937_64 random(1);
@@ -276,7 +276,7 @@ BENCHMARK(moves)
     ->Args({64, 1, 2})
     ->Iterations(2000);
 
-// The same, chunk by chunk in the segments of a phase: a chunk of each object a segment.
+// Measures a plan that moves chunk by chunk in the segments of a phase: one chunk of each object in each segment.
 void segments(benchmark::State& state) {
   constexpr std::uint32_t k_segments = 32;
   constexpr std::uint64_t k_accesses = 16384;
@@ -298,26 +298,26 @@ void segments(benchmark::State& state) {
 }
 BENCHMARK(segments)->Iterations(2000);
 
-// Before there is a plan: stretches of 64 chunks of 1,024, a quarter of which have room, and what is chosen.
+// Measures early moves, before there is a plan: ranges of 64 chunks of 1,024, a quarter of which fit.
 void early(benchmark::State& state) {
-  constexpr std::uint32_t k_chunks = 1024, k_stretch = 64, k_size = 65536;
+  constexpr std::uint32_t k_chunks = 1024, k_segment = 64, k_size = 65536;
   const auto machine = two_places();
   memory::ChunkTable chunks;
   for (std::uint32_t i = 0; i < k_chunks; ++i) chunks.add(0, k_size, 0, 0, i < k_chunks / 4 ? 0 : 1);
   strategy::EarlyMoveSelector early(machine, 0);
   const strategy::Tiers tiers{&chunks, 0, 0, 1, Bytes{k_chunks / 4 * k_size}, Bytes{}};
-  observe::Phase stretch;
+  observe::Phase segment;
   std::uint32_t at = 0;
   for (auto _ : state) {
-    stretch.cells.clear();
-    for (std::uint32_t i = 0; i < k_stretch; ++i)
-      stretch.cells.push_back({(at + i) % k_chunks, 1024, 0, 70.0 + (at + i) * 37 % 50, 0, 0});
-    at += k_stretch;
-    early.on_segment(stretch, tiers);
+    segment.cells.clear();
+    for (std::uint32_t i = 0; i < k_segment; ++i)
+      segment.cells.push_back({(at + i) % k_chunks, 1024, 0, 70.0 + (at + i) * 37 % 50, 0, 0});
+    at += k_segment;
+    early.on_segment(segment, tiers);
     for (const auto& move : early.select_moves(tiers)) chunks.put(chunks[move.chunk], move.to);
   }
   state.counters["s_per_cell"] =
-      benchmark::Counter(k_stretch, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+      benchmark::Counter(k_segment, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(early);
 

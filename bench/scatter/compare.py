@@ -22,7 +22,7 @@ Times = dict[tuple[str, int], float]  # nanoseconds an element, by kernel and lo
 
 
 def read(text: str) -> Times:
-    """What the program printed."""
+    """Parses the program's output."""
     rows = [line.split() for line in text.splitlines() if line]
     return {(kernel, int(bits)): float(time) for kernel, bits, time in rows}
 

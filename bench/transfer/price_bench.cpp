@@ -1,13 +1,12 @@
-// What moves cost, against what the measured machine says that they cost, and against bare copies: while another
+// Compares the cost of moves with the prices of the measured machine file and with bare copies, while another
 // thread of the program computes. On one node chunks are moved within it.
 //
 //     mixed_moves   10,000 chunks of 64 KiB to 8 MiB, in small and in huge pages, in random order, through the
-//     queue:
-//                   seconds, those that the price adds up to, their ratio; and the mover's processor time, which
-//                   says more where other programs use the machine
+//                   queue: seconds, those that the price adds up to, their ratio; and the mover's processor time,
+//                   which says more where other programs use the machine
 //     shares/...    of the best bare copy loop: exchanged pages; copies whose mappings are then swapped by two
 //                   mremap(2) (they lose what is written meanwhile); and what move_pages(2) takes, which between
-//                   places of one node moves nothing. Medians, by turns
+//                   places of one node moves nothing. Medians, interleaved
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 
@@ -81,7 +80,7 @@ const machine::MachineFile& this_machine() {
   return file;
 }
 
-// The same, with the price of chunks that have no huge pages.
+// Returns the machine with the price of chunks that have no huge pages.
 machine::Machine with_small_pages(const machine::Machine& machine) {
   auto parts = machine.parts();
   parts.copiers.front().pages.resize(1);

@@ -1,4 +1,4 @@
-// What fuzzers of GPU traces have in common: a trace that reads well is replayed, a part of it, on a small GPU.
+// Common code of the fuzzers of GPU traces: replays a part of a valid trace on a small GPU.
 #pragma once
 
 #include <algorithm>

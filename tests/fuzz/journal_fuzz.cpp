@@ -55,7 +55,7 @@ std::vector<std::byte> with_checksums(std::span<const std::byte> input) {
   return file;
 }
 
-// What was decoded must encode, and decode to the same again.
+// Checks that a decoded record encodes, and decodes to the same again.
 template <class Record>
 void check(std::span<const std::byte> payload) {
   BlobReader in(payload);

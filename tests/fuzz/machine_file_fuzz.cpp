@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto file = parse_machine_file(text, "fuzz.toml");
     const auto* measured = file.measured ? &*file.measured : nullptr;
     const auto written = format_machine_file(file.machine, measured);
-    // What we write must parse, and parse to what we wrote.
+    // The written text must parse to the machine that was written.
     try {
       const auto again = parse_machine_file(written, "again.toml");
       require(format_machine_file(again.machine, again.measured ? &*again.measured : nullptr) == written,

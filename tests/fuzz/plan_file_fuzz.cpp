@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(complaint.starts_with("fuzz.toml:") && complaint.find('\n') == std::string::npos,
             "a complaint that is not one line with file and line", complaint);
   }
-  // The same bytes as a plan's own: what the launcher and journals hold.
+  // Read the bytes as a plan's binary form, which the launcher and journals hold.
   try {
     terrace::BlobReader in({reinterpret_cast<const std::byte*>(data), size});
     static_cast<void>(Plan::from_blob(in));

@@ -128,7 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& process : index.processes) {
       const auto sums = tell(process, false);
       const auto misses = tell(process, true);
-      // Who asks for misses may find them damaged where the sums are not; never the other way round.
+      // Misses may be damaged where the sums are not, never the other way round.
       require(misses.first < 0 || misses == sums);
     }
   } catch (const terrace::Error&) {

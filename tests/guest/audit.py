@@ -18,12 +18,12 @@ from accounts import NO_PLACE, PAGE, Move, Object, Run, Sample
 
 @dataclass
 class Verdict:
-    """What a comparison found. A problem is a line that names iteration, phase, object, chunk and nodes."""
+    """Result of a comparison. A problem is a line that names iteration, phase, object, chunk and nodes."""
 
     exact: int = 0  # chunks at phase starts that had to be, and were, on one node with every page
     either: int = 0  # those that were allowed two
-    empty: int = 0  # those of which no page was there yet, or that were put aside
-    watched: int = 0  # how often a chunk was seen put aside for whoever touches it
+    empty: int = 0  # those without a page yet, or that were put aside
+    watched: int = 0  # how often a chunk was seen put aside as a sentinel
     problems: list[str] = field(default_factory=list)
     seen: dict[str, set[int]] = field(default_factory=dict)  # nodes on which the kernel saw each object, wholly
     where: tuple[int, int, int] | None = None  # of the first problem: when the sample was made, object, chunk
@@ -53,7 +53,7 @@ class _Asked:
 
 
 def _moves(plan: dict[str, Any]) -> dict[int, list[dict[str, Any]]]:
-    """By the position of the phase that asks; "matvec 2" is the second phase of that name."""
+    """Returns the moves by the position of the requesting phase; "matvec 2" is the second phase of that name."""
     phases: list[str] = plan.get("phases", [])
     position = {}
     for k, name in enumerate(phases):
@@ -67,7 +67,7 @@ def _moves(plan: dict[str, Any]) -> dict[int, list[dict[str, Any]]]:
 
 
 class PlanReader:
-    """What a plan file asks of a run: where each chunk has to be at the start of each phase."""
+    """Reads from a plan file where each chunk has to be at the start of each phase."""
 
     def __init__(
         self, plan: Path, run: Run, home: str, moves: dict[int, list[dict[str, Any]]] | None = None
@@ -222,12 +222,12 @@ def history(samples: list[Sample], run: Run, at: int, object_id: int, chunk: int
 
 
 def most_on_node(samples: list[Sample], run: Run, node: int, only: set[tuple[int, int]] | None = None) -> int:
-    """The most bytes of living heap objects that the kernel ever had on a node at one time.
+    """Returns the peak bytes of living heap objects that the kernel had on a node at one time.
 
-    `only`: of these chunks (object, chunk) alone.
+    `only` restricts it to these chunks (object, chunk).
 
-    The kernel is asked page by page: a chunk that moves meanwhile could be met on both sides or on neither, and is
-    left out. So nothing is counted that was not there when the first page was asked for.
+    The auditor queries the kernel page by page: a chunk that moves meanwhile may appear on both sides or on
+    neither, and is skipped. So only memory is counted that was there at the query of the first page.
     """
     low, high = clock_offset(samples, run)
     most = 0

@@ -21,7 +21,7 @@ def _split(name: str, chunks: int, parts: dict[str, str]) -> str:
 
 
 def _labels() -> list[str]:
-    """By position: "matvec 2" is the second one of that name."""
+    """Returns the phases' labels by position: "matvec 2" is the second one of that name."""
     return [
         f"{name} {PHASES[: k + 1].count(name)}" if PHASES.count(name) > 1 else name
         for k, name in enumerate(PHASES)
@@ -29,7 +29,7 @@ def _labels() -> list[str]:
 
 
 class _Move:
-    """What moves, to where, the phase that asks for it and the one that needs it."""
+    """A move: its object, its target, the phase that requests it and the one that needs it."""
 
     def __init__(self, name: str, to: str, ask: int, need: int | None = None, chunks: str | None = None) -> None:
         self.ask = ask

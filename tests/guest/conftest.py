@@ -38,9 +38,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @dataclass(frozen=True)
 class Results(JobResults):
-    """What the guest left."""
+    """Files that the guest left."""
 
-    plans: Path  # where they are, and what virtual time makes of some
+    plans: Path  # folder of the plans, and of some runs of theirs in virtual time
 
     def run(self, job: str, program: str) -> accounts.Run:
         return accounts.read_run(self.folder / f"{job}.terrace", program)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What runs in the guest: each job leaves /tmp/out/NAME.txt (what it said), NAME.status, and files of its own.
+# Runs the jobs in the guest: each leaves /tmp/out/NAME.txt (its output), NAME.status, and files of its own.
 #
 #   jobs.sh BUILD        the build folder; plans that the host prepared are in BUILD/tests/guest
 #   jobs.sh BUILD soak   every job; without it those of `make test`
@@ -65,12 +65,12 @@ job machine terrace machine --json
 job two_nodes "$guest/two_nodes_test"  # alone: it fills a node
 # On this kernel, not the host's.
 job page_watches "$build/tests/unit/observe/page_watches_test"
-# By intent: alone, too.
+# Data by intent run alone, too.
 few=("--gtest_filter=*EverySpill*bandwidth_cores0_at_touch:*EverySpill*capacity_cores0_at_once:OrderedSpill.*:Both/*AtOnce")
 if is_soak; then few=(); fi
 job ordered "$guest/ordered_spill_test" "${few[@]}"
 by_intent() {
-  echo 1 >/proc/sys/vm/drop_caches  # of files that were read: what they take of a place is not to be had
+  echo 1 >/proc/sys/vm/drop_caches  # the page cache takes free memory of a place
   job "intent_$1" terrace run "${@:2}"
 }
 program=$build/tests/integration/by_intent
@@ -110,8 +110,8 @@ echo 10 >$pool
 hbw huge_bind "$calls" bind 0
 if is_soak; then hbw huge_preferred "$calls" preferred 0; fi
 echo 0 >$pool
-# A program without hooks, markers or a plan: its pages are watched. Alone: it goes by the clock. To compare takes 16
-# iterations with the plan and 16 without, of about a second on a machine that has other things to do.
+# A program without hooks, markers or a plan: its pages are watched. Alone: it goes by the clock. To compare takes
+# 16 iterations with the plan and 16 without, of about a second on a machine that has other things to do.
 watch() {
   job "$1" terrace run --machine "$here/guest.toml" --fast 28MiB -o "$out/$1.terrace" "${@:4}" -- \
     "$guest/watched" 24 0 "$2" "$3"

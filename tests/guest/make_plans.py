@@ -22,7 +22,7 @@ def folder_in(build: Path) -> Path:
     return build / "tests" / "guest"
 
 
-# What follows plans that move data inside phases: program, its words, bytes of fast memory, progress of the plan.
+# Runs under plans that move data inside phases: program, its words, bytes of fast memory, progress of the plan.
 # All but the first are for the whole suite.
 _NPB = ("--class", "W", "--iterations", "3")
 _STREAMS = (

@@ -32,7 +32,7 @@ using tests::kernel_nodes;
 using FillMode = OrderedHeap::FillMode;
 
 constexpr int k_batch_pages = 512;
-// What two processors' lists give back at a time (`batch` in /proc/zoneinfo).
+// Pages that two processors' lists release at a time (`batch` in /proc/zoneinfo).
 constexpr int k_listed_pages = 2 * 63;
 constexpr std::size_t k_processes = 4;
 
@@ -67,7 +67,7 @@ double listed(int node) {
   return pages;
 }
 
-// What is free of a node, in pages.
+// Free memory of a node, in pages.
 struct Free {
   explicit Free(int node)
       : total(static_cast<double>(figure(node, "MemTotal:")) / k_page),
@@ -264,7 +264,7 @@ TEST_F(OrderedSpill, TouchesInAnyOrderFillThePlacesInTheOrderingsOrder) {
   EXPECT_TRUE(heap.release(block));
 }
 
-// What is there is moved, what is not comes.
+// Resident pages are moved, absent ones are populated.
 TEST_F(OrderedSpill, ARangeThatIsPartlyThereIsPutInOrder) {
   const auto nodes = order("bandwidth");
   const auto size = spilling_size(nodes);
@@ -348,7 +348,7 @@ TEST_P(SeveralProcesses, FillAtOnceAndNobodyPassesAMark) {
 INSTANTIATE_TEST_SUITE_P(Both, SeveralProcesses, ::testing::Values(FillMode::eager, FillMode::on_touch),
                          [](const auto& when) { return when.param == FillMode::eager ? "AtOnce" : "AtTouch"; });
 
-// Behind all marks the place with the most left serves; nobody is killed.
+// Beyond all watermarks the place with the most free memory serves; the kernel kills no process.
 TEST_F(OrderedSpill, BehindAllMarksMemoryIsStillThere) {
   const auto nodes = order("bandwidth");
   long pages = 0;

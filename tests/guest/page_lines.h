@@ -1,9 +1,9 @@
-// Where the kernel has the pages of a process's private writable mappings, as lines (phase_audit.c, page_audit.c):
+// Prints the nodes of the pages of a process's private writable mappings, as lines (phase_audit.c, page_audit.c):
 //
 //   pages ADDRESS COUNT NODE    in hexadecimal: neighbours on one node, -1 for those on their way to another one;
-//                               pages that are not there are left out
+//                               absent pages are skipped
 //
-// The kernel is asked by move_pages(2), which moves nothing where no nodes are given.
+// It queries the kernel by move_pages(2), which moves no page if no nodes are given.
 #pragma once
 
 #include <fcntl.h>

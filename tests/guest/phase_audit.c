@@ -56,7 +56,7 @@ static void* ask_inside(void* microseconds) {
   return NULL;
 }
 
-// By the C library's own door: Terrace need not know of this thread.
+// Starts the auditor's thread by the C library's own function, so that Terrace does not notice it.
 static void start_asking(void) {
   static int started;
   const char* const every = getenv("PHASE_AUDIT_EVERY");

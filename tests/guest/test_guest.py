@@ -243,7 +243,7 @@ STREAMS = [
 streams = pytest.mark.parametrize(("name", "progress"), STREAMS)
 
 
-# By the clock: the guest has the machine to itself only in the whole suite.
+# Measures time: the guest has the machine to itself only in the whole suite.
 @soak
 @streams
 def test_inside_phases_every_page_lies_where_the_plan_has_it(guest, name, progress):
@@ -313,7 +313,8 @@ def test_a_plan_in_accesses_is_followed_by_sentinel_and_says_so(guest):
 
 
 def placed_as_touched(objects, run, near):
-    """By object and chunk: in near memory as long as there is room, one after the other; stacks in far memory."""
+    """Returns the places by object and chunk: near memory in order while it has free space; stacks in far
+    memory."""
     places, held = [], []
     for one in sorted(objects, key=lambda each: each.id):
         held = [(died, size) for died, size in held if died is None or died > one.born]
@@ -374,8 +375,8 @@ def test_a_watched_program_has_what_it_uses_in_near_memory(guest):
 
 @soak
 def test_a_watched_programs_plan_is_compared_and_its_data_are_where_the_verdict_says(guest):
-    """What an emulated machine's iterations take says nothing of memory: the plan may be undone, or not; and where
-    other load disturbs them, what it gains is not known, which is said."""
+    """Times of an emulated machine's iterations do not depend on memory, so the plan may or may not be undone.
+    Where other load disturbs them, its gain is unknown, which a note reports."""
     assert guest.status("proved") == 0, guest.errors("proved")
     hot, all_pages = map(int, re.search(r"hot (\d+) cold \d+ of (\d+) on node 0", guest.text("proved")).groups())
     said = guest.run("proved", "watched").notes

@@ -1,9 +1,9 @@
-"""The kernel's account against a plan whose segments begin by time or by sentinel, worked out again from the plan
+"""Checks the kernel's pages against a plan whose segments begin by time or by sentinel, recomputed from the plan
 file.
 
 A segment is due when its share of the time has passed that its phase took the last time, or, the first time,
 that the plan predicts; or when the phase ends, if that is earlier. One that begins with a chunk that has a whole
-page is due when somebody touches that: not while the kernel has no page where the chunk begins, and no later than
+page is due when a thread touches that: not while the kernel has no page where the chunk begins, and no later than
 the next sample that has one again. Moves are made one after another in the order of the plan. So three things are
 held against each other. The journal's moves are the plan's, in their order. None begins before it is due, and
 none later than a tolerance after it is due and the one before it is done. And the kernel has every page where the
@@ -38,7 +38,7 @@ class _Phase:
     times: list[float]
 
     def share(self, segment: int) -> float:
-        """What share of its time is over when the segment begins."""
+        """Returns the share of the phase's time that has passed when the segment begins."""
         if sum(self.times) > 0:
             return sum(self.times[:segment]) / sum(self.times)
         return self.offsets[segment] / self.length if self.length else 0.0
@@ -84,13 +84,13 @@ def _phases(plan: dict[str, Any]) -> list[_Phase]:
 
 
 class TimedReader(PlanReader):
-    """What a plan asks of a run, segment by segment."""
+    """Reads the moves of a plan, segment by segment."""
 
     def __init__(self, plan: Path, run: Run, home: str) -> None:
         super().__init__(plan, run, home, moves={})
         self.phases = _phases(self._plan)
         self.events: list[_Event] = []  # in the order of asking
-        self.watched = 0  # how often a chunk was seen put aside for whoever touches it
+        self.watched = 0  # how often a chunk was seen put aside as a sentinel
         self._by_segment: dict[tuple[int, int], list[dict[str, Any]]] = {}
         self._sentinels: dict[tuple[int, int], dict[str, Any]] = {}
         orders = {one["name"]: one for one in self._plan.get("internals", {}).get("segment", [])}
@@ -117,7 +117,7 @@ class TimedReader(PlanReader):
     def begin(
         self, at: _Instance, last: tuple[float, float] | None, living: list[Object], inside: list[Sample]
     ) -> None:
-        """What is due in an instance of the phase, which took `last` the last time."""
+        """Adds the moves that are due in an instance of the phase, which took `last` the last time."""
         phase = self.phases[at.position]
         predicted = sum(phase.times)
         took = last or ((predicted, predicted) if predicted else None)
@@ -133,7 +133,7 @@ class TimedReader(PlanReader):
             )
             if s in touched:
                 due = touched[s]
-                if took is not None:  # whoever does not touch it holds it up for so long
+                if took is not None:  # without a touch the segment is delayed so long
                     due = min(due[0], at.begin[0] + (phase.share(s) + PATIENCE) * took[0]), due[1]
             # Once a sentinel is touched all before it are due, by whatever they would begin themselves.
             later = [bounds for k, bounds in touched.items() if k > s]
@@ -144,7 +144,7 @@ class TimedReader(PlanReader):
     def _touched(
         self, at: _Instance, living: list[Object], inside: list[Sample]
     ) -> dict[int, tuple[float, float]]:
-        """By segment that begins with a chunk, between which times that was touched first."""
+        """Returns by segment that begins with a chunk the interval in which that chunk was touched first."""
         touched = {}
         for s in range(len(self.phases[at.position].offsets)):
             sentinel = self._sentinels.get((at.position, s))
@@ -158,7 +158,7 @@ class TimedReader(PlanReader):
             low, high = at.begin[0], at.end[1]
             low_byte, high_byte = one.range(sentinel["chunk"] * one.chunks // parts)
             begin, end = -(-low_byte // PAGE) * PAGE, high_byte // PAGE * PAGE
-            # What has no whole page of its own is not watched, nor are a program's globals, whose first page is a
+            # Chunks without a whole page are not watched, nor are a program's globals, whose first page is a
             # file's: their segments begin by time.
             if begin >= end or one.name.startswith("(globals "):
                 continue
@@ -193,7 +193,7 @@ class TimedReader(PlanReader):
 def _instances(samples: list[Sample]) -> list[_Instance]:
     starts = [sample for sample in samples if not sample.inside]
     ends = [(one.before * 1e-9, one.after * 1e-9) for one in starts[1:]]
-    # The last one ends with the loop, at a time that the auditor does not hear of.
+    # The last one ends with the loop, of which the auditor is not notified.
     ends.append((starts[-1].after * 1e-9, float("inf")))
     return [
         _Instance(one.position, (one.before * 1e-9, one.after * 1e-9), end)

@@ -248,7 +248,7 @@ TEST_F(TwoNodes, AnObjectMayBeFreedWhileItsMovesAreQueued) {
   map_->touch(0, k_pages);
   for (int round = 0; round < 5; ++round) {
     for (ChunkId chunk = 0; chunk < 256; ++chunk) mover_->submit({chunk, static_cast<PlaceId>(round % 2)});
-    // The middle is freed: from here on nobody may touch these addresses.
+    // The middle is freed: from here on no thread may touch these addresses.
     mover_->forget(64, 128);
     ASSERT_EQ(::madvise(map_->page(64 * k_chunk_pages), 128 * k_chunk_size, MADV_DONTNEED), 0);
     ASSERT_EQ(::mprotect(map_->page(64 * k_chunk_pages), 128 * k_chunk_size, PROT_NONE), 0);

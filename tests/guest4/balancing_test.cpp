@@ -1,6 +1,6 @@
-// The kernel's NUMA balancing moves pages to the node whose processors touch them. What was placed stays where it
-// is, whoever touches it; memory of nobody beside it shows that the kernel does move. Runs in a guest with two
-// nodes that have processors, NUMA balancing on and a short scan period (jobs.sh).
+// The kernel's NUMA balancing moves pages to the node whose processors touch them. Placed memory stays where it
+// is, whichever thread touches it; unmanaged memory next to it shows that the kernel does move pages. Runs in a
+// guest with two nodes that have processors, NUMA balancing on and a short scan period (jobs.sh).
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -40,8 +40,8 @@ std::size_t on_node(const Mapping& map, int node) {
   return static_cast<std::size_t>(std::count(nodes.begin(), nodes.end(), node));
 }
 
-// The same from /proc/self/numa_maps, for memory without a policy: while a page waits for the touch by which the
-// kernel learns who uses it, move_pages(2) of kernels before 6.6 says that there is none.
+// Counts the pages on a node by /proc/self/numa_maps, for memory without a policy: while a page waits for its
+// hinting fault, move_pages(2) of kernels before 6.6 reports no node.
 std::size_t mapped_on_node(const Mapping& map, int node) {
   std::ifstream maps("/proc/self/numa_maps");
   const auto key = " N" + std::to_string(node) + "=";
@@ -160,8 +160,8 @@ TEST_F(Balancing, WhatWasPlacedStaysWhileTheKernelMovesTheRest) {
   EXPECT_EQ(on_node(moved, node_), k_pages);
 }
 
-// Memory that is named late (static arrays) has been the kernel's until then. Pages that wait for the touch by
-// which it learns who uses them can be moved all the same.
+// Memory that is named late (static arrays) has been the kernel's until then. Pages that wait for their
+// hinting fault can be moved all the same.
 TEST_F(Balancing, WhatWaitsForItsNextTouchIsPlacedAndMoved) {
   run_on(discovered_.processors[0].front());
   const Mapping late(k_pages * k_page);

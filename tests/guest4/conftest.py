@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @dataclass(frozen=True)
 class KernelNode:
-    """What the kernel says of a node, and of the way to it from the processors nearest to it."""
+    """The kernel's figures of a node, and of the path to it from the nearest processors."""
 
     size: int  # bytes
     distances: list[int]
@@ -58,7 +58,7 @@ class KernelNode:
 
 @dataclass(frozen=True)
 class Results(JobResults):
-    """What the guest left."""
+    """Files that the guest left."""
 
     def json(self, job: str):
         assert self.status(job) == 0, self.errors(job)

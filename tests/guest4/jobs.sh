@@ -1,5 +1,5 @@
 #!/bin/bash
-# What runs in the guest with four nodes: each job leaves /tmp/out/NAME.txt (what it said), NAME.status, and files of
+# Runs the jobs in the guest with four nodes: each leaves /tmp/out/NAME.txt (its output), NAME.status, and files of
 # its own.
 #
 #   jobs.sh BUILD        the build folder
@@ -20,7 +20,7 @@ job() {
   echo $? >"$out/$name.status"
 }
 
-# What the kernel says of its nodes: "nodeN/FILE:TEXT".
+# Prints the kernel's figures of its nodes: "nodeN/FILE:TEXT".
 kernel_nodes() (
   cd /sys/devices/system/node || exit
   for node in node*; do

@@ -1,9 +1,9 @@
 // Random stress of real memory: four processes allocate, touch, move and free under one ledger, which lets them
 // have seven tenths of what each node has free; a third of the steps are of data by intent. Every few seconds they
-// stop, and the accounts have to be equal: each process's own, the ledger's, the kernel's of each page, and what
-// the kernel says of each node. At the end all is given back and nobody was killed.
+// stop, and the accounts have to be equal: each process's own, the ledger's, the kernel's of each page, and the
+// kernel's of each node. At the end all memory is released and no process was killed.
 //
-//   stress SECONDS [SEED]     exit status 1 when an account differs, data is damaged or somebody was killed
+//   stress SECONDS [SEED]     exit status 1 when an account differs, data is damaged or a process was killed
 //
 // On a slow machine it goes on for up to ten times as long, until each kind of step was made k_min_steps times.
 #include <signal.h>
@@ -137,7 +137,8 @@ class Stress {
     ::_exit(status);
   }
 
-  // In a child: rounds of work, each ended by a count. Nobody goes on before all counts have been compared.
+  // Runs in a child: rounds of work, each ended by a count. All processes wait until all counts have been
+  // compared.
   void work(std::size_t index) {
     const memory::MappedPage page(file_->path(), memory::MappedPage::Access::write);
     auto& report = account_->reports[index];
@@ -222,7 +223,7 @@ class Stress {
     if (status != 0) throw std::runtime_error("a process ended with status " + std::to_string(status));
   }
 
-  // Of all processes; while they wait for the comparison of their counts.
+  // Returns whether all processes did enough; they wait meanwhile for the comparison of their counts.
   bool has_enough() const {
     for (const auto count : {&StressReport::allocated, &StressReport::freed, &StressReport::touched,
                              &StressReport::moved, &StressReport::intent_ranges, &StressReport::intent_freed,

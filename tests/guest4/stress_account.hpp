@@ -1,4 +1,4 @@
-// What a stress's processes tell the one that compares accounts, in memory that all of them share.
+// Counters of the stress's processes for the process that compares accounts, in memory that all of them share.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ struct StressReport {
   std::array<std::uint64_t, k_stress_places>
       beside{};  // of the process's region, in no object: rests of huge pages
   std::uint64_t allocated = 0, without_room = 0, touched = 0, moved = 0, freed = 0;
-  // By intent: ranges that were made, freed, and given back for want of room or since the system refused.
+  // Ranges by intent that were made, freed, and released because of no free space or a refusal of the system.
   std::uint64_t intent_ranges = 0, intent_freed = 0, intent_no_room = 0, intent_refused = 0;
   std::uint64_t intent_touched = 0, intent_applied = 0;  // pages; ranges, a part of them each
   std::uint64_t no_room = 0;                             // moves that the ledger refused
-  std::uint64_t refused = 0;    // that the system refused, as it does with pages that somebody holds for a moment
+  std::uint64_t refused = 0;    // that the system refused, as it does with pages that are pinned for a moment
   std::uint64_t in_parts = 0;   // chunks that such a move left on two places, until they were moved again
   std::uint64_t misplaced = 0;  // pages that are elsewhere than their chunk
   std::uint64_t damaged = 0;    // pages whose contents are wrong

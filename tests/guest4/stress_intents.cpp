@@ -163,7 +163,7 @@ void StressIntents::count(StressReport& report, std::mt19937_64& random) {
     return static_cast<std::uint64_t>(std::ranges::count(nodes, places[place].numa_node));
   };
   for (std::size_t index = ranges_.size(); index-- > 0;) {
-    // What was written is touched once more, and so compared; nothing is placed by that.
+    // Touch the written pages once more, which compares them; that populates no page.
     const auto pages = ranges_[index].written.size();
     bool stays = true;
     for (std::size_t page = 0; stays && page < pages; ++page)

@@ -1,6 +1,6 @@
-// What one process of the stress has by intent: blocks, at once and at touch, and mappings of its own. At random
-// they are touched, applied to another intent in part, and given back. What no budget had room for is given back
-// at once: else the kernel would put it anywhere.
+// Data by intent of one process of the stress: blocks, at once and at touch, and mappings of its own. At random
+// they are touched, applied to another intent in part, and released. Data that no budget had space for are
+// released at once: otherwise the kernel would place them anywhere.
 #pragma once
 
 #include <random>
@@ -36,7 +36,7 @@ class StressIntents {
   void map(StressReport& report, std::mt19937_64& random);
   void apply(std::size_t index, StressReport& report, std::mt19937_64& random);
   void keep_or_release(Range range, int error, StressReport& report);
-  // False, and the range is released, where some of what was touched has no room.
+  // Returns false, and releases the range, if a touched page has no free space.
   bool touch(std::size_t index, std::size_t first, std::size_t pages, StressReport& report,
              std::mt19937_64& random);
   [[nodiscard]] bool is_held(std::uint64_t address, std::size_t size) const;

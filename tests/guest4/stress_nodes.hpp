@@ -12,9 +12,9 @@
 
 namespace terrace::tests {
 
-// The kernel's answer for pages that are there: it says of one that it is moving itself, for compaction, that it
-// is not. `present`: all are, and one that waits for the touch by which NUMA balancing learns who uses it is
-// touched.
+// Returns the nodes of pages. It repeats the query for absent pages, because the kernel reports a page that it
+// moves for compaction as absent. `present`: all pages are resident, and those that wait for a hinting fault of
+// NUMA balancing are touched.
 inline std::vector<int> settled_nodes(std::uint64_t address, std::size_t pages, bool present = false) {
   constexpr int k_attempts = 20;
   const auto is_absent = [](int node) { return node == -ENOENT || node == -EFAULT; };

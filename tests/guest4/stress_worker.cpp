@@ -18,9 +18,9 @@ constexpr std::size_t k_max_chunks = 24;      // of an object
 constexpr std::size_t k_max_size = 6u << 20;  // of an object
 constexpr std::size_t k_max_objects = 64;
 constexpr int k_attempts = 20;                    // of bringing a chunk's parts together
-constexpr std::uint64_t k_left_free = 16u << 20;  // of a node, by those who populate at once
+constexpr std::uint64_t k_left_free = 16u << 20;  // of a node, by processes that populate at once
 
-// What a node has free beyond what is left to it.
+// Returns the free memory of a node beyond its reserve.
 Bytes free_memory(void* context, PlaceId place) {
   const auto node = static_cast<const machine::Machine*>(context)->place(place).numa_node;
   std::ifstream file("/sys/devices/system/node/node" + std::to_string(node) + "/meminfo");

@@ -1,4 +1,4 @@
-"""What Terrace says of a machine with four nodes, and one of non-volatile memory, against the kernel's word."""
+"""Compares Terrace's machine with four nodes, one of them of non-volatile memory, with the kernel's figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a guest's jobs left: for each job its status and what it said."""
+"""Results of a guest's jobs: for each job its status and its output."""
 
 from __future__ import annotations
 

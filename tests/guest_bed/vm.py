@@ -64,7 +64,7 @@ class GuestError(RuntimeError):
 
 
 def missing() -> list[str]:
-    """What this host lacks to run guests: a line each, empty when it can."""
+    """Lists what this host lacks to run guests, a line each; empty if it can."""
     lacks = []
     if not shutil.which("qemu-system-x86_64"):
         lacks.append("qemu-system-x86_64 (package qemu-system-x86)")

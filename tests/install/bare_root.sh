@@ -1,12 +1,12 @@
-# A system with nothing of ours in it, for tests of packages; sourced after common.sh. Gives: bare_root [PACKAGES], which
-# makes $root with these of the distribution's packages; in_root COMMAND, a line of shell run there as root. Where no
-# such system can be made the test is skipped: it takes root, debootstrap, and the distribution's mirror, once; then it
-# is kept in the build folder.
+# A system with nothing of ours in it, for tests of packages; sourced after common.sh. Gives: bare_root [PACKAGES],
+# which makes $root with these of the distribution's packages; in_root COMMAND, a line of shell run there as root.
+# Where no such system can be made the test is skipped: it takes root, debootstrap, and the distribution's mirror,
+# once; then it is kept in the build folder.
 skip() { echo "skipped: $*"; exit 77; }
 
 [[ $(id -u) == 0 ]] || skip "a bare system can be made by root alone"
 command -v debootstrap >/dev/null || skip "debootstrap is not installed"
-# What is mounted is gone when the test ends, however it ends.
+# A mount namespace of its own: all mounts are gone when the test ends, however it ends.
 if [[ -z ${TERRACE_OWN_MOUNTS:-} ]]; then
   unshare -m true 2>/dev/null || skip "no mount namespace of its own can be had here"
   TERRACE_OWN_MOUNTS=1 exec unshare -m bash "$0" "$@"

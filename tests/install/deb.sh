@@ -1,10 +1,10 @@
-# The Debian package in a bare Debian: apt finds what it depends on, the launcher runs programs, the verbs that analyse
-# work with the distribution's NumPy and SciPy, man and bash find pages and completion, a C program is built with what
-# pkg-config says, and what is removed is gone.
+# The Debian package in a bare Debian: apt installs its dependencies, the launcher runs programs, the subcommands
+# that analyse work with the distribution's NumPy and SciPy, man and bash find pages and completion, a C program is
+# built with the flags of pkg-config, and the removed package leaves no file.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/bare_root.sh"
 command -v dpkg-shlibdeps >/dev/null || skip "dpkg-dev is not installed"
-# What apt takes for it, so that it is fetched once.
+# Dependencies of the package, so that apt fetches them once.
 bare_root man-db bash-completion python3-numpy python3-scipy python3-tomli-w gcc libc6-dev pkg-config libfmt9 libpfm4 libhwloc15 \
   libdw1 libcapstone4 libsqlite3-0 libzstd1
 

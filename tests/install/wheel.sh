@@ -1,6 +1,6 @@
-# The wheel of scripts/wheel in a system that has Python and nothing else: the launcher runs programs with our library
-# in them, a program made elsewhere with the wrappers runs in virtual time, the verbs that analyse read its profile,
-# and what is uninstalled is gone.
+# The wheel of scripts/wheel in a system that has Python and nothing else: the launcher runs programs with our
+# library in them, a program built elsewhere with the wrappers runs in virtual time, the subcommands that analyse
+# read its profile, and the uninstalled wheel leaves no file.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/bare_root.sh"
 readonly python=$1

@@ -77,7 +77,7 @@ def mounted(before: str) -> Condition:
 
 
 def as_nobody(folder: Path, command: Sequence[str]) -> Words:
-    """A user who may not read the home folder that the environment names."""
+    """Returns the command as a user without read access to the home folder that the environment names."""
     if os.geteuid() != 0:
         raise LackingError("another user takes the superuser's rights")
     return ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env", "HOME=/root", *command]

@@ -1,5 +1,5 @@
-// What tests of real memory share: machines whose places are NUMA nodes, mappings, and the kernel's own account of
-// where pages lie, asked without Terrace's help.
+// Common code of the tests of real memory: machines whose places are NUMA nodes, mappings, and queries of the
+// kernel for the nodes of pages, independent of Terrace.
 #pragma once
 
 #include <sys/mman.h>

@@ -64,7 +64,7 @@ Plan plan_of(const machine::Machine& machine) {
   return plan;
 }
 
-// What happens while the program runs, on its own clock.
+// Events of the program's run, on its own clock.
 class Story {
  public:
   Story(Journal& journal, const SyntheticOptions& options) : journal_(journal), options_(options) {}

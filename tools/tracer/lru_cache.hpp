@@ -14,7 +14,7 @@ namespace terrace::tracer {
 
 class LruCache {
  public:
-  // What does not fill a set is left off; at most 255 ways.
+  // Rounds the size down to whole sets; at most 255 ways.
   LruCache(Bytes size, std::uint32_t ways, Bytes line) {
     const auto lines = std::max<std::uint64_t>(size.value / std::max<std::uint64_t>(line.value, 1), 1);
     ways_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(ways, 1, std::min<std::uint64_t>(lines, 255)));

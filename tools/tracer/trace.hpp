@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// An access stream in a file: the loads and stores of a program as a tracer met them, with what is needed to say
-// whose memory and whose code they are. docs/trace-format.md describes the bytes.
+// An access stream in a file: the loads and stores of a program, in a tracer's
+// order, with the events that attribute them to objects and to code. docs/trace-format.md describes the bytes.
 //
 // A trace is a row of zstd frames, each decodable alone and with a checksum of its own. The first holds the
-// header, the others a stretch of records each; nothing that is needed to read a frame's records is in another
-// frame.
+// header, each other one a sequence of records. Reading a frame's records needs no other frame.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +25,11 @@ struct TraceHeader {
   std::string program;  // path of the executable
   std::vector<std::string> arguments;
   std::uint64_t page = 4096;  // bytes
-  // Of the executable's code, in the process: what was loaded there begins and ends. 0: not known.
+  // Address range of the executable's code in the process, or 0 if unknown.
   std::uint64_t code_low = 0, code_high = 0;
 };
 
-// What a record is. The numbers are the file's.
+// Type of a record. The numbers are the file's.
 enum class TraceKind : std::uint8_t {
   access = 0,        // `pc` loaded or stored `size` bytes at `address`
   thread_begin = 3,  // the record's thread

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t k_page = 4096;
 constexpr std::uint64_t k_first_canonical = std::uint64_t{1} << 20;
-// What keeps its address is beyond all that get fresh ones.
+// Added to memory that keeps its address, which separates it from fresh addresses.
 constexpr std::uint64_t k_in_place = std::uint64_t{1} << 60;
 constexpr std::size_t k_recent = 4096;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose memory an address of a trace is. Objects are what they are in a managed run: blocks from a certain size
+// Whose memory an address of a trace to its object. Objects are those of a managed run: blocks from a certain size
 // on, each one; smaller ones together; static variables of at least a page; mappings; stacks.
 //
 // Addresses become canonical as there: a block gets fresh addresses from a page's beginning on, in the order of
-// allocation. What is no object of its own stays where it is.
+// allocation. Memory outside of objects keeps its address.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ class TraceMemory {
   Pieces mappings_;  // what the system gave
   std::uint64_t break_low_ = 0;
   std::uint64_t next_;  // canonical
-  // What was found last, by page: most accesses ask for what was asked lately.
+  // Caches the last lookups by page, as most accesses repeat recent pages.
   struct Recent {
     std::uint64_t low = 1, high = 0;
     std::uint64_t delta = 0;

@@ -15,7 +15,7 @@ namespace terrace::tracer {
 
 namespace {
 
-// Whose code is where: what was mapped from files, and what the tracer brought in.
+// Maps code addresses to their owner: mapped files, and the tracer's own part.
 class CodeRanges {
  public:
   struct Owner {
@@ -110,8 +110,8 @@ class Count {
     accesses_ = {};
     lines_.clear();
   }
-  // Who asked for a block: the call, if it is the program's own; else (operator new is a library's) the program's
-  // last store before it, which on many machines is the call into the library.
+  // Describes the requester of a block: the call, if it is the program's own; otherwise (operator new is a
+  // library's) the program's last store before it, which on many machines is the call into the library.
   [[nodiscard]] std::string caller(const TraceRecord& record) const {
     if (program_.is_code(record.pc)) return program_.describe(record.pc - 1);
     const auto pc = record.thread < callers_.size() ? callers_[record.thread] : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a trace misses the caches of a machine: by object, and by the instruction that asked.
+// What of a trace that miss the caches of a machine, by object and by instruction.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace terrace::tracer {
 
-// Whose code asked: the program's own, the C library's memory functions on its behalf (where the tracer could tell
-// them), other libraries.
+// Owner of the accessing code: the program's own, the C library's memory functions on its behalf (where the tracer
+// could tell them), other libraries.
 enum class TraceCode : std::uint8_t { program, memory_functions, libraries };
 inline constexpr std::size_t k_trace_codes = 3;
 

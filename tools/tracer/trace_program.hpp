@@ -26,7 +26,7 @@ class TraceProgram {
   [[nodiscard]] bool is_code(std::uint64_t pc) const { return pc >= header_.code_low && pc < header_.code_high; }
   [[nodiscard]] const std::string& name() const { return name_; }  // without its folder
   [[nodiscard]] const std::vector<Range>& segments() const { return segments_; }
-  // Of at least a page, ascending.
+  // Returns the variables of at least a page, ascending.
   [[nodiscard]] std::vector<Range> variables() const;
   // "makea cg.cpp:120".
   [[nodiscard]] std::string describe(std::uint64_t pc) const;

@@ -31,7 +31,7 @@ class TraceReader {
   using Fetch = std::function<std::size_t(std::span<std::byte>)>;
   // Reads the header. Throws Error{corrupt} where there is none, Error{unsupported} for another version.
   explicit TraceReader(Fetch fetch);
-  // The same of a file; throws Error{not_found} or Error{failed} when it cannot be opened.
+  // Opens a file; throws Error{not_found} or Error{failed} when it cannot be opened.
   static TraceReader open(const std::string& path);
   ~TraceReader();
   TraceReader(TraceReader&&) noexcept;
@@ -63,8 +63,8 @@ class TraceReader {
 
   Fetch fetch_;
   ZSTD_DCtx_s* zstd_;
-  std::unique_ptr<std::byte[]> file_;  // a stretch of the file, of fixed size
-  std::size_t from_ = 0, to_ = 0;      // what of it is still to be read
+  std::unique_ptr<std::byte[]> file_;  // a buffer of fixed size
+  std::size_t from_ = 0, to_ = 0;      // its unread range
   bool at_end_ = false;                // the file has no more
   std::vector<std::byte> payload_;     // of the frame
   std::size_t at_ = 0;

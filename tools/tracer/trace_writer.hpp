@@ -53,7 +53,7 @@ class TraceWriter {
   void flush();
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // compressed, so far
-  // False once bytes could not be put: nothing is written any more.
+  // Returns false after a failed write; then all further writes are dropped.
   [[nodiscard]] bool good() const { return good_; }
 
  private:

@@ -61,7 +61,7 @@ void solve_block(double* b, double* c, double* x) {
   }
 }
 
-/// What the systems of a direction have in common.
+/// Factors shared by the systems of a direction.
 struct System {
   System(int side, double dt, int direction) : carry(dt * 0.5 * (side - 1)) {
     weights.add(direction, dt * (side - 1) * (side - 1));
@@ -133,7 +133,7 @@ void substitute(const Fields& fields, std::ptrdiff_t p, std::ptrdiff_t stride) {
   for (int j = 1; j <= last; ++j) {
     for (int i = 1; i <= last; ++i) eliminate<2>(cube, system, fields, cube.at(i, j, 0));
   }
-  // Planes are passed in order by all threads, each with its own lines, so nobody has to wait for a plane's end.
+  // All threads pass the planes in order, each with its own lines, so no thread waits for a plane's end.
 #pragma omp parallel
   for (int k = last; k >= 1; --k) {
 #pragma omp for schedule(static) nowait

@@ -152,7 +152,7 @@ struct Result {
   return {found, sum};
 }
 
-/// What all look-ups find together, from the keys alone.
+/// Returns the expected result of all look-ups, computed from the keys alone.
 Result expected(const Settings& settings) {
   Result result;
   for (std::uint64_t i = 0; i < settings.iterations * settings.lookups; ++i) {

@@ -6,7 +6,7 @@
 namespace cfd {
 namespace {
 
-/// Of each unknown: the constant, then the coefficients of x, y, z, of their squares, cubes and fourth powers.
+/// Polynomials of the unknowns: constant, then coefficients of x, y, z, of their squares, cubes and fourth powers.
 constexpr double k_polynomial[k_unknowns][13] = {
     {2.0, 0.0, 0.0, 4.0, 5.0, 3.0, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3},
     {1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5},

@@ -15,7 +15,7 @@ struct Point {
   double square;  // kinetic energy of a unit of volume
 };
 
-/// What differences of second order weigh in a block: of the three momenta, of energy, of all unknowns.
+/// Weights of second-order differences in a block: of the three momenta, of energy, of all unknowns.
 struct Weights {
   std::array<double, 3> momentum{};
   double energy = 0.0;

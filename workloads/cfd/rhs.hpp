@@ -6,7 +6,7 @@
 
 namespace cfd {
 
-/// What is derived from u, a value a point each.
+/// Fields derived from u, one value for each point.
 struct Derived {
   double* us;  // velocity
   double* vs;

@@ -16,7 +16,7 @@ struct Matrix {
   std::size_t rows() const { return rowstr.size() - 1; }
 };
 
-/// What defines a matrix: its order, the nonzeros in each generating vector, and the shift of the diagonal.
+/// Parameters of a matrix: its order, the nonzeros in each generating vector, and the shift of the diagonal.
 struct MatrixShape {
   std::int32_t order;
   std::int32_t nonzeros;

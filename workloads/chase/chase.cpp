@@ -65,7 +65,7 @@ class Cycles {
     order_.resize(lines_.size());
     std::iota(order_.begin(), order_.end(), std::uint32_t{0});
     std::mt19937_64 random(settings.seed);
-    // By hand: what std::shuffle makes of the same numbers differs between libraries.
+    // Shuffle by hand: std::shuffle gives different orders in different libraries.
     for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random() % i]);
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const bool last_of_chain = i % length_ == length_ - 1;

@@ -1,4 +1,4 @@
-// What the NAS Parallel Benchmarks have in common: problem classes, the random numbers, the result block.
+// Common code of the NAS Parallel Benchmarks: problem classes, random numbers, the result block.
 // Source: Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007 (1994), section 2.3 for the generator;
 // verification values and classes as published with NPB 3.x.
 #pragma once
@@ -24,7 +24,7 @@ class NpbRandom {
   std::uint64_t state_ = 314159265;
 };
 
-/// What an NPB program was asked to do.
+/// Arguments of an NPB program.
 struct NpbArguments {
   char problem_class = 'S';
   std::uint64_t iterations = 0;

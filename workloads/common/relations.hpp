@@ -16,10 +16,10 @@ struct Tuple {
 };
 using Relation = std::vector<Tuple>;
 
-/// By key alone: which of two tuples with the same key comes first does not show in a join.
+/// Compares keys only: the order of tuples with equal keys does not affect a join.
 inline bool operator<(const Tuple& a, const Tuple& b) { return a.key < b.key; }
 
-/// What a join is asked to do.
+/// Parameters of a join.
 struct JoinSettings {
   std::uint64_t tuples = 1 << 19;
   std::uint64_t ratio = 4;
@@ -34,7 +34,7 @@ JoinSettings parse_join_settings(int argc, char** argv, const char* program, con
 Relation make_build_side(const JoinSettings& settings);
 Relation make_probe_side(const JoinSettings& settings);
 
-/// What a join gives: how many pairs, and the sum of their payloads' products, modulo 2^64.
+/// Result of a join: the number of pairs, and the sum of their payloads' products, modulo 2^64.
 struct JoinResult {
   std::uint64_t matches = 0;
   std::uint64_t checksum = 0;

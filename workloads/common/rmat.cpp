@@ -27,7 +27,7 @@ Rmat::Rmat(std::uint64_t scale, std::uint64_t seed)
 double Rmat::fraction() { return workloads::fraction(random_at(seed_, drawn_++)); }
 
 Rmat::Place Rmat::next() {
-  // Of the quadrants: upper left, upper right, lower left; the lower right has the rest.
+  // Probabilities of the quadrants: upper left, upper right, lower left; the lower right has the rest.
   constexpr double k_a = 0.57;
   constexpr double k_b = 0.19;
   constexpr double k_c = 0.19;

@@ -17,11 +17,11 @@ class Rmat {
     std::uint32_t column;
   };
 
-  /// Of a matrix of order 2^scale.
+  /// Generates places of a matrix of order 2^scale.
   Rmat(std::uint64_t scale, std::uint64_t seed);
 
   Place next();
-  /// The sequence's next number, in [0, 1), for what else a place needs.
+  /// Returns the sequence's next number, in [0, 1), for further properties of a place.
   double fraction();
 
  private:

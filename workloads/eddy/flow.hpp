@@ -10,7 +10,7 @@
 
 namespace eddy {
 
-/// What the solvers may leave wrong of a velocity in a step.
+/// Largest residual of a velocity that the solvers leave in a step.
 constexpr double k_velocity_tolerance = 1e-10;
 
 /// Fields by component; `_1` and `_2` are one and two steps older.
@@ -33,7 +33,7 @@ struct Flow {
   Earlier earlier;
 };
 
-/// What a step found out.
+/// Findings of a step.
 struct Findings {
   int pressure_iterations = 0;
   int velocity_iterations = 0;

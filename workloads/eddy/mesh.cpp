@@ -33,7 +33,7 @@ void place_points(Mesh& mesh) {
   }
 }
 
-/// Of one element: how x and y change with r and s, at n points a side.
+/// Derivatives of x and y by r and s in one element, at n points a side.
 struct Slopes {
   std::array<double, k_max_fine * k_max_fine> xr, xs, yr, ys;
 };

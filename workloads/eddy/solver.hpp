@@ -1,4 +1,4 @@
-// Conjugate gradients on a mesh, what makes them converge sooner, and what makes them begin nearer to their end.
+// Conjugate gradients on a mesh, their preconditioner, and initial guesses from earlier solutions.
 #pragma once
 
 #include "eddy/mesh.hpp"
@@ -51,7 +51,7 @@ struct Solved {
 /// is at most `tolerance`.
 Solved solve_laplacian(const Mesh& mesh, Krylov& cg, Coarse& coarse, Field& partial, double tolerance, Field& p);
 
-/// The same for a component of the velocity.
+/// Solves the Helmholtz equation for a component of the velocity.
 Solved solve_helmholtz(const Mesh& mesh, const Field& diffusion, const Field& reaction, Krylov& cg, Field& partial,
                        double tolerance, Field& u);
 

@@ -19,7 +19,7 @@ struct Exact {
 
 Exact exact_solution(double x, double y, double time);
 
-/// What the eddies' velocity has kept of its size.
+/// Returns the remaining share of the eddies' velocity.
 double decay(double time);
 
 /// The mean over the square of the eddies' velocity, squared, at time 0.

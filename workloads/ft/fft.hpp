@@ -34,7 +34,7 @@ struct Shape {
 
 enum class Direction { forward, inverse };
 
-/// What transforms of a shape need beside the data: the roots of unity, and for each thread a block of lines
+/// Tables and buffers of transforms of a shape: the roots of unity, and for each thread a block of lines
 /// twice.
 class Plan {
  public:

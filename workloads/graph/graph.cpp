@@ -40,7 +40,7 @@ struct Settings {
 
 // The kernels are never inlined, so that each keeps its name at run time.
 
-/// What each vertex gives to each of its neighbours.
+/// Computes each vertex's contribution to each of its neighbours.
 [[gnu::noinline]] void contribute(const Graph& graph, const Ranks& rank, Ranks& contribution) {
   const std::uint64_t vertices = graph.vertices();
 #pragma omp parallel for schedule(static)
@@ -49,7 +49,7 @@ struct Settings {
   }
 }
 
-/// What each vertex gets. Degrees differ a thousandfold, so threads take vertices as they come.
+/// Sums the contributions to each vertex. Degrees differ a thousandfold, so the schedule is dynamic.
 [[gnu::noinline]] void gather(const Graph& graph, const Ranks& contribution, Ranks& rank) {
   const std::uint64_t vertices = graph.vertices();
   const double base = (1.0 - k_damping) / static_cast<double>(vertices);

@@ -1,4 +1,4 @@
-// What the search and the ranks are to be, from the edges one by one.
+// Reference results of the search and the ranks, computed from the edges one by one.
 #pragma once
 
 #include <cstdint>

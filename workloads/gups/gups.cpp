@@ -79,7 +79,7 @@ int run(const Settings& settings) {
   workloads::loop_end();
   const double end = workloads::seconds();
 
-  // By one thread only, and the words counted, as the benchmark has it.
+  // As in the benchmark, one thread repeats the updates, and wrong words are counted.
   std::uint64_t a = 1;
   for (std::uint64_t i = 0; i < updates; ++i) {
     a = step(a);

@@ -10,10 +10,10 @@
 namespace hydro {
 namespace {
 
-// Of the viscosity: its part that is linear in the velocity's jump, and its quadratic part.
+// Coefficients of the viscosity: its part that is linear in the velocity's jump, and its quadratic part.
 constexpr double k_linear = 1.0;
 constexpr double k_quadratic = 1.0;
-// Of a step: how far sound may go, in lengths of a zone, and how much of its volume a zone may change by.
+// Limits of a step: the distance of sound, in lengths of a zone, and the relative change of a zone's volume.
 constexpr double k_courant = 0.4;
 constexpr double k_volume_change = 0.1;
 

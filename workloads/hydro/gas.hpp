@@ -17,17 +17,17 @@ namespace hydro {
 constexpr double k_gamma = 1.4;
 
 struct Gas {
-  // By point; `_0` is as the step began.
+  // Indexed by point; `_0` is the value at the start of the step.
   std::vector<Vector> position, position_0;
   std::vector<Vector> velocity, velocity_0;
   std::vector<double> point_mass;
-  // By zone; energies are for each unit of mass.
+  // Indexed by zone; energies are for each unit of mass.
   std::vector<double> zone_mass;
   std::vector<double> energy, energy_0;
   std::vector<double> density;
   std::vector<double> pressure;
   std::vector<double> sound;  // speed
-  // By corner.
+  // Indexed by corner.
   std::vector<Vector> force;
 };
 

@@ -17,7 +17,7 @@ inline Vector operator-(Vector a, Vector b) { return {a.x - b.x, a.y - b.y}; }
 inline Vector operator*(double s, Vector a) { return {s * a.x, s * a.y}; }
 inline double dot(Vector a, Vector b) { return a.x * b.x + a.y * b.y; }
 
-/// What holds a point back: it lies on a wall across the x or the y axis, or in a corner.
+/// Boundary condition of a point: it lies on a wall across the x or the y axis, or in a corner.
 enum Wall : std::uint8_t { k_free = 0, k_wall_x = 1, k_wall_y = 2 };
 
 /// Corner 4 z + c is where zone z meets its point c.

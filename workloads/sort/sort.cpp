@@ -27,7 +27,7 @@ struct Settings {
   std::uint64_t threads = 1;
 };
 
-/// What does not depend on the keys' order.
+/// Checksums that do not depend on the keys' order.
 struct Multiset {
   std::uint64_t sum = 0;
   std::uint64_t hash = 0;  // exclusive or of the mixed keys

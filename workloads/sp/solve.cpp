@@ -19,7 +19,7 @@ cfd::Apart matrix(const Fields& fields, int number) {
   return {fields.lhs + number * k_bands * fields.u.points, fields.u.points};
 }
 
-/// What the systems of a direction are made of.
+/// Factors and velocities of the systems of a direction.
 struct System {
   System(const cfd::Cube& cube, double dt, int direction, const double* velocities)
       : n(cube.n),
@@ -113,7 +113,7 @@ void along_lines(const cfd::Cube& cube, Work work) {
   const int n = cube.n;
   const auto turned = [n](int place) { return Backwards ? n - 1 - place : place; };
   if constexpr (Direction == 2) {
-    // Planes are passed in order by all threads, each with its own lines, so nobody has to wait for a plane's end.
+    // All threads pass the planes in order, each with its own lines, so no thread waits for a plane's end.
 #pragma omp parallel
     for (int step = 0; step < n; ++step) {
       const int k = turned(step);

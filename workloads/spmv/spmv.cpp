@@ -111,7 +111,7 @@ Matrix compress(const std::vector<Element>& elements, std::uint64_t rows) {
   for (std::uint64_t row = 0; row < rows; ++row) x[row] = y[row] / most;
 }
 
-/// What x is to be after all iterations, from the elements one by one.
+/// Returns the expected x after all iterations, computed from the elements one by one.
 Vector expected(const std::vector<Element>& elements, std::uint64_t rows, std::uint64_t iterations) {
   Vector x(rows, 1.0);
   Vector y(rows);

@@ -69,7 +69,7 @@ std::vector<double> wave(std::uint64_t line, int mode) {
   return values;
 }
 
-/// What every point is, as a multiple of what it began with, or is to be: `action(index, eigenfunction)`.
+/// Calls `action(index, eigenfunction)` for each point, whose values are multiples of the eigenfunction.
 template <typename Action>
 void for_each_point(const Grid& grid, const Action& action) {
   const std::vector<double> x = wave(grid.line, k_p);

@@ -80,7 +80,7 @@ bool holds(const char* name, const Vector& array, double expected) {
   return false;
 }
 
-/// What the arrays hold after `repetitions`, followed on one element.
+/// Compares the arrays after `repetitions` with the values computed for one element.
 bool verify(const Vector& a, const Vector& b, const Vector& c, std::uint64_t repetitions) {
   double expected_a = 1.0;
   double expected_b = 2.0;

@@ -1,5 +1,5 @@
-// A sparse tensor of order three that is known to be the sum of a few rank-one tensors and of noise, as one of who
-// did what where may be: `rank` communities, in each of which every member does everything everywhere, and a
+// Generates a sparse tensor of order three, the sum of a few rank-one tensors and of noise, as of members,
+// activities and places: `rank` communities, in each of which every member does everything everywhere, and a
 // background.
 #pragma once
 

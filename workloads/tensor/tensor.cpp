@@ -23,7 +23,7 @@
 
 namespace tensor {
 
-// By then the fit is the planted one's, or better, but for k_converged.
+// Iterations after which the fit reaches the planted one's, up to k_converged.
 constexpr std::uint64_t k_enough = 10;
 constexpr double k_converged = 1e-6;
 

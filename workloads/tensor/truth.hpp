@@ -1,4 +1,4 @@
-// What the factorisation is to be, from the tensor's elements one by one as they were drawn.
+// Reference results of the factorisation, computed from the tensor's elements one by one as they were drawn.
 #pragma once
 
 #include "tensor/als.hpp"

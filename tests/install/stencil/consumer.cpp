@@ -1,4 +1,4 @@
-// Jacobi's iterations as a program of somebody else's, in memory and with data in a file. Exits 1 if a promise of
+// Jacobi's iterations as a third-party program, in memory and with data in a file. Exits 1 if a promise of
 // terrace/stencil.hpp is broken.
 #include <cmath>
 #include <cstdio>

@@ -116,7 +116,7 @@ class Tree:
         return (self.root / name).read_text()
 
     def git(self, *words: str) -> str:
-        """What git says."""
+        """Runs git; returns its output."""
         who = ["-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"]
         return subprocess.run(
             ["git", *who, *words], cwd=self.root, capture_output=True, text=True, check=True
@@ -129,11 +129,11 @@ class Tree:
         return self.git("rev-parse", "HEAD")
 
     def order(self, text: str) -> None:
-        """What the next call does: "die second", "fail first", or nothing."""
+        """Sets the behaviour of the next call: "die second", "fail first", or none."""
         self.log.with_name("orders").write_text(text)
 
     def run(self, *words: str, program: str = "acceptance/run_results.py") -> subprocess.CompletedProcess[str]:
-        """`make results` with these words, or another program of the tree."""
+        """Runs `make results` with these words, or another program of the tree."""
         return subprocess.run(
             [sys.executable, self.root / program, *words],
             capture_output=True,
@@ -153,16 +153,16 @@ class Tree:
         return found
 
     def folder(self, commit: str | None = None, dirty: bool = False) -> Path:
-        """Of the documents."""
+        """Returns the folder of the documents."""
         name = (commit or self.git("rev-parse", "HEAD"))[:12] + ("-dirty" if dirty else "")
         return self.root / ("out/results" if dirty else "docs/results/data") / name
 
     def document(self, step: str = "toy") -> dict:
-        """Of the commit that the tree is at."""
+        """Returns the document of the current commit."""
         return json.loads((self.folder() / f"{step}.json").read_text())
 
     def keep(self, step: str, content: dict) -> None:
-        """A made-up document of the commit that the tree is at."""
+        """Writes a synthetic document of the current commit."""
         machine = {"processor": "A processor", "cores": 2, "memory_bytes": 8 << 30, "kernel": "Linux 6.1"}
         head = {"schema": 1, "step": step, "command": f"make {step}", "commit": self.git("rev-parse", "HEAD")}
         made = {"dirty": False, "date": "2026-11-23", "machine": machine, "seconds": 1.0}
@@ -170,7 +170,7 @@ class Tree:
         (self.folder() / f"{step}.json").write_text(json.dumps({**head, **made, **content}))
 
     def move_to_dirty(self) -> None:
-        """What was kept so becomes that of a tree with changes."""
+        """Moves the kept documents to those of a tree with changes."""
         target = self.folder(dirty=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         self.folder().rename(target)

@@ -20,7 +20,7 @@ ROW = {
 
 
 def measured(monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, Any]]) -> clock.Measured:
-    """What the line makes of such programs."""
+    """Returns the criterion's result for such programs."""
     monkeypatch.setattr(clock, "rows", lambda: {f"p{number}": row for number, row in enumerate(rows)})
     return clock.clock()
 

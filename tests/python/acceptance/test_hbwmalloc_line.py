@@ -1,4 +1,4 @@
-"""The line of hbwmalloc: which functions the manual has, and what falls short."""
+"""The criterion of hbwmalloc: the functions of the manual, and its shortfalls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of programs that nobody here marked: what they count, and what makes them fall short."""
+"""The criteria of programs without markers: what they count, and what makes them fall short."""
 
 import sqlite3
 import sys
@@ -19,7 +19,7 @@ WORKLOADS = {f"w{number}": list[str]() for number in range(4)}
 
 
 def own(monkeypatch: pytest.MonkeyPatch, *cases: dict[str, wrong_loops.Behind]) -> wrong_loops.Measured:
-    """What the line makes of workloads with such cases; there are as many as WORKLOADS."""
+    """Returns the criterion's result for workloads with such cases, as many as WORKLOADS."""
     rows = {f"wrong-{name}": case for name, case in zip(WORKLOADS, cases, strict=True)}
     monkeypatch.setattr(wrong_loops, "every_workload", lambda size: WORKLOADS)
     monkeypatch.setattr(wrong_loops, "keep_part", lambda name, make: rows[name])
@@ -75,8 +75,8 @@ def test_wrong_loops_of_public_programs(monkeypatch: pytest.MonkeyPatch, rows: l
 
 
 def profile(file: Path) -> Profile:
-    """Of a run with set-up in `fill`, and three turns of `run:3` from second 2 to second 8, the first of which ran
-    before it was recognised."""
+    """Writes the profile of a run with set-up in `fill`, and three iterations of `run:3` from second 2 to second
+    8, the first of which ran before it was recognised."""
     with sqlite3.connect(file) as store:
         store.executescript(
             """

@@ -126,7 +126,7 @@ def test_a_new_program_has_a_page_without_a_template(tree):
 
 
 def shown(tree, fill_in):
-    """What a template of one line comes to."""
+    """Renders a template with one placeholder."""
     tree.write("acceptance/results/templates/toy.md", f"# Toy\n\n{{{{ {fill_in} }}}}\n")
     done = tree.run("--pages", "--allow-dirty")
     assert done.returncode == 0, done.stderr

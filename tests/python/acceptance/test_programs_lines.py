@@ -99,7 +99,7 @@ def test_a_new_case_is_one_new_file(monkeypatch, tmp_path):
 
 
 def row(plain, ours, *, wrong=()):
-    """Of a program whose runs took so long."""
+    """Returns the row of a program whose runs took so long."""
     seconds = {cost.PLAIN: plain, cost.OURS: ours, cost.OFF: plain}
     return {
         "program": "one",

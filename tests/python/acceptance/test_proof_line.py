@@ -1,4 +1,4 @@
-"""What a run says of its gain, against iterations of a journal: synthetic ones, with what must not be accepted."""
+"""The criterion of reported gains, on iterations of synthetic journals, among them some that it must reject."""
 
 from __future__ import annotations
 

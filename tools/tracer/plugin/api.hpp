@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What QEMU offers to a plug-in, as far as we use it: version 1 of its interface (QEMU 4.2 and later;
+// What the part of QEMU's plug-in interface that the tracer uses: version 1 (QEMU 4.2 and later;
 // docs/devel/tcg-plugins of its documentation). Distributions do not package the header, so the declarations are
 // ours; names and types are QEMU's.
 #pragma once
@@ -57,7 +57,7 @@ std::uint64_t qemu_plugin_insn_vaddr(const qemu_plugin_insn* instruction);
 unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t about);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t about);
 
-// Of the executable; known from the first translation on.
+// Path and code range of the executable; known from the first translation on.
 const char* qemu_plugin_path_to_binary();
 std::uint64_t qemu_plugin_start_code();
 std::uint64_t qemu_plugin_end_code();

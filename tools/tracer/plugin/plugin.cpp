@@ -232,7 +232,7 @@ void Tracer::stop_at_limit() {
 void Tracer::called(unsigned vcpu, std::int64_t number, const std::array<std::uint64_t, 6>& arguments) {
   const std::lock_guard lock(lock_);
   if (number == TERRACE_TRACE_CALL) return told(thread_of(vcpu), arguments);
-  // What comes after it the tracer does not see, if it succeeds.
+  // Flush before execve: if it succeeds, the tracer sees no later events.
   if (calls_ && number == calls_->execve && writer_ && tracing_) writer_->flush();
   if (vcpu < under_way_.size()) under_way_[vcpu].arguments = arguments;
 }

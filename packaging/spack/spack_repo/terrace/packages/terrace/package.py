@@ -72,6 +72,6 @@ class Terrace(CMakePackage):
         ]
 
     def setup_run_environment(self, env):
-        """The launcher hands verbs to the interpreter that has their packages."""
+        """Names the interpreter with the packages of the Python subcommands, which the launcher starts."""
         if self.spec.satisfies("+python"):
             env.set("TERRACE_PYTHON", self.spec["python"].command.path)

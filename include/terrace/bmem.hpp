@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bmem.hpp: the C++ side of bmem.h. A Device is there as long as its object, and so is a Block. What makes no
-// sense throws std::invalid_argument with bmem_last_error()'s text; where there is no room a block is empty.
+// bmem.hpp: C++ wrappers of bmem.h. Device and Block release what they own in their destructors. Invalid
+// arguments throw std::invalid_argument with bmem_last_error()'s text; if there is no space, a block is empty.
 #pragma once
 
 #include <terrace/bmem.h>
@@ -15,7 +15,8 @@
 
 namespace terrace::bmem {
 
-// Throws std::bad_alloc or std::invalid_argument for what is neither done nor a lack of room on the device.
+// Returns whether the call succeeded; false: no space on the device. Throws std::bad_alloc or
+// std::invalid_argument for other failures.
 inline bool done(bmem_status status) {
   if (status == BMEM_OK) return true;
   if (status == BMEM_NO_ROOM) return false;
@@ -23,7 +24,7 @@ inline bool done(bmem_status status) {
   throw std::invalid_argument(bmem_last_error());
 }
 
-// The device of this process: one at a time.
+// The device of this process; only one exists at a time.
 class Device {
  public:
   Device(std::uint32_t rows, std::uint32_t columns, std::uint32_t subarrays, std::uint32_t banks,
@@ -91,7 +92,7 @@ inline Block allocate(const bmem_request& request) {
   return Block(block);
 }
 
-// All of them, or none: then the result is empty.
+// Allocates all blocks, or none: then the result is empty.
 inline std::vector<Block> allocate_group(std::span<const bmem_request> requests, bmem_within share) {
   std::vector<void*> handles(requests.size());
   std::vector<Block> blocks;

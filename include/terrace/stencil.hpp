@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stencil programs on structured meshes, larger than the fast memory too.
+// Stencil library: declares loops over structured meshes and runs them tiled and out of core, for data larger
+// than the fast memory.
 //
 //   using namespace terrace::stencil;
 //   Context context;
@@ -13,12 +14,12 @@
 //   }, read(u, star(2, 1)), write(v), into(change));
 //   if (change.value() < 1e-6) ...
 //
-// A loop says which datasets it reads and writes, and at which offsets. So its points may be computed in any
-// order, and loops need not run when they are called: they wait, in a chain, until something is asked back (a
-// reduction, a dataset's numbers). Then the chain's dependencies are known, and it runs in pieces that go through
-// all its loops while their data are in the fast memory: a processor's cache, or memory where the data are in
-// files. Results do not depend on the pieces, nor on the number of threads. On several processes the same program
-// runs by terrace/stencil/mpi.hpp.
+// A loop declares which datasets it reads and writes, and at which offsets, so its points may be computed in
+// any order. Execution is lazy: loops are queued in a chain until the program asks for a result (a reduction,
+// or the values of a dataset). Then all dependencies of the chain are known, and it runs in tiles that execute
+// all loops while their data are in the fast memory: a processor's cache, or main memory where the data are in
+// files. Results do not depend on the tiles, nor on the number of threads. With terrace/stencil/mpi.hpp the
+// same program runs on several processes.
 #pragma once
 
 #include "terrace/stencil/context.hpp"

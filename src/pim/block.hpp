@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of a device, and what one gets: rectangles of whole rows in neighbouring subarrays.
+// Shapes and blocks: rectangles of whole rows in neighbouring subarrays.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace terrace::pim {
 
-// How a vector's elements are: their bits along a row, or down a column.
+// Orientation of a vector's elements: bits along a row, or down a column.
 enum class Dim : std::uint8_t { horizontal, vertical };
 enum class Fit : std::uint8_t { first, best };
-// What a block may not leave, or what the blocks of a group have in common.
+// The unit that a block must not leave, or that the blocks of a group share.
 enum class Within : std::uint8_t { subarray, bank, device };
 
 struct Shape {
@@ -22,7 +22,8 @@ struct Shape {
   [[nodiscard]] std::uint64_t units() const { return std::uint64_t{rows} * subarrays; }
 };
 
-// A rectangle of a device. `subarray` counts through the device's banks: bank x subarrays of a bank + subarray.
+// An allocated rectangle of a device. `subarray` is numbered through the device's banks: bank * subarrays per
+// bank + subarray.
 struct Block {
   std::uint32_t device = 0;
   std::uint32_t subarray = 0;
@@ -31,16 +32,16 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
-// The address of a block's first bit.
+// Returns the address of a block's first bit.
 Address first_of(const Geometry& geometry, const Block& block);
 Bytes size_of(const Geometry& geometry, const Shape& shape);
 
-// The rectangle for so many bytes: horizontally as few rows as can be, vertically as few subarrays, and of the
-// other no more than they need. Throws Error{invalid} for 0 bytes, and for more than a device has.
+// Returns the shape for `size` bytes: horizontally in as few rows as possible, vertically in as few subarrays,
+// and minimal in the other dimension. Throws Error{invalid} for 0 bytes, and for more than a device has.
 Shape shape_of(const Geometry& geometry, Bytes size, Dim dim);
-// The rectangle for `count` elements of `bits` each. Vertically each is in a column of its own, `bits` rows
+// Returns the shape for `count` elements of `bits` each. Vertically each is in a column of its own, `bits` rows
 // deep, as many side by side as there are columns; horizontally no element crosses from one subarray into the
-// next. Throws Error{invalid} for none, and where a subarray is too small for an element or a device for all.
+// next. Throws Error{invalid} for none, and if a subarray is too small for an element or a device for all.
 Shape shape_of_elements(const Geometry& geometry, std::uint64_t count, std::uint32_t bits, Dim dim);
 
 }  // namespace terrace::pim

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations of a memory that computes cost, in row cycles: the time from one activation of a row to the next
-// of the same bank. The device's paper (MCHPC'17, section 3.1; "paper" below) gives three figures; all else is an
-// assumption, stated where its number stands. Every figure is a field: another device is another Costs.
+// Cost model of processing in memory, in row cycles: the time between activations of two rows of the same bank.
+// The device's paper (MCHPC'17, section 3.1; "paper" below) gives three figures; all others are assumptions,
+// stated at their fields. Another device is another Costs.
 //
-// What holds for all: the subarrays that a row spans work in lock-step, so that an operation costs once however
-// many they are; transfers do not overlap one another, nor computation, except that each bank's bus moves rows of
-// its own while others do.
+// Subarrays that a row spans work in lock-step, so an operation costs the same whatever their number. Transfers
+// overlap neither one another nor computation, except that each bank's bus moves its own rows concurrently with
+// others.
 #pragma once
 
 #include <cstdint>
@@ -49,11 +49,11 @@ struct Costs {
   Seconds row_cycle{45.75e-9};
 };
 
-// Row cycles, by what they are spent on.
+// Row cycles by category.
 struct Cycles {
   std::uint64_t compute = 0;  // operations inside subarrays
-  std::uint64_t copies = 0;   // rows from subarray to subarray: what misplacement costs
-  std::uint64_t host = 0;     // rows from and to the host
+  std::uint64_t copies = 0;   // rows copied between subarrays: the cost of misplacement
+  std::uint64_t host = 0;     // rows transferred from and to the host
 
   [[nodiscard]] std::uint64_t total() const { return compute + copies + host; }
   bool operator==(const Cycles&) const = default;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of which subarrays of one device are free, and where among them a rectangle fits.
+// Bitmap of the free rows of one device, with first-fit and best-fit search for rectangles.
 //
-// One bit for a row of a subarray, set while it is free. 64 rows of a subarray are a word, and the words of all
-// subarrays for the same 64 rows (a stripe) are side by side: ANDing neighbouring words finds the subarrays that
-// are free together, shifting finds the rows, 64 at a time. A board knows nothing of threads: who works on a range
-// of subarrays keeps others from it.
+// One bit represents a row of a subarray, set while it is free. 64 rows of a subarray form a word, and the
+// words of all subarrays for the same 64 rows (a stripe) are adjacent. ANDing neighbouring words finds
+// subarrays that are free together; shifting finds rows, 64 at a time. Not thread-safe: the caller locks the
+// range of subarrays that it uses.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,10 @@
 
 namespace terrace::pim {
 
-inline constexpr std::size_t k_cache_line_pair = 128;  // bytes: a pair of cache lines, as they are fetched
+// bytes: two cache lines, the unit of adjacent-line prefetch
+inline constexpr std::size_t k_cache_line_pair = 128;
 
-// Memory that begins with such a pair.
+// Standard allocator that aligns to a pair of cache lines.
 template <typename T>
 struct CacheLineAllocator {
   using value_type = T;
@@ -34,7 +35,7 @@ struct CacheLineAllocator {
 
 class FreeBitmap {
  public:
-  // Subarrays `first` to `first + count - 1`.
+  // Subarrays [first, first + count).
   struct Range {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -46,16 +47,16 @@ class FreeBitmap {
   };
   struct Found {
     Spot spot;
-    std::uint32_t slack = 0;  // what the free run that holds it is longer by
+    std::uint32_t slack = 0;  // excess length of the free run that holds it
   };
-  // A block begins at multiples of these, counted from the device's first row and subarray.
+  // Alignment of a block, counted from the device's first row and subarray.
   struct Alignment {
     std::uint32_t rows = 1;
     std::uint32_t subarrays = 1;
   };
 
   FreeBitmap(std::uint32_t rows, std::uint32_t subarrays) : FreeBitmap(rows, subarrays, subarrays) {}
-  // Of banks with so many subarrays each.
+  // Creates a bitmap of banks with `bank` subarrays each.
   FreeBitmap(std::uint32_t rows, std::uint32_t subarrays, std::uint32_t bank);
 
   void take(const Spot& spot, const Shape& shape);
@@ -66,21 +67,21 @@ class FreeBitmap {
   [[nodiscard]] std::uint32_t rows() const { return rows_; }
   [[nodiscard]] std::uint32_t subarrays() const { return subarrays_; }
 
-  // The lowest row at which the shape fits inside the range, there the lowest subarray; none before `from` in that
-  // order.
+  // Returns the lowest row, then the lowest subarray, at which the shape fits inside the range, at or after
+  // `from` in that order.
   [[nodiscard]] std::optional<Spot> first_fit(const Range& range, const Shape& shape, const Alignment& alignment,
                                               const Spot& from) const;
-  // The same for a single row of a single subarray, inside one bank; row rows() where nothing is free.
+  // First fit of a single row of a single subarray inside one bank; returns row rows() if none is free.
   [[nodiscard]] Spot first_unit(const Range& range, std::uint32_t row) const;
-  // Where the free run is the shortest: of subarrays for a horizontal block, of rows for a vertical one; of equal
-  // ones the lowest row, then the lowest subarray.
+  // Returns the fit in the shortest free run: of subarrays for a horizontal block, of rows for a vertical one;
+  // among equal ones the lowest row, then the lowest subarray.
   [[nodiscard]] std::optional<Found> best_fit(const Range& range, const Shape& shape, const Alignment& alignment,
                                               Dim dim) const;
-  // The lowest row from `from` on at which the shape fits with its first subarray there.
+  // Returns the lowest row >= `from` at which the shape fits with this first subarray.
   [[nodiscard]] std::optional<std::uint32_t> lowest_row(std::uint32_t subarray, const Shape& shape,
                                                         std::uint32_t from, std::uint32_t alignment) const;
-  // The first row of the lowest 64 at or above `row` in which the range has anything free; rows() where there is
-  // none.
+  // Returns the first row of the lowest stripe at or above `row` in which the range has a free row; rows() if
+  // there is none.
   [[nodiscard]] std::uint32_t first_free(const Range& range, std::uint32_t row) const;
 
  private:
@@ -91,13 +92,13 @@ class FreeBitmap {
   [[nodiscard]] bool in_one_bank(std::uint32_t subarray, std::uint32_t count) const {
     return begin_[subarray + count - 1] == begin_[subarray] + count - 1;
   }
-  // visit(words, count) for each bank's part of `count` subarrays: their words of the first stripe. Those of the
-  // next are `bank_` further.
+  // Calls visit(words, count) for each bank's part of `count` subarrays, with their words of the first stripe.
+  // The next stripe's words are `bank_` further.
   template <typename Words, typename Visit>
   void parts(Words& all, std::uint32_t subarray, std::uint32_t count, Visit visit) const;
   template <typename Change>
   void change(const Spot& spot, const Shape& shape, Change change);
-  // Of `count` neighbouring subarrays together.
+  // Returns the AND of the words of `count` neighbouring subarrays.
   [[nodiscard]] Word across(std::uint32_t stripe, std::uint32_t subarray, std::uint32_t count) const;
   void gather(std::uint32_t stripe, const Range& range, std::uint32_t count, Word* out) const;
   void starts(std::uint32_t stripe, const Range& range, const Shape& shape, Word* out, Word* above) const;
@@ -109,7 +110,7 @@ class FreeBitmap {
   void best_vertical(const Range& range, const Shape& shape, const Alignment& alignment, Found& best) const;
 
   std::uint32_t rows_, subarrays_, bank_, stripes_;
-  std::vector<std::size_t> begin_;  // of each subarray: its word of the first stripe
+  std::vector<std::size_t> begin_;  // by subarray: its word of the first stripe
   std::vector<Word, CacheLineAllocator<Word>>
       words_;  // [bank][stripe][subarray]; rows beyond the last are never free
 };

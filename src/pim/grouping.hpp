@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where several blocks fit together.
+// Searches placements for groups of blocks that must lie together.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace terrace::pim {
 
-// Spots for all of the requests with `subarray` as the first of each, one above the other in the order that ends
-// lowest; nothing where there are none. Exact: an order's blocks each go to the lowest row above the one before,
-// and all orders count, by what is the lowest end of each subset. `bank` is the width of one, in subarrays.
+// Returns spots for all requests with the first subarray `subarray`, stacked in the order that ends lowest;
+// nothing if there are none. Exact: each block of an order goes to the lowest row above the previous one, and
+// dynamic programming over subsets covers all orders. `bank` is the width of a bank in subarrays.
 std::optional<std::vector<FreeBitmap::Spot>> group_at(const FreeBitmap& bitmap, std::uint32_t subarray,
                                                       std::span<const Request> requests, std::uint32_t bank);
 
-// Spots inside the range, found by trying the larger ones first, each at all spots in the order of first fit;
-// nothing after 100,000 partial placements. The board is as before afterwards.
+// Returns spots inside the range by backtracking: larger blocks first, each at all spots in first-fit order.
+// Returns nothing after 100,000 partial placements. The bitmap is unchanged afterwards.
 std::optional<std::vector<FreeBitmap::Spot>> group_inside(FreeBitmap& bitmap, const FreeBitmap::Range& range,
                                                           std::span<const Request> requests, std::uint32_t bank);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on elements that are along a row. Carries run sideways, and far ones cost most: so they are found by
-// a parallel prefix (Kogge and Stone, IEEE Transactions on Computers 22(8), 1973), in as many steps as the width
-// has bits to count it. What must not cross from one element into the next is held back by a row that is clear at
-// every element's lowest column.
+// Arithmetic on horizontal elements, which lie along a row. Carries propagate sideways, and distant ones cost
+// most. So a parallel-prefix adder computes them in log2(width) steps (Kogge and Stone, IEEE Transactions on
+// Computers 22(8), 1973). A mask row that is clear at every element's lowest column keeps carries within
+// elements.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@ namespace terrace::pim {
 
 class Horizontal {
  public:
-  // `spare` is the first of scratch_rows(horizontal) rows. The host sends the row that separates elements, once.
+  // `spare` is the first of scratch_rows(horizontal) rows. The constructor writes the mask row from the host
+  // once.
   Horizontal(Array& array, const Line& spare, std::uint32_t bits);
 
-  // The same value in every element; sent by the host where it is neither all zeros nor all ones.
+  // Sets every element to `value`; the host sends it unless it is all zeros or all ones.
   void fill(const Line& to, std::uint64_t value);
   void shift(const Line& to, const Line& a, std::int64_t by);
   void rotate(const Line& to, const Line& a, std::uint32_t by);
@@ -31,17 +32,17 @@ class Horizontal {
   void compare_lt(const Line& mask, const Line& a, std::uint64_t b);
 
  private:
-  // A scratch row, in as many subarrays as the row that is worked on.
+  // Returns a scratch row that spans as many subarrays as `like`.
   [[nodiscard]] Line spare(std::uint32_t n, const Line& like) const;
   [[nodiscard]] std::uint64_t all() const { return ~std::uint64_t{0} >> (k_max_bits - bits_); }
   [[nodiscard]] Line above_lowest(const Line& like) const { return spare(0, like); }
-  // Carries out of every bit, from where they begin and where they are passed on; neither row is kept.
+  // Computes the carries out of every bit from generate and propagate bits; overwrites both rows.
   void run_carries(const Line& generate, const Line& pass);
-  // to ^= the carries, one bit further up.
+  // Computes to ^= carries << 1.
   void apply_carries(const Line& to, const Line& generate);
-  // Sets all of an element's columns as its lowest, clearing what else there is.
+  // Copies each element's lowest bit to all its columns, clearing the rest first.
   void spread_lowest(const Line& row);
-  // The same from the highest column of another row.
+  // Copies each element's highest bit of another row to all its columns.
   void spread_highest(const Line& to, const Line& from);
 
   Array& array_;

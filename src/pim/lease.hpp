@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of an allocator that go when their work is done.
+// Scope-bound blocks of an allocator, released by the destructor.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,7 @@
 
 namespace terrace::pim {
 
-// What programs get their rows from: each block beside the first one, whose subarrays it shares, or beside one
-// that was there before. All are released with the lease.
+// Allocates blocks for a program: each shares the first subarray of the first block, or of an existing one.
 class Lease {
  public:
   explicit Lease(Allocator& allocator, Handle beside = {}) : allocator_(allocator), beside_(beside) {}
@@ -17,9 +16,11 @@ class Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  // Throws Error{no_memory} where there is no room beside it, and Error{invalid} as Allocator::allocate() does.
+  // Throws Error{no_memory} if there is no space with that first subarray, and Error{invalid} as
+  // Allocator::allocate() does.
   Block operator()(const Shape& shape);
-  // All with the same first subarray, or none: throws Error{no_memory}. The next blocks are beside these.
+  // Allocates all with the same first subarray, or none: throws Error{no_memory}. Later blocks share that
+  // subarray.
   std::vector<Block> together(const std::vector<Shape>& shapes);
 
  private:

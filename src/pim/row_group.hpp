@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector as rows that are operated on: its layers (vertical) or its rows (horizontal), called groups here.
+// Maps a vector to groups of rows on which operations work: its layers (vertical) or its rows (horizontal).
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ inline std::uint32_t groups_of(const Geometry& geometry, const Vector& vector) {
   return static_cast<std::uint32_t>((lanes_of(geometry, vector) - 1) / vector.block.shape.subarrays + 1);
 }
 
-// Only the subarrays that hold elements: the last group may have fewer.
+// Returns group number `group`. Spans only the subarrays that hold elements: the last group may have fewer.
 inline RowGroup row_group(const Geometry& geometry, const Vector& vector, std::uint32_t group) {
   const auto& block = vector.block;
   const auto count = vector.dim == Dim::vertical ? vector.bits : 1;

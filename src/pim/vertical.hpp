@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on elements that are down columns: bit after bit, a carry row beside them, all columns at once. Every
-// function states its row cycles for w bits at the Costs' defaults, `to` being neither operand where that matters.
+// Bit-serial arithmetic on vertical elements, which lie down columns: bit after bit with a carry row, on all
+// columns at once. Every function states its row cycles for w bits at the default Costs, `to` being neither
+// operand where that matters.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ class Vertical {
   void compare_lt(const RowGroup& mask, const RowGroup& a, std::uint64_t b);    // 2w + 1
 
  private:
-  // One bit of to = a + b + carry, 9 row cycles; under a mask, which does not hold for the carry, 10.
+  // Computes one bit of to = a + b + carry in 9 row cycles; with a mask, which does not apply to the carry, in
+  // 10.
   void add_bit(const Line& to, const Line& a, const Line& b, const std::optional<Where>& where = {});
 
   Array& array_;

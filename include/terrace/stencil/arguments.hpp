@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a loop is called with behind its kernel: read(u), write(v), into(sum) and the like. See
-// terrace/stencil.hpp.
+// Arguments of a loop after its kernel: read(u), write(v), into(sum) and so on. See terrace/stencil.hpp.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ namespace terrace::stencil {
 namespace detail {
 TERRACE_STENCIL_BEGIN_TARGET
 
-// Where an argument is among those of its kind: views go by dataset arguments, partials by reductions.
+// Index of an argument among those of its kind: views count dataset arguments, partials reductions.
 struct Position {
   std::size_t view = 0;
   std::size_t partial = 0;
@@ -35,7 +34,7 @@ struct FieldArgument {
     at = position.view++;
     loop.arguments.push_back(
         {dataset.id(), dataset.name(), How, stencil, stencil.low(), stencil.high(), sizeof(T)});
-    stencil = Stencil{};  // the loop has it
+    stencil = Stencil{};  // moved into the loop
   }
   [[nodiscard]] FieldCursor<Element> cursor(const Call& call, const Point& point) const {
     const auto& view = call.views[at];
@@ -103,8 +102,8 @@ template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::write> write(const Dataset<T>& dataset) {
   return {dataset, {}};
 }
-// Written at the loop's own point. Read at the offsets, which may be without the own point, and at others only
-// where these lead out of the loop's range.
+// Declares a dataset that is written at the loop's own point and read at the offsets. These may exclude the own
+// point; other offsets must lead out of the loop's range.
 template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::read_write> read_write(const Dataset<T>& dataset,
                                                                       Stencil stencil = {}) {
@@ -114,7 +113,7 @@ template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::increment> increment(const Dataset<T>& dataset) {
   return {dataset, {}};
 }
-// Numbers along an axis, as they are when the loop runs: change them only while no loop waits.
+// Declares values along an axis, as of when the loop runs: change them only while no loop is queued.
 template <class T, std::size_t Axis>
 [[nodiscard]] detail::LineArgument<T, Axis> read(const Line<T, Axis>& line) {
   return {line.numbers(), line.begin(), 0};

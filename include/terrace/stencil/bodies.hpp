@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes a loop of a kernel and its arguments: code for a part of the loop, which knows no types outside.
+// Builds the type-erased body of a loop from its kernel and arguments: a function that runs a part of the loop.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ TERRACE_STENCIL_BEGIN_TARGET
 template <class Argument>
 using CursorOf =
     decltype(std::declval<const Argument&>().cursor(std::declval<const Call&>(), std::declval<const Point&>()));
-// Whether a kernel can be called with what these arguments of a loop give it.
+// True if the kernel is callable with the accessors of these arguments.
 template <class Kernel, class... Arguments>
 inline constexpr bool k_takes =
     std::is_invocable_v<const Kernel&, decltype(std::declval<CursorOf<Arguments>&>().get(std::ptrdiff_t{}))...>;
@@ -28,7 +28,7 @@ inline constexpr bool k_takes =
 template <class Kernel, class... Arguments>
 void set_bodies(Loop& loop, const Kernel& kernel, const Arguments&... arguments) {
 #ifndef TERRACE_STENCIL_GPU
-  // nvcc says nothing of a kernel that is for a GPU alone.
+  // nvcc cannot evaluate this for kernels that are __device__ only.
   static_assert(
       k_takes<Kernel, Arguments...>,
       "a kernel has one parameter for each argument of the loop behind it, in the same order, and is not "

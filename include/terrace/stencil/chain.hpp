@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain of parallel loops as a value: what each does to which dataset, where, and the code that does it. Loops
-// wait in a chain until something is asked back; what plans and runs a chain knows loops by this alone.
+// Represents a chain of parallel loops as a plain value: for each loop its accesses, its range and its code.
+// Loops are queued in a chain until a result is needed; planners and executors use this representation alone.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,20 @@ enum class Access : std::uint8_t { read, write, read_write, increment };
 using DatasetId = std::uint32_t;
 using BlockId = std::uint32_t;
 
-// What a loop does to one dataset. It writes at its own point alone; it reads at the offsets.
+// Describes a loop's access to one dataset. Writes are at the loop's own point only; reads are at the stencil's
+// offsets.
 struct Argument {
   DatasetId dataset = 0;
-  std::string_view name;  // of the dataset, which outlives the chain
+  std::string_view name;  // the dataset's name, which outlives the chain
   Access access = Access::read;
   Stencil stencil;
-  Point low{0, 0, 0};  // of the stencil's offsets
+  Point low{0, 0, 0};  // bounds of the stencil's offsets
   Point high{0, 0, 0};
   std::size_t element = 0;  // bytes
 };
 
-// Where a loop finds a dataset: the address of its point 0, 0, 0, which need not be in memory, and how many
-// elements apart the rows and the planes are.
+// Addresses a dataset: the address of its point (0, 0, 0), which need not be in memory, and the strides of rows
+// and planes in elements.
 struct View {
   std::byte* origin = nullptr;
   std::ptrdiff_t row = 0;
@@ -44,33 +45,33 @@ struct View {
 
 using ReductionId = std::uint32_t;
 
-// A result that a loop makes of all its points. Each row of the loop has a partial result, which its points enter
-// in the order of x; so the result does not depend on who computes which row, nor in how many pieces.
+// Describes a reduction over a loop's points. Each row has a partial result, to which its points are added in
+// the order of x. So the result does not depend on threads or tiles.
 struct ReductionUse {
   ReductionId reduction = 0;
 };
 
 struct Loop;
 
-// A part of a loop that is to be done.
+// Parameters of a call that runs a part of a loop.
 struct Call {
   const Loop& loop;
-  Range range;                 // of this part
+  Range range;                 // range of this part
   const View* views;           // by argument
-  std::byte* const* partials;  // by use of a reduction: an element for each row of the whole loop
+  std::byte* const* partials;  // by reduction: one element for each row of the whole loop
 };
 
-// The same on a GPU: what is to be put into a stream. All addresses are the device's.
+// The same on a GPU: a launch to enqueue on a CUDA stream. All addresses are device addresses.
 struct DeviceCall {
   const Loop& loop;
   Range range;
   const View* views;
   std::byte* const* partials;
-  const std::byte* const* lines;  // by use of a line: its first number
-  void* stream;                   // CUDA's
+  const std::byte* const* lines;  // by line: its first value
+  void* stream;                   // cudaStream_t
 };
 
-// Numbers along an axis that a loop uses, as they are when the loop runs, from `begin` up to, and not with, `end`.
+// Values along an axis that a loop uses, as of when the loop runs; indices [begin, end).
 struct LineUse {
   std::shared_ptr<const void> owner;
   const std::byte* first = nullptr;
@@ -87,17 +88,17 @@ struct Loop {
   std::vector<Argument> arguments;
   std::vector<ReductionUse> reductions;
   std::function<void(const Call&)> body;
-  // Launches the kernel on a GPU, and does not wait for it; empty where the program was not compiled for one.
+  // Launches the kernel on a GPU asynchronously; empty if the program was not compiled for one.
   std::function<void(const DeviceCall&)> device{};
   std::vector<LineUse> lines{};
 };
 
-// The first row of a part in the partial results.
+// Returns the index of a row in the partial results of the whole loop.
 [[nodiscard]] inline std::size_t partial_row(const Range& whole, std::ptrdiff_t y, std::ptrdiff_t z) {
   return static_cast<std::size_t>((z - whole.begin[2]) * whole.length(1) + (y - whole.begin[1]));
 }
 
-// Bytes that a loop reads and writes, see Statistics.
+// Returns the bytes that a loop reads and writes; see Statistics.
 [[nodiscard]] inline double bytes_of(const Loop& loop) {
   double bytes = 0;
   for (const auto& argument : loop.arguments)

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The debug mode: with TERRACE_STENCIL_CHECKS defined, each access of a kernel is held against what its loop
-// declares. Found are:
-// - an offset that the stencil does not have, or at which nothing may be read;
-// - a kernel's own point of a dataset that is not declared as read there and was read, or that is written only and
-//   was not written;
+// Debug mode: with TERRACE_STENCIL_CHECKS defined, each access of a kernel is checked against the declarations
+// of its loop. It detects:
+// - an offset outside the stencil, or at which nothing may be read;
+// - reading the own point of a dataset without declaring it, or not writing one declared as written;
 // - a change at a point other than the kernel's own;
-// - an index that a line does not have;
-// - a kernel that gives other numbers when it is called again.
-// The first of them ends the chain with std::logic_error, which names loop, point, dataset and offset.
+// - an index outside a line;
+// - a kernel that is not deterministic.
+// The first violation ends the chain with std::logic_error, which names loop, point, dataset and offset.
 //
-// To find what reads where it only writes, a kernel is called twice at each point, with different numbers there:
-// its results must not differ.
+// To detect reads of a write-only dataset, the kernel is called twice at each point, with different values
+// there: its results must not differ.
 #pragma once
 
 #ifdef TERRACE_STENCIL_CHECKS
@@ -29,7 +28,8 @@
 
 #include "terrace/stencil/chain.hpp"
 
-// A namespace of their own, so that in one program files with and without checks do not meet.
+// An inline namespace of its own, so that files of one program with and without checks do not violate the
+// one-definition rule.
 namespace terrace::stencil::detail {
 inline namespace checked {
 
@@ -46,8 +46,7 @@ inline namespace checked {
   violation(call, at, "dataset '" + std::string(call.loop.arguments[argument].name) + "': " + what);
 }
 
-// To the last bit; structures, which may have bytes between their members, by their ==, and without one they count
-// as the same.
+// Compares bitwise; structures, which may have padding, by operator==; structures without one count as equal.
 template <class T>
 [[nodiscard]] bool is_same(const T& a, const T& b) {
   using Bytes = std::array<std::byte, sizeof(T)>;
@@ -59,9 +58,9 @@ template <class T>
     return true;
 }
 
-// What a dataset that is written only holds before the kernel is called. The first two are so large that they are
-// not lost in sums, and differ in sign and size, so that results differ, too. The third changes in sums with small
-// numbers.
+// Values of a write-only dataset before the kernel is called. The first two are so large that sums do not
+// absorb them, and differ in sign and size, so that results differ, too. The third changes sums with small
+// values.
 enum class Filler : std::uint8_t { first, second, small };
 
 template <class T>
@@ -77,7 +76,7 @@ template <class T>
   return value;
 }
 
-// Which arguments hold it; the others hold the first.
+// The arguments that get the filler; the others get the first.
 inline constexpr std::size_t k_all_arguments = static_cast<std::size_t>(-1);
 
 template <class T>
@@ -122,14 +121,14 @@ class CheckedCursor {
   void finish() const {}
 
   [[nodiscard]] std::size_t argument() const { return argument_; }
-  // The own point is not read.
+  // Returns whether the own point is never read.
   [[nodiscard]] bool is_written_only() const {
     return about().access == Access::write || std::ranges::find(others(), Point{0, 0, 0}) == others().end();
   }
   [[nodiscard]] Point here(std::ptrdiff_t i) const { return {point_[0] + i, point_[1], point_[2]}; }
 
-  // Before the first call: what is there.
-  void keep(std::ptrdiff_t i) {
+  // Saves the current value, before the first call.
+  void save_value(std::ptrdiff_t i) {
     if constexpr (!std::is_const_v<T>) {
       own_ = at_[i];
       was_written_ = false;
@@ -137,34 +136,34 @@ class CheckedCursor {
       for (const auto& offset : others()) kept_.push_back(element(i, offset));
     }
   }
-  // Before each call.
+  // Sets the value for the next call.
   void prepare(std::ptrdiff_t i, Filler filler, std::size_t of) {
     if constexpr (!std::is_const_v<T>) {
       const auto has_it = of == k_all_arguments || of == argument_;
       at_[i] = is_written_only() ? number_of_filler<Value>(has_it ? filler : Filler::first) : own_;
     }
   }
-  // After each call.
-  void hold_others(std::ptrdiff_t i) const {
+  // Checks that the other points are unchanged, after each call.
+  void check_others_unchanged(std::ptrdiff_t i) const {
     if constexpr (!std::is_const_v<T>)
       for (std::size_t k = 0; k < kept_.size(); ++k)
         if (others()[k] != Point{0, 0, 0} && !is_same(kept_[k], element(i, others()[k])))
           violation(call_, argument_, here(i), "it is written at the offset " + text_of(others()[k]));
   }
-  // After the first call.
-  void remember(std::ptrdiff_t i) {
+  // Saves the result, after the first call.
+  void save_result(std::ptrdiff_t i) {
     if constexpr (!std::is_const_v<T>) result_ = at_[i];
   }
   [[nodiscard]] bool differs(std::ptrdiff_t i) const {
     if constexpr (!std::is_const_v<T>) return !is_same(result_, at_[i]);
     return false;
   }
-  // After each call for which all hold the filler: is it still there?
-  void look(std::ptrdiff_t i, Filler filler) {
+  // Notes whether the filler was overwritten, after each call in which all arguments have it.
+  void track_writes(std::ptrdiff_t i, Filler filler) {
     if constexpr (!std::is_const_v<T>)
       was_written_ = was_written_ || !is_same(at_[i], number_of_filler<Value>(filler));
   }
-  void hold_written(std::ptrdiff_t i) const {
+  void check_written(std::ptrdiff_t i) const {
     if constexpr (!std::is_const_v<T>)
       if (is_written_only() && !was_written_) violation(call_, argument_, here(i), "it is not written");
   }
@@ -235,13 +234,13 @@ class CheckedReductionCursor {
   [[nodiscard]] Into<T> get(std::ptrdiff_t /*i*/) { return Into<T>(value_); }
   void finish() const { *kept_ = value_; }
 
-  void keep(std::ptrdiff_t /*i*/) { own_ = value_; }
+  void save_value(std::ptrdiff_t /*i*/) { own_ = value_; }
   void prepare(std::ptrdiff_t /*i*/, Filler /*filler*/, std::size_t /*of*/) { value_ = own_; }
-  void hold_others(std::ptrdiff_t /*i*/) const {}
-  void remember(std::ptrdiff_t /*i*/) { result_ = value_; }
+  void check_others_unchanged(std::ptrdiff_t /*i*/) const {}
+  void save_result(std::ptrdiff_t /*i*/) { result_ = value_; }
   [[nodiscard]] bool differs(std::ptrdiff_t /*i*/) const { return !is_same(result_, value_); }
-  void look(std::ptrdiff_t /*i*/, Filler /*filler*/) const {}
-  void hold_written(std::ptrdiff_t /*i*/) const {}
+  void track_writes(std::ptrdiff_t /*i*/, Filler /*filler*/) const {}
+  void check_written(std::ptrdiff_t /*i*/) const {}
 
  private:
   T* kept_;
@@ -250,10 +249,10 @@ class CheckedReductionCursor {
   T result_{};
 };
 
-// What a kernel changes; lines and indexes are not of these.
+// Cursors of what a kernel changes: not lines and indexes.
 template <class Cursor>
 concept Changing = requires(Cursor cursor) {
-  cursor.keep(0);
+  cursor.save_value(0);
 };
 
 template <class Cursor, class Action>
@@ -261,7 +260,7 @@ void if_changing(Cursor& cursor, Action action) {
   if constexpr (Changing<Cursor>) action(cursor);
 }
 
-// Compiled once: copies of the same arithmetic may be rounded in different ways.
+// Not inlined: copies of the same arithmetic may be rounded differently.
 template <class Kernel, class... Cursors>
 [[gnu::noinline]] void call_kernel(const Kernel& kernel, std::ptrdiff_t i, Cursors&... cursors) {
   kernel(cursors.get(i)...);
@@ -275,8 +274,8 @@ void check_point(const Kernel& kernel, const Call& call, const Point& point, std
     for_all([&](auto& cursor) { cursor.prepare(i, filler, of); });
     call_kernel(kernel, i, cursors...);
     for_all([&](auto& cursor) {
-      cursor.hold_others(i);
-      cursor.look(i, filler);
+      cursor.check_others_unchanged(i);
+      cursor.track_writes(i, filler);
     });
   };
   const auto differs = [&] {
@@ -284,13 +283,13 @@ void check_point(const Kernel& kernel, const Call& call, const Point& point, std
     for_all([&](auto& cursor) { found = found || cursor.differs(i); });
     return found;
   };
-  for_all([&](auto& cursor) { cursor.keep(i); });
+  for_all([&](auto& cursor) { cursor.save_value(i); });
   run(Filler::first, k_all_arguments);
-  for_all([&](auto& cursor) { cursor.remember(i); });
+  for_all([&](auto& cursor) { cursor.save_result(i); });
   run(Filler::second, k_all_arguments);
   if (!differs()) return;
   run(Filler::small, k_all_arguments);
-  for_all([&](auto& cursor) { cursor.hold_written(i); });
+  for_all([&](auto& cursor) { cursor.check_written(i); });
   run(Filler::first, k_all_arguments);
   if (differs()) violation(call, point, "the kernel gives other numbers when it is called again");
   for_all([&](auto& cursor) {

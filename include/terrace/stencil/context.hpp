@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks and parallel loops, and the context that they belong to. See terrace/stencil.hpp.
+// Declares blocks, parallel loops and the context that owns them. See terrace/stencil.hpp.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@
 namespace terrace::stencil {
 
 namespace detail {
-// Throws std::runtime_error, which names the datasets.
+// Queues a transfer. Throws std::runtime_error, which names the datasets.
 TERRACE_STENCIL_PUBLIC void transfer(Engine& engine, DatasetId from, const Range& from_range, DatasetId to,
                                      const Range& to_range, const Orientation& orientation);
-// From now on each dataset that chains leave has a name of its own. Throws std::runtime_error where two have not.
+// Requires distinct names of kept datasets from now on. Throws std::runtime_error if two have the same.
 TERRACE_STENCIL_PUBLIC void keep_names_apart(Engine& engine);
-// Throw std::invalid_argument: a block that belongs to no context is used; an argument of a loop, from 1, is not
-// of the context of its block.
+// Throw std::invalid_argument: for a block without a context; for an argument of a loop (counted from 1) of
+// another context than its block.
 [[noreturn]] TERRACE_STENCIL_PUBLIC void refuse_block(const std::string& what, const std::string& name);
 [[noreturn]] TERRACE_STENCIL_PUBLIC void refuse_argument(const std::string& loop, std::size_t argument);
 }  // namespace detail
@@ -40,17 +40,16 @@ class TERRACE_STENCIL_PUBLIC Block {
   [[nodiscard]] Dataset<T> dataset(const std::string& name, const Halo& halo = {}) const {
     return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>(), false)};
   }
-  // One whose numbers no chain needs from before: they are not kept when a chain has ended, which saves moving
-  // them. A chain that reads it before writing it ends with an error. At the points of `kept` it is like any
-  // other.
+  // Adds a temporary dataset: its values do not outlive a chain, which saves moving them. A chain that reads it
+  // before writing it fails. At the points of `kept` it behaves as any other dataset.
   template <class T>
   [[nodiscard]] Dataset<T> temporary(const std::string& name, const Halo& halo = {},
                                      const std::vector<Range>& kept = {}) const {
     return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>(), true, kept)};
   }
 
-  // The kernel runs at each point of the range, in any order, once what it needs is there. It waits until
-  // something is asked for.
+  // Queues a loop: runs the kernel at each point of the range, in any order, once its inputs are computed.
+  // Execution starts when a result is needed.
   template <class Kernel, class... Arguments>
   void loop(std::string name, const Range& range, Kernel kernel, Arguments... arguments) const {
     static_assert(
@@ -83,18 +82,18 @@ class TERRACE_STENCIL_PUBLIC Block {
   Range range_;
 };
 
-// Owns blocks and datasets, and runs chains of loops. One thread uses it. One that was moved elsewhere has
-// nothing: its functions throw std::invalid_argument.
+// Owns blocks and datasets, and runs chains of loops. Not thread-safe: one thread uses it. A moved-from context
+// is empty: its functions throw std::invalid_argument.
 class TERRACE_STENCIL_PUBLIC Context {
  public:
   explicit Context(const Options& options = Options::from_environment());
-  // Of an engine that somebody else has set up: see terrace/stencil/ranks.hpp.
+  // Takes an engine set up elsewhere: see terrace/stencil/ranks.hpp.
   explicit Context(std::unique_ptr<Engine> engine);
   ~Context();
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
 
-  // So many points in x, y and z.
+  // Adds a block of `size` points in x, y and z.
   [[nodiscard]] Block block(const std::string& name, const std::vector<std::ptrdiff_t>& size);
   template <class T>
   [[nodiscard]] Sum<T> sum() {
@@ -109,9 +108,9 @@ class TERRACE_STENCIL_PUBLIC Context {
     return {engine_.get(), add_reduction(ReductionKind::maximum, number_of<T>())};
   }
 
-  // Copies a part of a dataset to a part of another one, of another block or of the same: after the loops and
-  // transfers that are called before it, before those that are called after it. It waits as they do. Along each
-  // axis both parts have as many points. Both datasets belong to this context, and neither is temporary.
+  // Queues a copy of a range of a dataset to a range of another, in the same or another block. It is ordered
+  // after the loops and transfers called before it, and before those called after it. Along each axis both
+  // ranges have the same number of points. Both datasets belong to this context, and neither is temporary.
   template <class T>
   void transfer(const Dataset<T>& from, const Range& from_range, const Dataset<T>& to, const Range& to_range,
                 const Orientation& orientation = {}) {
@@ -120,13 +119,13 @@ class TERRACE_STENCIL_PUBLIC Context {
     detail::transfer(*engine_, from.id(), from_range, to.id(), to_range, orientation);
   }
 
-  // Runs what waits.
+  // Runs all queued loops and transfers.
   void run();
   [[nodiscard]] const Statistics& statistics() const;
   [[nodiscard]] const Options& options() const;
-  // The loops that wait, those of all blocks.
+  // Returns the queued loops of all blocks.
   [[nodiscard]] const Chain& waiting() const;
-  // What is behind it, for libraries that add to it (terrace/stencil/hdf5.hpp).
+  // Returns the engine, for libraries that extend it (terrace/stencil/hdf5.hpp).
   [[nodiscard]] Engine& engine();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets, lines and reductions: handles of what loops use. See terrace/stencil.hpp.
+// Declares handles of datasets, lines and reductions, which loops use. See terrace/stencil.hpp.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace terrace::stencil {
 
-class Engine;  // what keeps data, plans and runs chains (src/stencil)
+class Engine;  // owns data, plans and runs chains (src/stencil)
 
 enum class ReductionKind : std::uint8_t { sum, minimum, maximum };
 enum class Number : std::uint8_t { float64, float32, int64, int32 };
@@ -38,7 +38,7 @@ template <class T>
   }
 }
 
-// Nothing for types that are none of these: they can be in datasets, and not in files.
+// Returns nothing for other types: these can be in datasets, but not in files.
 template <class T>
 [[nodiscard]] constexpr std::optional<Number> known_number_of() {
   if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float> || std::is_same_v<T, std::int64_t> ||
@@ -48,21 +48,21 @@ template <class T>
     return std::nullopt;
 }
 
-// How far a dataset goes beyond its block, by dimension: `low` points below (0 or less), `high` points above.
+// Halo widths by dimension: `low` points below the block (0 or less), `high` points above.
 struct Halo {
   Point low{0, 0, 0};
   Point high{0, 0, 0};
 };
 
-// How the axes of the source of a transfer lie along those of its target: along the target's axis d goes the
-// source's axis axes[d], from its end to its beginning where flipped[d].
+// Maps the axes of a transfer's source to those of its target: the target's axis d is the source's axis
+// axes[d], reversed if flipped[d].
 struct Orientation {
   std::array<std::size_t, k_max_dims> axes{0, 1, 2};
   std::array<bool, k_max_dims> flipped{false, false, false};
 };
 
-// Numbers at the points of a block, or of a larger range. A handle: copies are the same dataset. At first all are
-// 0.
+// Handle of field data: values at the points of a block and its halo. Copies refer to the same dataset. All
+// values are 0 at first.
 template <class T>
 class Dataset {
   static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
@@ -78,15 +78,15 @@ class Dataset {
   }
   [[nodiscard]] bool is_of(const Engine* engine) const { return engine_ == engine; }
   [[nodiscard]] std::string_view name() const;
-  // All points that it has.
+  // Returns its index range, halo included.
   [[nodiscard]] Range range() const;
-  // The numbers of a part of them, x fastest; runs what waits.
+  // Returns the values of a range, x fastest; runs all queued loops first.
   [[nodiscard]] std::vector<T> get(const Range& range) const;
   [[nodiscard]] T get(const Point& point) const {
     return get(Range::from_to(point, {point[0] + 1, point[1] + 1, point[2] + 1})).front();
   }
-  // Sets them; runs what waits. Throws std::invalid_argument for another count of numbers than the range has
-  // points.
+  // Sets the values of a range; runs all queued loops first. Throws std::invalid_argument if the number of
+  // values differs from the points of the range.
   void set(const Range& range, std::span<const T> values);
 
  private:
@@ -94,12 +94,12 @@ class Dataset {
   DatasetId id_ = 0;
 };
 
-// Numbers along one axis, the same for all other coordinates. Small, and always in memory.
+// Values along one axis, constant in the other coordinates. Small, and always in memory.
 template <class T, std::size_t Axis>
 class Line {
  public:
   Line() = default;
-  // Throws std::invalid_argument where the end is before the beginning.
+  // Throws std::invalid_argument if end < begin.
   Line(std::ptrdiff_t begin, std::ptrdiff_t end)
       : begin_(begin), numbers_(std::make_shared<std::vector<T>>(length(begin, end))) {}
   T& operator[](std::ptrdiff_t i) { return (*numbers_)[static_cast<std::size_t>(i - begin_)]; }
@@ -122,7 +122,8 @@ class Line {
   std::shared_ptr<std::vector<T>> numbers_;
 };
 
-// A result of all points of the loops that enter values. value() runs what waits, and the next loops begin anew.
+// Handle of a reduction over all points of the loops that contribute to it. value() runs all queued loops and
+// resets the reduction.
 template <class T>
 class Reduction {
  public:
@@ -153,9 +154,9 @@ struct Maximum : Reduction<T> {
 namespace detail {
 TERRACE_STENCIL_PUBLIC [[nodiscard]] std::string_view name_of(const Engine& engine, DatasetId dataset);
 TERRACE_STENCIL_PUBLIC [[nodiscard]] Range range_of(const Engine& engine, DatasetId dataset);
-// Throws std::runtime_error where the dataset has not all of the range.
+// Throws std::runtime_error unless the dataset contains the range.
 TERRACE_STENCIL_PUBLIC void check_range(const Engine& engine, DatasetId dataset, const Range& range);
-// Throws std::invalid_argument.
+// Throws std::invalid_argument: the number of values is wrong.
 [[noreturn]] TERRACE_STENCIL_PUBLIC void refuse_count(const Engine& engine, DatasetId dataset, const Range& range,
                                                       std::size_t count);
 TERRACE_STENCIL_PUBLIC void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* values);

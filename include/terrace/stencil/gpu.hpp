@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel meets its data on a GPU: a thread for each point, or, where a loop has a reduction, a warp for each
-// row. Compiled by nvcc alone.
+// Launches kernels on a GPU: one thread for each point, or, in loops with a reduction, one warp for each row.
+// Compiled by nvcc only.
 //
-// A row's points are entered into its partial result in the order of x, as on the processor: a warp calls the
-// kernel at 32 points, each into a number of its own, and then enters these one after the other. So a result has
-// the processor's digits, if a kernel enters at most one value at each point.
+// Points of a row are added to its partial result in the order of x, as on the processor: a warp calls the
+// kernel at 32 points, each with a private value, then adds these in order. So results are bitwise equal to the
+// processor's if a kernel contributes at most one value at each point.
 #pragma once
 
 #include "terrace/stencil/target.hpp"
@@ -33,10 +33,9 @@ template <class Kernel>
 inline constexpr bool k_is_for_gpu = k_is_for_gpu_alone<Kernel> ||
                                      __nv_is_extended_host_device_lambda_closure_type(Kernel);
 
-// --- arguments on the device
-// ----------------------------------------------------------------------------------------
+// --- arguments on the device ---
 
-// Those that are no reduction have nothing to do between points.
+// Arguments other than reductions: nothing to do between points.
 struct NoReduction {
   static constexpr bool k_reduces = false;
   __device__ void begin_row(std::ptrdiff_t /*y*/, std::ptrdiff_t /*z*/) {}
@@ -79,7 +78,7 @@ __device__ void enter(const Into<T>& into, T value) {
   into(value);
 }
 
-// What a result of no points is.
+// Returns the identity of the reduction.
 template <class T, template <class> class Into>
 [[nodiscard]] T of_no_points() {
   using Limits = std::numeric_limits<T>;
@@ -93,10 +92,10 @@ template <class T, template <class> class Into>
 struct GpuReduction {
   static constexpr bool k_reduces = true;
   T* partials;
-  std::ptrdiff_t first_y, first_z, rows;  // of the loop; rows of a plane
+  std::ptrdiff_t first_y, first_z, rows;  // of the loop; `rows` is the number of rows in a plane
   T none = of_no_points<T, Into>();
-  T row{};  // the same in all lanes
-  T own{};  // of this lane's point
+  T row{};  // equal in all lanes
+  T own{};  // value of this lane's point
   GpuReduction(T* kept, const Range& whole)
       : partials(kept), first_y(whole.begin[1]), first_z(whole.begin[2]), rows(whole.length(1)) {}
   __device__ T& kept(std::ptrdiff_t y, std::ptrdiff_t z) { return partials[(z - first_z) * rows + (y - first_y)]; }
@@ -129,8 +128,7 @@ template <class T, template <class> class Into>
   return {reinterpret_cast<T*>(call.partials[argument.at]), call.loop.range};
 }
 
-// --- launches
-// ---------------------------------------------------------------------------------------------------------
+// --- launches ---
 
 struct GpuPart {
   std::ptrdiff_t begin[k_max_dims];
@@ -169,10 +167,9 @@ __global__ void do_rows(const Kernel kernel, const GpuPart part, Bound... bound)
   }
 }
 
-inline constexpr std::ptrdiff_t k_threads = 256;  // of a block
+inline constexpr std::ptrdiff_t k_threads = 256;  // threads of a block
 
-// Threads along x are as many as the part has points there, so that a boundary of one column has a thread for
-// each.
+// The block is as wide in x as the part has points, so that a boundary of one column uses a thread for each.
 template <class Kernel, class... Bound>
 void launch(const Kernel& kernel, const DeviceCall& call, Bound... bound) {
   const auto& range = call.range;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points, ranges and stencils: index spaces of one to three dimensions, x first. Dimensions that a block does not
-// have are 0 to 1.
+// Index spaces of one to three dimensions, x first: points, ranges and stencils. Missing dimensions are [0, 1).
 #pragma once
 
 #include <algorithm>
@@ -17,17 +16,16 @@ inline constexpr std::size_t k_max_dims = 3;
 
 using Point = std::array<std::ptrdiff_t, k_max_dims>;
 
-// The points from `begin` up to, and not with, `end`. In braces it is said by axis, begin and end of each:
-// Range{{0, nx}, {0, ny}}. Of two points it is Range::from_to(begin, end).
+// The points [begin, end). Braces state begin and end of each axis: Range{{0, nx}, {0, ny}}. From two points:
+// Range::from_to(begin, end).
 struct Range {
   Point begin{0, 0, 0};
   Point end{1, 1, 1};
-  // How many dimensions the text of the program has said; 0 where it was not said. Loops and transfers are held
-  // against it.
+  // Number of dimensions that the program stated, 0 if unknown; loops and transfers check it.
   std::size_t sides = 0;
 
   Range() = default;
-  // Begin and end of x, y, z, as far as the block has them.
+  // Takes begin and end of x, y, z, as far as the block has them.
   Range(std::initializer_list<std::array<std::ptrdiff_t, 2>> axes) : sides(axes.size()) {
     std::size_t d = 0;
     for (const auto& side : axes) {
@@ -65,7 +63,7 @@ struct Range {
   }
 };
 
-// The points that both have; of none, a range that ends where it begins.
+// Returns the intersection; if it is empty, a range with begin == end in some dimension.
 [[nodiscard]] inline Range intersection(const Range& a, const Range& b) {
   Range both;
   for (std::size_t d = 0; d < k_max_dims; ++d) {
@@ -75,7 +73,7 @@ struct Range {
   return both;
 }
 
-// The smallest range that has both; of an empty one and another, the other.
+// Returns the bounding range; if one range is empty, the other.
 [[nodiscard]] inline Range hull(const Range& a, const Range& b) {
   if (a.empty()) return b;
   if (b.empty()) return a;
@@ -117,7 +115,7 @@ class Stencil {
   std::vector<Point> offsets_;
 };
 
-// The offsets of a star: so many to each side along each of the dimensions.
+// Returns a star stencil: offsets up to `reach` in both directions along each dimension.
 [[nodiscard]] inline Stencil star(std::size_t dims, std::ptrdiff_t reach) {
   std::vector<Point> offsets{Point{0, 0, 0}};
   for (std::size_t d = 0; d < dims; ++d)
@@ -130,7 +128,7 @@ class Stencil {
   return Stencil(std::move(offsets));
 }
 
-// All offsets with each component from `low` to `high`.
+// Returns a box stencil: all offsets with components from `low` to `high`.
 [[nodiscard]] inline Stencil box(std::size_t dims, std::ptrdiff_t low, std::ptrdiff_t high) {
   std::vector<Point> offsets;
   Point from{0, 0, 0}, to{0, 0, 0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets in HDF5 files, and checkpoints of all datasets of a context. Link with terrace_stencil_hdf5.
+// Reads and writes datasets in HDF5 files, and checkpoints of all datasets of a context. Link with
+// terrace_stencil_hdf5.
 //
 //   Checkpoint checkpoint(context);
 //   checkpoint.set("step", step);
@@ -8,10 +9,10 @@
 //   checkpoint.restore("state.h5");
 //   step = checkpoint.integer("step");
 //
-// Numbers are copied in pieces of at most 32 MiB, so datasets may be larger than memory. What waits runs first.
-// Numbers are double, float, std::int64_t or std::int32_t; datasets with elements of other types are refused.
-// Lines and reductions are not in files. All that is thrown is terrace::Error (a std::runtime_error), one line
-// that begins with the file's name; or, of two datasets that no file could tell apart, with their name.
+// Values are copied in slabs of at most 32 MiB, so datasets may be larger than memory. Queued loops run first.
+// Element types are double, float, std::int64_t and std::int32_t; other types are refused. Lines and reductions
+// are not stored. All exceptions are terrace::Error (a std::runtime_error) with one line that begins with the
+// file's name; for two datasets that a file could not tell apart, with their name.
 #pragma once
 
 #include <concepts>
@@ -31,10 +32,10 @@ TERRACE_STENCIL_PUBLIC void read_hdf5(const std::string& path, Engine& engine, D
                                       const std::string& name, const Range& range);
 }  // namespace detail
 
-// Writes a range of the dataset to the file, under a name ("u", "after/u": groups are made), with x as the last
-// dimension. The file is made where there is none. A dataset of that name that is there already is overwritten if
-// it has the same type and range, else refused. The other datasets of the file are kept; a crash while it is
-// written may damage it, unlike a checkpoint.
+// Writes a range of the dataset to the file under a name ("u", "after/u": groups are created), with x as the
+// last dimension. Creates the file if it does not exist. Overwrites a dataset of that name if it has the same
+// type and range, else refuses it. Other datasets of the file are kept. Unlike a checkpoint, the file may be
+// damaged by a crash meanwhile.
 template <class T>
 void write_hdf5(const std::string& path, const Dataset<T>& dataset, const std::string& name, const Range& range) {
   detail::write_hdf5(path, dataset.engine(), dataset.id(), name, range);
@@ -44,9 +45,9 @@ void write_hdf5(const std::string& path, const Dataset<T>& dataset, const std::s
   write_hdf5(path, dataset, name, dataset.range());
 }
 
-// Reads it back, or what another program wrote, in whatever layout and byte order. Refused is one of another type
-// or size; of our own, of another range, too, and numbers that are not those that were written. Where it throws,
-// the dataset may have some of the file's numbers.
+// Reads a range that write_hdf5() or another program wrote, in any layout and byte order. Refuses another type
+// or size; in files of write_hdf5() also another range and values that fail their checksum. If it throws, part
+// of the dataset may have been overwritten.
 template <class T>
 void read_hdf5(const std::string& path, const Dataset<T>& dataset, const std::string& name, const Range& range) {
   detail::read_hdf5(path, dataset.engine(), dataset.id(), name, range);
@@ -56,15 +57,15 @@ void read_hdf5(const std::string& path, const Dataset<T>& dataset, const std::st
   read_hdf5(path, dataset, name, dataset.range());
 }
 
-// All datasets of a context, and numbers that a program gives names, as its step and time.
+// Checkpoint of all datasets of a context and of named numbers, such as step and time.
 //
-// The file is written under the name PATH.part, in the same folder, and renamed when all of it is on the disk. So
-// whatever happens (a crash, a full disk, SIGKILL), the file is the last checkpoint that was complete; while one
-// is written there is room for two on the disk. It is an HDF5 file, with one group for each block.
+// The file is written as PATH.part in the same folder and renamed once it is on disk. So after a crash, a full
+// disk or SIGKILL the file is the last complete checkpoint; while one is written the disk needs space for two.
+// It is an HDF5 file with one group for each block.
 class TERRACE_STENCIL_PUBLIC Checkpoint {
  public:
-  // From now on two datasets of the context that no file could tell apart, of one name in blocks of one name, are
-  // refused when the second is made; or here, where both are there. Temporary ones have no names in files.
+  // Requires from now on that kept datasets of the context have distinct names, block and dataset together;
+  // refuses duplicates here or when they are created. Temporary datasets are not stored and need no names.
   explicit Checkpoint(Context& context) : engine_(&context.engine()) { detail::keep_names_apart(*engine_); }
 
   template <std::integral T>
@@ -75,15 +76,16 @@ class TERRACE_STENCIL_PUBLIC Checkpoint {
   void set(const std::string& name, T number) {
     numbers_[name] = static_cast<double>(number);
   }
-  // Throws Error{not_found} where there is none of that name and kind, naming those that there are.
+  // Returns a named number. Throws Error{not_found}, which names the known ones, if there is none of that name
+  // and kind.
   [[nodiscard]] std::int64_t integer(const std::string& name) const;
   [[nodiscard]] double real(const std::string& name) const;
 
   void write(const std::string& path) const;
-  // Sets all datasets, and the named numbers: those of the file and no others. Throws Error{not_found} where there
-  // is no such file, {corrupt} where it is damaged, {invalid} where it has other datasets than the context, or of
-  // another range or type. Datasets are as they were where it throws, but for damage to the numbers themselves:
-  // then they may have some of the file's.
+  // Restores all datasets, and replaces the named numbers by those of the file. Throws Error{not_found} if the
+  // file does not exist, {corrupt} if it is damaged, {invalid} if its datasets differ from the context's in
+  // name, range or type. If it throws, datasets are unchanged, except when values themselves are damaged: then
+  // some may be overwritten.
   void restore(const std::string& path);
 
  private:
@@ -91,7 +93,7 @@ class TERRACE_STENCIL_PUBLIC Checkpoint {
   std::map<std::string, std::variant<std::int64_t, double>> numbers_;
 };
 
-// The same, without named numbers.
+// Write and restore without named numbers.
 inline void save(Context& context, const std::string& path) { Checkpoint(context).write(path); }
 inline void restore(Context& context, const std::string& path) { Checkpoint(context).restore(path); }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel meets its data: it is called at each point of a loop with one accessor for each argument, and reads
-// `x(1, 0)`, the element one to the right of its own point.
+// Accessors and row loops of kernels: a kernel is called at each point of a loop with one accessor for each
+// argument; `x(1, 0)` is the element one to the right of its own point.
 //
-// With TERRACE_STENCIL_CHECKS defined every access is held against the stencil and the access that the loop
-// declares (see check.hpp); a kernel is then many times slower.
+// With TERRACE_STENCIL_CHECKS defined every access is checked against the declared stencil and access
+// (check.hpp); kernels are then many times slower.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,9 @@
 
 namespace terrace::stencil {
 
-// --- what a kernel sees
-// -------------------------------------------------------------------------------------------
+// --- accessors ---
 
-// A dataset at a point. T is const where the loop reads only.
+// Accessor of a dataset at a point. T is const if the loop only reads it.
 template <class T>
 class Accessor {
  public:
@@ -41,7 +40,7 @@ class Accessor {
   std::ptrdiff_t plane_;
 };
 
-// A line of numbers along one axis, at a point: `h(1)` is the next one along that axis.
+// Accessor of a line at a point: `h(1)` is the next value along its axis.
 template <class T>
 class LineAccessor {
  public:
@@ -52,7 +51,7 @@ class LineAccessor {
   const T* at_;
 };
 
-// The point itself: `i[0]` is x.
+// Accessor of the point's index: `i[0]` is x.
 class IndexAccessor {
  public:
   TERRACE_STENCIL_BOTH IndexAccessor(std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z) : at_{x, y, z} {}
@@ -92,8 +91,7 @@ class MaxAccessor {
   T& into_;
 };
 
-// --- how a row is walked
-// ------------------------------------------------------------------------------------------
+// --- row loops ---
 
 namespace detail {
 TERRACE_STENCIL_BEGIN_TARGET
@@ -128,7 +126,7 @@ struct LineCursor {
   void finish() const {}
 };
 
-// The partial result of a row, kept in a register while the row is walked.
+// The partial result of a row, in a register during the row loop.
 template <class T, template <class> class Into>
 struct ReductionCursor {
   T* kept;
@@ -142,8 +140,8 @@ concept Reducing = requires(Cursor cursor) {
   cursor.kept;
 };
 
-// A least or greatest number is the same in any order of points; but for a zero's sign, which a result does not
-// have. So a row keeps one for each of some lanes, which a processor compares in vectors.
+// Minimum and maximum do not depend on the order of points, except for the sign of a zero, which is
+// unspecified. So a row has one partial value for each of k_lanes lanes, which the compiler vectorises.
 inline constexpr std::ptrdiff_t k_lanes = 32;
 template <class Cursor>
 inline constexpr bool k_in_any_order = !Reducing<Cursor>;
@@ -179,13 +177,13 @@ struct IndexCursor {
   void finish() const {}
 };
 
-// Points of a row in any order: a loop's own promise. The kernel is a copy, so that stores cannot change what it
-// has captured. All that it calls is inlined (flatten): one call left in a kernel keeps its row from vectors. Not
-// with checks: compiling them would take very long.
+// Runs the kernel over a row. Its points are independent, as the loop declares. The kernel is passed by value,
+// so that stores cannot alias its captures. All its callees are inlined (flatten), because one remaining call
+// prevents vectorisation. With checks this is off: compile times would explode.
 //
-// A row with a sum is walked in the order of x. The pragma that takes GCC nothing but its doubts about addresses
-// lets clang change the order of sums; and it has clang warn where a row is left without vectors, which is no
-// fault of the program's. The warning is of the function that the loop is in, so it stays here.
+// A row with a sum runs in the order of x. The pragma tells GCC only that there are no aliases, but would let
+// clang reorder sums. It also makes clang warn where a row is not vectorised, which is no fault of the program;
+// the warning is attributed to the enclosing function, so it is disabled here.
 #if defined(TERRACE_STENCIL_CHECKS)
 template <class Kernel, class... Cursors>
 void walk_row(const Kernel kernel, const Call& call, const Point& first, std::ptrdiff_t length,

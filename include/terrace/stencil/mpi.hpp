@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stencil programs on several processes, which talk by MPI. All of it is here, so it is compiled with the
-// program's own MPI, whichever that is; terrace/stencil/ranks.hpp says what such a program does.
+// Implements Ranks by MPI. Header-only, so that it is compiled with the program's own MPI; see
+// terrace/stencil/ranks.hpp.
 //
 //   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
 //   {
@@ -81,9 +81,10 @@ class MpiRanks final : public Ranks {
 
  private:
   static constexpr int k_tag = 0;
-  static constexpr std::size_t k_max = std::size_t{1} << 30U;  // bytes of a message: MPI counts by int
+  // maximum message size in bytes: MPI counts by int
+  static constexpr std::size_t k_max = std::size_t{1} << 30U;
 
-  // Calls with where each part begins and how long it is.
+  // Calls action(offset, size) for each part.
   template <class Action>
   static void for_parts(std::size_t size, Action action) {
     for (std::size_t at = 0; at < size; at += k_max) action(at, static_cast<int>(std::min(size - at, k_max)));
@@ -96,8 +97,9 @@ class MpiRanks final : public Ranks {
 
 }  // namespace detail
 
-// The context of one of the communicator's processes. It uses a copy of the communicator, and MPI by the calling
-// thread alone; MPI has to be there until it has ended. Throws std::logic_error where it is not there yet.
+// Creates the context of one process of the communicator. It duplicates the communicator and calls MPI from the
+// calling thread only. MPI must stay initialised until the context has ended. Throws std::logic_error if MPI is
+// not initialised.
 [[nodiscard]] inline Context distributed(MPI_Comm communicator,
                                          const Options& options = Options::from_environment()) {
   int is_there = 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stencil programs on several processes: what carries messages between them. terrace/stencil/mpi.hpp does it by
-// MPI.
+// Distributed execution: interface of the communication layer between processes. terrace/stencil/mpi.hpp
+// implements it by MPI.
 //
-// The program is that for one process, and its results are the same to the last bit. Each process, a rank,
-// computes a part of each block: of z, of y, or of both. Before a chain ranks exchange what it needs, once, and
-// compute points near their borders more than once instead of exchanging again. A chain that needs more layers
-// than the narrowest part has is run in pieces.
+// The program is unchanged, and its results are bitwise equal to those of one process. Each process (rank)
+// computes a part of each block, cut in z, in y, or in both. Ranks exchange halos once before a chain, and
+// compute points near their borders redundantly instead of exchanging again. A chain that needs more layers
+// than the narrowest part has runs in pieces.
 //
-// All ranks do all calls with the same arguments: loops, Dataset::get(), which gives the numbers of all ranks,
-// Dataset::set(), of which each rank keeps its part, Reduction::value(). What an error ends on one rank the others
-// wait for: end the program on all ranks.
+// All functions are collective: all ranks call loops, Dataset::get() (which returns the values of all ranks),
+// Dataset::set() (of which each rank keeps its part) and Reduction::value() with the same arguments. If one
+// rank ends with an error the others wait for it: end the program on all ranks.
 #pragma once
 
 #include <cstddef>
@@ -21,28 +21,29 @@
 
 namespace terrace::stencil {
 
-// To another rank, or from it.
+// A message to or from another rank.
 struct Message {
   std::size_t rank = 0;
   std::vector<std::byte> bytes;
 };
 
-// The processes that run a program together. The context's thread alone calls it.
+// Communicator of the processes that run a program together. Only the context's thread calls it.
 class TERRACE_STENCIL_PUBLIC Ranks {
  public:
   virtual ~Ranks() = default;
-  [[nodiscard]] virtual std::size_t rank() const = 0;  // this one's number, from 0
+  [[nodiscard]] virtual std::size_t rank() const = 0;  // this process's rank, from 0
   [[nodiscard]] virtual std::size_t size() const = 0;
-  // Sends and receives, at most one message to a rank and one from it; those that are received have the length
-  // that was sent. Ranks that are not named take no part.
+  // Sends and receives, at most one message to and one from each rank. Received messages have the length that
+  // was sent. Ranks that are not listed do not take part.
   virtual void exchange(std::span<const Message> sent, std::span<Message> received) = 0;
-  // All ranks call it: `all` becomes what each gave, by rank. `sizes` are the lengths in bytes, by rank.
+  // Gathers to all ranks: `all` receives the data of each rank, in rank order. `sizes` are their lengths in
+  // bytes. Collective.
   virtual void gather(std::span<const std::byte> own, std::span<const std::size_t> sizes,
                       std::span<std::byte> all) = 0;
 };
 
-// The context of one of the ranks. Options are those of one rank: `memory` is what each may take, and `threads`
-// how many each has, which is best said where several ranks are on a machine.
+// Creates the context of one rank. Options are per rank: `memory` is what each may use, and `threads` how many
+// each has; state it if several ranks share a machine.
 TERRACE_STENCIL_PUBLIC [[nodiscard]] Context distributed(std::unique_ptr<Ranks> ranks,
                                                          const Options& options = Options::from_environment());
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a context has done so far.
+// Counters of a context.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace terrace::stencil {
 
-// Of all loops of a name.
+// Totals of all loops of one name.
 struct LoopStatistics {
   std::uint64_t count = 0;
   double bytes = 0;
@@ -19,34 +19,35 @@ struct LoopStatistics {
 struct Statistics {
   std::uint64_t chains = 0;
   std::uint64_t loops = 0;
-  std::uint64_t longest_chain = 0;  // in loops
+  std::uint64_t longest_chain = 0;  // maximum chain length, in loops
   std::uint64_t tiles = 0;
-  double seconds = 0;  // in which chains ran
-  // Transfers between datasets, and the bytes that they wrote. Their time is in `seconds`.
+  double seconds = 0;  // time in which chains ran
+  // Transfers between datasets and the bytes that they wrote. Their time is part of `seconds`.
   std::uint64_t transfers = 0;
   double transferred_bytes = 0;
-  // Of all loops: points times the elements that each reads and writes, a dataset that is read and written
-  // counting twice. Over `seconds` it is the average bandwidth of I. Reguly et al., MCHPC 2017, section 5.
+  // Sum over all loops: points times the bytes of elements that each reads and writes, a dataset that is read
+  // and written counting twice. bytes / seconds is the average bandwidth of I. Reguly et al., MCHPC 2017,
+  // section 5.
   double bytes = 0;
-  // Of "streamed": moved between memory and files (of "gpu": the memories of host and GPU) by chains and
-  // transfers, and how long a thread waited for it.
+  // "streamed": bytes moved between memory and files by chains and transfers ("gpu": between host and GPU
+  // memory), and the seconds that threads waited for them.
   double bytes_in = 0;
   double bytes_out = 0;
   double waited = 0;
-  // Of "streamed": moved between memory and files for get() and set(), whole chunks where these ask for a part.
+  // "streamed": bytes moved between memory and files for get() and set(), in whole chunks.
   double copied_in = 0;
   double copied_out = 0;
-  // Chains that had no room in the memory as a whole and ran as two shorter ones, which may be cut again.
+  // Chains that did not fit into memory as a whole and ran as two shorter ones, which may be split again.
   std::uint64_t shortened_chains = 0;
-  // Of several ranks: how often they exchanged what their chains need, the messages and bytes that this one sent
-  // for it, and how long that took. `bytes` is of the whole loops; `redundant_bytes` is counted alike, of the
-  // points that this rank computed and another one has.
+  // Several ranks: number of exchanges, messages and bytes that this rank sent, and their seconds. `bytes`
+  // counts whole loops; `redundant_bytes` counts, in the same way, points that this rank computed and another
+  // one owns.
   std::uint64_t exchanges = 0;
   std::uint64_t messages = 0;
   double exchanged_bytes = 0;
   double exchange_seconds = 0;
   double redundant_bytes = 0;
-  // Of "serial" and "parallel", which run one loop after the other.
+  // "serial" and "parallel", which run loop by loop.
   std::map<std::string, LoopStatistics> by_loop;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file is compiled for: the processor; the processor, with checks (TERRACE_STENCIL_CHECKS); or a GPU, too,
-// by nvcc with --extended-lambda. In one program files may differ: what differs in them is in a namespace of its
-// own.
+// Selects the compilation target of a file: the processor; the processor with checks (TERRACE_STENCIL_CHECKS);
+// or additionally a GPU, by nvcc with --extended-lambda. Files of one program may differ: what depends on the
+// target is in an inline namespace of its own, so the one-definition rule holds.
 #pragma once
 
 #if defined(TERRACE_STENCIL_CHECKS)
@@ -16,12 +16,12 @@
 #define TERRACE_STENCIL_END_TARGET
 #endif
 
-// Stands behind the captures of a kernel that is to run on a GPU, where there is one:
+// Follows the captures of a kernel that shall run on a GPU where there is one:
 //
 //   grid.loop("step", range, [factor] TERRACE_STENCIL_KERNEL(auto u) { u() *= factor; }, read_write(u));
 //
-// nvcc compiles lambdas with `auto` for a GPU alone. A lambda that names its accessors' types may have
-// TERRACE_STENCIL_BOTH instead; it runs by every executor.
+// nvcc compiles generic lambdas for the GPU only. A lambda that names its accessors' types may use
+// TERRACE_STENCIL_BOTH instead; it runs on every executor.
 #ifdef TERRACE_STENCIL_GPU
 #define TERRACE_STENCIL_KERNEL __device__
 #define TERRACE_STENCIL_BOTH __host__ __device__

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices of a machine's places that compute.
+// Finds the places of a machine that compute (PIM devices).
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace terrace::pim {
 
-// The place `name`, or, for an empty name, the first that computes. Throws Error{not_found} naming those that
-// there are.
+// Return the place `name` or, for an empty name, the first that computes, and its geometry. Throw
+// Error{not_found}, which names the known ones.
 PlaceId find_device(const machine::Machine& machine, const std::string& name = "");
 Geometry device_of(const machine::Machine& machine, const std::string& name = "");
 

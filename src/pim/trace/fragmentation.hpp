@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of what is free can still be had in one piece.
+// Measures fragmentation: how much of the free space is available in one piece.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,24 @@
 
 namespace terrace::pim {
 
-// Of the shape that is looked for, the largest that is free: `share` is that against what the same number of free
-// units would hold if they were side by side on one device, or on as few as they need. `fragmentation` is 1 less
-// that; 0 where nothing is free.
+// The largest free rectangle of a shape. `fragmentation` is 1 - (its units / the units it would have if the
+// same free units were contiguous on one device, or on as few as they need); 0 if nothing is free.
 struct LargestFree {
-  Block block;  // no rows, no subarrays: nothing is free
+  Block block;  // empty if nothing is free
   double fragmentation = 0;
   [[nodiscard]] std::uint64_t units() const { return block.shape.units(); }
 };
 
 struct Fragmentation {
-  std::uint64_t units = 0;  // of all boards: a row of a subarray is one
+  std::uint64_t units = 0;  // of all devices; a unit is a row of a subarray
   std::uint64_t free = 0;
-  LargestFree rectangle;   // of any shape; against the free units, and a whole device
-  LargestFree horizontal;  // a run of subarrays in one row; against the free units, and a device's subarrays
-  LargestFree vertical;    // a run of rows of one subarray; against the free units, and a subarray's rows
+  LargestFree rectangle;   // of any shape; relative to the free units and a whole device
+  LargestFree horizontal;  // a run of subarrays in one row; relative to the free units and a device's subarrays
+  LargestFree vertical;    // a run of rows of one subarray; relative to the free units and a subarray's rows
 };
 
-// Exact. Boards of one size, a device each; of equal rectangles the first that a walk by device, row and subarray
-// completes. Time: a step or two for each unit.
+// Measures exactly, over one bitmap of equal size per device. Among equal rectangles, returns the first that a
+// scan by device, row and subarray completes. Takes amortised constant time per unit.
 Fragmentation fragmentation_of(std::span<const FreeBitmap> bitmaps);
 
 }  // namespace terrace::pim

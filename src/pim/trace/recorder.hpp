@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes down what an allocator is asked, as it is asked, from any number of threads.
+// Decorates an allocator: records its requests as a trace. Thread-safe.
 //
-// Threads do not wait for one another's searches, only for the line that is being written. A release is written
-// before it happens and an allocation after it: so in the order of the lines no block is where another still
-// does.
+// Threads do not wait for one another's searches, only for the output lock. A release is written before it is
+// executed and an allocation after it, so in the trace no block overlaps a live one.
 #pragma once
 
 #include <mutex>
@@ -18,11 +17,11 @@ namespace terrace::pim {
 
 class Recorder {
  public:
-  // Both must outlive it. Writes the trace's first line.
+  // Both must outlive it. Writes the trace's header.
   Recorder(Allocator& allocator, std::ostream& out);
 
-  // The allocator's own, written down. What it refuses with an Error, and a release of what is no live block of
-  // this recorder, leaves no line.
+  // Forward to the allocator and record the call. Calls that throw Error, and releases of what is no live block
+  // of this recorder, are not recorded.
   Handle allocate(const Request& request);
   std::vector<Handle> allocate_group(std::span<const Request> requests, Within share);
   Released release(Handle handle);
@@ -33,10 +32,10 @@ class Recorder {
   Operation written(const Request& request, Handle handle, Handle beside);
 
   Allocator& allocator_;
-  std::mutex lock_;  // for what follows
+  std::mutex lock_;  // guards the members below
   std::ostream& out_;
   std::uint64_t last_ = 0;
-  std::unordered_map<std::uint64_t, std::uint64_t> ids_;  // of live blocks, by handle
+  std::unordered_map<std::uint64_t, std::uint64_t> ids_;  // ids of live blocks, by handle
 };
 
 }  // namespace terrace::pim

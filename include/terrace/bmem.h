@@ -120,7 +120,7 @@ BMEM_PUBLIC bmem_status bmem_free(void* block);
 BMEM_PUBLIC bmem_status bmem_block_of(const void* block, bmem_block* where);
 BMEM_PUBLIC bmem_status bmem_usage_of(bmem_usage* usage);
 
-/* Returns the reason of the last failure on this thread, in one line; "" if there was none. Valid until the next. */
+/* Returns the reason of this thread's last failure, in one line; "" if there was none. Valid until the next. */
 BMEM_PUBLIC const char* bmem_last_error(void);
 
 #ifdef __cplusplus

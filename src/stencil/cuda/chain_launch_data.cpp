@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See chain_numbers.hpp.
+// Implements chain_launch_data.hpp.
 #include "stencil/cuda/chain_launch_data.hpp"
 
 #include <cstring>
@@ -26,7 +26,7 @@ void ChainLaunchData::upload(std::span<const ActiveLoop> loops, const CommandStr
     for (const auto& partial : loops[l].partials)
       places_[l].partials_at.push_back(append(partial.data(), partial.size()));
   partials_end_ = host_.size();
-  // Many loops use the same lines.
+  // Many loops share lines: upload each once.
   std::map<const std::byte*, std::size_t> lines;
   for (const auto& running : loops)
     for (const auto& line : running.loop->lines)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See copy_stream.hpp.
+// Implements copy_stream.hpp.
 #include "stencil/cuda/copy_stream.hpp"
 
 #include <sys/eventfd.h>

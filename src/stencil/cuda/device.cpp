@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See device.hpp.
+// Implements device.hpp.
 #include "stencil/cuda/device.hpp"
 
 #include "core/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See device_places.hpp.
+// Implements device_backend.hpp.
 #include "stencil/cuda/device_backend.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ void DeviceBackend::allocate_host(Dataset& dataset) const {
 std::byte* DeviceBackend::add_dataset(const std::string& name, const std::vector<bool>& is_kept) {
   device_->enter();
   Dataset dataset{name, 0, is_kept.size() * chunk_, nullptr};
-  // Now, and not when a chunk has to leave: then there would be nowhere to go.
+  // Allocate host memory now: at an eviction it would be too late to fail.
   if (std::ranges::find(is_kept, true) != is_kept.end()) allocate_host(dataset);
   if (const auto result = driver_.reserve(&dataset.first, dataset.size, 0, 0, 0); result != k_success) {
     if (dataset.host) driver_.free_host(dataset.host);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See driver.hpp.
+// Implements driver.hpp.
 #include "stencil/cuda/driver.hpp"
 
 #include <dlfcn.h>

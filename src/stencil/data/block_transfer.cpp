@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See block_transfer.hpp.
+// Implements block_transfer.hpp.
 #include "stencil/data/block_transfer.hpp"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ bool is_straight(const Orientation& orientation) {
   return orientation.axes == Orientation{}.axes && orientation.flipped == Orientation{}.flipped;
 }
 
-// Numbers of a source, x fastest, in the order of the target's points.
+// Permutes packed values of the source, x fastest, into the order of the target's points.
 std::vector<std::byte> turned(const std::vector<std::byte>& values, const Range& source, const Range& target,
                               const Orientation& orientation, std::size_t element) {
-  // Of a step along each of the source's axes, and then along each of the target's.
+  // Strides along each of the source's axes, then along each of the target's.
   const std::array<std::ptrdiff_t, k_max_dims> strides{1, source.length(0), source.length(0) * source.length(1)};
   std::array<std::ptrdiff_t, k_max_dims> steps{};
   std::ptrdiff_t first = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See dataset_rows.hpp.
+// Implements dataset_rows.hpp.
 #include "stencil/data/dataset_rows.hpp"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See free_memory.hpp.
+// Implements free_memory.hpp.
 #include "stencil/data/free_memory.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace terrace::stencil {
 namespace {
 
-// The number behind a word at the beginning of a line; the first one of the file where the word is empty.
+// Returns the number after a word at the beginning of a line; the file's first number if the word is empty.
 std::optional<std::uint64_t> number_in(const std::string& file, const std::string& word) {
   std::ifstream lines(file);
   std::string found;
@@ -27,18 +27,18 @@ void take_less(std::optional<FreeMemory>& least, std::uint64_t bytes, const std:
   if (!least || bytes < least->bytes) least = FreeMemory{bytes, by};
 }
 
-// Of a group and those above it; `top` is where they are mounted.
+// Returns the free memory of a control group and its ancestors; `top` is their mount point.
 void add_groups(std::optional<FreeMemory>& least, const std::string& top, const std::string& group, bool is_old) {
   const auto base = std::filesystem::path(top);
   auto folder = base / std::filesystem::path(group).relative_path();
-  // In a container the path may be the host's, which is not mounted here: what is mounted is the group itself.
+  // In a container the path may be the host's, which is not mounted here; the mount is then the group itself.
   if (group.find("..") != std::string::npos || !std::filesystem::is_directory(folder)) folder = base;
   for (;; folder = folder.parent_path()) {
     const auto limit = folder / (is_old ? "memory.limit_in_bytes" : "memory.max");
-    const auto most = number_in(limit, "");  // "max" is no number
+    const auto most = number_in(limit, "");  // no limit: "max"
     const auto taken = number_in(folder / (is_old ? "memory.usage_in_bytes" : "memory.current"), "");
     if (most && taken) {
-      // Pages of files that the group has read or written leave when others need the memory.
+      // The kernel reclaims the group's page cache under pressure.
       std::uint64_t files = 0;
       for (const auto* const word : {"inactive_file", "active_file"})
         files += number_in(folder / "memory.stat", (is_old ? "total_" : "") + std::string(word)).value_or(0);
@@ -55,7 +55,7 @@ std::optional<FreeMemory> free_memory(const std::string& root) {
   std::optional<FreeMemory> least;
   if (const auto kib = number_in(root + "/proc/meminfo", "MemAvailable:"))
     take_less(least, *kib * 1024, "MemAvailable of /proc/meminfo");
-  // "4:memory:/a/b" of version 1, "0::/a/b" of version 2.
+  // "4:memory:/a/b" in version 1, "0::/a/b" in version 2.
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const auto first = line.find(':');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See reductions.hpp.
+// Implements reductions.hpp.
 #include "stencil/data/reductions.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace terrace::stencil {
 namespace {
 
-// Calls with a number of the type.
+// Calls action(T{}) with the C++ type of the number.
 template <class Action>
 auto with_type(Number number, Action action) {
   switch (number) {
@@ -36,7 +36,7 @@ T of_no_points(ReductionKind kind) {
   return kind == ReductionKind::minimum ? most : least;
 }
 
-// The sum of two numbers, with what rounding takes kept apart (A. Neumaier, ZAMM 54, 1974).
+// Returns the sum; accumulates its rounding error in `lost` (A. Neumaier, ZAMM 54, 1974).
 template <class T>
 T add(T sum, T value, double& lost) {
   const T total = sum + value;

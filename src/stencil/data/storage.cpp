@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See storage.hpp.
+// Implements storage.hpp.
 #include "stencil/data/storage.hpp"
 
 #include <sys/mman.h>
@@ -18,14 +18,14 @@ namespace terrace::stencil {
 namespace {
 
 constexpr std::size_t k_line = 64;
-constexpr std::size_t k_offsets = 16;  // different beginnings, one after the other
-// Of a tile, as tiles of two dimensions are: rows, and lines of each.
+constexpr std::size_t k_offsets = 16;  // number of distinct offsets
+// Typical dimensions of a two-dimensional tile: rows, and cache lines of each.
 constexpr std::ptrdiff_t k_tile_rows = 64, k_tile_lines = 64;
-constexpr std::ptrdiff_t k_way = 2048;      // lines: 128 KiB, a way of the own cache of many processors
-constexpr std::ptrdiff_t k_padding = 32;    // a row grows by its 32nd part at the most
-constexpr std::ptrdiff_t k_max_shared = 4;  // rows in a set
+constexpr std::ptrdiff_t k_way = 2048;    // cache lines: 128 KiB, one way of the private cache of many processors
+constexpr std::ptrdiff_t k_padding = 32;  // a row grows by at most 1/32
+constexpr std::ptrdiff_t k_max_shared = 4;  // rows that map to one set
 
-// How many of a tile's rows share some of the cache's sets, at most. `row`: bytes from one to the next.
+// Returns the maximum number of a tile's rows that share a cache set. `row` is the stride in bytes.
 std::ptrdiff_t max_shared(std::ptrdiff_t row) {
   std::array<std::ptrdiff_t, k_tile_rows> begins{};
   for (std::ptrdiff_t k = 0; k < k_tile_rows; ++k)
@@ -50,7 +50,7 @@ Memory::Memory(const std::string& name, std::size_t bytes, std::size_t number, c
                                      ": take a smaller problem, or executor=streamed with data in files");
   if (!folder.empty()) {
     file_.reset(new transfer::SpillFile(file_in(folder)));
-    // The room is taken now: a page without it would end the process.
+    // Reserve the disk blocks now: a page fault without space would kill the process.
     int error = file_->reserve(0, size_);
     if (error == EOPNOTSUPP) error = 0;
     if (error == 0) error = file_->map(reinterpret_cast<std::uint64_t>(mapping_), 0, size_);
@@ -93,18 +93,18 @@ std::string text_of(const Range& range) {
 }
 
 std::size_t shift_in_page(std::size_t number) {
-  // The golden section of a page's lines: any few numbers in a row are about as far apart as they can be.
+  // Golden-ratio sequence over the lines of a page: any few consecutive offsets are nearly equidistant.
   constexpr std::size_t k_lines = 64, k_apart = 25;
   return number * k_apart % k_lines * k_line;
 }
 
 std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element) {
-  // An element may be larger than a line.
+  // An element may be larger than a cache line.
   const auto in_line = std::max(static_cast<std::ptrdiff_t>(k_line / element), std::ptrdiff_t{1});
   const auto lines = (length + in_line - 1) / in_line;
-  // An odd number of lines, so that all sets of a small cache are used, and one that leaves room in larger ones:
-  // rows of a little more than a power of two lie in the same sets, many below one another.
-  const auto bytes = in_line * static_cast<std::ptrdiff_t>(element);  // of what is counted as a line
+  // Use an odd number of lines, so that all sets of a small cache are used. Among these, avoid strides slightly
+  // above a power of two, whose rows would map to few sets of larger caches.
+  const auto bytes = in_line * static_cast<std::ptrdiff_t>(element);  // bytes per counted line
   auto best = lines | 1;
   auto least = max_shared(best * bytes);
   for (auto row = best + 2; row <= lines + lines / k_padding && least > k_max_shared; row += 2)

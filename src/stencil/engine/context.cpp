@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front of an engine. See terrace/stencil/context.hpp.
+// Forwards the public API to the engine. See terrace/stencil/context.hpp.
 #include "terrace/stencil/context.hpp"
 
 #include <stdexcept>

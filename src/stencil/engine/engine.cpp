@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See engine.hpp.
+// Implements engine.hpp.
 #include "stencil/engine/engine.hpp"
 
 #include <algorithm>
@@ -105,10 +105,11 @@ void Engine::add_transfer(BlockTransfer transfer) {
 void Engine::run() {
   if (chain_.empty() && transfers_.empty()) return;
   const auto start = std::chrono::steady_clock::now();
-  // What goes wrong ends this chain, and not what comes after it.
+  // An error discards this chain, not later ones.
   auto loops = std::exchange(chain_, {});
   const auto transfers = std::exchange(transfers_, {});
-  // Blocks share no datasets: the loops of each are a chain of their own. A transfer ends those of its two blocks.
+  // Blocks share no datasets, so the loops of each form a chain of their own. A transfer ends the chains of its
+  // two blocks.
   std::vector<Chain> chains(blocks_.size());
   std::size_t next = 0;
   const auto add_until = [&](std::size_t end) {

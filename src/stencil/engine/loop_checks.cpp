@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See loop_checks.hpp.
+// Implements loop_checks.hpp.
 #include "stencil/engine/loop_checks.hpp"
 
 #include <cstdlib>
@@ -59,7 +59,7 @@ void check_argument(const Loop& loop, std::size_t number, const std::vector<Bloc
 
 void check_size(const DatasetInfo& info) {
   constexpr double k_max = 0x1p62;
-  double bytes = static_cast<double>(info.element) * 2;  // with what is left free behind rows
+  double bytes = static_cast<double>(info.element) * 2;  // padding included
   for (std::size_t d = 0; d < k_max_dims; ++d) bytes *= static_cast<double>(info.range.length(d) + 128);
   if (bytes > k_max)
     throw Error(Code::invalid, "the dataset '" + info.name + "' has " + text_of(info.range) +
@@ -72,7 +72,7 @@ void check_order(const std::string& what, const Range& range) {
       throw Error(Code::invalid, what + ": the range " + text_of(range) + " ends before it begins along " +
                                      "xyz"[d] +
                                      ": in braces a range has begin and end of each axis, {{0, nx}, {0, ny}}");
-  // Computed ranges may be empty. Two points in braces would be, too, along both axes.
+  // Computed ranges may be empty. Two points in braces also look empty, along both axes.
   const auto is_two_points =
       range.sides == 2 && range.length(0) == 0 && range.length(1) == 0 && range.begin[0] < range.begin[1];
   if (is_two_points)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TERRACE_STENCIL says. See terrace/stencil/options.hpp.
+// Parses TERRACE_STENCIL. See terrace/stencil/options.hpp.
 #include "terrace/stencil/options.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ bool flag_of(const Word& word) {
   return word.value == "1";
 }
 
-// "256x32": x, y, z.
+// Parses a tile: "256x32" is x, y, z.
 std::array<std::ptrdiff_t, 3> tile_of(const Word& word) {
   std::array<std::ptrdiff_t, 3> tile{0, 0, 0};
   auto rest = word.value;
@@ -103,7 +103,7 @@ Word word_of_text(std::string_view text) {
   return {without_blanks(text.substr(0, equals)), without_blanks(text.substr(equals + 1))};
 }
 
-// A value that ends with another word, behind a blank: the comma is missing.
+// A value followed by a blank and another word: a comma is missing.
 void check_commas(const Word& word) {
   const auto equals = word.value.rfind('=');
   if (equals == std::string_view::npos) return;
@@ -128,7 +128,7 @@ bool is_used(const ExecutorVariant& executor, std::string_view word) {
   return std::ranges::find(used, word) != used.end();
 }
 
-// A word that the executor does not use would have no effect.
+// Refuse options that the executor ignores.
 void check_use(const Options& options, const std::set<std::string_view>& given) {
   const auto& executor = find_executor(options.executor);
   for (const auto name : given) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See running.hpp.
+// Implements active_loop.hpp.
 #include "stencil/execute/active_loop.hpp"
 
 #include <utility>

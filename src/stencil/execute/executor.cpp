@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See executor.hpp.
+// Implements executor.hpp.
 #include "stencil/execute/executor.hpp"
 
 #include <sched.h>

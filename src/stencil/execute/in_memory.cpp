@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See in_memory.hpp.
+// Implements in_memory.hpp.
 #include "stencil/execute/in_memory.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void InMemory::add(const DatasetInfo& info) {
                 "take executor=streamed,memory=SIZE, which has datasets in a file, or a smaller problem");
   memories_.emplace_back(info.name, info.bytes(), memories_.size(), folder_);
   infos_.push_back(info);
-  // Touched by the thread that will use it, if loops are split in the same way.
+  // First touch by the thread that will use the part, if loops are split in the same way.
   auto* const first = memories_.back().first();
   const auto slabs = info.range.length(2) > 1 ? info.range.length(2) : info.range.length(1);
   const auto slab = info.bytes() / static_cast<std::size_t>(std::max<std::ptrdiff_t>(slabs, 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See team.hpp.
+// Implements team.hpp.
 #include "stencil/execute/team.hpp"
 
 #include <chrono>
@@ -11,13 +11,13 @@
 namespace terrace::stencil {
 namespace {
 
-// A waiting thread spins so many times before it sleeps. About 20 us: longer than a short loop, shorter than a
-// sleep and the waking from it.
+// Spins before a waiting thread sleeps: about 20 us, longer than a short loop and shorter than sleep and
+// wake-up.
 constexpr int k_spins = 4000;
-constexpr int k_spins_before_yield = 200;  // with more threads than processors, spinning keeps others from working
-// A wait that is longer than so many yields is one for data from a disk, or for a thread that does not run: then
-// it sleeps so long at a time, and leaves the processor to others.
-constexpr int k_yields_before_sleep = 2000;  // about a millisecond where nobody else wants the processor
+constexpr int k_spins_before_yield = 200;  // when oversubscribed, spinning would delay others
+// A wait of more yields than this is for a disk, or for a thread that is not running: the thread then sleeps in
+// intervals of this length and frees the processor.
+constexpr int k_yields_before_sleep = 2000;  // about a millisecond on an idle processor
 constexpr std::chrono::microseconds k_sleep{50};
 
 void spin_once() {

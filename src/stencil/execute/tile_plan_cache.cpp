@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See plan_cache.hpp.
+// Implements tile_plan_cache.hpp.
 #include "stencil/execute/tile_plan_cache.hpp"
 
 namespace terrace::stencil {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See tile_runner.hpp.
+// Implements tile_runner.hpp.
 #include "stencil/execute/tile_runner.hpp"
 
 #include <atomic>
@@ -8,7 +8,7 @@
 namespace terrace::stencil {
 namespace {
 
-// How many tiles within one of the outermost dimension are done; a line of the cache each.
+// Number of finished inner tiles of an outer one; padded to a cache line.
 struct alignas(64) Progress {
   std::atomic<std::size_t> done{0};
 };
@@ -36,7 +36,7 @@ void run_tiles(const TilePlan& plan, std::span<const ActiveLoop> loops, Team& te
   const auto do_tiles = [&](std::size_t number) {
     for (auto t = number; t < last; t += team.size()) {
       for (std::size_t i = 0; i < count; ++i) {
-        // Those before it in this dimension have done this tile, and so all that are not behind it in any.
+        // The previous outer tile has finished this inner tile, hence all tiles on which it depends.
         if (t > 0) team.wait_for(progress[t - 1].done, i + 1);
         if (team.failed()) return;
         if (gate && i == 0 && !gate->wait_for_data(t)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See tile_size.hpp.
+// Implements tile_size.hpp.
 #include "stencil/execute/tile_size.hpp"
 
 #include <unistd.h>
@@ -14,27 +14,26 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr double k_share = 0.75;  // of the cache that a tile's data may fill
-// Points of a row that beginning it takes the time of: of the caches' own prefetching, and of what is left of a
-// vector. A default, which measuring corrects.
+constexpr double k_share = 0.75;  // fraction of the cache that a tile's data may fill
+// Overhead of a row, in points: hardware prefetch start-up and the vector remainder. A default that measurement
+// corrects.
 constexpr double k_row_begin = 32;
-// Points that beginning a loop's part of a tile takes the time of: a call, and finding out where the part is. A
-// default, too.
+// Overhead of a loop's part of a tile, in points: a call and the computation of its range. Also a default.
 constexpr double k_part_begin = 100;
-// What an access takes, in times of one to the processor's own cache: so much more for each doubling of what a
-// loop's part has beyond that cache, and where it is the tile's first to a point. Defaults, too.
+// Relative cost of an access outside the private cache: this much more for each doubling of the part's data
+// beyond the cache, and for a tile's first access to a point. Also defaults.
 constexpr double k_doubling = 0.5;
 constexpr double k_first = 2;
-constexpr std::ptrdiff_t k_shortest = 4;  // points of a tile that is tried
-constexpr double k_better = 0.98;         // of the best time: what is slower is not taken for faster
+constexpr std::ptrdiff_t k_shortest = 4;  // minimum points of a tried tile
+constexpr double k_better = 0.98;         // a trial must beat this fraction of the best time
 
-// Whose tiles are dealt out to threads. Of lines it is one that has a single tile: there is one thread at a time.
+// The dimension whose tiles are dealt out to threads. For lines it may have a single tile: then one thread
+// runs.
 std::size_t dealt_dimension(std::span<const Loop> chain) {
   return std::max<std::size_t>(outer_dimension(chain), 1);
 }
 
-// What tiles of a size take, for each point of a loop, in times of a point whose data are in the processor's own
-// cache.
+// Returns the modelled time per point of a loop, relative to a point whose data are in the private cache.
 class SizeModel {
  public:
   SizeModel(std::span<const Loop> chain, const ModelledCache& cache)
@@ -43,7 +42,7 @@ class SizeModel {
         room_(k_share * static_cast<double>(cache.bytes) /
               static_cast<double>(std::max<std::size_t>(cache.point_bytes, 1))),
         threads_(static_cast<double>(cache.threads)) {
-    // Skews do not depend on the size, as long as it is larger.
+    // Skews do not depend on the tile size, if it exceeds them.
     TileSize probe{};
     for (std::size_t d = 0; d < k_max_dims; ++d) probe[d] = std::max<std::ptrdiff_t>(all_.length(d) / 4, 1);
     const TilePlan plan(chain, probe);
@@ -77,12 +76,11 @@ class SizeModel {
     const auto own = static_cast<double>(size[d]);
     return own < length(d) ? std::min(own + skew_[d], length(d)) : length(d);
   }
-  // What threads take that wait for one another, in times of what they take that do not. Each has a tile of the
-  // last dimension in each round, and does those that are side by side in it behind the thread before it: where
-  // they are fewer than threads, or one is larger than a thread's share, it waits in each round, and in any case
-  // in the first.
+  // Returns the slowdown by load imbalance of the pipeline. In each round a thread has one outer tile and runs
+  // its inner tiles behind the previous thread. If there are fewer tiles than threads, or one exceeds a
+  // thread's share, threads wait in each round, and in any case in the first.
   [[nodiscard]] double waiting(const TileSize& size) const {
-    auto side = 1.0;  // the largest tile's share of those that are side by side
+    auto side = 1.0;  // the largest tile's share of a round
     for (std::size_t d = 0; d < last_; ++d)
       side *= std::min((static_cast<double>(size[d]) + skew_[d] / 2) / length(d), 1.0);
     const auto share = std::min(static_cast<double>(size[last_]) / length(last_), 1.0);
@@ -97,7 +95,7 @@ class SizeModel {
   std::size_t last_;
   double room_;  // points
   double threads_;
-  double reuse_ = 1;  // accesses to a point in a chain
+  double reuse_ = 1;  // accesses per point of a chain
   std::array<double, k_max_dims> skew_{};
 };
 
@@ -132,7 +130,7 @@ TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
   const auto all = hull_of(chain);
   const SizeModel model(chain, cache);
   const auto last = dealt_dimension(chain);
-  // From the shortest on, each half as long again, to all.
+  // Candidate lengths: from the minimum, each 1.5 times the last, up to the whole range.
   const auto lengths = [&](std::size_t d, std::ptrdiff_t shortest) {
     std::vector<std::ptrdiff_t> found;
     if (d <= last)
@@ -158,7 +156,7 @@ TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
 
 namespace {
 
-// Twice and half as long in each dimension that is cut, the last one first.
+// Directions: double and halve each cut dimension, the last one first.
 std::optional<TileSize> neighbour(const TileSize& size, std::size_t direction) {
   auto other = size;
   auto& length = other[k_max_dims - 1 - direction / 2];
@@ -168,7 +166,7 @@ std::optional<TileSize> neighbour(const TileSize& size, std::size_t direction) {
   return other != size ? std::optional(other) : std::nullopt;
 }
 
-// Lengths that were doubled and halved are rounded.
+// Doubled and halved lengths are rounded.
 bool is_about(const TileSize& size, const TileSize& other) {
   return std::ranges::equal(size, other, [](auto a, auto b) { return std::abs(a - b) <= std::max(a, b) / 50; });
 }

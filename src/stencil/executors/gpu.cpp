@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets in the host's memory, in steps whose data are in a GPU's: kernels run there, on a stream of their own,
-// while others bring what the next steps need and take away what is done with.
+// Executor `gpu`: datasets are in host memory and stream through GPU memory step by step. Kernels run on a
+// stream of their own, while copies fetch the data of the next steps and write back those of finished ones.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -50,7 +50,7 @@ class Gpu final : public StreamedData {
       numbers_.download(kernels_);
       kernels_.wait("results cannot be copied from the GPU");
     } catch (...) {
-      // Nothing may use memory that is moved, or copied from, afterwards.
+      // Wait: no kernel may use memory that is remapped or copied afterwards.
       device_->driver().synchronize_stream(kernels_.handle());
       throw;
     }
@@ -60,8 +60,8 @@ class Gpu final : public StreamedData {
   }
 
  private:
-  // Kernels of a step are put behind those of the one before while these run, if its data are there by then. A
-  // step ends, so that its data may leave, once its kernels have.
+  // Kernels of a step are enqueued while those of the previous step run, if its data are resident by then. A
+  // step ends once its kernels have, so that its data may be evicted.
   void run_steps(const ChainPlan& plan, std::size_t outer, std::span<const ActiveLoop> all) {
     std::optional<std::size_t> running;
     const auto end_running = [&] {
@@ -99,7 +99,7 @@ class Gpu final : public StreamedData {
   std::shared_ptr<const Device> device_;
   std::array<std::ptrdiff_t, k_max_dims> given_;
   cuda::CommandStream kernels_;
-  std::array<cuda::Event, 2> ended_;  // steps, in turns
+  std::array<cuda::Event, 2> ended_;  // steps, alternating
   cuda::ChainLaunchData numbers_;
   ChainPlanCache book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
                        true};

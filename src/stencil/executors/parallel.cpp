@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop after the other, each by all threads.
+// Executor `parallel`: runs loop by loop, each by all threads.
 #include <chrono>
 
 #include "stencil/execute/active_loop.hpp"
@@ -8,8 +8,8 @@
 namespace terrace::stencil {
 namespace {
 
-// The piece of a range that a thread does: of the outermost dimension that is long enough, else of the longest.
-// The partial result of a row is made by one thread.
+// Returns the part of a range that a thread runs: a slice of the outermost dimension that is long enough, else
+// of the longest. One thread computes the partial result of a row.
 Range piece(const Range& range, std::ptrdiff_t number, std::ptrdiff_t of, bool cuts_rows) {
   std::size_t d = range.length(2) >= of || range.length(2) > range.length(1) ? 2 : 1;
   if (cuts_rows && range.length(d) < of && range.length(0) > range.length(d)) d = 0;

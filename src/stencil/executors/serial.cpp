@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop after the other, by one thread: what all others are held against.
+// Executor `serial`: runs loop by loop on one thread. It is the reference for all others.
 #include <chrono>
 
 #include "stencil/execute/active_loop.hpp"

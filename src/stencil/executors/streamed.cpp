@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets in a file, in steps whose data are in memory, by tiles that are in the cache: for problems that are
-// larger than the memory they may take.
+// Executor `streamed`: datasets are in a file and stream through memory step by step; steps run in cache-sized
+// tiles. For problems larger than the memory that they may use.
 #include <memory>
 
 #include "core/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In tiles that go through the whole chain while their data are in the cache.
+// Executor `tiled`: runs the whole chain tile by tile, while each tile's data are in the cache.
 #include <chrono>
 
 #include "stencil/execute/active_loop.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// See attributes.hpp.
+// Implements attributes.hpp.
 #include "stencil/io/attributes.hpp"
 
 namespace terrace::stencil::io {
 namespace {
 
-// Types are the library's, and are made when it is opened: so they are asked for when they are needed.
+// HDF5 creates its predefined types when it is opened, so look them up at use.
 void write(const Hdf5File& file, hid_t object, const std::string& name, hid_t in_file, hid_t in_memory,
            const Handle& space, const void* values) {
   const auto is_there = H5Aexists(object, name.c_str());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints. See terrace/stencil/hdf5.hpp.
+// Implements Checkpoint. See terrace/stencil/hdf5.hpp.
 #include <array>
 #include <set>
 #include <string_view>
@@ -13,7 +13,7 @@
 namespace terrace::stencil {
 namespace {
 
-// Names may have what HDF5 has other uses for: '/' is "%2F". An empty name is "%".
+// Escapes characters that HDF5 reserves: '/' becomes "%2F". An empty name becomes "%".
 std::string escaped(std::string_view name) {
   if (name.empty()) return "%";
   if (name == ".") return "%2E";
@@ -29,7 +29,8 @@ std::string escaped(std::string_view name) {
   return text;
 }
 
-// Throws Error{invalid} where files cannot have one of them. Their names differ: Engine::keep_names_apart().
+// Lists the datasets to store. Throws Error{invalid} if files cannot store one of them. Names are distinct:
+// Engine::keep_names_apart().
 std::vector<io::Part> parts_of(Engine& engine, const std::string& path) {
   std::vector<io::Part> parts;
   for (DatasetId id = 0; id < engine.datasets(); ++id) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See file.hpp.
+// Implements file.hpp.
 #include "stencil/io/file.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single datasets in HDF5 files. See terrace/stencil/hdf5.hpp.
+// Implements write_hdf5() and read_hdf5(). See terrace/stencil/hdf5.hpp.
 #include "terrace/stencil/hdf5.hpp"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See hdf5_driver.hpp.
+// Implements hdf5_driver.hpp.
 #include "stencil/io/hdf5_driver.hpp"
 
 #if H5_VERSION_GE(1, 14, 0)
@@ -14,14 +14,14 @@
 namespace terrace::stencil::io {
 namespace {
 
-// What a property list has.
+// Driver data of a property list.
 struct Info {
   File* file;
 };
 
-// What HDF5 has of an open file.
+// Driver state of an open file.
 struct Opened {
-  H5FD_t about;  // HDF5's own part
+  H5FD_t about;  // HDF5's base class
   File* file;
   haddr_t end_of_addresses;
   haddr_t end_of_file;
@@ -34,7 +34,7 @@ constexpr haddr_t k_max = static_cast<haddr_t>(std::numeric_limits<std::int64_t>
 
 H5FD_t* open_file(const char* name, unsigned /*flags*/, hid_t file_access, haddr_t /*most*/) {
   const auto* const info = static_cast<const Info*>(H5Pget_driver_info(file_access));
-  // Links to other files come here, too.
+  // External links are opened here, too: refuse them.
   if (!info || info->file->path() != name) return nullptr;
   auto* const made = new (std::nothrow) Opened{};
   if (!made) return nullptr;
@@ -84,7 +84,7 @@ herr_t write(H5FD_t* file, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t addr
   return 0;
 }
 
-// The file is to end where its addresses do.
+// Truncate the file to its address space.
 herr_t truncate(H5FD_t* file, hid_t /*transfer*/, hbool_t /*is_closing*/) {
   auto& about = opened(file);
   if (about.end_of_addresses != about.end_of_file) about.file->resize(about.end_of_addresses);
@@ -96,7 +96,7 @@ H5FD_class_t make_class() {
   H5FD_class_t made{};
 #if H5_VERSION_GE(1, 14, 0)
   made.version = H5FD_CLASS_VERSION;
-  made.value = static_cast<H5FD_class_value_t>(512);  // from 512 on they are for tests and for programs' own
+  made.value = static_cast<H5FD_class_value_t>(512);  // values >= 512 are reserved for tests and applications
 #endif
   made.name = "terrace";
   made.maxaddr = k_max;

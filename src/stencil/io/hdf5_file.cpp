@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See hdf5_file.hpp.
+// Implements hdf5_file.hpp.
 #include "stencil/io/hdf5_file.hpp"
 
 #include <algorithm>
@@ -40,8 +40,8 @@ Hdf5File::Hdf5File(File& file, std::uint64_t user_block, bool is_made, Use use)
     : file_(&file), driver_(register_driver(), H5FDunregister) {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-  // The oldest format all of whose descriptions have checksums. It has no mark of files that are being written
-  // either, which a program that is killed would leave.
+  // The oldest format with checksums of all metadata. It has no consistency flag of files being written either,
+  // which a killed program would leave set.
   if (!driver_ || H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) < 0 ||
       H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) < 0 ||
       H5Pset_userblock(creation.get(), user_block) < 0 || use_driver(access.get(), driver_.get(), file) < 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See number_types.hpp.
+// Implements number_types.hpp.
 #include "stencil/io/number_types.hpp"
 
 namespace terrace::stencil::io {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See draft.hpp.
+// Implements replacement_file.hpp.
 #include "stencil/io/replacement_file.hpp"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
   throw Error(Code::failed, path + ": " + what + ": " + std::strerror(errno));
 }
 
-// A link stays one: what it leads to is replaced.
+// Follow symbolic links: the target is replaced, the link stays.
 std::string target_of(const std::string& path) {
   std::error_code problem;
   const auto status = fs::status(path, problem);
@@ -32,7 +32,8 @@ std::string target_of(const std::string& path) {
   return problem ? path : found.string();
 }
 
-// The name may have gone to another file between opening and locking: its last owner renamed it.
+// The previous owner may have renamed the file between our open and lock: then the name belongs to another
+// file.
 bool is_still(const std::string& name, int descriptor) {
   struct stat named {
   }, opened{};
@@ -44,7 +45,7 @@ void sync_folder(const std::string& path, const std::string& target) {
   const auto folder = fs::path(target).parent_path();
   const auto descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) fail(path, "its folder cannot be opened");
-  // Some file systems have no such call for folders.
+  // Some file systems cannot sync directories.
   const auto is_synced = fsync(descriptor) == 0 || errno == EINVAL;
   const auto error = errno;
   close(descriptor);
@@ -66,7 +67,7 @@ ReplacementFile::ReplacementFile(const std::string& path) : target_(target_of(pa
 }
 
 ReplacementFile::~ReplacementFile() {
-  // Before the lock ends with the file's closing: afterwards the name may be another program's.
+  // Remove it before closing releases the lock: afterwards the name may be another program's.
   if (file_ && !name_.empty()) unlink(name_.c_str());
 }
 

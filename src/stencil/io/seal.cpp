@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See seal.hpp.
+// Implements seal.hpp.
 #include "stencil/io/seal.hpp"
 
 #include <algorithm>
@@ -18,12 +18,12 @@ constexpr std::string_view k_magic = "Terrace stencil checkpoint 1\n";
 
 constexpr std::size_t k_piece = std::size_t{1} << 20U;
 
-// The extents follow, then zeros, then a checksum of all before it as the last 8 bytes.
+// The header; followed by the extents, zeros, and in the last 8 bytes a checksum of everything before.
 struct Head {
   char magic[32];
   std::uint64_t seal_bytes;
   std::uint64_t file_bytes;
-  std::uint64_t checksum;  // of what is behind the seal and in no extent
+  std::uint64_t checksum;  // checksum of all bytes after the seal outside the extents
   std::uint64_t extents;
 };
 static_assert(sizeof(Head) == 64);
@@ -33,7 +33,7 @@ constexpr std::uint64_t size_for(std::uint64_t extents) {
   return std::max<std::uint64_t>(std::bit_ceil(bytes), 512);
 }
 
-// Extents in order. Nothing where the system refuses.
+// Computes that checksum; extents are sorted. Returns nothing if the system refuses.
 std::uint64_t checksum_between(File& file, std::uint64_t begin, std::uint64_t end,
                                std::span<const Extent> extents) {
   Checksum checksum;

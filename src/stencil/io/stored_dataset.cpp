@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See stored.hpp.
+// Implements stored_dataset.hpp.
 #include "stencil/io/stored_dataset.hpp"
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace terrace::stencil::io {
 namespace {
 
 constexpr std::uint64_t k_slab_bytes = std::uint64_t{32} << 20U;
-constexpr std::size_t k_max_names = 8;  // in the text of an error
+constexpr std::size_t k_max_names = 8;  // maximum length in an error text
 
-// What we say of a dataset: the begin and end of its range, and a checksum of its numbers.
+// Attributes of a dataset: its range, and a checksum of its values.
 constexpr auto k_range = "terrace_range";
 constexpr auto k_checksum = "terrace_xxh3_64";
 
-using Lengths = std::array<hsize_t, k_max_dims>;  // z first, as files have them
+using Lengths = std::array<hsize_t, k_max_dims>;  // files order dimensions z first
 
 Lengths lengths_of(const Range& range) {
   return {static_cast<hsize_t>(range.length(2)), static_cast<hsize_t>(range.length(1)),
@@ -45,7 +45,7 @@ Range range_of(const std::vector<std::int64_t>& values) {
   return range;
 }
 
-// As many as the block has, or the range goes into.
+// As many dimensions as the block has, or as the range extends into.
 std::size_t dims_of(const Part& part) {
   auto dims = part.engine.block_info(part.info().block).dims;
   for (std::size_t d = dims; d < k_max_dims; ++d)
@@ -53,7 +53,7 @@ std::size_t dims_of(const Part& part) {
   return dims;
 }
 
-// Calls with memory and an HDF5 selection for each piece, in order.
+// Calls action with memory and an HDF5 selection for each slab, in order.
 template <class Action>
 void for_pieces(const Hdf5File& file, const Part& part, const Handle& space, Action action) {
   const auto dims = static_cast<std::size_t>(std::max(H5Sget_simple_extent_ndims(space.get()), 0));
@@ -74,7 +74,7 @@ void for_pieces(const Hdf5File& file, const Part& part, const Handle& space, Act
 }
 
 bool is_there(const Hdf5File& file, const std::string& name) {
-  // HDF5 answers for a name's last part only where the others are there.
+  // HDF5 looks up the last component of a name only if the others exist.
   for (auto end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1))
     if (end > 0 && H5Lexists(file.id(), name.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
   return H5Lexists(file.id(), name.c_str(), H5P_DEFAULT) > 0;
@@ -111,7 +111,7 @@ Handle open(const Hdf5File& file, const Part& part) {
   return found;
 }
 
-// Throws where one that is there does not agree.
+// Throws if an existing dataset differs.
 void compare(const Hdf5File& file, const Part& part, const Handle& found) {
   const Handle type(H5Dget_type(found.get()), H5Tclose);
   const Handle space(H5Dget_space(found.get()), H5Sclose);
@@ -176,7 +176,7 @@ Extent write_part(const Hdf5File& file, const Part& part) {
       file.fail(Code::failed, "'" + part.name + "' cannot be written");
     file.file().check();
   });
-  // Last: where the program ends before, the numbers are not those of the checksum that is there.
+  // Write the checksum last: if the program ends before, the old checksum does not match the values.
   write_integers(file, stored.get(), k_range, numbers_of(part.range));
   const auto value = std::bit_cast<std::int64_t>(checksum.value());
   write_integers(file, stored.get(), k_checksum, {&value, 1});

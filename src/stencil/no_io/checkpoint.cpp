@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints where there is no HDF5: none can be written or read. See terrace/stencil/hdf5.hpp.
+// Stub of Checkpoint without HDF5: every function throws. See terrace/stencil/hdf5.hpp.
 #include "core/error.hpp"
 #include "terrace/stencil/hdf5.hpp"
 

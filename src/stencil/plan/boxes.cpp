@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See boxes.hpp.
+// Implements boxes.hpp.
 #include "stencil/plan/boxes.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace terrace::stencil {
 namespace {
 
-// Adds what of `from` is not in `hole`: at most two pieces in each dimension.
+// Adds from \ hole: at most two ranges per dimension.
 void subtract(Range from, const Range& hole, std::vector<Range>& pieces) {
   if (intersection(from, hole).empty()) {
     pieces.push_back(from);

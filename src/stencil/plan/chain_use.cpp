@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See chain_use.hpp.
+// Implements chain_use.hpp.
 #include "stencil/plan/chain_use.hpp"
 
 #include <algorithm>

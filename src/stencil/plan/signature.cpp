@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See signature.hpp.
+// Implements signature.hpp.
 #include "stencil/plan/signature.hpp"
 
 namespace terrace::stencil {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See stream_plan.hpp.
+// Implements stream_plan.hpp.
 #include "stencil/plan/stream_plan.hpp"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
     const auto& info = infos[id.dataset];
     const auto points = points_of(info, layout, id.number);
     use.is_written = of.written.touches(points);
-    // What is left as it was has to be there when the chunk is stored, or read later.
+    // Points that the step leaves unchanged must be resident when the chunk is stored, or read later.
     use.is_fetched = of.needed.touches(points) || (keeps(info, layout, points) && !of.written.covers(points));
     plan.uses.push_back(use);
   }

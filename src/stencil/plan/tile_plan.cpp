@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See tile_plan.hpp.
+// Implements tile_plan.hpp.
 #include "stencil/plan/tile_plan.hpp"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 
 constexpr auto k_nothing = std::numeric_limits<std::ptrdiff_t>::min() / 2;
 
-// How far earlier loops must have come, by dataset: what later loops of the tile read has been written up to
-// there, and what they write has been read.
+// By dataset, how far earlier loops must have advanced: up to there, values that later loops of the tile read
+// are written, and values that they overwrite have been read.
 struct Needs {
   std::vector<std::ptrdiff_t> written;
   std::vector<std::ptrdiff_t> read;
@@ -26,7 +26,7 @@ std::size_t datasets_of(std::span<const Loop> chain) {
   return count;
 }
 
-// A range and an argument's reach in one dimension, as seen from the side where tiles begin.
+// A range and an argument's offsets in one dimension, seen from the side where tiles begin.
 struct Side {
   std::ptrdiff_t begin;
   std::ptrdiff_t end;
@@ -44,13 +44,13 @@ std::ptrdiff_t high_of(const Argument& argument, std::size_t d, bool is_reversed
   return is_reversed ? -argument.low[d] : argument.high[d];
 }
 
-// An end up to which a loop has to go for the loops behind it.
+// The end that a loop must reach for the loops after it.
 std::ptrdiff_t needed_end(const Loop& loop, const Needs& needs, std::size_t d, bool is_reversed) {
   auto end = k_nothing;
   for (const auto& argument : loop.arguments) {
     const auto overwritten = needs.read[argument.dataset];
     if (writes(argument.access)) end = std::max({end, needs.written[argument.dataset], overwritten});
-    // Points that read what is overwritten there: up to `low` further.
+    // Points that read a value before it is overwritten: up to `low` further.
     if (reads(argument.access) && overwritten != k_nothing)
       end = std::max(end, overwritten - low_of(argument, d, is_reversed));
   }
@@ -92,7 +92,7 @@ void TilePlan::cut(std::span<const Loop> chain, std::size_t d, std::ptrdiff_t si
       const auto begin = t == 0 ? side.begin : ends_[d][(t - 1) * chain.size() + l];
       const auto wanted = is_last ? side.end : std::max(bound, needed_end(chain[l], needs, d, reversed_[d]));
       ends[l] = std::clamp(wanted, begin, std::max(begin, side.end));
-      // A loop that has done nothing yet needs nothing.
+      // A loop that has not begun needs nothing.
       if (ends[l] > side.begin && !ranges_[l].empty()) add_needs(chain[l], ends[l], d, reversed_[d], needs);
       if (!is_last && !ranges_[l].empty()) skew_[d] = std::max(skew_[d], ends[l] - std::max(bound, side.begin));
     }

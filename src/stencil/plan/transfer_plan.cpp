@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See transfer_plan.hpp.
+// Implements transfer_plan.hpp.
 #include "stencil/plan/transfer_plan.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace terrace::stencil {
 namespace {
 
-// Chunks in which a range has points, by rows.
+// Collects the chunks of a range, by rows.
 void add_chunks(std::vector<ChunkId>& chunks, const DatasetInfo& info, const StreamLayout& layout,
                 const Range& range) {
   for (auto z = range.begin[2]; z < range.end[2]; ++z)
@@ -26,7 +26,7 @@ class Cutter {
          std::size_t most)
       : transfer_(transfer), infos_(infos), layout_(layout), most_(most) {}
 
-  // Takes a part of the target as a step, or each half of it.
+  // Adds a part of the target as a step, or each half of it recursively.
   void take(const Range& part) {
     auto chunks = chunks_of_part(part);
     std::size_t d = k_max_dims - 1;
@@ -68,7 +68,7 @@ class Cutter {
 
   [[nodiscard]] ChunkUse first_use(const ChunkId& id, std::uint32_t step) const {
     const auto is_target = id.dataset == transfer_.to;
-    // What is left as it was has to be there when the chunk is stored, and what the transfer reads.
+    // Values that the transfer keeps or reads must be fetched.
     const auto is_covered = is_target && transfer_.from != transfer_.to &&
                             transfer_.to_range.contains(points_of(infos_[id.dataset], layout_, id.number));
     return {id, step, step, !is_covered, is_target};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See distributed.hpp.
+// Implements distributed.hpp.
 #include "stencil/ranks/distributed.hpp"
 
 #include <chrono>
@@ -62,7 +62,7 @@ void Distributed::run(std::span<const Loop> loops, const Division& division, Pie
   exchange(piece);
   RankResults results(reductions);
   if (!piece.loops.empty()) {
-    // Kernels differ from one time to the next, and so do names; plans do not depend on them.
+    // Kernels and names differ between calls; plans do not depend on them.
     for (std::size_t i = 0; i < piece.loops.size(); ++i) {
       const auto& from = loops[piece.loop_indices[i]];
       auto& to = piece.loops[i];
@@ -84,7 +84,7 @@ void Distributed::run(std::span<const Loop> loops, const Division& division, Pie
 }
 
 void Distributed::exchange(Piece& piece) {
-  // What nobody has changed since this piece exchanged it last is still there.
+  // Halos that are unchanged since this piece exchanged them are still valid.
   std::set<DatasetId> changed;
   for (const auto dataset : piece.plan.exchanged) {
     auto& last = piece.exchanged[dataset];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See division.hpp.
+// Implements division.hpp.
 #include "stencil/ranks/division.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace terrace::stencil {
 namespace {
 
 constexpr std::ptrdiff_t k_far = std::ptrdiff_t{1} << 40U;
-// Layers that a rank computes beyond its own points at each side: about what chains of a few dozen loops need. It
-// weighs parts that are alike in size against parts with little surface.
+// Assumed redundant layers on each side, typical of chains of a few dozen loops. It weighs balanced sizes
+// against small surfaces.
 constexpr std::ptrdiff_t k_layers = 8;
 
 std::ptrdiff_t widest(std::ptrdiff_t length, std::size_t parts) {
@@ -18,7 +18,7 @@ std::ptrdiff_t widest(std::ptrdiff_t length, std::size_t parts) {
   return (length + count - 1) / count;
 }
 
-// What the busiest rank computes, in rows.
+// Returns the load of the busiest rank, in rows.
 std::ptrdiff_t rows_of(const Range& block, std::size_t in_y, std::size_t in_z) {
   const auto with_layers = [&](std::size_t d, std::size_t parts) {
     const auto sides = static_cast<std::ptrdiff_t>(std::min<std::size_t>(parts - 1, 2));
@@ -27,7 +27,7 @@ std::ptrdiff_t rows_of(const Range& block, std::size_t in_y, std::size_t in_z) {
   return with_layers(1, in_y) * with_layers(2, in_z);
 }
 
-// Of so many ranks, or of as many of them as have points.
+// Considers all ranks, or as many of them as get points.
 std::array<std::size_t, k_max_dims> best_parts(const Range& block, std::size_t ranks) {
   for (auto used = ranks; used > 1; --used) {
     auto least = std::numeric_limits<std::ptrdiff_t>::max();
@@ -37,7 +37,7 @@ std::array<std::size_t, k_max_dims> best_parts(const Range& block, std::size_t r
       if (in_z * in_y != used || static_cast<std::ptrdiff_t>(in_y) > block.length(1) ||
           static_cast<std::ptrdiff_t>(in_z) > block.length(2))
         continue;
-      // Of those that are as good, the one with the most cuts in z.
+      // Ties go to the division with the most cuts in z.
       if (const auto rows = rows_of(block, in_y, in_z); rows < least) {
         least = rows;
         best = {1, in_y, in_z};

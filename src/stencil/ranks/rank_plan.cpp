@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See rank_plan.hpp.
+// Implements rank_plan.hpp.
 #include "stencil/ranks/rank_plan.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ Range& at(std::map<DatasetId, Range>& ranges, DatasetId dataset) {
   return ranges.try_emplace(dataset, k_nothing).first->second;
 }
 
-// What of a loop a rank does: its own points, and those whose results are needed.
+// The range of a loop that a rank computes: its own points, and those that others depend on.
 Range range_to_do(const Loop& loop, const Range& own, std::map<DatasetId, Range>& needed) {
   auto range = intersection(loop.range, own);
   for (const auto& argument : loop.arguments)
@@ -57,7 +57,7 @@ class Planner {
     piece.depth = depth;
     add_traffic(loops, works, piece);
     piece.work = std::move(works[rank_]);
-    // What is sent, too, has to be there.
+    // Data to send must be available, too.
     for (const auto* traffic : {&piece.sent, &piece.received})
       for (const auto& one : *traffic)
         for (const auto& transfer : one.transfers) {
@@ -89,7 +89,7 @@ class Planner {
     return false;
   }
 
-  // Of each dataset, what was there before the chain and is read in it.
+  // By dataset: values from before the chain that the chain reads.
   void add_traffic(std::span<const Loop> loops, const std::vector<RankWork>& works, RankPiece& piece) const {
     for (const auto& [dataset, use] : uses_of(loops)) {
       if (!use.written.all().empty()) piece.written.insert(dataset);
@@ -113,7 +113,7 @@ class Planner {
     }
   }
 
-  // Both ends meet the transfers between them in the same order.
+  // Sender and receiver enumerate transfers in the same order.
   static void add_transfer(std::vector<Traffic>& all, std::size_t rank, const Transfer& transfer) {
     auto found = std::ranges::find(all, rank, &Traffic::rank);
     if (found == all.end()) found = all.insert(all.end(), Traffic{rank, {}});
@@ -140,7 +140,7 @@ RankWork work_of(std::span<const Loop> chain, const Range& own) {
     work.ranges[l] = range;
     for (const auto& argument : loop.arguments) {
       auto& needed = at(work.needed, argument.dataset);
-      // Where the loop sets all that is needed, nothing of before is.
+      // If the loop writes everything needed, no earlier values are.
       if (reads(argument.access))
         needed = hull(needed, read_range(range, argument));
       else if (loop.range.contains(needed))

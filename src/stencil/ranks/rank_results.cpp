@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See rank_results.hpp.
+// Implements rank_results.hpp.
 #include "stencil/ranks/rank_results.hpp"
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 namespace terrace::stencil {
 namespace {
 
-// A use of a reduction in a loop.
+// One reduction of one loop.
 struct Use {
   std::size_t loop;
   std::size_t number;
 };
 
-// The partial results that a rank gives. Of a sum all rows, in their order; of the others the row that decides,
-// which takes the place of the first.
+// The partial results that a rank sends. For a sum, all rows in order; for minimum and maximum the deciding
+// row, in place of the first.
 class Part {
  public:
   Part(const Loop& loop, std::size_t use, const Range& own, const Reductions& results)
@@ -30,7 +30,7 @@ class Part {
   }
   [[nodiscard]] std::size_t bytes() const { return (is_sum_ ? rows() : std::min<std::size_t>(rows(), 1)) * size_; }
 
-  // From a rank's own partials to `to`.
+  // Packs a rank's partial results into `to`.
   void pack(const RankResults::Kept& kept, std::size_t use, ReductionId reduction, const Reductions& results,
             std::byte* to) const {
     std::vector<std::byte> values(rows() * size_);
@@ -41,7 +41,7 @@ class Part {
     std::memcpy(to, &values[best * size_], bytes());
   }
 
-  // To the rows of the whole loop.
+  // Unpacks into the rows of the whole loop.
   void unpack(const std::byte* from, std::vector<std::byte>& partials) const {
     for_rows([&](std::size_t number, std::ptrdiff_t y, std::ptrdiff_t z) {
       if (number * size_ < bytes())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See rank_storage.hpp.
+// Implements rank_storage.hpp.
 #include "stencil/ranks/rank_storage.hpp"
 
 #include <cstring>
@@ -37,7 +37,7 @@ void RankStorage::keep(DatasetId dataset) {
   if (one.is_kept) return;
   one.is_kept = true;
   if (!one.is_there) return;
-  // Its numbers need not outlive the chain before.
+  // Its values do not outlive the previous chain: no copy.
   executor_.remove(one.part.id);
   one.is_there = false;
 }

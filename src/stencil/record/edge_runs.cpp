@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See edge_runs.hpp.
+// Implements edge_runs.hpp.
 #include "stencil/record/edge_runs.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using Limits = std::numeric_limits<std::ptrdiff_t>;
 
-// The numbers from `low` to `high`, both of them included.
+// A closed interval [low, high].
 struct Interval {
   std::ptrdiff_t low = Limits::min();
   std::ptrdiff_t high = Limits::max();
@@ -26,7 +26,7 @@ std::vector<EdgeRun> edge_runs(const TilePlan& plan, const Range& all, const Ran
   const auto begin = is_reversed ? -range.end[d] : range.begin[d];
   const auto end = is_reversed ? -range.begin[d] : range.end[d];
   std::vector<EdgeRun> runs;
-  Interval fits;  // what may be the run's `ahead`
+  Interval fits;  // candidates for the run's `ahead`
   std::size_t tiles = 0;
   const auto end_run = [&] {
     if (tiles > 0) runs.push_back({tiles, fits.nearest_to_zero()});
@@ -39,7 +39,7 @@ std::vector<EdgeRun> edge_runs(const TilePlan& plan, const Range& all, const Ran
     const auto part = plan.part(loop, tile);
     const auto edge = is_reversed ? -part.begin[d] : part.end[d];
     const auto ahead = edge - first - static_cast<std::ptrdiff_t>(t + 1) * plan.size()[d];
-    // Where the loop begins or ends, more or less would come to the same.
+    // At the loop's bounds, any value beyond gives the same end.
     const Interval here{edge == begin ? Limits::min() : ahead, edge == end ? Limits::max() : ahead};
     if (std::max(here.low, fits.low) > std::min(here.high, fits.high)) end_run();
     fits = {std::max(here.low, fits.low), std::min(here.high, fits.high)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See plan_record.hpp.
+// Implements plan_record.hpp.
 #include "stencil/record/plan_record.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int k_schema = 1;
-constexpr std::size_t k_max_chains = 256;  // more are counted alone: each takes memory
+constexpr std::size_t k_max_chains = 256;  // further chains are only counted: each takes memory
 
 std::string_view word_of(Access access) {
   switch (access) {
@@ -101,7 +101,7 @@ Json json_of(const StreamMoves& moves) {
 
 }  // namespace
 
-// One of a chain's. It may be made anew, by one who has forgotten it: then there are more counts than one.
+// One plan of a chain. An evicted plan may be recomputed: then it has several counters.
 struct PlanRecord::Plan {
   std::array<std::ptrdiff_t, k_max_dims> size{};
   std::array<bool, k_max_dims> reversed{};
@@ -212,7 +212,7 @@ std::string PlanRecord::text() const {
     }
     chains.push_back(std::move(chain));
   }
-  // Names are the program's: any bytes.
+  // Names come from the program and may hold any bytes.
   return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See recorded.hpp.
+// Implements recorded.hpp.
 #include "stencil/record/recorded.hpp"
 
 #include <unistd.h>
@@ -19,7 +19,7 @@
 namespace terrace::stencil {
 namespace {
 
-// What is there is replaced if it is of this kind, or empty.
+// An existing file is replaced only if it is of this kind, or empty.
 bool is_ours(const std::string& file) {
   std::string head(64, '\0');
   std::ifstream there(file, std::ios::binary);
@@ -34,7 +34,7 @@ Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, s
   std::error_code ignored;
   if (const auto there = std::filesystem::status(file_, ignored);
       std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
-    // A device, as /dev/stdout, gets nothing but the document.
+    // A device such as /dev/stdout receives only the document.
     if (std::filesystem::is_directory(there) || access(file_.c_str(), W_OK) != 0)
       throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " +
                                     std::strerror(std::filesystem::is_directory(there) ? EISDIR : errno));
@@ -42,13 +42,13 @@ Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, s
   }
   if (!is_ours(file_))
     throw Error(Code::invalid, "plans=" + file_ + ": a file is there that has no plans, and is not overwritten");
-  // Now, and not when all has been computed.
+  // Check now, not after everything has been computed.
   if (const auto failed = write_file_atomically(file_, record_.text()); !failed.empty())
     throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " + failed);
 }
 
 Recorded::~Recorded() {
-  end_inner();  // nothing is moved from now on
+  end_inner();  // transfers stop here
   std::string failed;
   try {
     failed = write_file_atomically(file_, record_.text());

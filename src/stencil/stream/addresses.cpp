@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See addresses.hpp.
+// Implements addresses.hpp.
 #include "stencil/stream/addresses.hpp"
 
 #include <sys/mman.h>
@@ -27,7 +27,7 @@ std::byte* reserve_addresses(std::size_t size, const std::string& what) {
 }
 
 bool move_pages(std::byte* from, std::byte* to, std::size_t size) noexcept {
-  // The old addresses stay reserved; where the kernel cannot do that (before 5.7), they are mapped again.
+  // MREMAP_DONTUNMAP keeps the old addresses reserved; kernels before 5.7 lack it, so they are mapped again.
   if (mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) != MAP_FAILED) return true;
   if (errno != EINVAL || mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED) return false;
   mmap(from, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

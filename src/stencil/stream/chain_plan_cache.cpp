@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See chain_book.hpp.
+// Implements chain_plan_cache.hpp.
 #include "stencil/stream/chain_plan_cache.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See shortened.hpp.
+// Implements chain_splitter.hpp.
 #include "stencil/stream/chain_splitter.hpp"
 
 #include <algorithm>

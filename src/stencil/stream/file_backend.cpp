@@ -18,7 +18,7 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr std::size_t k_disk_threads = 4;  // where there is no io_uring
+constexpr std::size_t k_disk_threads = 4;  // used without io_uring
 
 std::unique_ptr<transfer::DiskQueue> make_queue(int file) {
   if (auto ring = transfer::make_ring_queue(file)) return ring;
@@ -30,7 +30,7 @@ std::size_t frames_of(std::size_t memory, std::size_t chunk) {
   return memory / chunk;
 }
 
-// "in folder=/data, which has 12GiB free", where that is why there is no room.
+// Formats "in folder=/data, which has 12GiB free" if the disk is full, else the folder only.
 std::string room_in(const transfer::SpillFile& file, int error) {
   const auto text = "in folder=" + file.folder();
   struct statvfs about {};
@@ -48,7 +48,7 @@ FileBackend::FileBackend(const std::string& folder, std::size_t memory, std::siz
     : chunk_(chunk), frames_(frames_of(memory, chunk)), file_(file_in(folder)), queue_(make_queue(file_.fd())) {
   pool_ = reserve_addresses(frames_ * chunk_, "memory=" + format(Bytes{memory}));
   bounce_ = reserve_addresses(chunk_, "a chunk");
-  std::memset(pool_, 0, frames_ * chunk_);  // the memory is there from now on
+  std::memset(pool_, 0, frames_ * chunk_);  // commits the memory
 }
 
 FileBackend::~FileBackend() {
@@ -60,7 +60,7 @@ FileBackend::~FileBackend() {
 std::byte* FileBackend::add_dataset(const std::string& name, const std::vector<bool>& is_kept) {
   const auto size = is_kept.size() * chunk_;
   const Dataset dataset{reserve_addresses(size, "the dataset '" + name + "'"), size, file_end_};
-  // Now, and not when a chunk has to leave: then there would be nowhere to go.
+  // Reserve disk space now: at an eviction it would be too late to fail.
   int error = 0;
   for (std::size_t begin = 0, end = 0; begin < is_kept.size() && error == 0; begin = end + 1) {
     for (end = begin; end < is_kept.size() && is_kept[end];) ++end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See scheduler.hpp.
+// Implements scheduler.hpp.
 #include "stencil/stream/scheduler.hpp"
 
 #include <algorithm>
@@ -42,13 +42,13 @@ void StreamScheduler::begin(std::shared_ptr<const StreamPlan> plan, std::shared_
     auto& chunk = at(use.chunk);
     chunk.use = static_cast<std::uint32_t>(i);
     ending_[use.last].push_back(chunk.use);
-    // What it has is written over before anyone reads it.
+    // Its values are overwritten before they are read.
     if (!use.is_fetched && !chunk.is_storing) chunk.is_dirty = false;
     if (chunk.frame == k_no_frame || chunk.is_coming) add_missing(use);
   }
   for (std::size_t i = 0; ahead_ && i < ahead_->uses.size(); ++i)
     at(ahead_->uses[i].chunk).ahead = static_cast<std::uint32_t>(i);
-  // At once: that takes less than one by one.
+  // Build the heap at once, which is faster than one push at a time.
   for (const auto is_dirty : {false, true}) {
     std::vector<Candidate> all;
     for (FrameId frame = 0; frame < frames_.size(); ++frame) {
@@ -66,11 +66,10 @@ void StreamScheduler::add_missing(const ChunkUse& use) {
 
 std::uint64_t StreamScheduler::next_use(const Chunk& chunk) const {
   const auto steps = plan_->steps.size();
-  // A step that runs, or has ended, counts as well as the first of those that use it: nobody leaves for who is
-  // used before step_.
+  // Uses in the running step or earlier count as now: no chunk is evicted for a use before step_.
   if (chunk.use != k_unused && step_ <= plan_->uses[chunk.use].last) return plan_->uses[chunk.use].first;
   if (chunk.ahead != k_unused) return steps + ahead_->uses[chunk.ahead].first;
-  // Nothing is known, so behind all that is known: in the order in which it was used.
+  // No known use: order after all known ones, by last use.
   const auto known = steps + (ahead_ ? ahead_->steps.size() : 0);
   return known + steps - (chunk.use != k_unused ? plan_->uses[chunk.use].last : 0);
 }
@@ -170,16 +169,16 @@ void StreamScheduler::done(const StreamAction& action) {
 }
 
 void StreamScheduler::end_step(std::size_t step) {
-  // What is written for the last time is worth storing from now on.
+  // Chunks written for the last time become worth storing.
   step_ = step + 1;
   for (const auto number : ending_[step]) {
     const auto& use = plan_->uses[number];
     auto& chunk = at(use.chunk);
     if (use.is_written && chunk.is_kept) {
       chunk.is_dirty = true;
-      chunk.is_changed = chunk.is_storing;  // what is on its way may be of before
+      chunk.is_changed = chunk.is_storing;  // transfers in flight may belong to the previous chain
     }
-    add_candidate(chunk);  // it is used later from now on
+    add_candidate(chunk);  // its next use is later now
   }
 }
 

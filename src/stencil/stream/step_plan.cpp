@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See step_plan.hpp.
+// Implements step_plan.hpp.
 #include "stencil/stream/step_plan.hpp"
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr std::size_t k_chunks = 100;  // that the memory has at least, where the smallest ones allow it
+constexpr std::size_t k_chunks = 100;  // minimum number of chunks in memory, as far as the smallest size allows
 constexpr std::ptrdiff_t k_default_tile = 16;
 constexpr std::size_t k_max_steps = 256;
-// That are there at a time: one runs, the data of the next one come, and those of the last one leave.
+// Steps that are resident at one time: one runs, the next is fetched, the previous is evicted.
 constexpr std::size_t k_gpu_steps = 3;
 
 void plan_steps(std::span<const Loop> chain, const StreamCapacity& capacity, std::size_t outer, std::size_t tiles,
@@ -43,7 +43,7 @@ ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamCapacity& ca
   auto size = tiles.given;
   if (size == TileSize{})
     size = model_size(chain, {tiles.cache, bytes_of_point(chain, capacity.infos), tiles.threads});
-  // The outermost dimension is cut in any case.
+  // Always cut the outermost dimension.
   const auto outer = outer_dimension(chain);
   if (size[outer] == 0) size[outer] = k_default_tile;
   for (;; size[outer] = (size[outer] + 1) / 2) {
@@ -52,7 +52,7 @@ ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamCapacity& ca
     auto in_step = std::max(plan.tiles->tiles()[outer] / k_max_steps, 2 * tiles.threads);
     for (;; in_step = (in_step + 1) / 2) {
       plan_steps(chain, capacity, outer, in_step, plan);
-      // Threads are in as many tiles, and the data of a step come beside.
+      // Each thread is in a tile of its own, while data of the next step are fetched.
       const auto there = (tiles.threads + in_step - 1) / in_step + 1;
       if (most_chunks_of(*plan.stream, there) <= capacity.frames) return plan;
       if (in_step == 1) break;
@@ -64,7 +64,7 @@ ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamCapacity& ca
 ChainPlan plan_whole_steps(std::span<const Loop> chain, const StreamCapacity& capacity, std::ptrdiff_t given,
                            bool is_reversed) {
   const auto outer = outer_dimension(chain);
-  std::optional<ChainPlan> fits;  // with nothing left
+  std::optional<ChainPlan> fits;  // fits without spare capacity
   std::array<std::ptrdiff_t, k_max_dims> size{0, 0, 0};
   size[outer] = given > 0 ? given : std::max<std::ptrdiff_t>(hull_of(chain).length(outer), 1);
   for (;; size[outer] = (size[outer] + 1) / 2) {

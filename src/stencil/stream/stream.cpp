@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See stream.hpp.
+// Implements stream.hpp.
 #include "stencil/stream/stream.hpp"
 
 #include <poll.h>
@@ -136,7 +136,7 @@ void Stream::begin_moves() {
   }
   if (begun) {
     backend_->submit();
-    ready_.notify_all();  // what needed no transfer is there
+    ready_.notify_all();  // some chunks needed no transfer
   }
 }
 
@@ -160,7 +160,7 @@ void Stream::execute(const StreamAction& action) {
     ++moved.stored;
     stored_ += static_cast<double>(chunk_);
   }
-  under_way_.emplace(ticket, action);  // completions are taken by this thread
+  under_way_.emplace(ticket, action);  // only this thread takes completions
 }
 
 void Stream::finish(const TieredBackend::Completion& completion) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets in a slow place, in steps whose data are in a fast one, by tiles that are in the cache.
+// Implements make_streamed(): an out-of-core executor with cache-sized tiles, for any TieredBackend that the
+// processor can access.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -15,7 +16,7 @@
 namespace terrace::stencil {
 namespace {
 
-// Tiles wait for the data of their step. A thread that has none left of a step goes on with the next one.
+// Makes tiles wait for the data of their step. A thread without tiles left in a step proceeds to the next step.
 class StepGate final : public TileGate {
  public:
   StepGate(Stream& stream, const std::vector<StreamStep>& steps) : stream_(stream), steps_(steps) {}
@@ -58,7 +59,7 @@ class Streamed final : public StreamedData {
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
   }
 
-  // In steps whose chunks are in memory, as those of a chain.
+  // Runs the transfer in steps of resident chunks, as a chain.
   void transfer(const BlockTransfer& transfer) override {
     const auto plan = plan_transfer(transfer, infos(), layout(), stream().frames());
     if (!plan) {

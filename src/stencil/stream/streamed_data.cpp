@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See streamed_data.hpp.
+// Implements streamed_data.hpp.
 #include "stencil/stream/streamed_data.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ ChainPlan StreamedData::require_fit(std::span<const Loop> chain, ChainPlan plan)
 }
 
 void StreamedData::refuse(std::span<const Loop> chain, const StreamPlan& plan) const {
-  // A chain that can be cut runs as shorter ones, and nobody sees this (shortened.hpp).
+  // If the chain can be split, ChainSplitter catches this (chain_splitter.hpp).
   throw InsufficientMemory(
       "memory=" + format(Bytes{memory_}) + " is too little for a chain of " + std::to_string(chain.size()) +
       " loops, from '" + chain.front().name + "' to '" + chain.back().name + "', whose tiles need " +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See last_accesses.hpp.
+// Implements last_accesses.hpp.
 #include "stencil/virtual/last_accesses.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr std::size_t k_moments = std::size_t{1} << 16U;  // before they are numbered anew, at least
+constexpr std::size_t k_moments = std::size_t{1} << 16U;  // minimum number of moments before renumbering
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See outer_tiles.hpp.
+// Implements outer_tiles.hpp.
 #include "stencil/virtual/outer_tiles.hpp"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ double OuterTiles::pieces(std::size_t tile) const {
 }
 
 std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetInfo> infos, double bytes) {
-  // Footprints grow with the length.
+  // Bisection: footprints grow with the length.
   std::ptrdiff_t fits = 0, beyond = hull_of(chain).length(outer_dimension(chain)) + 1;
   while (beyond - fits > std::max<std::ptrdiff_t>(1, fits / 16)) {
     const auto length = fits + (beyond - fits) / 2;

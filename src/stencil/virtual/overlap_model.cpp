@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See flow.hpp.
+// Implements overlap_model.hpp.
 #include "stencil/virtual/overlap_model.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void OverlapModel::run(double bytes, double pieces) {
 }
 
 void OverlapModel::copy_within(double bytes, double copies) {
-  // Read and written.
+  // Bytes are read and written.
   of(Lane::loops).push_back({0, copies * tiers_.launch, 2 * bytes, tiers_.fast_bandwidth, false, 0});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See reuse.hpp.
+// Implements reuse_distance.hpp.
 #include "stencil/virtual/reuse_distance.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See stream_run.hpp.
+// Implements stream_run.hpp.
 #include "stencil/virtual/stream_run.hpp"
 
 #include "core/error.hpp"
@@ -54,7 +54,7 @@ void StreamRun::begin_moves() {
   }
 }
 
-// What comes gets addresses; of that, what is fetched or cleared is a copy, too. Cores do both in one call.
+// A fetched chunk is mapped; fetching or clearing also copies. Cores do both in one call.
 CopyPrice StreamRun::price(StreamAction::What what) const {
   using What = StreamAction::What;
   const auto bytes = static_cast<double>(chunk_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See pair.hpp.
+// Implements two_tier_machine.hpp.
 #include "stencil/virtual/two_tier_machine.hpp"
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 namespace terrace::stencil {
 namespace {
 
-// Of a GPU's driver that gives a chunk of its memory to other addresses, whatever the size. An assumption without
-// a source: no machine file has it.
+// Seconds for a GPU driver to remap a chunk, whatever its size. An assumption without a source: no machine file
+// has it.
 constexpr double k_map = 50e-6;
 
 double bandwidth_of(const machine::Path& path) { return std::min(path.read.value, path.write.value); }
 
-// Threads of the copier have cores for themselves, as long as there are more than one; the others run loops. Both
-// ways are copied by the same threads.
+// Copier threads have cores of their own if there is more than one core; the other cores run loops. The same
+// threads copy in both directions.
 void add_cores(const machine::Machine& machine, PlaceId fast, PlaceId slow, TwoTierMachine& tiers) {
   const auto& cores = machine.initiators().front();
   tiers.cores = cores.cores;

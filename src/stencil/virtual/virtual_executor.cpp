@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See virtual_executor.hpp.
+// Implements virtual_executor.hpp.
 #include "stencil/virtual/virtual_executor.hpp"
 
 #include <cstring>
@@ -19,7 +19,7 @@ class VirtualExecutor final : public Executor {
   }
   void run(std::span<const Loop> chain, Reductions& /*reductions*/) override { mode_.run(chain); }
   [[nodiscard]] CutChain cut() const override { return mode_.cut(); }
-  // It takes what a loop takes that reads the one part, and one that writes the other.
+  // Priced as one loop that reads the source range and one that writes the target.
   void transfer(const BlockTransfer& transfer) override {
     run_alone(transfer.from, transfer.from_range, Access::read);
     run_alone(transfer.to, transfer.to_range, Access::write);
@@ -38,7 +38,7 @@ class VirtualExecutor final : public Executor {
   }
 
   Mode& mode_;
-  std::deque<DatasetInfo> infos_;  // whose names stay where they are
+  std::deque<DatasetInfo> infos_;  // a deque, because references to names stay valid
 };
 
 }  // namespace

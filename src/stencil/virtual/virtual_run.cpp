@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See virtual_run.hpp.
+// Implements virtual_run.hpp.
 #include "stencil/virtual/virtual_run.hpp"
 
 #include "stencil/engine/engine.hpp"

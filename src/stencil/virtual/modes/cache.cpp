@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast memory as a cache of the slow one, direct-mapped, as MCDRAM is in cache mode (A. Sodani et al., IEEE
-// Micro 36(2), 2016). Both memories work at a time.
+// Mode `cache`: the fast memory is a direct-mapped cache of the slow one, like MCDRAM in cache mode (A. Sodani
+// et al., IEEE Micro 36(2), 2016). Both memories work concurrently.
 //
-// Tiles are of the outermost dimension, or of two dimensions in the shapes that the published library takes where
-// its user states none: in three dimensions whole rows, as many of them as planes; in two, rows three times as
-// long as there are of them. The size and the shape are those with which the chain takes the least time.
+// Tiles are of the outermost dimension, or of two dimensions in the shapes that the published library uses by
+// default: in three dimensions whole rows, as many of them as planes; in two, rows three times as long as their
+// number. The mode picks the size and shape of the least time.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -18,33 +18,33 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr int k_halvings = 8;           // of the cache: what a tile's own points may take
-constexpr double k_worth = 0.01;        // of the time, by which half the size has to be faster
-constexpr std::ptrdiff_t k_longer = 3;  // rows of tiles in two dimensions than there are of them
+constexpr int k_halvings = 8;           // fraction of the cache that a tile's own points may fill
+constexpr double k_worth = 0.01;        // fraction of the time by which half the size must be faster
+constexpr std::ptrdiff_t k_longer = 3;  // ratio of row length to number of rows in two dimensions
 using Size = std::array<std::ptrdiff_t, k_max_dims>;
 
-// What a part of a loop takes.
+// Costs of a part of a loop.
 struct Part {
-  double loop;  // seconds, in the fast memory
-  double slow;  // seconds, of the slow memory alone
+  double loop;  // seconds in the fast memory
+  double slow;  // seconds in the slow memory, alone
 };
 
-// What a chain has counted.
+// Totals of a chain.
 struct Counts {
   std::vector<Part> parts;
-  double loops = 0;  // seconds of all parts
+  double loops = 0;  // seconds over all parts
   double slow = 0;
   double accesses = 0;
-  double missed = 0;  // of the accesses
-  double came = 0;    // and of what loops reach beside their points
+  double missed = 0;  // misses of the accesses
+  double came = 0;    // misses of what loops reach outside their points
   double stored = 0;
 };
 
-// Of so many processes, each of which does the same share of each part: the time with which the rest of the slow
-// memory's bandwidth, when the others have what they take in that time, is enough for what each takes itself.
+// Returns the time of one of several processes that each run the same share of each part. The time is
+// consistent: the slow memory's bandwidth, less what the others use in that time, suffices for this process.
 double seconds_of(const Counts& counts, double processes) {
   const auto with = [&](double seconds) {
-    const auto share = processes - (processes - 1) * counts.slow / seconds;  // 1: as if it were alone
+    const auto share = processes - (processes - 1) * counts.slow / seconds;  // 1: as if alone
     double sum = 0;
     for (const auto& part : counts.parts) sum += std::max(part.loop, part.slow / share);
     return sum;
@@ -84,7 +84,7 @@ class Cache final : public Mode {
   }
 
  private:
-  // Ends where it is sure to take more than so many seconds.
+  // Stops once the time is sure to exceed `limit` seconds.
   [[nodiscard]] Counts run_tiles(std::span<const Loop> chain, const TilePlan& tiles, LastAccesses& accesses,
                                  double most) const {
     Counts counts;
@@ -98,8 +98,8 @@ class Cache final : public Mode {
     return counts;
   }
 
-  // Points that an argument touches in a part, each once, where they are fewer than all that it reaches: what it
-  // reads at its offsets, and what it writes.
+  // Distinct points that an argument accesses in a part, if fewer than its bounding range: those read at its
+  // offsets, and those written.
   static double touched_points(const Argument& argument, const Range& part) {
     const auto& offsets = argument.stencil.offsets();
     const auto is_own_read = std::ranges::find(offsets, Point{0, 0, 0}) != offsets.end();
@@ -111,12 +111,12 @@ class Cache final : public Mode {
   void run_part(const Loop& loop, const Range& part, LastAccesses& accesses, Counts& counts) const {
     const auto bytes = bytes_of_part(loop, part);
     std::vector<LastAccesses::Touch> touches;
-    std::vector<double> own, touched;  // points of each touch: of the part, and all
+    std::vector<double> own, touched;  // points of each touch: of the part, and in total
     for (const auto& argument : loop.arguments) {
       const auto is_same = [&](const LastAccesses::Touch& touch) { return touch.dataset == argument.dataset; };
       const auto reached = reached_range(part, argument);
       const auto points = touched_points(argument, part);
-      // What is named twice comes once.
+      // Remove duplicates.
       if (const auto found = std::ranges::find_if(touches, is_same); found != touches.end()) {
         found->reached = hull(found->reached, reached);
         if (writes(argument.access)) found->written = part;
@@ -135,7 +135,7 @@ class Cache final : public Mode {
       const auto reached = static_cast<double>(touches[i].reached.points());
       missed += element * own[i] * found[i].lost;
       came += element * std::min(touched[i], reached) * found[i].lost;
-      // Of all that is reached: a halo that nobody writes is in none of it.
+      // Bytes of all points that are reached: halos that are never written are not part of it.
       stored += element * reached * found[i].stored;
     }
     counts.accesses += bytes;
@@ -149,7 +149,7 @@ class Cache final : public Mode {
     counts.slow += took.slow;
   }
 
-  // Beginning with an empty cache.
+  // Simulates from an empty cache.
   [[nodiscard]] double seconds(std::span<const Loop> chain, const Size& size, double most) const {
     LastAccesses accesses(tiers_.fast_bytes);
     for (const auto& info : infos_) accesses.add(info);
@@ -157,7 +157,7 @@ class Cache final : public Mode {
     return std::max(done.loops, done.slow) > most ? HUGE_VAL : seconds_of(done, options_.processes);
   }
 
-  // The sizes of which a tile's own points, without what its loops reach beyond them, take so many bytes.
+  // Returns tile sizes whose own points, without what loops reach outside them, use that many bytes.
   [[nodiscard]] std::vector<Size> sizes(std::span<const Loop> chain, double bytes) const {
     const auto all = hull_of(chain);
     double of_point = 0;
@@ -177,7 +177,7 @@ class Cache final : public Mode {
     return found;
   }
 
-  // 0: without tiles.
+  // 0: untiled
   [[nodiscard]] const Size& best_size(std::span<const Loop> chain) {
     auto signature = signature_of(chain);
     if (const auto* const known = sizes_.find(signature)) return *known;
@@ -201,7 +201,7 @@ class Cache final : public Mode {
   ModeOptions options_;
   std::vector<DatasetInfo> infos_;
   LastAccesses accesses_;
-  LruMap<Signature, Size> sizes_{512};  // of chains that came before
+  LruMap<Signature, Size> sizes_{512};  // of earlier chains
 };
 
 class CacheVariant final : public ModeVariant {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All datasets in the fast memory, as long as they fit.
+// Mode `flat_fast`: all datasets are in the fast memory, if they fit.
 #include "core/error.hpp"
 #include "stencil/virtual/mode.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All datasets in the slow memory.
+// Mode `flat_slow`: all datasets are in the slow memory.
 #include <algorithm>
 
 #include "stencil/virtual/mode.hpp"

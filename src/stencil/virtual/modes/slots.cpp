@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three slots in the fast memory, as published: while a tile runs in one, the next tile's data come into another,
-// and the last one's results leave the third; what two tiles share is copied from slot to slot. I. Reguly et al.,
-// "Beyond 16GB: out-of-core stencil computations", MCHPC 2017, algorithm 1 and section 4.1. Its stream 0 is the
-// lane of loops here, 1 that of copies to the fast memory, 2 that of copies back.
+// Mode `slots`: triple buffering in the fast memory, as published. While a tile runs in one slot, the next
+// tile's data are fetched into another, and the previous results leave the third; data that two tiles share are
+// copied from slot to slot. I. Reguly et al., "Beyond 16GB: out-of-core stencil computations", MCHPC 2017,
+// algorithm 1 and section 4.1. Its stream 0 is the lane of loops here, 1 that of copies to the fast memory, 2
+// that of copies back.
 #include <algorithm>
 #include <map>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr double k_slots = 3;
 
-// Copies one after the other, one of each dataset.
+// Serial copies, one for each dataset.
 struct Copies {
   double bytes = 0;
   CopyPrice price;
@@ -62,7 +63,7 @@ class Slots final : public Mode {
       if (stored.bytes > 0) flow_.copy(Lane::out, stored.bytes, stored.price);
       counts_.tiles += 1;
     }
-    // What comes for a chain that nobody has begun is no time of this one.
+    // Prefetches for a chain that has not begun do not count into this chain's time.
     auto all = flow_;
     all.wait(Lane::loops);
     all.wait(Lane::out);
@@ -81,8 +82,8 @@ class Slots final : public Mode {
     counts_.bytes_in += copies.bytes;
     if (copies.bytes > 0) flow_.copy(Lane::in, copies.bytes, copies.price);
   }
-  // All that the first tile needs, but what came while the chain before ended. That is counted now: it is of use
-  // if there is a chain to come, and it came whether this one needs it or not.
+  // Fetches the first tile's data, except what was prefetched while the previous chain ended. Prefetched bytes
+  // are counted now: they count whether this chain needs them or not, but only if there is a chain.
   void fetch_first(const OuterTiles& tiles) {
     Copies late_copies;
     auto is_late = false;
@@ -100,8 +101,8 @@ class Slots final : public Mode {
     fetch(late_copies);
     find_late(tiles);
   }
-  // What the last tile writes, and the one before, whose results are leaving while the last one runs: the slow
-  // memory does not have it yet.
+  // Data of the last tile, and of the one before, whose results are written back while the last one runs: the
+  // slow memory does not have them yet.
   void find_late(const OuterTiles& tiles) {
     late_.clear();
     for (auto t = tiles.count() - std::min<std::size_t>(tiles.count(), 2); t < tiles.count(); ++t)
@@ -111,7 +112,7 @@ class Slots final : public Mode {
         late = {std::min(late.begin, interval.begin), std::max(late.end, interval.end)};
       }
   }
-  // The next chain's first tile is taken to need what this chain's did.
+  // Predicts that the next chain's first tile needs what this chain's did.
   void prefetch_next(const OuterTiles& tiles) {
     Copies copies;
     for (const auto& [dataset, interval] : needed(tiles, 0)) {
@@ -125,14 +126,15 @@ class Slots final : public Mode {
     ahead_bytes_ = copies.bytes;
     if (copies.bytes > 0) flow_.copy(Lane::in, copies.bytes, copies.price);
   }
-  // What a tile needs of each dataset from before the chain.
+  // Returns what a tile needs of each dataset from before the chain.
   [[nodiscard]] static Stretches needed(const OuterTiles& tiles, std::size_t tile) {
     Stretches all;
     for (const auto& [dataset, interval] : tiles.used(tile))
-      if (!tiles.use(dataset).needed.all().empty()) all.emplace(dataset, interval);  // not written first
+      // needed: not overwritten first
+      if (!tiles.use(dataset).needed.all().empty()) all.emplace(dataset, interval);
     return all;
   }
-  // The same without what it shares with the tile before.
+  // The same, without data shared with the previous tile.
   [[nodiscard]] Copies coming(const OuterTiles& tiles, std::size_t tile) const {
     Copies copies;
     for (auto [dataset, own] : needed(tiles, tile)) {
@@ -176,7 +178,7 @@ class Slots final : public Mode {
   std::vector<DatasetInfo> infos_;
   OverlapModel flow_;
   Stretches late_;
-  Stretches ahead_;  // what came for the next chain, while the last tile ran
+  Stretches ahead_;  // prefetched for the next chain while the last tile ran
   double ahead_bytes_ = 0;
 };
 

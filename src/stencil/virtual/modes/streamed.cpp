@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data in the slow memory, streamed: in chunks that come and go by themselves, each tile's in time for its loops.
-// Chains are cut as the executors cut them that stream: `gpu` on a machine with a GPU, else `streamed`.
+// Mode `streamed`: data in the slow memory stream in chunks, fetched and evicted independently, each in time
+// for its loops. Chains are cut as by the executors: `gpu` on a machine with a GPU, else `streamed`.
 #include <algorithm>
 #include <memory>
 
@@ -32,7 +32,7 @@ class Streamed final : public Mode {
     layout_.is_temporary.push_back(info.is_temporary && options_.is_cyclic);
     infos_.push_back(info);
     const auto kept = kept_chunks(info, layout_);
-    // What is never stored has no place there.
+    // Data that are never stored need no slow memory.
     if (std::ranges::find(kept, true) != kept.end())
       slow_.reserve(static_cast<double>(kept.size() * layout_.chunk));
     run_.add_dataset(kept);

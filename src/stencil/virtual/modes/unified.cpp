@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unified memory: pages come into a GPU's memory when a loop touches them, and the ones used longest ago leave. A
-// driver moves them: what loops wait for comes first, then what had to leave for it, and loops stand still
-// meanwhile; with prefetching, all of a tile's pages are asked for while the tile before runs.
+// Mode `unified`: GPU unified memory. Pages migrate to GPU memory on access, and the least recently used ones
+// are evicted. The driver first migrates the pages that loops wait for, then those evicted for them, and loops
+// stall meanwhile. With prefetching, all pages of a tile are requested while the previous tile runs.
 #include <algorithm>
 
 #include "core/error.hpp"
@@ -12,7 +12,7 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr double k_tile_share = 4;  // of the fast memory, a tile at the most
+constexpr double k_tile_share = 4;  // maximum fraction of the fast memory per tile
 
 class Unified final : public Mode {
  public:
@@ -45,7 +45,7 @@ class Unified final : public Mode {
         moves += touch(chain[l], part);
       }
       counts_.loop_seconds += loops;
-      // Tiles that run while the next one's pages come hide so much of it.
+      // Part that tiles hide by running while the next one's pages migrate.
       const auto hidden = options_.is_prefetched && options_.is_tiled ? std::min(moves, loops_before) : 0;
       counts_.seconds += loops + moves - hidden;
       counts_.copy_seconds += moves;
@@ -56,20 +56,20 @@ class Unified final : public Mode {
   }
 
  private:
-  // Seconds that the driver takes for what is not there.
+  // Returns the seconds in which the driver migrates missing pages.
   double touch(const Loop& loop, const Range& part) {
     const auto share = static_cast<double>(part.points()) / static_cast<double>(loop.range.points());
     double in = 0, out = 0;
     for (const auto& argument : loop.arguments) {
       const auto times = reads(argument.access) && writes(argument.access) ? 2.0 : 1.0;
       const auto all = static_cast<double>(argument.element) * static_cast<double>(loop.range.points()) * share;
-      counts_.hits += all * (times - 1);  // what was read is there when it is written
+      counts_.hits += all * (times - 1);  // pages that were read are resident when written
       blocks_.for_each(argument, part, [&](std::size_t block, double bytes, double of_accesses) {
         const auto is_there = reuse_.access(block) + bytes <= tiers_.fast_bytes;
         if (is_there) counts_.hits += of_accesses * all;
         if (!is_there) {
           in += bytes;
-          if (changed_[block]) out += bytes;  // it had to leave before it came again
+          if (changed_[block]) out += bytes;  // it was evicted in between
           changed_[block] = false;
         }
         if (writes(argument.access)) changed_[block] = true;
@@ -82,7 +82,7 @@ class Unified final : public Mode {
   }
 
   TwoTierMachine tiers_;
-  SlowMemoryBudget slow_;  // pages are in one of the two
+  SlowMemoryBudget slow_;  // pages are in either memory
   ModeOptions options_;
   std::vector<DatasetInfo> infos_;
   DatasetBlocks blocks_;

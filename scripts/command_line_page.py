@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates the command-line documentation from `terrace --describe`: `make docs` runs it after a build.
 
-It writes docs/command-line.md, and in share/ the man pages and the completions for bash, zsh and fish. All are
+It writes docs/reference/command-line.md, and in share/ the man pages and the completions for bash, zsh and fish. All are
 kept in git, so that they can be read and installed without a build; `--check` reports those that are out of date.
 """
 
@@ -26,7 +26,7 @@ def written(terrace: Path) -> dict[Path, str]:
         r"^project\(Terrace VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE
     )[0]
     return {
-        Path("docs/command-line.md"): page(terrace, subcommands),
+        Path("docs/reference/command-line.md"): page(terrace, subcommands),
         Path("share/bash-completion/completions/terrace"): bash.completion(subcommands),
         Path("share/zsh/site-functions/_terrace"): zsh.completion(subcommands),
         Path("share/fish/vendor_completions.d/terrace.fish"): fish.completion(subcommands),

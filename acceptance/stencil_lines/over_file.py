@@ -79,7 +79,7 @@ def _limited(program: str, arguments: Mapping[str, str], limit: float, **options
 
 
 def _chunk(memory: int) -> int:
-    """As `streamed` has it (docs/stencils.md, "Data in a file")."""
+    """As `streamed` has it (docs/how-to/stencils.md, "Data in a file")."""
     chunk = 2 << 20
     while chunk > 4096 and memory // chunk < 100:
         chunk //= 2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Stencil programs on a GPU, with data of half, 3 and 10 times what they may take of its memory (docs/stencils.md):
+# Stencil programs on a GPU, with data of half, 3 and 10 times what they may take of its memory (docs/how-to/stencils.md):
 #
 #     bash bench/gpu/stencils.sh BUILD RESULT.json
 #

@@ -157,7 +157,7 @@ def test_off_disables_placement():
 
 
 def test_numpys_own_tests_pass_with_intent(tmp_path):
-    """Runs a part of them; docs/front-doors-python.md has the command for all."""
+    """Runs a part of them; docs/how-to/python.md has the command for all."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "terrace.numpy_plugin"]
     command += [
         "-W",

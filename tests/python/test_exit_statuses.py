@@ -190,6 +190,6 @@ def test_programs_own_status_is_returned(verb, tmp_path):
 
 
 def test_page_lists_all_statuses():
-    page = (ROOT / "docs" / "command-line.md").read_text()
+    page = (ROOT / "docs" / "reference" / "command-line.md").read_text()
     rows = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")]
     assert rows == ["exit status", "---", "0", "1", "2", "126", "127", "130", "the program's own"]

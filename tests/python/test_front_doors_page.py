@@ -1,4 +1,4 @@
-"""docs/front-doors-cpp.md: its files are compiled and run by its commands, in order."""
+"""docs/how-to/c-cpp-fortran-api.md: its files are compiled and run by its commands, in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-PAGE = ROOT / "docs" / "front-doors-cpp.md"
+PAGE = ROOT / "docs" / "how-to" / "c-cpp-fortran-api.md"
 PREFIX = ROOT / ".venv"
 FILE_NAME = re.compile(r"^(?://|/\*|!) (\S+\.\w+)")
 

@@ -1,7 +1,7 @@
 """The pages for users: each command on them is run, in their order; those for kinds of users show what it prints.
 
 A line of a `console` block that begins with `$ ` is run in a folder that has the pages' program. A line below it
-has to begin a line of what it prints, numbers apart. README.md and docs/quick-start.md have indented lines, with
+has to begin a line of what it prints, numbers apart. README.md and docs/tutorials/quick-start.md have indented lines, with
 what a command is for behind two spaces.
 """
 
@@ -109,7 +109,7 @@ def test_each_command_prints_what_the_page_shows(page, tmp_path):
 
 def test_program_is_printed():
     """Where the pages that use it point to."""
-    printed = {name: text for name, _, text in blocks((ROOT / "docs/for-developers.md").read_text())}
+    printed = {name: text for name, _, text in blocks((ROOT / "docs/tutorials/developers.md").read_text())}
     assert printed["app.c"] == (ROOT / "tests/python/pages/app.c").read_text()
     for page in ("buyers", "developers", "researchers"):
         text = (ROOT / "docs" / f"for-{page}.md").read_text()
@@ -122,11 +122,11 @@ def test_page_takes_ten_minutes(page):
     assert len(words) < 900
 
 
-# What a command of README.md or docs/quick-start.md has that needs more than the pages' program and some seconds.
+# What a command of README.md or docs/tutorials/quick-start.md has that needs more than the pages' program and some seconds.
 ELSEWHERE = ("machine measure", "--spill")
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 13), ("docs/quick-start.md", 12)])
+@pytest.mark.parametrize(("page", "least"), [("README.md", 13), ("docs/tutorials/quick-start.md", 12)])
 def test_each_command_of_the_first_pages_works(page, least, tmp_path):
     """In their order, on the pages' program with hooks (./app) and without (PLAIN/app)."""
     (tmp_path / "PLAIN").mkdir()

@@ -1,4 +1,4 @@
-"""docs/stencils.md: its program is built and run by its commands, and its tables are complete."""
+"""docs/how-to/stencils.md: its program is built and run by its commands, and its tables are complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from conftest import BUILD, ROOT
 
-PAGE = (ROOT / "docs" / "stencils.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "stencils.md").read_text(encoding="utf-8")
 PREFIX = ROOT / ".venv"
 PROGRAMS = BUILD / "workloads" / "stencils" / "terrace-stencils"
 MACHINE = f"machine={ROOT / 'machines' / 'p100-nvlink.toml'}"

@@ -62,7 +62,9 @@ def measure_paging(source: Path, folder: Path) -> PagingGain:
     expected = _result(runs["memory"][0].output)
     for way, done in runs.items():
         for one in done:
-            if (one.status != 0 or _result(one.output) != expected) and not (way == "kernel" and one.status is None):
+            if (one.status != 0 or _result(one.output) != expected) and not (
+                way == "kernel" and one.status is None
+            ):
                 reason = (one.errors.strip().splitlines() or ["other results"])[-1]
                 raise TerraceError(f"{_WORKLOAD}, paged by {way}: status {one.status}: {reason}")
     seconds = {way: statistics.median(one.seconds for one in done) for way, done in runs.items()}

@@ -22,7 +22,7 @@ def why_no_loop(run: Run, loop: Loop | None, small_loops: Sequence[str], counter
     # Only virtual time counts accesses: zero means nothing in a real run.
     if run.virtual and counters and counters.accesses == 0:
         return "no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc"
-    mark = "mark it (docs/quick-start.md), or " if run.virtual else ""
+    mark = "mark it (docs/tutorials/quick-start.md), or " if run.virtual else ""
     return f"no main loop was seen: {mark}name it: --loop NAME, or --phases f,g"
 
 

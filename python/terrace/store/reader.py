@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a profile store (docs/store.md) into dataclasses. All computation is in solve/."""
+"""Reads a profile store (docs/reference/store.md) into dataclasses. All computation is in solve/."""
 
 import json
 from bisect import bisect_right
@@ -372,7 +372,7 @@ class Store:
         return self._each(Note, "FROM note WHERE run = ? OR run IS NULL ORDER BY rowid", run.id)
 
     def table(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Returns columns and rows of a table; `name` is one of docs/store.md."""
+        """Returns columns and rows of a table; `name` is one of docs/reference/store.md."""
         with damage_named(self.path):
             cursor = self._connection.execute(f'SELECT * FROM "{name}"')
             return [column[0] for column in cursor.description], cursor.fetchall()

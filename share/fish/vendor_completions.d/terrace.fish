@@ -241,7 +241,7 @@ complete -c terrace -n '__terrace_at "compare"' -s q -l quiet -d 'print no summa
 complete -c terrace -n '__terrace_at "compare"' -l keep-journals -d 'leave the journals beside the profile'
 complete -c terrace -n '__terrace_at "export"' -s F -l format -r -f -a 'perfetto csv json' -d 'What to write.'
 complete -c terrace -n '__terrace_at "export"' -s o -l output -r -F -d 'File to write; default: standard output.'
-complete -c terrace -n '__terrace_at "export"' -l table -r -f -d 'csv: a table of docs/store.md, or benefit: objects\' gains and ranks; default: objects x phases.'
+complete -c terrace -n '__terrace_at "export"' -l table -r -f -d 'csv: a table of docs/reference/store.md, or benefit: objects\' gains and ranks; default: objects x phases.'
 complete -c terrace -n '__terrace_at "export"' -l process -r -f -d 'perfetto: one process; default: all.'
 complete -c terrace -n '__terrace_at "export"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "export"' -f -a '(__terrace_files .terrace)'

@@ -147,7 +147,7 @@ struct StatedOrdering {
 };
 
 // Backing file of a memory, on a disk or a server: holds the data that exceed the memory
-// (docs/memory-over-a-file.md). Programs cannot address it. It is not one of the machine's places, so planners,
+// (docs/how-to/out-of-core.md). Programs cannot address it. It is not one of the machine's places, so planners,
 // budgets and orderings cannot refer to it.
 struct BackingFile {
   std::string name;            // unique among backing files and places

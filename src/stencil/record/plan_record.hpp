@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the plans of the chains that ran as a JSON document, which docs/stencils.md describes. Each distinct
+// Records the plans of the chains that ran as a JSON document, which docs/how-to/stencils.md describes. Each distinct
 // chain, and each distinct plan of it, is written once.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes the command line as JSON: `terrace --describe` lists the subcommands, `terrace SUBCOMMAND --describe`
-// the options of one (cli/parse.hpp). scripts/command_line_page.py writes docs/command-line.md, the man pages and
+// the options of one (cli/parse.hpp). scripts/command_line_page.py writes docs/reference/command-line.md, the man pages and
 // the completions from it, so that an option is stated once. The Python subcommands print the same format
 // (python/terrace/describe.py).
 #pragma once

@@ -116,7 +116,7 @@ TEST(MachineFile, Geometries_RoundTrip) {
 }
 
 TEST(MachineFile, ManualsExample_Parses) {
-  std::ifstream page(TERRACE_SOURCE_DIR "/docs/machine-file.md");
+  std::ifstream page(TERRACE_SOURCE_DIR "/docs/reference/machine-file.md");
   std::stringstream all;
   all << page.rdbuf();
   const auto text = all.str();

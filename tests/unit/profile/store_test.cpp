@@ -101,7 +101,7 @@ TEST_F(StoreTest, MachineAndPlan_RoundTrip) {
   EXPECT_TRUE(store.plans(2).empty());
 }
 
-// Compares with the formulas of docs/store.md, computed by hand.
+// Compares with the formulas of docs/reference/store.md, computed by hand.
 TEST(TimeCoverage, InstrumentedTime_IsDividedBySlowdown) {
   CoverageRecord record;
   record.sample_period = {0.5};
@@ -311,7 +311,7 @@ TEST_F(StoreTest, OtherFile_Throws) {
 }
 
 TEST_F(StoreTest, Schema_EveryColumnIsDocumented) {
-  std::ifstream file(TERRACE_SOURCE_DIR "/docs/store.md");
+  std::ifstream file(TERRACE_SOURCE_DIR "/docs/reference/store.md");
   const std::string page((std::istreambuf_iterator<char>(file)), {});
   Database database(merge_two().path, Database::Mode::read);
   Statement query(

@@ -117,7 +117,7 @@ class SystemChecker {
     return false;
   }
 
-  // Page exchange migrates chunks of 64 KiB and more concurrently with the program (docs/real-memory.md).
+  // Page exchange migrates chunks of 64 KiB and more concurrently with the program (docs/explanation/real-memory.md).
   void page_exchange() {
     const int error = calls_.try_exchange_pages();
     const bool old = error == EINVAL || error == ENOSYS;
@@ -131,7 +131,7 @@ class SystemChecker {
         .facts = {{"works", error == 0}, {"errno", error == 0 ? std::string() : error_name(error)}};
   }
 
-  // Requirements of `terrace run --memory` (docs/memory-over-a-file.md).
+  // Requirements of `terrace run --memory` (docs/how-to/out-of-core.md).
   void memory_over_file() {
     const int error = calls_.try_trap_faults();
     const bool old = error == EINVAL || error == ENOSYS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine files: TOML that people read and write; docs/machine-file.md documents every key. A file that violates
+// Machine files: TOML that people read and write; docs/reference/machine-file.md documents every key. A file that violates
 // the schema is refused with one line that names file, line, key, what is wrong and what to do.
 #pragma once
 

@@ -258,7 +258,7 @@ void put_measured(Text& out, const MachineParts& parts, const Measurement& measu
 std::string format_machine_file(const Machine& machine, const Measurement* measured) {
   const auto& parts = machine.parts();
   Text out;
-  out.comment("A Terrace machine file; docs/machine-file.md says what each key means.");
+  out.comment("A Terrace machine file; docs/reference/machine-file.md says what each key means.");
   out.raw("schema", "1");
   out.put("name", parts.name);
   if (!parts.description.empty()) out.put("description", parts.description);

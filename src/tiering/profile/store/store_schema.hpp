@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SQL schema of the store. docs/store.md explains each table; a test compares the two.
+// SQL schema of the store. docs/reference/store.md explains each table; a test compares the two.
 #pragma once
 
 namespace terrace::profile {

@@ -10,7 +10,7 @@
 namespace terrace::profile {
 
 // Slowdown of code with hooks, without Terrace's own work: about 2, measured with the workloads
-// (docs/coverage.md). Its sampled time is divided by this factor.
+// (docs/how-to/instrumented-builds.md). Its sampled time is divided by this factor.
 inline constexpr double k_hook_slowdown = 2;
 
 // Min number of samples for a significant result.

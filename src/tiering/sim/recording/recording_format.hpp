@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines the recording: the classified misses of a program and all its events between them, so that other
-// configurations can be priced without running it again. docs/recording.md is its specification.
+// configurations can be priced without running it again. docs/reference/recordings.md is its specification.
 //
 // A file is a sequence of frames. Each is appended by one write call, so that several processes can share a file,
 // and a killed process leaves complete frames behind. A frame is a skippable frame of zstd's format, which holds

@@ -134,7 +134,8 @@ class Format {
         "# A plan of Terrace: where each object is when an iteration of the loop begins, and what moves during "
         "it.");
     line(
-        "# Edit it as you like; docs/planning.md says what each key means. What it does not name stays in slow "
+        "# Edit it as you like; docs/explanation/planning.md says what each key means. What it does not name "
+        "stays in slow "
         "memory.");
     std::vector<std::string> times;
     if (plan_.predicted.value > 0) times.push_back(format(plan_.predicted) + " with this plan");

@@ -244,7 +244,7 @@ def test_message_is_text_for_any_file(terrace, tmp_path):
 
 
 def test_example_of_the_manual_works():
-    text = (ROOT / "docs" / "pim-traces.md").read_text()
+    text = (ROOT / "docs" / "reference" / "pim-traces.md").read_text()
     example = text.split("```text\n")[1].split("```")[0]
     trace = _core.PimTrace.parse(example)
     assert len(trace) == 7

@@ -17,7 +17,8 @@ namespace terrace::sim {
 
 namespace {
 
-constexpr int k_level = 1;  // zstd's: the program waits for it, and higher levels gain little (docs/recording.md)
+constexpr int k_level =
+    1;  // zstd's: the program waits for it, and higher levels gain little (docs/reference/recordings.md)
 
 // Returns whether the file may grow by `more`. A write beyond RLIMIT_FSIZE would raise SIGXFSZ and end the
 // program.

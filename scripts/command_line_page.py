@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates the command-line documentation from `terrace --describe`: `make docs` runs it after a build.
 
-It writes docs/reference/command-line.md, and in share/ the man pages and the completions for bash, zsh and fish. All are
-kept in git, so that they can be read and installed without a build; `--check` reports those that are out of date.
+It writes docs/reference/command-line.md, and in share/ the man pages and the completions for bash, zsh and fish.
+All are kept in git, so that they can be read and installed without a build; `--check` reports those that are out
+of date.
 """
 
 import argparse

@@ -34,7 +34,8 @@ CHASING = [
     Pattern("index chase, 4 bytes", "index", ("index4", LINES_OF_PATTERNS)),
     Pattern("index chase, 8 bytes", "index", ("index8", LINES_OF_PATTERNS)),
     Pattern("index chase, 16 bytes", "index", ("index16", LINES_OF_PATTERNS)),
-    # An index is recognised by scales of 4, 8 and 16 only (docs/explanation/virtual-time.md): of records this falls short.
+    # An index is recognised by scales of 4, 8 and 16 only (docs/explanation/virtual-time.md): of records this
+    # falls short.
     Pattern("index chase, 64 bytes", "index", ("index64", LINES_OF_PATTERNS)),
 ]
 WAITING_FOR_NONE = [

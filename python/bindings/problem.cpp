@@ -68,7 +68,8 @@ double slow_time(const Problem& problem) {
   return model::predict(problem, model::uniform_schedule(problem, homes)).total.value;
 }
 
-// Returns a dictionary for each phase and object with traffic: its bandwidth (eq. 1) and its gain from fast memory.
+// Returns a dictionary for each phase and object with traffic: its bandwidth (eq. 1) and its gain from fast
+// memory.
 nb::list sensitivities(const Problem& problem, const model::Calibration& calibration) {
   const model::UnimemModel unimem(problem, calibration);
   nb::list rows;

@@ -1,8 +1,8 @@
 """The pages for users: each command on them is run, in their order; those for kinds of users show what it prints.
 
 A line of a `console` block that begins with `$ ` is run in a folder that has the pages' program. A line below it
-has to begin a line of what it prints, numbers apart. README.md and docs/tutorials/quick-start.md have indented lines, with
-what a command is for behind two spaces.
+has to begin a line of what it prints, numbers apart. README.md and docs/tutorials/quick-start.md have indented
+lines, with what a command is for behind two spaces.
 """
 
 import os
@@ -122,7 +122,8 @@ def test_page_takes_ten_minutes(page):
     assert len(words) < 900
 
 
-# What a command of README.md or docs/tutorials/quick-start.md has that needs more than the pages' program and some seconds.
+# What a command of README.md or docs/tutorials/quick-start.md has that needs more than the pages' program and some
+# seconds.
 ELSEWHERE = ("machine measure", "--spill")
 
 

@@ -2,10 +2,10 @@
 """Runs workloads in virtual time in every column of a result, and collects the figures.
 
 One execution of a program evaluates any number of configurations (machine, budget, planner) at once, because data
-placement does not change the cache misses. The columns are those of docs/explanation/virtual-time.md: slow-only; live (learned
-in the first iteration, moves included); steady (the later half of that run's iterations, against the same
-iterations of fast-only); planned (an unmodified plan from an earlier profile, for the whole run); fast-only; and
-the lower bound that no placement can beat.
+placement does not change the cache misses. The columns are those of docs/explanation/virtual-time.md: slow-only;
+live (learned in the first iteration, moves included); steady (the later half of that run's iterations, against the
+same iterations of fast-only); planned (an unmodified plan from an earlier profile, for the whole run); fast-only;
+and the lower bound that no placement can beat.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes a lower bound on the time of a recorded program that no software placement can beat.
 
-The dual values of the linear program (docs/explanation/planning.md) are prices. Any prices prove a bound for any iteration
-(`Problem.bound_at`, exact), so they may come from a fast approximation: HiGHS solves the mean iteration with its
-segments merged into whole phases and into a few parts of phases, in seconds. Subgradient steps on all segments
-improve the prices, and again for each iteration that differs from the mean.
+The dual values of the linear program (docs/explanation/planning.md) are prices. Any prices prove a bound for any
+iteration (`Problem.bound_at`, exact), so they may come from a fast approximation: HiGHS solves the mean iteration
+with its segments merged into whole phases and into a few parts of phases, in seconds. Subgradient steps on all
+segments improve the prices, and again for each iteration that differs from the mean.
 
 The proof evaluates them on the recorded iterations' own counters, in sequence: each iteration starts with the data
 where the previous one left it, and the first one with any placement. The proof merges and averages nothing.

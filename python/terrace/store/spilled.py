@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Out-of-core data of a process (docs/reference/store.md, table spill): bytes read and written, and waiting time."""
+"""Out-of-core data of a process (docs/reference/store.md, table spill): bytes read and written, waiting time."""
 
 from __future__ import annotations
 

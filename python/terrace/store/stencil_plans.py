@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the plans of stencil chains that programs write with `TERRACE_STENCIL=plans=FILE` (docs/how-to/stencils.md)."""
+"""Reads plans of stencil chains, written with `TERRACE_STENCIL=plans=FILE` (docs/how-to/stencils.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses of a profile store's contents. Fields are named as columns and documented in docs/reference/store.md."""
+"""Dataclasses of a profile store's contents. Fields have the names of columns (docs/reference/store.md)."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -58,7 +58,7 @@ def export(
     table: Annotated[
         str | None,
         typer.Option(
-            help="csv: table of docs/reference/store.md, or benefit (objects' gains and ranks); default: objects x phases."
+            help="csv: a table of docs/reference/store.md, or benefit (gains, ranks); default: objects x phases"
         ),
     ] = None,
     process: Annotated[int | None, typer.Option(help="perfetto: process to export; default: all.")] = None,

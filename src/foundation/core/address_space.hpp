@@ -13,8 +13,8 @@ namespace terrace {
 std::optional<Bytes> address_space_limit() noexcept;
 // Returns what is left below the limit; nothing if there is no limit or usage cannot be read.
 std::optional<Bytes> address_space_left() noexcept;
-// Returns how much of `requested` may be reserved ahead of need. Without a limit that is all of it. Otherwise it is
-// at most a quarter of what is left, because the program needs the rest, or 0 if the quarter is below 256 MiB.
+// Returns how much of `requested` may be reserved ahead of need. Without a limit that is all of it. Otherwise it
+// is at most a quarter of what is left, because the program needs the rest, or 0 if the quarter is below 256 MiB.
 Bytes reservable(Bytes requested) noexcept;
 
 }  // namespace terrace

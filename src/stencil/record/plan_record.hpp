@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the plans of the chains that ran as a JSON document, which docs/how-to/stencils.md describes. Each distinct
-// chain, and each distinct plan of it, is written once.
+// Records the plans of the chains that ran as a JSON document, which docs/how-to/stencils.md describes. Each
+// distinct chain, and each distinct plan of it, is written once.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes the command line as JSON: `terrace --describe` lists the subcommands, `terrace SUBCOMMAND --describe`
-// the options of one (cli/parse.hpp). scripts/command_line_page.py writes docs/reference/command-line.md, the man pages and
-// the completions from it, so that an option is stated once. The Python subcommands print the same format
-// (python/terrace/describe.py).
+// the options of one (cli/parse.hpp). scripts/command_line_page.py writes docs/reference/command-line.md, the man
+// pages and the completions from it, so that an option is stated once. The Python subcommands print the same
+// format (python/terrace/describe.py).
 #pragma once
 
 #include <string>

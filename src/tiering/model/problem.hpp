@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The placement problem (docs/explanation/planning.md): items (chunks), the cyclic sequence of phases of one iteration, places
-// and their budgets; and the time law that predicts the time of a schedule. The lower bound, the planners and the
-// tests share this definition. Values only: independent of the source of the numbers.
+// The placement problem (docs/explanation/planning.md): items (chunks), the cyclic sequence of phases of one
+// iteration, places and their budgets; and the time law that predicts the time of a schedule. The lower bound, the
+// planners and the tests share this definition. Values only: independent of the source of the numbers.
 #pragma once
 
 #include <cstdint>

@@ -178,8 +178,8 @@ def test_detected_loop_with_less_is_none(terrace, store_path, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        (["DELETE FROM loop"], "no main loop was seen: mark it (docs/tutorials/quick-start.md), or name it: --loop NAME, "
-            "or --phases f,g"),
+        (["DELETE FROM loop"], "no main loop was seen: mark it (docs/tutorials/quick-start.md), or name it: "
+            "--loop NAME, or --phases f,g"),
         (["DELETE FROM loop", "UPDATE run SET backend = 'real'"],
             "no main loop was seen: name it: --loop NAME, or --phases f,g"),
         (["DELETE FROM loop", "UPDATE counters SET accesses = 0"],

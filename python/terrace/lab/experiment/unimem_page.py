@@ -135,8 +135,8 @@ def _arrays(answers: Answers) -> Section:
         "counterpart in one process.",
         [
             "Here SP streams lhs along lines, which the prefetcher follows: longer latency slows a prefetched "
-            "stream proportionally as well (docs/explanation/virtual-time.md), so every streamed array matters in both "
-            "configurations.",
+            "stream in proportion as well (docs/explanation/virtual-time.md), so every streamed array matters in "
+            "both configurations.",
         ],
         [Picture("figure-4", title, pictures.bars(names, series, "time relative to fast-only"))],
         [table],
@@ -218,8 +218,8 @@ def _baselines(setting: Setting, answers: Answers) -> Section:
     return Section(
         "Other planners and policies",
         "Planners that learn offline follow a plan from the same profile as Terrace's (planned); the others act "
-        "during the run and are compared with Terrace's live run (live). docs/explanation/planning.md describes each "
-        "and its source.",
+        "during the run and are compared with Terrace's live run (live). docs/explanation/planning.md describes "
+        "each and its source.",
         pictures=shown,
         tables=[table],
     )

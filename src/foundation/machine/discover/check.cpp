@@ -117,7 +117,8 @@ class SystemChecker {
     return false;
   }
 
-  // Page exchange migrates chunks of 64 KiB and more concurrently with the program (docs/explanation/real-memory.md).
+  // Page exchange migrates chunks of 64 KiB and more concurrently with the program
+  // (docs/explanation/real-memory.md).
   void page_exchange() {
     const int error = calls_.try_exchange_pages();
     const bool old = error == EINVAL || error == ENOSYS;

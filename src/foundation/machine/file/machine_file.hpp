@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine files: TOML that people read and write; docs/reference/machine-file.md documents every key. A file that violates
-// the schema is refused with one line that names file, line, key, what is wrong and what to do.
+// Machine files: TOML that people read and write; docs/reference/machine-file.md documents every key. A file that
+// violates the schema is refused with one line that names file, line, key, what is wrong and what to do.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads hints files: TOML written by the user; docs/explanation/planning.md documents every key. A file that violates the
-// schema is rejected with one line that names file, line, key, the error and the remedy.
+// Reads hints files: TOML written by the user; docs/explanation/planning.md documents every key. A file that
+// violates the schema is rejected with one line that names file, line, key, the error and the remedy.
 #pragma once
 
 #include <filesystem>

@@ -24,7 +24,7 @@ FreeBitmap::Alignment alignment_of(const Request& request) {
 
 bool is_aligned(const Request& request) { return request.row_alignment > 1 || request.subarray_alignment > 1; }
 
-// Where `refused` found no room, neither does what is as large.
+// Returns whether `shape` fails because it contains `refused`, which failed.
 bool holds(const Shape& shape, const Shape& refused) {
   return shape.rows >= refused.rows && shape.subarrays >= refused.subarrays;
 }
@@ -34,7 +34,7 @@ std::uint64_t next_birth() {
   return ++births;
 }
 
-// The bank at which this thread begins to search, and whose it is.
+// This thread's home bank, where its searches begin, and the allocator that it belongs to.
 struct Home {
   std::uint64_t birth = 0;
   std::uint32_t bank = 0;
@@ -43,7 +43,7 @@ thread_local Home thread_home;
 
 }  // namespace
 
-// Neighbouring banks, locked in one order, so that two who lock several do not wait for each other.
+// Locks consecutive banks in ascending order, so that threads that lock several cannot deadlock.
 class Allocator::Locked {
  public:
   Locked(const Allocator& allocator, const Banks& banks) : allocator_(allocator), banks_(banks) {
@@ -82,8 +82,7 @@ Allocator::Allocator(const Geometry& geometry, std::uint8_t tag)
   records_ = std::make_unique<Record[]>((std::uint64_t{geometry.devices} * geometry.rows) << width_bits_);
 }
 
-// --- what is asked
-// ---------------------------------------------------------------------------------------------------
+// --- requests ---
 
 void check(const Geometry& geometry, const Request& request) {
   const auto rows = request.shape.rows;
@@ -132,7 +131,8 @@ Handle Allocator::allocate_among(const Banks& banks, const Request& request) {
     }
     if (banks.count == 1) return {};
   }
-  // What has been released meanwhile must not be missed, and several banks may hold what one does not.
+  // Search again under all locks: blocks may have been released meanwhile, and several banks together may
+  // suffice.
   const Locked locked(*this, banks);
   if (fits_bank) {
     if (request.fit == Fit::best) {
@@ -201,15 +201,14 @@ std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests,
   return {};
 }
 
-// --- where it goes
-// ---------------------------------------------------------------------------------------------------
+// --- placement ---
 
 Handle Allocator::first_in(std::uint32_t number, const Request& request) {
   auto& bank = banks_[number];
   const auto& shape = request.shape;
   if (bank.free < shape.units() || holds(shape, bank.refused)) return {};
   const auto& bitmap = bitmaps_[bank.device];
-  if (shape.rows == 1 && shape.subarrays == 1 && !is_aligned(request)) {  // there is one: some unit is free
+  if (shape.rows == 1 && shape.subarrays == 1 && !is_aligned(request)) {  // exists, because some unit is free
     const auto spot = bitmap.first_unit(bank.range, bank.row);
     bank.row = spot.row;
     return take({bank.device, spot}, shape);
@@ -237,7 +236,7 @@ Handle Allocator::best_in(const Banks& banks, const Request& request) {
   return best ? take({device, best->spot}, request.shape) : Handle{};
 }
 
-// Anywhere on the device: so also where banks meet.
+// Search the whole device: blocks may cross the border of banks.
 Handle Allocator::across(std::uint32_t device, const Request& request) {
   std::uint64_t released = 0;
   for (std::uint32_t i = 0; i < geometry_.banks; ++i) released += banks_[device * geometry_.banks + i].released;
@@ -255,7 +254,7 @@ Handle Allocator::place(std::uint32_t device, const FreeBitmap::Range& range, co
     const auto found = bitmap.best_fit(range, request.shape, alignment_of(request), request.dim);
     return found ? take({device, found->spot}, request.shape) : Handle{};
   }
-  auto row = geometry_.rows;  // below which nothing is free in any of its banks
+  auto row = geometry_.rows;  // lowest row that may be free in any of its banks
   const auto banks = banks_of({device, {0, range.first}}, {1, range.count});
   for (auto number = banks.first; number < banks.first + banks.count; ++number) {
     auto& bank = banks_[number];
@@ -283,7 +282,7 @@ Released Allocator::release(Handle handle) {
   const Locked locked(*this, first);
   auto& record = records_[index_of(*place)];
   const auto age = (record.generation - generation_of(handle)) & k_generation;
-  // Half of all generations count as gone by, the others as never given.
+  // Of wrapped generations, half count as past, the others as never issued.
   if (age != 0) return age < k_generation / 2 ? Released::already : Released::foreign;
   const auto shape = record.shape;
   const Locked rest(*this, {first.first + 1, banks_of(*place, shape).count - 1});
@@ -313,8 +312,7 @@ std::optional<Address> Allocator::begin_of(Handle handle) const {
   return first_of(geometry_, {place->device, place->spot.subarray, place->spot.row, {1, 1}});
 }
 
-// --- accounts
-// --------------------------------------------------------------------------------------------------------
+// --- queries ---
 
 std::uint64_t Allocator::free_units() const {
   const Locked locked(*this, all());
@@ -353,15 +351,14 @@ std::optional<Allocator::Place> Allocator::place_of(Handle handle) const {
   const auto index = static_cast<std::uint32_t>(handle.value);
   const auto subarray = index & ((1U << width_bits_) - 1);
   const auto row = index >> width_bits_;
-  const auto device = row < geometry_.rows ? 0 : row / geometry_.rows;  // mostly there is one
+  const auto device = row < geometry_.rows ? 0 : row / geometry_.rows;  // usually succeeds
   if (handle.value >> 56 != tag_ || subarray >= geometry_.width() || device >= geometry_.devices)
     return std::nullopt;
   if (generation_of(handle) % 2 == 0) return std::nullopt;
   return Place{device, {row - device * geometry_.rows, subarray}};
 }
 
-// --- which thread begins where
-// ---------------------------------------------------------------------------------------
+// --- home banks of threads ---
 
 std::uint32_t Allocator::home(const Banks& among) const {
   if (thread_home.birth != birth_) thread_home = {birth_, 0};

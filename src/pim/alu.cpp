@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations on vectors: refuses operands that do not match, then works through layers or rows.
+// Implements vector.hpp, arithmetic part: validates operands, then iterates over layers or rows.
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -25,7 +25,7 @@ std::string named(const Vector& vector) {
          std::to_string(vector.bits) + " bits";
 }
 
-// As `check`, and that both may be worked on together; their widths are another matter.
+// Checks the vector, and that both are row-aligned; widths may differ.
 void need_same_lanes(const Geometry& geometry, const Vector& to, const Vector& a) {
   check(geometry, a);
   if (a.dim != to.dim || a.count != to.count) refuse("operands differ: " + named(a) + ", " + named(to));
@@ -103,7 +103,7 @@ void Alu::each_line(const Vector& to, Function function) {
     for (std::uint32_t i = 0; i < count; ++i)
       function([&, group, i](const Vector& vector) {
         const auto lines = row_group(array_.geometry(), vector, group);
-        return lines[std::min(i, lines.count - 1)];  // a mask's only row serves all
+        return lines[std::min(i, lines.count - 1)];  // a mask's only row serves all bits
       });
   }
 }
@@ -189,7 +189,7 @@ void Alu::multiply(const Vector& to, const Vector& a, const Vector& b) {
 void Alu::multiply(const Vector& to, const Vector& a, std::uint64_t factor) {
   need_target(to);
   need_operand(to, a, false);
-  // The lowest set bit's multiple is a shift: it needs no addition.
+  // The multiple of the lowest set bit is a shift: no addition.
   shift(to, a, std::countr_zero(factor));
   if (factor != 0) add_multiple(to, a, factor & (factor - 1));
 }

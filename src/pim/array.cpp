@@ -25,7 +25,7 @@ std::uint64_t pass(std::uint32_t columns, std::uint32_t bits, std::uint32_t beat
   return ceil_div(ceil_div(columns, bits), beats);
 }
 
-// The most that any bank has among the line's subarrays for which `counts`.
+// Returns the maximum, over banks, of the number of the line's subarrays for which `counts` holds.
 template <typename Counts>
 std::uint64_t max_in_a_bank(const Geometry& geometry, const Line& line, Counts counts) {
   std::uint64_t most = 0;
@@ -38,7 +38,7 @@ std::uint64_t max_in_a_bank(const Geometry& geometry, const Line& line, Counts c
   return most;
 }
 
-// Out of place: `by` columns up (above 0) or down.
+// Shifts out of place: `by` columns up (> 0) or down.
 void shifted(std::span<Word> to, std::span<const Word> from, std::int64_t by) {
   const auto distance = static_cast<std::size_t>(std::abs(by));
   const auto whole = distance / 64, part = distance % 64;
@@ -186,7 +186,7 @@ void Array::transfer(const Line& to, const Line& from) {
     return to.device == from.device &&
            (to.subarray + n) / geometry_.subarrays == (from.subarray + n) / geometry_.subarrays;
   };
-  // Whole before anything is written: the lines may overlap.
+  // Read everything before writing: the lines may overlap.
   std::vector<std::vector<Word>> rows;
   for (std::uint32_t n = 0; n < from.subarrays; ++n) rows.emplace_back(read(from, n), read(from, n) + words());
   for (std::uint32_t n = 0; n < to.subarrays; ++n) put(to, n, rows[n]);

@@ -9,8 +9,7 @@
 namespace terrace::pim {
 namespace {
 
-// As many units as `count`, with as little as can be of `first`, which there is `most` of; and no more of the
-// other than that takes.
+// Returns the minimal number of lines of at most `most` units for `count` units, and the length that they need.
 std::pair<std::uint64_t, std::uint64_t> folded(std::uint64_t count, std::uint64_t most) {
   const auto lines = ceil_div(count, most);
   return {lines, ceil_div(count, lines)};
@@ -21,7 +20,7 @@ std::pair<std::uint64_t, std::uint64_t> folded(std::uint64_t count, std::uint64_
                                  format(Bytes{geometry.capacity().value / geometry.devices}));
 }
 
-// what() is the text for a complaint.
+// what() returns the text for an error.
 template <typename What>
 Shape shaped(const Geometry& geometry, std::uint64_t units, Dim dim, What what) {
   if (units > std::uint64_t{geometry.width()} * geometry.rows) too_large(geometry, what());
@@ -54,7 +53,7 @@ Shape shape_of_elements(const Geometry& geometry, std::uint64_t count, std::uint
                                    (dim == Dim::vertical ? " rows" : " columns"));
   if (dim == Dim::horizontal) return shaped(geometry, ceil_div(count, geometry.columns / bits), dim, what);
   const auto lanes = ceil_div(count, geometry.columns);
-  const auto deep = ceil_div(lanes, geometry.width()) * bits;  // more lanes than subarrays: one below the other
+  const auto deep = ceil_div(lanes, geometry.width()) * bits;  // more lanes than subarrays: several layers
   if (deep > geometry.rows) too_large(geometry, what());
   return {static_cast<std::uint32_t>(deep),
           static_cast<std::uint32_t>(ceil_div(lanes, ceil_div(lanes, geometry.width())))};

@@ -17,7 +17,7 @@ std::uint64_t rounded_up(std::uint64_t value, std::uint64_t multiple) {
   return multiple == 1 ? value : (value + multiple - 1) / multiple * multiple;
 }
 
-// The rows of a stripe from `begin` up to `end`, both counted from the board's first.
+// Mask of the rows [begin, end) of a stripe, counted from the device's first row.
 std::uint64_t rows_between(std::uint32_t stripe, std::uint64_t begin, std::uint64_t end) {
   const auto base = std::uint64_t{stripe} * k_bits;
   const auto low = begin <= base ? 0 : begin - base;
@@ -35,7 +35,7 @@ std::uint64_t aligned_rows(std::uint32_t stripe, std::uint32_t alignment) {
   return mask;
 }
 
-// Words for a search: on the stack as long as there are few.
+// Scratch words of a search: on the stack if there are few.
 class Scratch {
  public:
   explicit Scratch(std::size_t count) {
@@ -54,7 +54,8 @@ class Scratch {
 FreeBitmap::FreeBitmap(std::uint32_t rows, std::uint32_t subarrays, std::uint32_t bank)
     : rows_(rows), subarrays_(subarrays), bank_(bank), stripes_((rows + k_bits - 1) / k_bits), begin_(subarrays) {
   constexpr auto pair = k_cache_line_pair / sizeof(Word);
-  // One more than they fill: a processor that reads lines in sequence asks for the next ones, too.
+  // One extra cache line between banks: the hardware prefetcher of sequential reads touches the next lines,
+  // too.
   const auto of_a_bank = rounded_up(std::uint64_t{stripes_} * bank, pair) + pair;
   for (std::uint32_t i = 0; i < subarrays; ++i) begin_[i] = i / bank * of_a_bank + i % bank;
   words_.resize(subarrays / bank * of_a_bank);
@@ -71,10 +72,10 @@ void FreeBitmap::parts(Words& all, std::uint32_t subarray, std::uint32_t count, 
   }
 }
 
-// change(word, rows) for all words of a block; `rows` are those that it has in the word.
+// Calls change(word, rows) for all words of a block; `rows` masks the block's rows in the word.
 template <typename Change>
 void FreeBitmap::change(const Spot& spot, const Shape& shape, Change change) {
-  if (shape.rows == 1 && shape.subarrays == 1)  // most blocks of small requests
+  if (shape.rows == 1 && shape.subarrays == 1)  // fast path of most small requests
     return change(words_[begin_[spot.subarray] + std::size_t{spot.row / k_bits} * bank_],
                   Word{1} << (spot.row % k_bits));
   const auto end = spot.row + shape.rows;
@@ -105,7 +106,8 @@ FreeBitmap::Word FreeBitmap::across(std::uint32_t stripe, std::uint32_t subarray
   return all;
 }
 
-// out[i]: what `count` subarrays from the range's i-th on have free together, for each at which so many begin.
+// Sets out[i] to the rows that are free in all of `count` subarrays from the range's i-th on, for each possible
+// start.
 void FreeBitmap::gather(std::uint32_t stripe, const Range& range, std::uint32_t count, Word* out) const {
   if (stripe >= stripes_) {
     std::fill_n(out, range.count, 0);
@@ -118,8 +120,8 @@ void FreeBitmap::gather(std::uint32_t stripe, const Range& range, std::uint32_t 
     to += part;
   });
   if (any == 0) return;
-  if (const auto starts = range.count - count + 1;
-      starts <= 4) {  // few: as many words as it takes are less than all
+  // With few starts, direct evaluation reads fewer words than the general algorithm.
+  if (const auto starts = range.count - count + 1; starts <= 4) {
     for (std::uint32_t i = 0; i < starts; ++i) out[i] = across(stripe, range.first + i, count);
     return;
   }
@@ -129,8 +131,8 @@ void FreeBitmap::gather(std::uint32_t stripe, const Range& range, std::uint32_t 
   }
 }
 
-// out[i]: the rows of the stripe at which the shape fits if it begins with the range's i-th subarray. `above` is
-// scratch of the same size.
+// Sets out[i] to the rows of the stripe at which the shape fits with the range's i-th subarray first. `above`
+// is scratch of the same size.
 void FreeBitmap::starts(std::uint32_t stripe, const Range& range, const Shape& shape, Word* out,
                         Word* above) const {
   gather(stripe, range, shape.subarrays, out);
@@ -155,12 +157,13 @@ void FreeBitmap::starts(std::uint32_t stripe, const Range& range, const Shape& s
   }
 }
 
-// More rows than a stripe has: those of the free run that ends the stripe, as far as what follows is long enough.
+// Shapes taller than a stripe: keeps those rows of the free run at the stripe's end for which the following
+// stripes suffice.
 FreeBitmap::Word FreeBitmap::tall_starts(Word word, std::uint32_t stripe, std::uint32_t subarray,
                                          const Shape& shape) const {
   const auto ending = static_cast<std::uint32_t>(std::countl_one(word));
   if (ending == 0) return 0;
-  const auto need = shape.rows - ending;  // above the stripe, at least
+  const auto need = shape.rows - ending;  // rows needed above the stripe
   std::uint32_t have = 0;
   for (auto next = stripe + 1; have < shape.rows && next < stripes_; ++next) {
     const auto more = static_cast<std::uint32_t>(std::countr_one(across(next, subarray, shape.subarrays)));
@@ -190,7 +193,7 @@ std::optional<FreeBitmap::Spot> FreeBitmap::first_fit(const Range& range, const 
       for (auto i = first; i < count; i += step) any |= fits[i];
     any &= rows_between(stripe, from.row, rows_);
     if (alignment.rows != 1) any &= aligned_rows(stripe, alignment.rows);
-    for (; any != 0; any &= any - 1) {  // once, unless the first row is that of `from`
+    for (; any != 0; any &= any - 1) {  // runs once, unless the first row is that of `from`
       const auto bit = static_cast<std::uint32_t>(std::countr_zero(any));
       const auto row = stripe * k_bits + bit;
       for (auto i = first; i < count; i += step)
@@ -216,11 +219,11 @@ FreeBitmap::Spot FreeBitmap::first_unit(const Range& range, std::uint32_t row) c
   return {rows_, range.first};
 }
 
-// visit(begin, end) for each run of rows from `from` on that `count` subarrays have free together, until it says
-// true.
+// Calls visit(begin, end) for each run of rows from `from` on that are free in all of `count` subarrays, until
+// it returns true.
 template <typename Visit>
 void FreeBitmap::runs(std::uint32_t subarray, std::uint32_t count, std::uint32_t from, Visit visit) const {
-  auto begin = k_none;  // of the run that is open
+  auto begin = k_none;  // begin of the open run
   for (auto stripe = from / k_bits; stripe < stripes_; ++stripe) {
     const auto word = across(stripe, subarray, count) & rows_between(stripe, from, rows_);
     for (std::uint32_t at = 0; at < k_bits;) {
@@ -229,7 +232,7 @@ void FreeBitmap::runs(std::uint32_t subarray, std::uint32_t count, std::uint32_t
         if (at < k_bits) begin = stripe * k_bits + at;
       } else {
         at += static_cast<std::uint32_t>(std::countr_one(word >> at));
-        if (at >= k_bits) break;  // it goes on in the next stripe
+        if (at >= k_bits) break;  // it continues in the next stripe
         if (visit(begin, stripe * k_bits + at)) return;
         begin = k_none;
       }
@@ -277,7 +280,7 @@ void FreeBitmap::best_vertical(const Range& range, const Shape& shape, const Ali
   }
 }
 
-// Follows, for 64 rows at once, each run of subarrays from where it begins to where it ends.
+// Tracks, for 64 rows at once, each free run of subarrays from its begin to its end.
 void FreeBitmap::best_horizontal(const Range& range, const Shape& shape, const Alignment& alignment,
                                  Found& best) const {
   Scratch out(range.count);

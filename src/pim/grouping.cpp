@@ -17,7 +17,7 @@ bool may_begin_at(const Request& request, std::uint32_t subarray, std::uint32_t 
          (request.within == Within::device || subarray % bank + request.shape.subarrays <= bank);
 }
 
-// The requests by area, the largest first; equal shapes side by side.
+// Orders the requests by decreasing area; equal shapes are adjacent.
 std::vector<std::size_t> largest_first(std::span<const Request> requests) {
   std::vector<std::size_t> order(requests.size());
   std::iota(order.begin(), order.end(), 0);
@@ -80,10 +80,10 @@ std::optional<std::vector<FreeBitmap::Spot>> group_at(const FreeBitmap& bitmap, 
       return std::nullopt;
   struct Lowest {
     std::uint32_t end = k_none;
-    std::uint32_t row = 0;  // of the last one
+    std::uint32_t row = 0;  // row of the last block
     std::size_t last = 0;
   };
-  std::array<Lowest, std::size_t{1} << k_max_group> lowest;  // of each subset
+  std::array<Lowest, std::size_t{1} << k_max_group> lowest;  // by subset
   const std::size_t all = (std::size_t{1} << requests.size()) - 1;
   lowest[0].end = 0;
   for (std::size_t subset = 0; subset < all; ++subset) {

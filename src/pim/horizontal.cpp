@@ -6,7 +6,7 @@
 namespace terrace::pim {
 namespace {
 
-// A row of elements that all hold the same.
+// Returns a row of elements that all hold the same value.
 std::vector<Word> pattern(const Array& array, std::uint32_t bits, std::uint64_t value) {
   std::vector<Word> row(array.words());
   const auto used = array.geometry().columns / bits * bits;
@@ -54,8 +54,8 @@ void Horizontal::rotate(const Line& to, const Line& a, std::uint32_t by) {
 
 void Horizontal::run_carries(const Line& generate, const Line& pass) {
   const auto moved = spare(3, generate);
-  // Nothing passes an element's lowest bit, and after the step of distance d nothing its lowest 2d bits: so no
-  // step takes anything from the element below.
+  // Carries do not propagate out of an element: its lowest bit propagates nothing, and after the step of
+  // distance d neither do its lowest 2d bits. So no step reads from the element below.
   array_.logic(Gate::and_, pass, pass, above_lowest(pass));
   for (std::uint32_t distance = 1; distance < bits_; distance *= 2) {
     array_.shift(moved, generate, distance);
@@ -150,7 +150,7 @@ void Horizontal::spread_highest(const Line& to, const Line& from) {
 void Horizontal::equal(const Line& mask, const Line& a, const Line& b) {
   const auto differ = spare(1, mask), pass = spare(2, mask);
   array_.logic(Gate::xor_, differ, a, b);
-  array_.fill(pass, true);  // any difference reaches the highest bit
+  array_.fill(pass, true);  // carries any difference to the highest bit
   run_carries(differ, pass);
   array_.invert(differ, differ);
   spread_highest(mask, differ);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where vectors are, and how they get in, out and from place to place.
+// Implements vector.hpp, data part: layout, transfer from and to the host, and copies.
 #include "pim/vector.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Square = std::array<Word, 64>;
 
-// Bit i of word j becomes bit j of word i (Warren, "Hacker's Delight", 7-3).
+// Transposes a 64 x 64 bit matrix: bit i of word j becomes bit j of word i (Warren, "Hacker's Delight", 7-3).
 void transpose(Square& square) {
   Word mask = 0xFFFFFFFF;
   for (std::uint32_t j = 32; j != 0; j >>= 1, mask ^= mask << j)
@@ -27,7 +27,7 @@ void transpose(Square& square) {
 
 Word low_bits(std::uint32_t bits) { return ~Word{0} >> (k_max_bits - bits); }
 
-// Calls rows(values, lines, n) for the elements of every lane: those of the n-th subarray of a group's lines.
+// Calls rows(values, lines, n) for the elements of every lane: those of the n-th subarray of a group.
 template <typename Values, typename Rows>
 void each_lane(const Geometry& geometry, const Vector& vector, std::span<Values> values, Rows rows) {
   const auto most = elements_of_a_lane(geometry, vector);

@@ -13,7 +13,7 @@ bool bit(std::uint64_t value, std::uint32_t i) { return ((value >> i) & 1) != 0;
 
 void Vertical::shift(const RowGroup& to, const RowGroup& a, std::int64_t by) {
   const auto width = std::int64_t{to.count};
-  // In the order in which no row is overwritten before it is read, should both be the same.
+  // In an order in which no row is overwritten before it is read, if both are the same.
   for (std::int64_t n = 0; n < width; ++n) {
     const auto i = by > 0 ? width - 1 - n : n;
     const auto from = i - by;
@@ -46,12 +46,12 @@ void Vertical::fill(const RowGroup& to, std::uint64_t value) {
 void Vertical::add_bit(const Line& to, const Line& a, const Line& b, const std::optional<Where>& where) {
   array_.logic(Gate::xor_, spare_, a, b);
   array_.logic(Gate::xor_, to, spare_, carry_, where);
-  // Where both bits are the same, they are the carry; else it goes on. `to` may have been one of them.
+  // If both bits are equal they are the carry, else the carry propagates. `to` may be one of the operands.
   array_.copy(carry_, a == to ? b : a, Where{spare_, false});
 }
 
 void Vertical::add(const RowGroup& to, const RowGroup& a, const RowGroup& b) {
-  if (to == a && to == b) return shift(to, a, 1);  // add_bit() would have overwritten both
+  if (to == a && to == b) return shift(to, a, 1);  // add_bit() would overwrite both
   array_.fill(carry_, false);
   for (std::uint32_t i = 0; i < to.count; ++i) add_bit(to[i], a[i], b[i]);
 }
@@ -70,7 +70,7 @@ void Vertical::subtract(const RowGroup& to, const RowGroup& a, const RowGroup& b
   for (std::uint32_t i = 0; i < to.count; ++i) {
     array_.logic(Gate::xor_, spare_, a[i], b[i]);
     array_.logic(Gate::xor_, to[i], spare_, carry_);
-    // Where the bits differ, b's is the borrow; if it was overwritten, the inverse of a's.
+    // If the bits differ, b's bit is the borrow; if b was overwritten, the inverse of a's is.
     if (to[i] == b[i])
       array_.invert(carry_, a[i], Where{spare_});
     else

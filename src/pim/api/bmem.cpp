@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bmem.h: thin, over the allocator of src/pim. The device is the process's own, as malloc's heap is. What a
-// program asks of it is written down where BMEM_TRACE says so.
+// Implements bmem.h over the allocator of src/pim. The devices are global to the process, as malloc's heap is.
+// With BMEM_TRACE, requests are recorded.
 #include <fcntl.h>
 #include <terrace/bmem.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ using namespace terrace::pim;
 
 static_assert(sizeof(void*) == sizeof(Handle), "handles are passed as pointers");
 
-// A file that was not there: `name`, or that with the first number behind it that is not taken.
+// Creates a file that did not exist: `name`, or `name` with the first unused number appended.
 std::ofstream new_file(const std::string& name) {
   for (int number = 1; number < 10'000; ++number) {
     const auto path = number == 1 ? name : name + "." + std::to_string(number);
@@ -49,7 +49,7 @@ class Device {
     if (name == nullptr || *name == '\0') return;
     trace_ = new_file(name);
     if (!trace_.is_open()) return;
-    trace_ << std::unitbuf;  // a program that is killed leaves what it had asked for
+    trace_ << std::unitbuf;  // unbuffered: a killed program leaves its requests
     recorder_.emplace(allocator_, trace_);
   }
 
@@ -114,7 +114,7 @@ Request request_of(const bmem_request& asked) {
           .share = within_of(asked.share)};
 }
 
-// Calls work(device); exceptions end here.
+// Calls work(device) and converts exceptions to a status.
 template <typename Work>
 bmem_status with_device(const char* call, Work work) {
   auto* const device = g_device.load(std::memory_order_acquire);

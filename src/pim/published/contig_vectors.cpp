@@ -65,7 +65,7 @@ std::optional<ContigVectors::Spot> ContigVectors::search_densely(const Run& rows
                                                                  const Shape& shape) {
   std::fill_n(deep_.begin(), subarrays.count, 0);
   for (auto row = rows.first; row < rows.first + rows.count; ++row) {
-    std::uint32_t wide = 0;  // neighbouring subarrays that are deep enough
+    std::uint32_t wide = 0;  // consecutive subarrays that are deep enough
     for (std::uint32_t i = 0; i < subarrays.count; ++i) {
       deep_[i] = taken(row, subarrays.first + i) ? 0 : deep_[i] + 1;
       wide = deep_[i] >= shape.rows ? wide + 1 : 0;

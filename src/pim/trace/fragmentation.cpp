@@ -7,8 +7,9 @@
 namespace terrace::pim {
 namespace {
 
-// Walks a board row by row. For each subarray it knows how many rows up to this one are free; the rectangles that
-// end in this row are those under that skyline, and a stack of its rising steps meets each of the largest once.
+// Scans a bitmap row by row. For each subarray it keeps the number of free rows up to this one, a skyline. The
+// rectangles that end in this row lie under the skyline; a stack of its rising steps visits each maximal one
+// once.
 class Walk {
  public:
   Walk(const FreeBitmap& bitmap, std::uint32_t device, Fragmentation& found)
@@ -34,7 +35,7 @@ class Walk {
 
  private:
   struct Step {
-    std::uint32_t subarray;  // from which on the skyline is at least so high
+    std::uint32_t subarray;  // first subarray from which the skyline is at least this high
     std::uint32_t height;
   };
 
@@ -57,7 +58,7 @@ class Walk {
   std::uint32_t device_;
   Fragmentation& found_;
   std::uint32_t row_ = 0;
-  std::vector<std::uint32_t> height_;  // of each subarray
+  std::vector<std::uint32_t> height_;  // by subarray
   std::vector<Step> rising_;
 };
 

@@ -16,7 +16,7 @@ class Map {
     const auto device = live.block.device, subarray = live.block.subarray, row = live.block.row;
     const auto& shape = live.block.shape;
     const auto base = static_cast<std::uint8_t>(live.dim == Dim::horizontal ? 1 : 1 + k_shades);
-    std::array<std::uint32_t, k_shades> beside{};  // units of that shade along the block's edges
+    std::array<std::uint32_t, k_shades> beside{};  // units of each shade along the block's edges
     const auto meet = [&](std::uint32_t at_row, std::uint32_t at_subarray) {
       const auto cell = cells_[unit(device, at_row, at_subarray)];
       if (cell >= base && cell < base + k_shades) ++beside[cell - base];

@@ -7,12 +7,12 @@ Recorder::Recorder(Allocator& allocator, std::ostream& out) : allocator_(allocat
   out_ << format_header(allocator.geometry());
 }
 
-// The lock is held.
+// Requires the lock.
 Operation Recorder::written(const Request& request, Handle handle, Handle beside) {
   Operation operation;
   operation.id = ++last_;
   operation.request = request;
-  // Whom it was put beside may be gone by now: where it came to be is still true.
+  // The block beside which it was placed may be released by now; the outcome is still valid.
   if (const auto neighbour = ids_.find(beside.value); neighbour != ids_.end())
     operation.beside = neighbour->second;
   operation.outcome = Outcome{allocator_.block(handle)};

@@ -45,7 +45,7 @@ class Replayer {
   [[nodiscard]] ReplaySummary& summary() { return summary_; }
 
  private:
-  // What no empty device of this geometry could hold finds no room.
+  // Requests that no empty device of this geometry could hold fail.
   template <class Ask>
   static auto asked(Ask ask) -> decltype(ask()) {
     try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces as text: reading with a complaint for each line that is none, and writing.
+// Parses and formats traces; parse errors name the line.
 #include "pim/trace/trace.hpp"
 
 #include <algorithm>
@@ -15,18 +15,18 @@ namespace terrace::pim {
 namespace {
 
 constexpr std::string_view k_magic = "terrace-pim-trace";
-constexpr std::string_view k_places[] = {"subarray", "bank", "device"};  // by Within
+constexpr std::string_view k_places[] = {"subarray", "bank", "device"};  // indexed by Within
 
 std::string_view name(Within within) { return k_places[static_cast<std::size_t>(within)]; }
 
-// What a person wrote, short enough for one line and without control characters.
+// Quotes user input for an error: shortened to one line, without control characters.
 std::string shown(std::string_view text) {
   std::string out = "'";
   for (const char c : text.substr(0, 60)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   return out + (text.size() > 60 ? "...'" : "'");
 }
 
-// One line's words, and the complaints about it.
+// The words of a line, and errors about it.
 class Line {
  public:
   Line(std::string_view text, const std::string& file, std::uint32_t number) : file_(file), number_(number) {
@@ -82,7 +82,7 @@ class Line {
   std::size_t at_ = 0;
 };
 
-// "key=value" in two, where the key is that.
+// Splits "key=value" if the key matches.
 std::optional<std::string_view> value_of(std::string_view word, std::string_view key) {
   if (!word.starts_with(key) || word.substr(key.size(), 1) != "=") return std::nullopt;
   return word.substr(key.size() + 1);
@@ -90,7 +90,7 @@ std::optional<std::string_view> value_of(std::string_view word, std::string_view
 
 class Parser {
  public:
-  enum class State : std::uint8_t { alive, released, never };  // of a block
+  enum class State : std::uint8_t { alive, released, never };  // ids of blocks
 
   explicit Parser(const std::string& file) : file_(file) {}
 
@@ -116,7 +116,7 @@ class Parser {
   }
 
  private:
-  // A first line that is one.
+  // Parses the header.
   static std::string example() {
     auto text = format_header({1024, 65536, 16, 8, 1});
     text.pop_back();
@@ -257,7 +257,7 @@ class Parser {
     return {block};
   }
 
-  // What an allocator would not be asked.
+  // Refuses requests that no allocator accepts.
   void need_sense(const Line& line, const Request& request) const {
     try {
       left_ > 0 ? check_member(trace_.geometry, request) : check(trace_.geometry, request);
@@ -278,7 +278,7 @@ class Parser {
   const std::string& file_;
   Trace trace_;
   bool begun_ = false;
-  std::uint32_t left_ = 0;  // of a group: allocations still to come
+  std::uint32_t left_ = 0;  // allocations of the group still to come
   std::uint32_t group_line_ = 0;
   std::unordered_map<std::uint64_t, State> blocks_;
 };
@@ -293,7 +293,7 @@ Trace read_trace(const std::filesystem::path& path) {
     throw Error(Code::not_found, "there is no trace " + path.string() + "; name one that a recorder wrote");
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
-  // To insert nothing is a failure of the stream, and an empty file is none of reading.
+  // Inserting an empty buffer would set the stream's failbit, but reading an empty file is no failure.
   const bool is_read = static_cast<bool>(in);
   if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
   if (!is_read || in.bad() || !text) throw Error(Code::failed, "the trace " + path.string() + " cannot be read");

@@ -204,8 +204,7 @@ TEST_F(Gpu, LinesAreOnTheDevice) {
   for (std::size_t i = 0; i < 35; ++i) EXPECT_EQ(found[i], 8.0 * static_cast<double>(i / 7));
 }
 
-// --- errors
-// ------------------------------------------------------------------------------------------------------------
+// --- errors ---
 
 TEST_F(Gpu, LoopsWithoutAKernelForItAreNamed) {
   Context context(k_options);

@@ -93,8 +93,7 @@ TEST_P(StreamedRanks, RandomChainsDoTheSame) {
 INSTANTIATE_TEST_SUITE_P(Places, StreamedRanks, testing::Values("streamed", HostVariant::k_name),
                          [](const auto& info) { return info.index == 0 ? "Files" : "Memory"; });
 
-// --- how much is exchanged
-// ----------------------------------------------------------------------------------------------
+// --- how much is exchanged ---
 
 constexpr std::ptrdiff_t k_width = 12;
 constexpr std::ptrdiff_t k_height = 64;
@@ -189,8 +188,7 @@ TEST(Ranks, OneLoopMayReadBeyondTheNextRank) {
     });
 }
 
-// --- what else a program asks for
-// ---------------------------------------------------------------------------------------
+// --- what else a program asks for ---
 
 // A temporary dataset is written in one piece of a chain and read in the next.
 TEST(Ranks, TemporaryDatasetsOutliveThePiecesOfAChain) {

@@ -84,7 +84,7 @@ class Cache final : public Mode {
   }
 
  private:
-  // Stops once the time is sure to exceed `limit` seconds.
+  // Stops once the time is sure to exceed `most` seconds.
   [[nodiscard]] Counts run_tiles(std::span<const Loop> chain, const TilePlan& tiles, LastAccesses& accesses,
                                  double most) const {
     Counts counts;

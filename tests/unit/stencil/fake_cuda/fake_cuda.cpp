@@ -70,8 +70,7 @@ int calls(const std::string& function) {
   return world().called[function];
 }
 
-// --- the driver's functions
-// -----------------------------------------------------------------------------------------
+// --- the driver's functions ---
 
 extern "C" {
 

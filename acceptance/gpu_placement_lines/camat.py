@@ -16,7 +16,8 @@ PUBLISHED = {"btree": (10, 9, 11.5), "particlefilter": (40, 38, 48)}
 
 
 def identities() -> Measured:
-    """C-AMAT times accesses are the active cycles, by both forms; the second one has five quotients in it."""
+    """Checks that C-AMAT times accesses are the active cycles, by both forms; the second one has five
+    quotients."""
     runs, cycles, broken = 0, 0, []
     for program, rule, answer in answers():
         runs += 1
@@ -35,7 +36,7 @@ def identities() -> Measured:
 
 
 def two_programs() -> Measured:
-    """All pages in the GPU's own memory, an L1 cache that answers in a cycle."""
+    """Measures C-AMAT with all pages in the GPU's own memory and an L1 cache of one cycle of latency."""
     about = _core.Machine.read(ccnuma.MACHINE)
     lines, rows, holds = [], [], True
     for name, (middle, least, most) in PUBLISHED.items():

@@ -24,7 +24,7 @@ def work() -> Path:
 
 
 def fresh(name: str) -> Path:
-    """An empty folder of that name."""
+    """Creates an empty folder of that name."""
     folder = work() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -32,7 +32,7 @@ def fresh(name: str) -> Path:
 
 
 def programs() -> list[str]:
-    """All GPU programs that are shipped."""
+    """Returns the names of all shipped GPU programs."""
     return [name for name, *_ in _core.gpu_programs()]
 
 
@@ -43,8 +43,8 @@ def size() -> str:
 
 @functools.cache
 def study() -> ccnuma.Study:
-    """`terrace lab experiment ccnuma`, whole: a given folder's, or run here, where it goes on if interrupted.
-    Raises Unfinished where the time is up, Unavailable where a given folder lacks answers."""
+    """Returns `terrace lab experiment ccnuma`, whole: the given folder's, or a run here, which resumes if
+    interrupted. Raises Unfinished if the time budget has ended, Unavailable if a given folder lacks answers."""
     small = size() == FEW
     folder = getattr(SETTINGS, "study", None)
     if folder is None:
@@ -56,13 +56,13 @@ def study() -> ccnuma.Study:
 
 
 def answers() -> list[tuple[str, ccnuma.Rule, Run]]:
-    """Every answer of the study: program, rule, run."""
+    """Yields every answer of the study: program, rule, run."""
     return [(name, rule, study().get(name, rule)) for name in study().programs for rule in study().rules]
 
 
 @functools.cache
 def trace(program: str, of: str = "test") -> str:
-    """The path of a program's trace of warps, which each call of this program makes once."""
+    """Returns the path of a program's trace of warps, which each call of this program makes once."""
     path = work() / "traces" / f"{program}-{of}.warps"
     path.parent.mkdir(parents=True, exist_ok=True)
     _core.write_warps(program, of, str(path))
@@ -70,7 +70,8 @@ def trace(program: str, of: str = "test") -> str:
 
 
 def machine(**changed: int) -> _core.Machine:
-    """The study's machine with other numbers in [[gpu]], [gpu.l1] (`l1_mshrs`) and its memories (`refresh`)."""
+    """Returns the study's machine with other numbers in [[gpu]], [gpu.l1] (`l1_mshrs`) and its memories
+    (`refresh`)."""
     text = (ROOT / "machines" / f"{ccnuma.MACHINE}.toml").read_text(encoding="utf-8")
     for key, number in changed.items():
         if key == "refresh":

@@ -12,8 +12,8 @@ from gpu_placement_lines.common import answers
 
 
 def conservation() -> Measured:
-    """The study ends with an error where a run breaks a law; here its answers are read again, of which one a
-    program has each page's traffic."""
+    """Checks the conservation laws again in the study's answers, of which one for each program has each page's
+    traffic. The study itself ends with an error if a run breaks a law."""
     sums: Counter[str] = Counter()
     runs, broken = 0, []
     for program, rule, run in answers():

@@ -16,7 +16,7 @@ COLD = 0.05  # of the time, beside the cold misses that are counted
 
 
 def infinite() -> Measured:
-    """Every program at its smallest size, to the cycle."""
+    """Compares every program at its smallest size, to the cycle."""
     about = _core.Machine.read(ccnuma.MACHINE)
     differ = []
     for name in programs():
@@ -54,8 +54,8 @@ def _gain(one: tuple[float, str, Rule]) -> float:
 
 
 def _faster(than: Rule | None) -> tuple[int, list[tuple[float, str, Rule]]]:
-    """How many runs there are, and those that are faster than a rule, or than their program's best placement: by
-    how much, program, rule."""
+    """Returns the number of runs, and those that are faster than a rule, or than their program's best placement:
+    by how much, program, rule."""
     found, runs = study(), 0
     faster = []
     for name in found.programs:
@@ -71,8 +71,8 @@ def _faster(than: Rule | None) -> tuple[int, list[tuple[float, str, Rule]]]:
 
 
 def oracle() -> Measured:
-    """Every answer of the study. The oracle splits by the bandwidths, and knows nothing of latency; beside it the
-    fastest of the placements that are made before the run, as they were run."""
+    """Compares every answer of the study with the oracle, which splits by the bandwidths and ignores latency, and
+    with the fastest static placement, as it was run."""
     found = study()
     runs, beaten = _faster(ORACLE)
     by_program = {name: [one for one in beaten if one[1] == name] for name in found.programs}

@@ -59,7 +59,7 @@ class _Cases:
         self.wrong: list[str] = []
 
     def give(self, what: str, *words: str, may_be_read: bool) -> None:
-        """One call; a few are made by a process of its own, which has to say the same."""
+        """Runs one call; a few are repeated in a process of its own, which must print the same messages."""
         status, said = _said(*words)
         verdict = self._verdict(status, said)
         self.counts[verdict] += 1
@@ -81,14 +81,14 @@ class _Cases:
         return "wrong call" if status == 2 and any(each in said for each in OTHER) else "wrong"
 
     def measured(self, *lines: str) -> Measured:
-        """It holds where nothing was wrong."""
+        """Returns the result, which holds if no case was wrong."""
         counts = ", ".join(f"{verdict} {count}" for verdict, count in sorted(self.counts.items()))
         holds = not self.wrong and self.counts["refused"] > 0
         return Measured("\n".join([*lines, counts, *self.wrong[:5]]), holds)
 
 
 def warps() -> Measured:
-    """A program's trace: cut off at every byte, and with a bit turned in every byte."""
+    """Truncates a program's trace at every byte, and flips a bit in every byte."""
     folder = fresh("damaged")
     path = folder / "damaged.warps"
     _core.write_warps(PROGRAM, "test", str(path))
@@ -106,7 +106,7 @@ def warps() -> Measured:
 
 
 def texts() -> Measured:
-    """An Accel-Sim trace: cut off behind each line of each file, and bytes changed at random."""
+    """Truncates an Accel-Sim trace behind each line of each file, and changes bytes at random."""
     folder = fresh("damaged-text")
     trace = traces.stream(folder, 2)
     side = traces.side_file(trace)
@@ -138,7 +138,8 @@ def texts() -> Measured:
 
 
 def _blocks(trace: bytes) -> bytes:
-    """As tests/fuzz/warp_file_fuzz.cpp takes them: a block's kind, the length of what it holds, and that."""
+    """Encodes a trace's blocks for tests/fuzz/warp_file_fuzz.cpp: a block's kind, its content's length, its
+    content."""
     spans, at = bytearray(), 12
     while at < len(trace):
         kind, stored, size, _ = struct.unpack_from("<4I", trace, at)
@@ -186,7 +187,7 @@ def _fuzzed(binary: Path, folder: Path, words: list[str]) -> Fuzzed:
 
 
 def fuzzers() -> Measured:
-    """Both at a time where there are two cores; what reads well is replayed on a small GPU."""
+    """Runs both fuzzers, concurrently on two cores; valid traces are replayed on a small GPU."""
     binaries = build_fuzzers(("warp_file_fuzz", "accelsim_fuzz"))
     folder = fresh("fuzz")
     makers = {"warp_file_fuzz": (_warp_seeds, []),

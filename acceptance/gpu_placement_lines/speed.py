@@ -21,7 +21,7 @@ SCALED = ("bfs", "xsbench", "needle")
 
 
 def _timed(about: _core.Machine, path: str) -> tuple[float, Run]:
-    """All pages over the link."""
+    """Measures a simulation with all pages over the link."""
     begun = time.process_time()
     run = _core.simulate_gpu_share(about, path, 0.0)
     return time.process_time() - begun, run

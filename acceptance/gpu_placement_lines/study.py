@@ -31,7 +31,7 @@ def _of_paper() -> list[str]:
 
 
 def _thresholds(shootdown: int) -> list[Rule]:
-    """Those that the study has."""
+    """Returns the thresholds of the study."""
     rules = [touch(threshold, shootdown=shootdown) for threshold in THRESHOLDS]
     return [rule for rule in rules if rule in study().rules]
 
@@ -41,7 +41,7 @@ def _listed(name: str, rules: Sequence[Rule]) -> str:
 
 
 def order() -> Measured:
-    """Geometric means over the paper's programs, and over all of ours."""
+    """Reports geometric means over the paper's programs, and over all of ours."""
     steps = dict(zip(("threshold 1", "+ range 128", "+ balancing"), COMBINED, strict=True)) | {"oracle": ORACLE}
     lines, holds = [], True
     for what, names in (("the paper's programs", _of_paper()), ("all programs", study().programs)):
@@ -79,7 +79,7 @@ def _longer() -> list[str]:
 
 
 def _by_program() -> list[dict[str, Any]]:
-    """Each program's own figures beside the paper's (its table II)."""
+    """Describes each program's figures next to the paper's (its table II)."""
     rows = []
     for name in study().programs:
         rules = zip(("threshold_x", "range_x", "balancing_x", "oracle_x"), (*COMBINED, ORACLE), strict=True)
@@ -118,13 +118,13 @@ def bfs() -> Measured:
 
 
 def minife() -> Measured:
-    """To lose is to take longer than over the link alone."""
+    """Checks that MiniFE loses: it takes longer than over the link alone."""
     rules = _thresholds(shootdown=0)
     return Measured(_listed("minife", rules), speedup(study(), "minife", rules[0]) < 1)
 
 
 def needle() -> Measured:
-    """Shootdowns of 100 cycles."""
+    """Checks with shootdowns of 100 cycles that migrating neighbours gains."""
     lines, holds = [], True
     for threshold in HIGH:
         alone, ranged = touch(threshold), touch(threshold, 128)
@@ -160,7 +160,8 @@ def beyond() -> Measured:
 
 
 def _placed_mean(rule: Rule, names: Sequence[str], paid: bool) -> float:
-    """With the time that the host takes to write what a rule has placed in the GPU's own memory, or without."""
+    """Returns the mean with or without the host's time to write the pages that a rule has placed in the GPU's
+    memory."""
     speeds = []
     for name in names:
         seconds = study().get(name, rule)["seconds"] + (placed_seconds(study(), name, rule) if paid else 0)

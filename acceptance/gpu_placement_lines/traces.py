@@ -14,7 +14,8 @@ WARPS = 8  # of a CTA
 def _write(
     folder: Path, name: str, grid: int, warps: int, size: int, warp: Callable[[int, int], list[str]]
 ) -> str:
-    """A trace of one kernel; `warp` makes the instructions of a CTA's warp. Where its list is."""
+    """Writes a trace of one kernel, in which `warp` makes the instructions of a CTA's warp. Returns the path of
+    its list."""
     own = folder / name
     own.mkdir(parents=True, exist_ok=True)
     with (own / "kernel-1.traceg").open("w") as out:
@@ -34,22 +35,22 @@ def _write(
 
 
 def side_file(trace: str) -> str:
-    """Where its allocations are said."""
+    """Returns the path of the trace's allocations."""
     return str(Path(trace).with_name("allocations"))
 
 
 def _load(register: int, address: int, pointer: int = 4) -> str:
-    """A warp loads a line."""
+    """Returns a warp's load of a cache line."""
     return f"0000 ffffffff 1 R{register} LDG.E 1 R{pointer} 4 1 0x{address:x} 4"
 
 
 def _store(register: int, address: int) -> str:
-    """A warp stores a line."""
+    """Returns a warp's store to a cache line."""
     return f"0008 ffffffff 0 STG.E 2 R6 R{register} 4 1 0x{address:x} 4"
 
 
 def stream(folder: Path, ctas: int) -> str:
-    """Every line of an array is read once. A warp loads four, then uses them."""
+    """Writes a trace that reads every cache line of an array once. A warp loads four, then uses them."""
 
     def warp(cta: int, number: int) -> list[str]:
         first = BASE + (cta * 4 * WARPS + number) * LINE
@@ -60,7 +61,8 @@ def stream(folder: Path, ctas: int) -> str:
 
 
 def copy(folder: Path, ctas: int) -> str:
-    """STREAM's copy: every line of an array is read once and written to a second one behind it."""
+    """Writes a trace of STREAM's copy: every cache line of an array is read once and written to a second one
+    behind it."""
     size = ctas * 4 * WARPS * LINE
 
     def warp(cta: int, number: int) -> list[str]:
@@ -74,7 +76,8 @@ def copy(folder: Path, ctas: int) -> str:
 
 
 def chase(folder: Path, steps: int) -> str:
-    """A warp loads a line, whose content is the address of the next: random lines of 8 MiB, each once."""
+    """Writes a trace of dependent loads: each loaded cache line has the address of the next, among random lines of
+    8 MiB, each once."""
     lines = random.Random(1).sample(range((8 << 20) // LINE), steps)
 
     def warp(_cta: int, _number: int) -> list[str]:

@@ -28,7 +28,7 @@ FREE = {"walk": 0, "l2_tlb_latency": 0}  # translations cost nothing
 
 @functools.cache
 def _described() -> dict[str, Any]:
-    """The machine file's [[gpu]]."""
+    """Returns the machine file's [[gpu]]."""
     text = (ROOT / "machines" / f"{ccnuma.MACHINE}.toml").read_text(encoding="utf-8")
     gpu: dict[str, Any] = tomllib.loads(text)["gpu"][0]
     return gpu
@@ -47,7 +47,7 @@ def _made(name: str) -> str:
 
 
 def _replayed(name: str, share: float, on: _core.Machine | None = None) -> Run:
-    """With this share of the pages in the GPU's own memory."""
+    """Replays a trace with this share of the pages in the GPU's own memory."""
     trace = _made(name)
     about = on or _core.Machine.read(ccnuma.MACHINE)
     return _core.simulate_gpu_share(about, trace, share, allocations=traces.side_file(trace))
@@ -63,7 +63,7 @@ def _peak(memory: int) -> float:
 
 
 def streams() -> Measured:
-    """Each memory alone, by STREAM's copy, whose bus turns; an array that is read alone is beside it."""
+    """Measures each memory alone by STREAM's copy, whose bus changes direction, and by reading an array."""
     said, holds = [], True
     for memory, name in enumerate(MEMORIES):
         peak = _peak(memory)
@@ -101,8 +101,7 @@ def page_cycles() -> float:
 
 
 def chase() -> Measured:
-    """A load that the next one's address comes from. Translations are free; a refresh has closed the bank
-    since it was used."""
+    """Measures dependent loads. Translations are free; a refresh has closed the bank since its last use."""
     lines, holds = [], True
     free = machine(**FREE, l1_tlb=4096)
     for memory, name in enumerate(MEMORIES):
@@ -116,8 +115,8 @@ def chase() -> Measured:
 
 
 def outstanding() -> Measured:
-    """Random lines that do not depend on each other: an SM has as many on their way as it has MSHRs. No refresh
-    closes a bank: another row is open in each."""
+    """Measures random independent cache lines: an SM has as many in flight as MSHRs. No refresh closes a bank:
+    another row is open in each."""
     clock = float(_described()["clock"].removesuffix("GHz")) * 1e9
     command = clock / (float(_described()["memory"][0]["clock"].removesuffix("MHz")) * 1e6)
     latency = sum(_latency(0).values()) + _described()["memory"][0]["precharge"] * command
@@ -140,7 +139,8 @@ def outstanding() -> Measured:
 
 
 def splits() -> Measured:
-    """Against the law with the file's bandwidths, and with those that the stream reaches in each memory alone."""
+    """Compares splits with the law, with the file's bandwidths and with those that the stream reaches in each
+    memory alone."""
     alone = [_rate(_replayed("stream", 1.0)), _rate(_replayed("stream", 0.0))]
     lines, reached, farthest = [], {}, 0.0
     for share in SPLITS:
@@ -158,7 +158,7 @@ def splits() -> Measured:
 
 
 def limits() -> Measured:
-    """The stream, and every program of the study under every rule."""
+    """Checks the limits for the stream, and for every program of the study under every rule."""
     remote = _replayed("stream", 0.0)["cycles"]
     local = remote / _replayed("stream", 1.0)["cycles"]
     balanced = remote / _replayed("stream", 5 / 7)["cycles"]

@@ -32,7 +32,8 @@ def _make(tree: Path, target: str) -> float:
 
 @cache
 def clone() -> tuple[Path, float]:
-    """A fresh clone with set-up done (packages are the network's time, not ours), and how long that took."""
+    """Returns a fresh clone with set-up done, and the seconds of the clone. Downloads of packages are not
+    counted."""
     tree = Path(tempfile.mkdtemp(prefix="terrace-first-run.")) / "terrace"
     subprocess.run(["git", "clone", "--quiet", ROOT, tree], check=True)
     return tree, _make(tree, "setup")
@@ -40,7 +41,7 @@ def clone() -> tuple[Path, float]:
 
 @cache
 def built() -> tuple[Path, float]:
-    """The clone with what the demo needs, and how long that took to build."""
+    """Returns the clone with the build for the demo, and the seconds of the build."""
     tree, _ = clone()
     return tree, _make(tree, "demo-build")
 

@@ -75,7 +75,7 @@ class Golden:
         self._option = "--config" if "--config" in text else "--world"
 
     def rows(self, known: dict[str, Row]) -> Iterator[tuple[str, Row]]:
-        """Each row by name; of executions all of whose rows are known, none is made again."""
+        """Returns each row by name; executions all of whose rows are known are not repeated."""
         there = read_all(ROOT / "workloads")
         for name, workload in there.items():
             yield from self._program(name, name, workload.words("golden"), known)
@@ -140,8 +140,8 @@ class Golden:
         return folder / name
 
     def _environment(self) -> dict[str, str]:
-        """As long wherever the installation is: how far the environment reaches down the stack decides which
-        lines of it main's first variables share."""
+        """Returns an environment of constant length wherever the installation is: its size on the stack decides
+        which cache lines main's first variables share."""
         name = str(self._terrace.parent.parent)
         return {"PATH": "/usr/bin:/bin", "HOME": "/", "TMPDIR": "/tmp", "FILL": "x" * (200 - len(name))}
 
@@ -204,7 +204,7 @@ def _digest(rows: list[tuple[Any, ...]]) -> str:
 
 
 def make(path: Path, terrace: Path, workloads: Path, only: str = "") -> dict[str, Row]:
-    """All rows, those of an earlier, interrupted run included. Writes the file after each program."""
+    """Makes all rows, those of an earlier, interrupted run included. Writes the file after each program."""
     known: dict[str, Row] = json.loads(path.read_text())["rows"] if path.exists() else {}
     work = Path(tempfile.mkdtemp(prefix="golden."))
     try:

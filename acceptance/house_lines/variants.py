@@ -92,7 +92,7 @@ def copy() -> Copy:
 
 
 def simulated(*options: str) -> Callable[[Copy], str]:
-    """The dummy is chosen for a simulated run; the store says so. Returns what was seen, "" where it was not."""
+    """Simulates a run that selects the dummy; the store must name it. Returns the evidence, or ""."""
 
     def use(tree: Copy) -> str:
         store = tree.store()
@@ -110,7 +110,7 @@ def simulated(*options: str) -> Callable[[Copy], str]:
 
 
 def placed(tree: Copy) -> str:
-    """A real run on a machine with memory of the kind "dummy", the faster one: what the store says is there."""
+    """Runs on a machine with memory of the kind "dummy", the faster one; returns the store's contents of it."""
     store = tree.store()
     done = tree.terrace(
         *("run", "--quiet", "--machine", DUMMIES / "machine.toml", "--planner", "fast-only", "-o", store),
@@ -125,7 +125,7 @@ def placed(tree: Copy) -> str:
 
 
 def moved(tree: Copy) -> str:
-    """A real run that moves memory to that place: what the journal says was moved."""
+    """Runs with moves to that place; returns the journal's moves."""
     store = tree.store()
     done = tree.terrace(
         *("run", "--quiet", "--machine", DUMMIES / "machine.toml", "--plan", DUMMIES / "plan.toml", "-o", store),
@@ -147,7 +147,7 @@ def said(expected: str, *words: str) -> Callable[[Copy], str]:
 
 
 def built(tree: Copy) -> str:
-    """The workload is built by the wrapper, simulated, and verifies."""
+    """Builds the workload with the wrapper, simulates it, and verifies its result."""
     try:
         program = tree.program("dummy")
     except subprocess.CalledProcessError:
@@ -198,7 +198,8 @@ KINDS = (
 
 
 def try_kind(tree: Copy, kind: Kind) -> tuple[str, bool]:
-    """A line of words, and whether the dummy was one new file that is in use, and not without it."""
+    """Adds a dummy variant of the kind; returns a description, and whether it was one new file that is in use, and
+    not without it."""
     without = kind.use(tree)
     source, target = DUMMIES / kind.dummy, tree.tree / kind.target
     shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)

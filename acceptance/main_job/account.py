@@ -70,7 +70,7 @@ class _Playing:
                 self._held[place] -= size
 
     def carry(self, move: Transfer, pieces: list[tuple[Piece, int]], domain: int, name: str) -> None:
-        """A transfer begins: what it carries counts on both places until it is done."""
+        """Begins a transfer: its bytes count on both places until it is done."""
         if move.begun < self._busy_until - EPSILON:
             self._account.problems.append(f"{name} chunk {move.first} was copied while another was")
         self._land(float("inf"))
@@ -84,7 +84,7 @@ class _Playing:
             self._lies[piece] = move.target
 
     def _land(self, now: float) -> None:
-        """The transfer under way frees its source, once it is done."""
+        """Completes the transfer under way, which frees its source."""
         if now < self._busy_until - EPSILON:
             return
         for size, place in self._leaves:

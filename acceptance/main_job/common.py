@@ -25,7 +25,7 @@ def work() -> Path:
 
 @functools.cache
 def workload(name: str, hooked: bool) -> Path:
-    """A workload built natively or with nothing but CXX changed."""
+    """Builds a workload natively or with nothing but CXX changed."""
     folder = work() / ("hooked" if hooked else "native")
     compiler = str(BIN / "terrace-c++") if hooked else "c++"
     run([ROOT / "workloads" / "build.sh", folder, name], env={**os.environ, "CXX": compiler})
@@ -33,7 +33,7 @@ def workload(name: str, hooked: bool) -> Path:
 
 
 def machines() -> list[str]:
-    """The shipped machine files' names."""
+    """Returns the shipped machine files' names."""
     return sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
 
 
@@ -49,7 +49,7 @@ def largest_slowdown(machine: str) -> float:
 
 
 def fresh(name: str) -> Path:
-    """An empty folder of that name."""
+    """Creates an empty folder of that name."""
     folder = work() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

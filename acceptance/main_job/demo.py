@@ -17,7 +17,8 @@ RUN_TIME_GOAL = 180.0
 
 @functools.cache
 def fresh_demo() -> dict[str, Any]:
-    """`make demo` on a clone of what is committed: its rows, its own account of the run, its report's size."""
+    """Runs `make demo` on a clone of the commit; returns its rows, its report of the run, and the report page's
+    size."""
     about: dict[str, Any] = keep_part("fresh-demo", _clone_and_run, timed=True)
     return about
 

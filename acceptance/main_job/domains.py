@@ -68,7 +68,7 @@ def words(budget: dict[str, int]) -> str:
 
 
 def audited_runs(name: str, domain: int, folder: Path, seen: Seen) -> Seen:
-    """Live and planned runs of one workload with each budget."""
+    """Audits live and planned runs of one workload with each budget."""
     program: list[str | Path] = [workload(name, True), "--class", "S"]
     for number, (budget, cores) in enumerate(product(BUDGETS, CORES)):
         common = ["--quiet", "--machine", MACHINE, "--domain", str(domain), "--cores", cores, *CACHES]
@@ -92,7 +92,8 @@ def audited_runs(name: str, domain: int, folder: Path, seen: Seen) -> Seen:
 
 
 def keeps_to_its_domain(folder: Path, domain: int) -> tuple[bool, str]:
-    """A plan by hand that wants everything in the other domain's memory: it stays, and this is said."""
+    """Runs a manual plan that places all data in the other domain's memory: no data may move, and a message must
+    say so."""
     plan = folder / "elsewhere.toml"
     plan.write_text(f'schema = 1\n[[object]]\nname = "*"\nplace = "hbm{1 - domain}"\n')
     store = folder / f"elsewhere{domain}.terrace"

@@ -51,7 +51,7 @@ PROGRAMS_OF_LANGUAGES = (
 
 
 def build(folder: str, into: Path, *variables: str) -> Path:
-    """A copy of a program's folder, made there."""
+    """Builds a copy of a program's folder."""
     copy = into / folder
     shutil.copytree(PROGRAMS / folder, copy)
     run(["make", "-s", "-C", copy, *variables])
@@ -118,7 +118,7 @@ def languages() -> Measured:
 
 
 def own_libraries() -> Measured:
-    """A program that uses SQLite, hwloc and jemalloc itself, each way against its native output."""
+    """Compares a program that uses SQLite, hwloc and jemalloc itself with its native output in each way."""
     folder = fresh("inside")
     plain = build("inside", folder / "plain") / "inside"
     hooked = build("inside", folder / "hooked", f"CC={BIN / 'terrace-cc'}") / "inside"
@@ -144,7 +144,7 @@ def own_libraries() -> Measured:
 
 
 def exported() -> Measured:
-    """Against the lists that the map is made of."""
+    """Compares the exported symbols with the lists that the map is made of."""
     library = next((TERRACE.parent.parent / "lib" / "terrace").glob("libterrace.so"))
     listed = set()
     for file in ("src/tiering/agent/exports.txt", "src/tiering/observe/hooks/hooks.map.txt"):

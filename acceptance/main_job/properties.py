@@ -58,7 +58,7 @@ class Setting:
 
 @functools.cache
 def settings(name: str) -> list[Setting]:
-    """Both machines, fast memory of an eighth, a quarter, the study's ratio, and all."""
+    """Returns both machines with fast memory of an eighth, a quarter, the study's ratio, and all."""
     about = recorded(name)
     result = []
     for machine, store in about.stores.items():
@@ -69,7 +69,7 @@ def settings(name: str) -> list[Setting]:
 
 
 def simulate_plans(about: Recorded, count: int, margin: Margin) -> None:
-    """Some in each execution, each execution a part of the line."""
+    """Simulates some plans in each execution; each execution is a part of the criterion."""
     for first in range(0, count, CONFIGURATIONS):
         numbers = range(first, min(first + CONFIGURATIONS, count))
         part = keep_part(f"random-plans-{about.name}-{first}", functools.partial(_part, about, numbers))

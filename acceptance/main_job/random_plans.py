@@ -80,7 +80,7 @@ class _Draw:
         return int(MAX_MOVES ** self._dice.random()) - 1
 
     def _order(self, traffic: np.ndarray) -> list[int]:
-        """All chunks, drawn without replacement in proportion to a power of their traffic."""
+        """Returns all chunks, drawn without replacement in proportion to a power of their traffic."""
         weight = (traffic + 1e-3 * max(traffic.max(), 1.0)) ** self._greed
         keys = {i: self._dice.random() ** (1.0 / w) if w > 0 else 0.0 for i, w in enumerate(weight / weight.max())}
         return sorted(keys, key=lambda i: -keys[i])
@@ -119,7 +119,7 @@ class _Draw:
         self._put(wanted, phase, need)
 
     def _return(self) -> None:
-        """The next iteration begins as this one did."""
+        """Restores the placement in which the iteration began."""
         last, before = len(self._ground.phases) - 1, set(self.initial)
         for i in sorted(self._inside - before):
             self._out(i, last)
@@ -128,7 +128,7 @@ class _Draw:
 
 
 def random_plan(ground: Ground, fast: int, dice: random.Random) -> str:
-    """A plan file's text."""
+    """Returns a random plan file's text."""
     draw = _Draw(ground, fast, dice)
     labels = _core.segment_labels(ground.phases)
     begun = [name for name in ground.phases if "@" not in name]
@@ -156,7 +156,7 @@ def random_plan(ground: Ground, fast: int, dice: random.Random) -> str:
 
 
 def _segments(phases: list[str], labels: list[str]) -> list[str]:
-    """Where the segments of each phase begin, in accesses."""
+    """Returns the beginnings of each phase's segments, in accesses."""
     rows: list[str] = []
     offsets: list[str] = []
     for name, label in reversed(list(zip(phases, labels, strict=True))):

@@ -31,7 +31,7 @@ SEED = 1
 
 
 def build_fuzzers(names: tuple[str, ...] = FUZZERS) -> Path:
-    """The whole tree with clang, as tests/fuzz/CMakeLists.txt says; only the fuzzers are made."""
+    """Builds the fuzzers with clang, as described in tests/fuzz/CMakeLists.txt."""
     if shutil.which("clang++") is None:
         raise Unavailable("no clang++, and gcc has no libFuzzer")
     clang = ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"]
@@ -42,7 +42,7 @@ def build_fuzzers(names: tuple[str, ...] = FUZZERS) -> Path:
 
 
 def journal_seeds(folder: Path) -> None:
-    """A real journal, and its records of each type as the fuzzer's second form has them."""
+    """Writes a real journal, and its records of each type in the fuzzer's second form."""
     folder.mkdir(parents=True)
     left = fresh("fuzz-journal")
     program: list[str | Path] = [workload("mg", True), "--class", "S", "--iterations", "30"]
@@ -77,7 +77,7 @@ class Fuzzed:
 
 
 def fuzz_all(binaries: Path) -> list[Fuzzed]:
-    """Every fuzzer at once, each for --fuzz-seconds."""
+    """Runs every fuzzer concurrently, each for --fuzz-seconds."""
     seconds = SETTINGS.fuzz_seconds
     folder = fresh("fuzz")
     for name in FUZZERS:
@@ -123,7 +123,7 @@ def read_log(name: str, status: int, folder: Path) -> Fuzzed:
 
 
 def judge(results: Sequence[Fuzzed]) -> Measured:
-    """It holds where every fuzzer ran for as long as promised and found no crash."""
+    """Returns a result that holds if every fuzzer ran for the promised time and found no crash."""
     lines = [
         f"{one.name}: {one.executions} inputs in {one.seconds} s, {one.covered} points reached, "
         f"{one.crashes} crashes" + (f", status {one.status}: {one.last}" if one.status else "")
@@ -155,7 +155,8 @@ class Deaths:
 
 
 def check_store(path: Path, deaths: Deaths, program: str = "mg") -> None:
-    """A merged profile is whole as a database, says that the run was cut, and has a prefix of what it did."""
+    """Checks that a merged profile is valid as a database, reports that the run was cut, and has a prefix of its
+    phases."""
     database = sqlite3.connect(path)
     if database.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
         deaths.problems.append(f"{path.name} is damaged")
@@ -183,7 +184,7 @@ def check_store(path: Path, deaths: Deaths, program: str = "mg") -> None:
 
 
 def child_of(launcher: subprocess.Popen[bytes]) -> int | None:
-    """The program that a launcher started, once it is that program."""
+    """Returns the program that a launcher started, or None before it was executed."""
     try:
         children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
         return int(children[0]) if children else None
@@ -220,7 +221,7 @@ def lasts(verb: str, folder: Path) -> float:
 
 
 def running(process: int | None) -> bool:
-    """Whether it is there and not a zombie."""
+    """Returns whether the process exists and is not a zombie."""
     try:
         return process is not None and ") Z" not in Path(f"/proc/{process}/stat").read_text()
     except OSError:

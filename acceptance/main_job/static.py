@@ -35,7 +35,7 @@ class Group:
 
 
 def groups(store: Path) -> list[Group]:
-    """The program's objects that live in its main loop, biggest first, the smallest as one."""
+    """Returns the program's objects that live in its main loop, largest first, the smallest as one."""
     kept = Store(store)
     run = kept.run()
     loop = kept.loop(run)
@@ -50,7 +50,7 @@ def groups(store: Path) -> list[Group]:
 
 
 def subsets(among: list[Group], fast: int) -> list[tuple[Group, ...]]:
-    """Every subset that fits into the budget, the empty one included."""
+    """Returns every subset that fits into the budget, the empty one included."""
     return [
         chosen
         for count in range(len(among) + 1)
@@ -60,14 +60,14 @@ def subsets(among: list[Group], fast: int) -> list[tuple[Group, ...]]:
 
 
 def write_plan(path: Path, chosen: tuple[Group, ...]) -> Path:
-    """A plan by hand: these objects in fast memory, whole, all others at home."""
+    """Writes a manual plan: these objects in fast memory, whole, all others at home."""
     objects = [f'[[object]]\nname = {json.dumps(name)}\nplace = "dram"\n' for one in chosen for name in one.names]
     path.write_text("\n".join(["schema = 1\n", *objects]))
     return path
 
 
 def obeyed(store: Path, chosen: tuple[Group, ...]) -> bool:
-    """Whether exactly these objects were in fast memory when the loop began, wholly."""
+    """Returns whether exactly these objects were in fast memory when the loop began, wholly."""
     kept = Store(store)
     fast = {place.id for place in kept.machine(kept.run()).places if place.name == "dram"}
     wanted = {name for one in chosen for name in one.names}
@@ -94,7 +94,8 @@ class Run:
 def simulate_all(
     about: Recorded, configurations: list[Configuration], tried: Tried, folder: Path
 ) -> dict[str, Run]:
-    """The study's number of iterations in every configuration, some of them an execution: parts of a line."""
+    """Simulates the study's number of iterations in every configuration, several in each execution, which is a
+    part of the criterion."""
     runs: dict[str, Run] = {}
     for first in range(0, len(configurations), CONFIGURATIONS):
         some = configurations[first : first + CONFIGURATIONS]
@@ -121,7 +122,7 @@ def _execution(
 
 
 def against_subsets(name: str) -> tuple[list[str], bool]:
-    """One workload on both machines at both ratios."""
+    """Compares one workload on both machines at both ratios with all subsets."""
     about = recorded(name)
     folder = fresh(f"static-{name}")
     tried: Tried = {}

@@ -19,7 +19,7 @@ def _machine(name: str | Path) -> dict[str, Any]:
 
 
 def _simulate(machine: str | Path, options: list[str], command: list[str | Path]) -> str:
-    """Under the plan that is among the options."""
+    """Simulates a program under the plan that is among the options."""
     output = work() / "timing.terrace"
     output.unlink(missing_ok=True)
     done = run([TERRACE, "simulate", "--quiet", "--machine", machine, "-o", output, *options, "--", *command])
@@ -35,7 +35,7 @@ def _everything_in(place: str) -> list[str]:
 
 
 def _said(program: str, pattern: str, text: str) -> float:
-    """The number that a program printed."""
+    """Returns the number that a program printed."""
     found = re.search(pattern, text)
     if found is None:
         raise RuntimeError(f"{program} does not say its number ({pattern}): {text[:200]}")
@@ -43,7 +43,7 @@ def _said(program: str, pattern: str, text: str) -> float:
 
 
 def _closed_forms(machine: str | Path) -> list[tuple[str, str, float]]:
-    """(machine, what, measured over expected) for every place of the first domain."""
+    """Returns (machine, quantity, measured over expected) for every place of the first domain."""
     about = _machine(machine)
     result = []
     domain = about["domains"][0]

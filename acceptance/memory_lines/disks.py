@@ -21,7 +21,7 @@ class Moved:
 
 
 def device_of(folder: Path) -> Path | None:
-    """The block device or partition that a folder's file system is on; None where it is on none of its own."""
+    """Returns the block device or partition of a folder's file system, or None if it has none of its own."""
     number = folder.stat().st_dev
     device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     return device.resolve() if device.exists() else None

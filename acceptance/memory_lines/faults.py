@@ -58,8 +58,8 @@ def _run(
     while_it_runs: While = lambda process: None,
     folder: Path | None = None,
 ) -> Ended:
-    """A program under `terrace run` with these options, started by the words of `before`. The folder is that of
-    spill files, on a disk of its own."""
+    """Runs a program under `terrace run` with these options, started by the words of `before`. The folder is that
+    of spill files, on a disk of its own."""
     with tempfile.TemporaryDirectory() as profiles, tempfile.TemporaryDirectory() as journals:
         kept = [] if "--intent" in options else ["-o", f"{profiles}/run.terrace"]
         words = [*before, TERRACE, "run", *options, *kept, "--", *program]
@@ -95,20 +95,20 @@ def _disk(size: int) -> Iterator[Disk]:
 
 
 def _full_disk() -> Ended:
-    """Room for a half of what leaves."""
+    """Runs over a file on a disk with space for a half of the evicted data."""
     with _disk(80 * MIB) as disk:
         return _over_file(disk.folder)
 
 
 def _refuses_writes() -> Ended:
-    """The file system has room, and the disk below it has I/O errors from its middle on."""
+    """Runs over a file on a disk whose second half has I/O errors, while the file system has free space."""
     with _disk(DISK) as disk:
         disk.shrink(DISK // 2)
         return _over_file(disk.folder)
 
 
 def _refuses_reads() -> Ended:
-    """The disk has I/O errors everywhere when a part of the data has been written."""
+    """Runs over a file on a disk that fails with I/O errors when a part of the data has been written."""
     with _disk(DISK) as disk:
 
         def fail(process: subprocess.Popen[str]) -> None:
@@ -121,7 +121,7 @@ def _refuses_reads() -> Ended:
 
 
 def _fine_disk(before: Sequence[str | Path]) -> Callable[[], Ended]:
-    """Nothing is wrong with the disk; it is the program's alone, so that what is left on it shows."""
+    """Returns a run over a file on an intact disk of the program's own, so that remaining files show."""
 
     def whole() -> Ended:
         with _disk(DISK) as disk:
@@ -131,7 +131,7 @@ def _fine_disk(before: Sequence[str | Path]) -> Callable[[], Ended]:
 
 
 def _in_own_mounts(change: str, *then: str | Path) -> list[str | Path]:
-    """The first words of a command for which something is mounted otherwise."""
+    """Returns the first words of a command that runs in a mount namespace with other mounts."""
     return ["unshare", "-m", "sh", "-c", f'{change}; exec "$@"', "sh", *then]
 
 
@@ -158,7 +158,7 @@ class Fault:
     program: Sequence[str] = tuple(PROGRAM)  # whose own output is the right one
 
     def is_told_by(self, lines: Sequence[str]) -> bool:
-        """Whether these are the lines, and no others."""
+        """Returns whether these are exactly the expected lines."""
         told = [line for line in lines if not (self.also and re.search(self.also, line))]
         return len(told) == len(self.lines) and all(map(re.search, self.lines, told))
 
@@ -166,7 +166,7 @@ class Fault:
 def _by_intent(
     name: str, before: Sequence[str | Path], at_touch: str, at_once: str, calls: Sequence[str]
 ) -> dict[str, Fault]:
-    """All ways to place data by intent, each with what it says, if anything."""
+    """Returns all ways to place data by intent, each with its message, if any."""
 
     def fault(options: Sequence[str], program: Sequence[str], *lines: str) -> Fault:
         said = tuple(line for line in lines if line)
@@ -213,7 +213,8 @@ FAULTS: dict[str, Fault] = {
 
 
 def faults() -> Measured:
-    """The program's own output as without Terrace, and the lines that are documented."""
+    """Compares the program's own output with that without Terrace, and Terrace's lines with the documented
+    ones."""
     if os.geteuid() != 0:
         raise Unavailable("mounts need root")
     targets = ("paging_benchmarks", "intent_calls", "large_data")
@@ -240,7 +241,7 @@ def _row(name: str, right: bool, said: bool, ended: Ended) -> dict[str, Any]:
 
 
 def judged(rows: Sequence[dict[str, Any]]) -> Measured:
-    """Each fault as it should be in all respects."""
+    """Returns each fault with whether it had the expected outcome in all respects."""
     wrong = [row for row in rows if not (row["ends_as_it_should"] and row["says_it"] and row["leaves_nothing"])]
     told = [
         f"not {row['fault']}: status {row['status']}, says {row['says']}, leaves {row['left']}" for row in wrong

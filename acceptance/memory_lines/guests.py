@@ -44,7 +44,8 @@ def two_nodes() -> Measured:
 
 
 def stress() -> Measured:
-    """Four processes that allocate, touch, move and free, also by intent: both accounts every five seconds."""
+    """Runs four processes that allocate, touch, move and free, also by intent, and compares both accounts every
+    five seconds."""
     seconds = round(60 * SETTINGS.stress_minutes)
     words: list[str | Path] = [PYTHON, ROOT / "tests" / "guest_bed" / "vm.py", "--nodes", STRESS_NODES]
     words += ["--timeout", str(seconds + 300), "--", BUILD / "tests" / "guest4" / "stress", str(seconds)]
@@ -57,7 +58,7 @@ def stress() -> Measured:
 
 @contextlib.contextmanager
 def _huge_pages_for_all() -> Iterator[None]:
-    """terrace_alloc has its pages before a program can ask for huge ones: the system has to give them."""
+    """Enables huge pages for all memory: terrace_alloc populates pages before a program can request huge ones."""
     before = HUGE_PAGES.read_text().split("[")[1].split("]")[0]
     try:
         HUGE_PAGES.write_text("always")
@@ -70,7 +71,8 @@ def _huge_pages_for_all() -> Iterator[None]:
 
 
 def cost() -> Measured:
-    """terrace_alloc and a touch of each page, against mmap and the same: pages of one size. Nothing spills."""
+    """Compares terrace_alloc and a touch of each page with mmap and the same touches, on pages of one size. No
+    data spill."""
     with tempfile.TemporaryDirectory() as name:
         program = Path(name) / "touch"
         library = BUILD / "src" / "agent"

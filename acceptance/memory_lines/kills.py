@@ -24,8 +24,8 @@ JOURNAL = MIB  # bytes
 
 
 def _is_killed(places: Places, options: Sequence[str | Path], turn: int, after: float, found: list[str]) -> bool:
-    """A job with its program, or with its launcher, killed after so many seconds. False where it was not there any
-    more, or not yet. Adds to what was found left."""
+    """Runs a job and kills its program, or its launcher, after so many seconds. Returns False if it was not
+    running then. Adds remaining resources to the findings."""
     with_launcher = turn % 2 == 1
     process = subprocess.Popen(
         [*map(str, (TERRACE, "run", *options, "--", *PROGRAM))],

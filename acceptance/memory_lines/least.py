@@ -33,7 +33,8 @@ class Least:
 
 
 def least(program: str, words: Sequence[str], memories: Sequence[int]) -> list[Least]:
-    """For each of these amounts of memory, in bytes. A minute of real time for each second of the program's."""
+    """Returns the least bytes for each of these amounts of memory, in bytes. It takes a minute of real time for
+    each second of the program's."""
     with tempfile.TemporaryDirectory(prefix="terrace-least-") as name:
         folder = Path(name)
         configurations = [

@@ -22,7 +22,7 @@ def of_session(leader: int, *pattern: str) -> list[int]:
 
 
 def soon(done: Callable[[], bool]) -> bool:
-    """Whether it comes true before long."""
+    """Returns whether the condition becomes true within a short time."""
     until = time.monotonic() + PATIENCE
     while not done() and time.monotonic() < until:
         time.sleep(0.02)
@@ -47,7 +47,7 @@ class Places:
     session: Path | None = None  # of the login session, for some of the jobs: XDG_RUNTIME_DIR
 
     def ledgers(self) -> frozenset[Path]:
-        """All files beside ledgers, and they."""
+        """Returns all files in the folders of ledgers."""
         folders = [Path("/dev/shm") / f"terrace-{os.geteuid()}"]
         folders += [self.session / "terrace"] if self.session else []
         return frozenset(one for folder in folders if folder.is_dir() for one in folder.iterdir())
@@ -62,7 +62,7 @@ class Places:
         return State(self.free(), self.ledgers())
 
     def environment(self, has_session: bool = False) -> dict[str, str]:
-        """For a job of the login session, if it is one of those."""
+        """Returns the environment of a job of the login session, if it is one of those."""
         others = {key: value for key, value in os.environ.items() if key != "XDG_RUNTIME_DIR"}
         return {
             **others,

@@ -119,7 +119,7 @@ def _remove(group: Path) -> None:
 
 
 def _disk_of(folder: Path) -> str:
-    """MAJOR:MINOR of the whole disk that a folder is on."""
+    """Returns MAJOR:MINOR of the whole disk that a folder is on."""
     device = device_of(folder)
     if device is None:
         raise Unavailable(f"{folder} is on no disk of its own")
@@ -149,7 +149,7 @@ def throttled(folder: Path, read: int, write: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def swap_file(path: Path, size: int) -> Iterator[None]:
-    """Swap to a file of so many bytes, alone."""
+    """Enables swap to a file of so many bytes, as the only swap."""
     path.unlink(missing_ok=True)
     with path.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size)

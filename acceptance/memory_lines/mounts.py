@@ -24,7 +24,7 @@ class Disk:
     device: str  # "loop0"
 
     def shrink(self, size: int) -> None:
-        """The device ends after so many bytes; the file system does not know, and has I/O errors behind them."""
+        """Cuts the device to so many bytes; the file system is not informed, and has I/O errors behind them."""
         with self.backing.open("r+b") as file:
             file.truncate(size)
         run(["losetup", "-c", f"/dev/{self.device}"])
@@ -35,7 +35,7 @@ class Disk:
 
 
 def _unmount(folder: str) -> None:
-    """The kernel lets go of a file of io_uring a moment after its process has ended."""
+    """Unmounts; retries, because the kernel releases io_uring's files shortly after their process has ended."""
     until = time.monotonic() + 10
     while subprocess.run(["umount", folder], capture_output=True).returncode != 0:
         if time.monotonic() > until:
@@ -45,7 +45,8 @@ def _unmount(folder: str) -> None:
 
 @contextlib.contextmanager
 def mounted(size: int, below: Path) -> Iterator[Disk]:
-    """An ext4 file system of so many bytes, without a journal, in a file of a folder. Its metadata come first."""
+    """Mounts an ext4 file system of so many bytes, without a journal, in a file of a folder. Its metadata come
+    first."""
     backing = below / "disk"
     with backing.open("wb") as file:
         file.truncate(size)

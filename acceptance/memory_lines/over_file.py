@@ -48,21 +48,21 @@ class Compared:
 
     @property
     def whole(self) -> bool:
-        """Whether every case is among the ratios, and one at least has a time."""
+        """Returns whether every case is among the ratios, and one at least has a time."""
         return bool(self.timed) and not self.missing
 
     @property
     def timed(self) -> dict[str, float]:
-        """The ratios of cases whose rivals have a time."""
+        """Returns the ratios of cases whose rivals have a time."""
         return {name: ratio for name, ratio in self.ratios.items() if name not in self.killed}
 
     @property
     def holds(self) -> bool:
-        """Whether the means meet the goal: of all cases, and of those alone whose rivals have a time."""
+        """Returns whether the means meet the goal: of all cases, and of those alone whose rivals have a time."""
         return self.whole and min(_mean(list(self.ratios.values())), _mean(list(self.timed.values()))) >= self.goal
 
     def over(self) -> str:
-        """How many were compared of how many, and why not the others."""
+        """Describes how many cases were compared of how many, and why not the others."""
         text = f"over {len(self.ratios)} of {len(self.rows)} cases"
         if self.stopped:
             text += f"; {self.stopped} times a rival was stopped, and counts as long as it ran"
@@ -76,8 +76,9 @@ class Compared:
 
 
 def compared(rows: Sequence[Row], ways: Sequence[str], goal: float) -> Compared:
-    """The best of these ways over Terrace. A case in which one of them, or Terrace, went wrong is not compared.
-    One in which all of them were killed in every turn counts as what was promised, and no more."""
+    """Returns the ratios of the best of these ways to Terrace. A case with a failure of one of them, or of
+    Terrace, is not compared. A case in which all of them were killed in every repetition counts as the goal, and
+    no more."""
     ratios: dict[str, float] = {}
     killed, missing, stopped = [], [], 0
     for row in rows:
@@ -98,7 +99,7 @@ def _ended(rows: Sequence[Row]) -> bool:
 
 
 def against_swap(disk: str) -> Measured:
-    """Over all cases."""
+    """Compares with swap, over all cases."""
     rows = study.rows(disk)
     found = compared(rows, SWAP, TO_SWAP)
     return Measured(_times_as_fast(found), found.holds, [_row(row) for row in rows])
@@ -112,7 +113,7 @@ def _times_as_fast(found: Compared) -> str:
 
 
 def against_mapping(disk: str) -> Measured:
-    """The better of the two mappings, by how much data there is for the memory."""
+    """Compares with the better of the two mappings, by the ratio of data to memory."""
     rows, said, holds = study.rows(disk), [], True
     for ratio, goal in TO_MAPPING.items():
         found = compared([row for row in rows if row["ratio"] == ratio], MAPPINGS, goal)
@@ -122,7 +123,7 @@ def against_mapping(disk: str) -> Measured:
 
 
 def never_slower(disk: str) -> Measured:
-    """Than any of the three, in any case."""
+    """Checks that no case is slower than any of the three ways."""
     found = compared(study.rows(disk), (*SWAP, *MAPPINGS), goal=1.0)
     slower = [f"{name}: {value:.2f}" for name, value in found.ratios.items() if value < 1]
     text = f"slower in {len(slower)}, {found.over()}" + (f"; slower: {', '.join(slower)}" if slower else "")
@@ -130,7 +131,7 @@ def never_slower(disk: str) -> Measured:
 
 
 def below_least(row: Row) -> str:
-    """Where the median turn moved less than the bound says that any schedule does; "" where it did not."""
+    """Describes a median repetition that moved less than the lower bound of any schedule; returns "" otherwise."""
     return ", ".join(
         f"{_name(row)}: {done} {row[done] / MIB:.0f} of at least {row[least] / MIB:.0f} MiB"
         for done, least in (("read", "least_read"), ("written", "least_written"))
@@ -139,8 +140,8 @@ def below_least(row: Row) -> str:
 
 
 def near_bound(disk: str) -> Measured:
-    """Each case: its time over the larger of its time in memory and the least bytes over the disk's speed. A case
-    that moved less than the least bytes has no bound, and is not within it."""
+    """Compares each case's time with the larger of its time in memory and the least bytes over the disk's speed. A
+    case that moved less than the least bytes has no bound, and is not within it."""
     rows, goal = study.rows(disk), OVER_BOUND[disk]
     ended = [row for row in rows if row["seconds"]["terrace"]]
     if not ended:
@@ -158,7 +159,8 @@ def near_bound(disk: str) -> Measured:
 
 
 def same_bytes(disk: str) -> Measured:
-    """Each turn by itself: what Terrace says that it has read and written, and the kernel of the disk."""
+    """Compares the bytes that Terrace reports as read and written with the kernel's counters of the disk, in each
+    repetition."""
     rows = study.rows(disk)
     shown = [_bytes(row) for row in rows]
     apart, most, turns = [], 0, 0
@@ -177,7 +179,7 @@ def same_bytes(disk: str) -> Measured:
 
 
 def same_results(disk: str) -> Measured:
-    """All that programs print, but times: norms, sums and checks with up to 16 digits."""
+    """Compares all output of the programs except times: norms, sums and checks with up to 16 digits."""
     rows = study.rows(disk)
     wrong = [f"{_name(row)}: {one}" for row in rows for one in row["wrong"]]
     own = [one for one in wrong if ": terrace: " in one]
@@ -187,7 +189,7 @@ def same_results(disk: str) -> Measured:
 
 
 def small_loss(disk: str) -> Measured:
-    """At 2x, where the time in memory is more than what the disk needs."""
+    """Judges the loss at 2x, where the time in memory is more than the disk needs."""
     rows = [row for row in study.rows(disk) if row["ratio"] == 2 and row["disk_s"] <= row["in_memory_s"]]
     if not rows:
         raise Unavailable("in no case is there more to compute than to move")
@@ -200,7 +202,7 @@ def small_loss(disk: str) -> Measured:
 
 
 def _error(turn: Row) -> float:
-    """Predicted over measured, less 1; infinite where nothing was predicted."""
+    """Returns predicted over measured, less 1; infinite without a prediction."""
     return float(turn["predicted_s"] / turn["measured_s"] - 1) if turn["measured_s"] else math.inf
 
 
@@ -269,7 +271,7 @@ def _row(row: Row) -> dict[str, Any]:
 
 
 def _bytes(row: Row) -> dict[str, Any]:
-    """The disk's speed, and bytes, for the page: those of the turns whose times count."""
+    """Returns the disk's speed and the bytes of the repetitions whose times count, for the page."""
     moved = {
         f"{what}{count}_mib": _mib(row[f"{key}{what}"])
         for what in ("read", "written")

@@ -64,7 +64,7 @@ class Case:
 
 
 def cases(disk: str) -> list[Case]:
-    """All that are run on it."""
+    """Returns all cases that are run on the disk."""
     return [Case(program, threads, ratio, disk) for program in PROGRAMS for threads in THREADS for ratio in RATIOS]
 
 
@@ -227,12 +227,13 @@ def _turn(done: Run) -> dict[str, Any]:
 
 
 def _median_turn(turns: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The one whose time counts."""
+    """Returns the repetition whose time counts."""
     return sorted(turns, key=lambda one: float(one["seconds"]))[len(turns) // 2]
 
 
 def _bounded(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The cases of a disk with their bounds. It is as fast as it was in any case, by its queue or in a run."""
+    """Returns the cases of a disk with their bounds. The disk's speed is its best of all cases, by its queue or in
+    a run."""
     kinds = ("speed_of_queue", "speed_of_runs")
     speed = {key: max(row[kind][key] for row in found for kind in kinds) for key in ("read", "write", "both")}
     bounded = []
@@ -265,7 +266,7 @@ def is_killed(row: dict[str, Any], way: str) -> bool:
 
 
 def of_median(row: dict[str, Any], way: str) -> dict[str, Any]:
-    """The run of a way whose time counts; the first where none does."""
+    """Returns the run of a way whose time counts, or the first if none does."""
     runs: list[dict[str, Any]] = row["tried"][way]
     return next((one for one in runs if one["counts"] == row["seconds"][way]), runs[0])
 

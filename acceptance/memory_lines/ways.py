@@ -38,13 +38,13 @@ class Tried:
 
 
 def folder() -> Path:
-    """Where files and swap are."""
+    """Returns the folder of files and swap."""
     return Path(SETTINGS.disk_folder)
 
 
 @contextlib.contextmanager
 def _called(way: str, budget: int, command: Sequence[str]) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """How it is called, and with what in its environment."""
+    """Yields the program's command and its environment in a way."""
     with tempfile.TemporaryDirectory(dir=folder(), prefix="terrace-memory-") as name:
         own = Path(name)
         if way == OURS:
@@ -59,7 +59,7 @@ def _called(way: str, budget: int, command: Sequence[str]) -> Iterator[tuple[lis
 
 
 def run_in(way: str, budget: int, command: Sequence[str], timeout: float) -> Run:
-    """With so many bytes of memory."""
+    """Runs a way with so many bytes of memory."""
     with _called(way, budget, command) as (words, env):
         return run_limited(words, budget, env, timeout, folder())
 
@@ -107,8 +107,9 @@ def is_run_again(way: str, tried: Mapping[str, Sequence[Tried]]) -> bool:
 
 
 def counted(way: str, runs: Sequence[Tried]) -> float | None:
-    """The median of the seconds that count. None where a run went wrong, or a rival was killed in every turn; the
-    other turns count where it was killed in some. Of two in the middle the one that is worse for Terrace."""
+    """Returns the median of the seconds that count. It is None if a run failed, or a rival was killed in every
+    repetition; the others count if it was killed in some. Of two in the middle it takes the one that is worse for
+    Terrace."""
     times = [one.counts for one in runs if way == OURS or one.why != KILLED]
     known = [time for time in times if time is not None]
     if not known or len(known) < len(times):
@@ -117,12 +118,13 @@ def counted(way: str, runs: Sequence[Tried]) -> float | None:
 
 
 def reasons(runs: Sequence[Tried]) -> str:
-    """Why they did not end as they should, each once."""
+    """Returns the reasons of failed runs, each once."""
     return ", ".join(dict.fromkeys(one.why for one in runs if one.why))
 
 
 def reached(runs: Iterable[Tried]) -> dict[str, float]:
-    """The most bytes a second of the disk that one of the runs had: read, written, both; 0 without an account."""
+    """Returns the largest bytes a second of the disk in one of the runs: read, written, both; 0 without
+    counters."""
     best = {"read": 0.0, "write": 0.0, "both": 0.0}
     for one in runs:
         if one.read is None or one.written is None or one.seconds < SHORT:

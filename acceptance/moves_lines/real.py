@@ -11,7 +11,7 @@ PYTHON = ROOT / ".venv" / "bin" / "python"
 
 
 def _guest(which: str) -> tuple[str, bool]:
-    """The guest's tests of that name: their summary, and whether all passed."""
+    """Runs the guest's tests of that name; returns their summary, and whether all passed."""
     command: list[str | Path] = [PYTHON, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-k", which]
     command.append(ROOT / "tests" / "guest")
     done = run(
@@ -22,13 +22,13 @@ def _guest(which: str) -> tuple[str, bool]:
 
 
 def residence() -> Measured:
-    """Where each page lies, against the plan, at phases' starts and inside them."""
+    """Compares the node of each page with the plan, at phases' starts and inside them."""
     last, passed = _guest("inside_phases")
     return Measured(f"cg, mg, hydro, each by timer and by sentinel: {last}", passed)
 
 
 def both_backends() -> Measured:
-    """The order of moves in the journal, simulated and in the guest."""
+    """Compares the order of moves in the journal, simulated and in the guest."""
     last, passed = _guest("on_both_backends or makes_elsewhere")
     return Measured(f"cg, mg, hydro, each by timer and by sentinel: {last}", passed)
 

@@ -31,19 +31,19 @@ def _table(cache: str, name: str) -> Rows:
 
 
 def _averages(price: str) -> Rows:
-    """Over all programs, and over those that fast memory does not hold whole, which show more."""
+    """Returns averages over all programs, and over those that fast memory does not hold whole, which show more."""
     return [
         {"cache": cache, **row} for cache in CACHES for row in _table(cache, "averages") if row["price"] == price
     ]
 
 
 def _over_all(row: dict[str, Any]) -> bool:
-    """The average that goals are about: the published ones are over all programs, too."""
+    """Returns the average over all programs, to which the goals and the published averages refer."""
     return bool(row["which"] == "all")
 
 
 def _shown(row: dict[str, Any], *columns: str) -> dict[str, Any]:
-    """For the page: gaps in percent."""
+    """Returns gaps in percent, for the page."""
     return {
         "cache": row["cache"], "machine": row["machine"], "programs": row["programs"],
         **{column: f"{row[column]:+.1%}" for column in columns if row[column] is not None},
@@ -51,7 +51,7 @@ def _shown(row: dict[str, Any], *columns: str) -> dict[str, Any]:
 
 
 def user_copy() -> Measured:
-    """Planned against the published average, or the bound where that is higher."""
+    """Compares planned with the published average, or with the bound if that is higher."""
     rows, said, holds = [], [], True
     for row in _averages("user-copy"):
         goal = max(row["published_gap"], row["bound_gap"] + NEAR_BOUND)
@@ -70,7 +70,7 @@ def user_copy() -> Measured:
 
 
 def swap() -> Measured:
-    """Planned against the bound, live against planned, on average."""
+    """Compares planned with the bound and live with planned, on average."""
     rows, said, holds = [], [], True
     for row in _averages("swap"):
         over_bound, over_planned = row["planned_gap"] - row["bound_gap"], row["live_gap"] - row["planned_gap"]
@@ -90,7 +90,7 @@ def swap() -> Measured:
 
 
 def collector() -> Measured:
-    """Planned from what the default collector delivers, over planned from all misses."""
+    """Compares plans from the default collector's samples with plans from all misses."""
     rows, said, holds = [], [], True
     for row in _averages("swap"):
         over = row["planned_gap"] - row["hooks_gap"]
@@ -102,7 +102,7 @@ def collector() -> Measured:
 
 
 def losses() -> Measured:
-    """Each program's gap, in parts."""
+    """Reports each program's gap, in parts."""
     rows = [
         {
             "cache": cache, "workload": row["workload"], "machine": row["machine"],
@@ -119,7 +119,7 @@ def losses() -> Measured:
 
 
 def baselines() -> Measured:
-    """Geometric means of their time over ours."""
+    """Compares the baselines with ours by geometric means of their time over ours."""
     rows = [
         {"cache": cache, **{key: row[key] for key in ("baseline", "how", "ahead", "where")},
          "over_ours": f"{row['over_ours'] - 1:+.1%}"}

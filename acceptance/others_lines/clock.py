@@ -20,7 +20,7 @@ MAX_LARGE = 2 / 20  # of the programs
 
 
 def _measured_machine() -> str:
-    """The text of a file of this machine."""
+    """Returns the text of a machine file of this machine."""
     file = work("clock") / "measured.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     run([TERRACE, "machine", "measure", "-o", file])
@@ -28,7 +28,7 @@ def _measured_machine() -> str:
 
 
 def _machine() -> Path:
-    """A file of this machine, measured once."""
+    """Returns the path of a machine file of this machine, measured once."""
     file = work("clock") / "here.toml"
     text = keep_part("clock-machine", _measured_machine, timed=True)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -72,8 +72,8 @@ def clock(mean_limit: float = MEAN, large_limit: float = LARGE, max_large: float
 
 
 def _without_system(found: dict[str, Row]) -> float:
-    """The mean absolute error against times without the system's part: page faults and files are in no virtual
-    time. A section that a program times keeps its part, which is not known."""
+    """Returns the mean absolute error against times without the system's part: virtual time has no page faults and
+    files. A section that a program times keeps its part, which is unknown."""
     compared = [one for one in found.values() if "failed" not in one]
     natives = [max(one["native"] - (one["system"] if one["clock"] == "run" else 0.0), 1e-9) for one in compared]
     errors = [one["virtual"] / native - 1 for one, native in zip(compared, natives, strict=True)]
@@ -81,7 +81,7 @@ def _without_system(found: dict[str, Row]) -> float:
 
 
 def _why(row: Row) -> str:
-    """The constant that it took, and what else its error may come from."""
+    """Describes the constant that it took, and further causes of its error."""
     spread = f"{row['spread'] / row['native']:.0%}"
     unhooked = "" if row["not_seen"] is None else f", {row['not_seen']:.0%} of the time in code without hooks"
     times = f"{row['virtual']:.3g} s for {row['native']:.3g} s ({row['clock']}, spread {spread})"
@@ -89,7 +89,7 @@ def _why(row: Row) -> str:
 
 
 def table(found: dict[str, Row]) -> list[Row]:
-    """For the page: a row a program."""
+    """Returns the page's table, a row for each program."""
     return [
         {"program": name, "failed": one["failed"]}
         if "failed" in one

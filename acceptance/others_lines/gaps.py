@@ -34,7 +34,8 @@ def priced(
 
 
 def gaps(name: str, words: list[str], *, marked: bool) -> Gaps:
-    """As a user gets them: the program recorded, planned for, and run with the plan and with fast memory alone."""
+    """Measures the gaps that a user gets: records the program, plans, and runs it with the plan and with fast
+    memory alone."""
     program = programs(marked=marked) / name
     stem = f"gap-{program.parent.name}-{name}"
     file = work("others") / f"{stem}.terrace"

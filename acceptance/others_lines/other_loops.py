@@ -24,7 +24,7 @@ class Recording:
     command: list[str | Path]
 
     def profile(self, file: Path) -> Profile:
-        """One run, with the loop that is found."""
+        """Records one run, with the loop that Terrace finds."""
         run(self._call(file))
         return Profile(file)
 
@@ -54,7 +54,8 @@ def others(recording: Recording, found: Profile, file: Path) -> dict[str, str]:
 
 
 def _kind(taken: Taken, found: Profile) -> str:
-    """Set-up is over when the main loop begins; what is entered while that goes on is inside it."""
+    """Returns the kind of a loop. Set-up ends when the main loop begins; loops entered during that are inside
+    it."""
     begun, ended = found.first_turn(), found.last_turn()
     if taken.ended <= begun:
         return "set-up"

@@ -30,7 +30,7 @@ def main_loop(store: Store) -> Loop | None:
 
 @functools.cache
 def programs(*, marked: bool) -> Path:
-    """The folder of all workloads, with nothing but CXX changed, with their markers or without."""
+    """Builds all workloads with nothing but CXX changed, with or without their markers; returns the folder."""
     folder = work("others") / ("marked" if marked else "bare")
     flags = "-O2 -g" if marked else "-O2 -g -DWORKLOADS_WITHOUT_MARKERS"
     compiler = TERRACE.with_name("terrace-c++")
@@ -40,7 +40,7 @@ def programs(*, marked: bool) -> Path:
 
 
 def simulated(program: Path, words: Iterable[str], *more: str) -> Store:
-    """One run of it, as a user types it."""
+    """Simulates one run, as a user types it."""
     file = work("others") / f"{program.parent.name}-{program.name}.terrace"
     file.unlink(missing_ok=True)
     run([TERRACE, "simulate", "-q", "-m", MACHINE, *more, "-o", file, "--", program, *words])
@@ -69,7 +69,7 @@ def loops_are_found() -> Measured:
 
 
 def nothing_is_said_of_markers() -> Measured:
-    """A program without markers has none that could be called: what is found comes from its loops alone."""
+    """Checks that a program without markers has none to call, so that its loop is found by detection alone."""
     name, words = next(iter(every_workload("small").items()))
     store = simulated(programs(marked=False) / name, words)
     shown = json.loads(run([TERRACE, "show", "--json", store.path]).stdout)

@@ -80,7 +80,7 @@ def _measured() -> dict[str, tuple[Recipe, Row]]:
 
 
 def failures(of: Mapping[str, Row]) -> list[str]:
-    """A line for each program that could not be measured, with the reason."""
+    """Lists the programs that could not be measured, with the reason, a line each."""
     return [f"{name}: {row['failed']}" for name, row in of.items() if "failed" in row]
 
 
@@ -92,8 +92,8 @@ def _found(cost: Row) -> Found:
 
 
 def builds() -> Measured:
-    """Natively and with the wrappers; a recipe that changes more than the compilers says why. It counts where the
-    program builds without that change as well."""
+    """Reports builds natively and with the wrappers. A recipe that changes more than the compilers states the
+    reason, and counts if the program builds without that change as well."""
     good, lines = 0, []
     recipes = read_all()
     for name, recipe in recipes.items():
@@ -107,13 +107,15 @@ def builds() -> Measured:
 
 
 def runs() -> Measured:
-    """Each prints and writes the same natively, with idle hooks, simulated and recorded."""
+    """Checks that each program prints and writes equal results natively, with idle hooks, simulated and
+    recorded."""
     failed = failures({name: cost for name, (_, cost) in rows().items()})
     return Measured("\n".join([f"{len(rows()) - len(failed)} of {len(rows())}", *failed]), not failed, table())
 
 
 def loops() -> Measured:
-    """As the recipes state them; a program that has none, and in which one is reported, is named, too."""
+    """Compares the loops found with those of the recipes. It names also programs without a loop in which one is
+    reported."""
     wrong, reported, right, having, without = [], [], 0, 0, 0
     for name, (recipe, cost) in _measured().items():
         found = _found(cost)
@@ -133,7 +135,7 @@ def loops() -> Measured:
 
 
 def none_small() -> Measured:
-    """A loop that is reported holds the run's main part; falls short, too, where few programs were measured."""
+    """Checks that a reported loop has the run's main part; falls short also if few programs were measured."""
     measured, small = _measured(), []
     for name, (_, cost) in measured.items():
         if cost["loop"]["name"] and not _holds_half(cost):
@@ -157,7 +159,7 @@ def _factors(way: str) -> dict[str, float]:
 
 
 def _mean(values: list[float]) -> float:
-    """The geometric one."""
+    """Returns the geometric mean."""
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.inf
 
 
@@ -173,7 +175,7 @@ def speed(way: str, mean: float) -> Measured:
 
 
 def table() -> list[Row]:
-    """For the page: a row a program, a column a figure."""
+    """Returns the page's table: a row for each program, a column for each figure."""
     made, placed = [], placements()
     for name, (recipe, cost) in rows().items():
         row: Row = {

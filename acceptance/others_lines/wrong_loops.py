@@ -29,7 +29,7 @@ FOUND = "found"  # kind of the cases without `--loop`
 
 
 def _both(program: Path, words: list[str], stem: str, fast: int, loop: str) -> Behind:
-    """One run, with that loop; "": with what is found."""
+    """Measures one run with that loop; "" stands for the loop that Terrace finds."""
     file = work("others") / f"{stem}.terrace"
     each: list[str] = []
     for limit, machine in MACHINES.items():
@@ -62,7 +62,7 @@ def _own(name: str, words: list[str]) -> dict[str, Behind]:
 
 
 def _over(behind: Mapping[str, float]) -> list[str]:
-    """A line for each case that falls short, the worst first."""
+    """Lists the cases that fall short, a line each, the worst first."""
     over = sorted(((points, case) for case, points in behind.items() if points > MAX), reverse=True)
     return [f"{case}: {points:+.1f} %" for points, case in over]
 

@@ -94,7 +94,7 @@ def environment(way: str) -> Mapping[str, str]:
 
 
 def _made_of(recipe: Recipe, way: str) -> str:
-    """The sum of all that makes a difference to what is built."""
+    """Returns the hash of all inputs of a build."""
     about = hashlib.sha256(
         "\n".join([recipe.source.sha256 or recipe.source.version, recipe.build, _FLAGS]).encode()
     )

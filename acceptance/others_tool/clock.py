@@ -45,12 +45,13 @@ class Compared:
     wall: float  # of the process, natively
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Returns the result as JSON stores it."""
         return asdict(self)
 
 
 def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
-    """On the machine of the file, which is the one at hand. Raises NotBuilt, WrongResult and TerraceError."""
+    """Compares virtual time on the machine of the file, which is this one, with the clock. Raises NotBuilt,
+    WrongResult and TerraceError."""
     built = {way: build(recipe, way, work) for way in WAYS}
     program, start = called(recipe, built, size, work), native.start_up()
     found = own_size.calibrate(program, str(machine))
@@ -87,7 +88,7 @@ def elapsed(samples: Sequence[Sample], start: Start) -> tuple[float, float]:
 
 
 def called(recipe: Recipe, built: Mapping[str, Built], size: str, work: Path) -> Program:
-    """Both forms of it, as calibration takes them."""
+    """Returns both forms of the command, as calibration takes them."""
     run, inputs = recipe.runs[size], prepared(recipe, work)
     words = {way: [str(one.of(run)), *arguments(run, inputs, one)] for way, one in built.items()}
     folder = work / "folders" / recipe.name / size

@@ -97,7 +97,7 @@ def _build(recipe: Recipe, call: Call) -> str:
 
 
 def _run(recipe: Recipe, call: Call) -> str:
-    """Both ways; the hooked program without `terrace`."""
+    """Runs the program both ways; the hooked one without `terrace`."""
     built = {way: build(recipe, way, call.work) for way in WAYS}
     done = {way: execute(recipe, built[way], call.size, call.work) for way in WAYS}
     same(recipe, done["native"], done["hooked"])
@@ -109,7 +109,7 @@ def _cost(recipe: Recipe, call: Call) -> str:
 
 
 def said(recipe: Recipe, size: str, cost: Cost) -> str:
-    """A line of what was measured."""
+    """Returns a line about the measurement."""
     ways = (("hooks off", cost.hooks_off), ("simulate", cost.simulate), ("record", cost.record))
     times = ", ".join(f"{name} {seconds / cost.native:.1f}x" for name, seconds in ways)
     verdict = "right" if is_right(recipe, size, cost.loop) else f"not {_true(recipe, size) or 'none'}"
@@ -127,14 +127,14 @@ def _place(recipe: Recipe, call: Call) -> str:
 
 
 def placed_as(placed: Placed) -> str:
-    """A line of what was measured."""
+    """Returns a line about the placement."""
     ways = {"slow": placed.slow, "live": placed.live, "planned": placed.planned, "bound": placed.bound}
     loop = ", ".join(f"{way} {factor:.3f}x" for way, factor in ways.items() if factor is not None)
     return f"{loop or 'no main loop'} fast memory alone; the run: live {placed.behind():+.2f} % of first touch"
 
 
 def _true(recipe: Recipe, size: str) -> str:
-    """The main loop as a person reads it; "" where there is none."""
+    """Returns the main loop by the recipe, or "" if it has none."""
     return f"{recipe.loops[0].at}, {recipe.loops[0].turns[size]:,} turns" if recipe.loops else ""
 
 

@@ -43,7 +43,7 @@ class Cost:
     complaint: str  # of `terrace show`, where it shows nothing
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Returns the result as JSON stores it."""
         return asdict(self)
 
 

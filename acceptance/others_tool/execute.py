@@ -96,7 +96,7 @@ def same(recipe: Recipe, native: Done, hooked: Done) -> None:
 
 
 def _checked(recipe: Recipe, size: str, *texts: str) -> str:
-    """The standard output that counts."""
+    """Returns the relevant standard output."""
     if recipe.says and not any(re.search(recipe.says, text, re.MULTILINE) for text in texts):
         raise WrongResult(f"{recipe.name} {size}: no line of its output matches {recipe.says}")
     lines = texts[0].splitlines()
@@ -114,6 +114,6 @@ def arguments(run: Run, inputs: Path, built: Built) -> list[str]:
 
 
 def filled(text: str, inputs: Path, built: Built) -> str:
-    """With the places that {inputs} and {source} stand for."""
+    """Returns the words with the paths of {inputs} and {source}."""
     places = {"inputs": str(inputs), "source": str(built.source)}
     return re.sub(r"\{(inputs|source)\}", lambda match: places[match[1]], text)

@@ -28,7 +28,7 @@ class NoArchive(Exception):
 
 
 def archive(source: Source, folder: Path) -> Path:
-    """The archive in that folder, fetched if it is not there. Raises NoArchive."""
+    """Returns the archive in that folder, and fetches it if it is absent. Raises NoArchive."""
     path = folder / f"{source.registry}-{source.name.rpartition('/')[2]}-{source.version}.tar"
     with _ONE_AT_A_TIME:
         _fetch(source, folder, path)

@@ -24,14 +24,14 @@ class Found:
 
 
 def is_right(recipe: Recipe, size: str, loop: Found) -> bool:
-    """Whether it is the one that a person reads from the source: in its function, with its turns."""
+    """Returns whether it is the loop that the recipe states: in its function, with its iterations."""
     if not recipe.loops:
         return not loop.name
     return any(_is(each, size, loop) for each in recipe.loops)
 
 
 def are_alike(some: Found, others: Found) -> bool:
-    """Whether two runs found the same loop, with as many turns."""
+    """Returns whether two runs found the same loop, with as many iterations."""
     return some.name == others.name and _near(some.turns, others.turns)
 
 
@@ -44,7 +44,8 @@ def _is(true: Loop, size: str, loop: Found) -> bool:
 
 
 def _same_function(stated: str, named: str) -> bool:
-    """`named` may have a line (`solve:120`), a scope, template arguments, parameters, a symbol's underscore."""
+    """Compares function names; `named` may have a line (`solve:120`), a scope, template arguments, parameters, a
+    symbol's underscore."""
     plain = named.partition("@")[0]
     while plain != (less := re.sub(r"<[^<>]*>|\([^()]*\)", "", plain)):
         plain = less

@@ -35,11 +35,11 @@ class Placed:
     takes_a_loop: bool  # live
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Returns the result as JSON stores it."""
         return asdict(self)
 
     def behind(self) -> float:
-        """Percent of first touch's time that live takes more."""
+        """Returns the percentage of first touch's time that live takes more."""
         return 100 * (self.live_run / self.first_touch_run - 1)
 
 
@@ -75,7 +75,7 @@ def place(recipe: Recipe, size: str, work: Path) -> Placed:
 def _run(
     recipe: Recipe, built: Built, size: str, work: Path, configurations: dict[str, str], name: str = "placed"
 ) -> tuple[dict[str, Profile], Any]:
-    """One run in all of these configurations, and their profiles by label."""
+    """Runs the program once in all of these configurations; returns the run, and the profiles by label."""
     store = work / "profiles" / f"{recipe.name}-{size}-{name}.terrace"
     stores = {label: store.with_suffix(f".{label}.terrace") for label in configurations}
     for path in stores.values():

@@ -93,7 +93,7 @@ class Profile:
         return int(self._rows("SELECT count(*) FROM move WHERE run = ?", self._run)[0][0])
 
     def loop(self) -> Found:
-        """The main loop that was found; its turns are those of all the times that it was entered."""
+        """Returns the main loop that was found, with the iterations of all times that it was entered."""
         rows = self._rows(
             "SELECT name, why, sum(turns_before + coalesce(iterations, 0)) FROM main_loop WHERE run = ? "
             "GROUP BY name ORDER BY 3 DESC LIMIT 1",
@@ -102,7 +102,7 @@ class Profile:
         return Found(*rows[0]) if rows else Found("", "", 0)
 
     def seconds_in_loop(self) -> float | None:
-        """Virtual ones, of the main loop; None without one."""
+        """Returns the virtual seconds of the main loop, or None without one."""
         rows = self._rows("SELECT sum(ended - begun) FROM main_loop WHERE run = ?", self._run)
         return float(rows[0][0]) if rows and rows[0][0] is not None else None
 
@@ -123,7 +123,7 @@ class Profile:
         return float(begun - before * (ended - begun) / max(turns, 1))
 
     def last_turn(self) -> float:
-        """When the main loop's last turn ended; it has to have one."""
+        """Returns when the main loop's last iteration ended. Requires: a main loop."""
         return float(self._rows("SELECT max(ended) FROM main_loop WHERE run = ?", self._run)[0][0])
 
     def names_of_loops(self) -> list[str]:
@@ -148,7 +148,7 @@ class Profile:
         return Covered(1 - time if enough else None, 1 - uncovered / heap if heap else None)
 
     def seconds(self) -> float:
-        """Virtual ones, of the whole run."""
+        """Returns the virtual seconds of the whole run."""
         return float(self._rows("SELECT ended FROM run WHERE id = ?", self._run)[0][0] or 0.0)
 
     def _rows(self, sql: str, *values: object) -> list[tuple]:  # type: ignore[type-arg]

@@ -108,12 +108,12 @@ class Recipe:
 
 
 def read_all(folder: Path = FOLDER) -> dict[str, Recipe]:
-    """All recipes by name."""
+    """Returns all recipes by name."""
     return {path.stem: read(path) for path in sorted(folder.glob("*.toml"))}
 
 
 def read(path: Path) -> Recipe:
-    """One file. Raises WrongRecipe."""
+    """Reads one recipe. Raises WrongRecipe."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         return _recipe(path.stem, table)

@@ -30,7 +30,7 @@ def _place(problem_class: str) -> Place:
 
 
 def _answer() -> None:
-    """Class W's plans, and class A's own runs."""
+    """Runs class W's plans, and class A's own runs."""
     asked = {SMALL: {PLANNED: SIZE}, LARGE: LARGE_METHODS}
     for problem_class, methods in asked.items():
         cells = [

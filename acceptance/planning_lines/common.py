@@ -33,7 +33,7 @@ def experiment(name: str, problem_class: str) -> Path:
 
 
 def experimented(name: str, problem_class: str, *options: str, folder: str = "") -> Path:
-    """Where the experiment's tables are, once it is whole: it goes on where it was interrupted."""
+    """Runs the experiment, or resumes it; returns the folder of its complete tables."""
     where = experiment(folder or name, problem_class)
     command: list[str | Path] = [TERRACE, "lab", "experiment", name, *options, "--output", where]
     left = seconds_left()
@@ -49,14 +49,14 @@ def experimented(name: str, problem_class: str, *options: str, folder: str = "")
 
 @functools.cache
 def recorded(name: str) -> dict[str, Path]:
-    """A workload's profile on each machine, from samples and exact."""
+    """Returns a workload's profile on each machine, from samples and exact."""
     folder = fresh(f"recorded-{name}")
     study.record([str(program(name)), *workloads()[name].words("small")], MACHINES, folder, name, CACHE)
     return {machine: folder / f"{name}.{machine}.terrace" for machine in MACHINES}
 
 
 def fresh(name: str) -> Path:
-    """An empty folder of that name."""
+    """Creates an empty folder of that name."""
     folder = work() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -65,7 +65,7 @@ def fresh(name: str) -> Path:
 
 @functools.cache
 def program(name: str) -> Path:
-    """A workload with nothing but CXX changed."""
+    """Builds a workload with nothing but CXX changed."""
     folder = work() / "bin"
     compiler = TERRACE.with_name("terrace-c++")
     run(["sh", ROOT / "workloads" / "build.sh", folder, name], env={**os.environ, "CXX": str(compiler)})

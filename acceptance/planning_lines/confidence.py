@@ -15,7 +15,7 @@ ITEMS = 1 << 20  # a problem's items, at most: objects are not merged
 
 
 def _case(name: str) -> tuple[bool, str]:
-    """Whether the stated interval holds the real cost, and both."""
+    """Returns whether the stated interval contains the real cost, and both."""
     stored = _core.Store(str(recorded(name)[MACHINE]))
     run = stored.runs()[0].id
     machine, calibration = stored.machine(run), stored.calibration(run)
@@ -30,7 +30,7 @@ def _case(name: str) -> tuple[bool, str]:
 
 
 def intervals() -> Measured:
-    """One case a workload, so that none counts more than another."""
+    """Judges one case for each workload, so that all weigh the same."""
     cases = [_case(name) for name in workloads()]
     held = sum(fine for fine, _ in cases)
     lines = [f"{held} of {len(cases)} real costs are in the stated interval", *(text for _, text in cases)]

@@ -46,7 +46,7 @@ class Compared:
     solved: bool
 
     def text(self) -> str:
-        """How far it is from the optimum."""
+        """Describes the distance from the optimum."""
         return (
             f"{self.name} {self.over_optimum:+.2%}"
             if math.isfinite(self.over_optimum)
@@ -72,13 +72,13 @@ def _random(seed: int) -> Compared:
 
 
 def random_problems() -> Measured:
-    """Up to 12 chunks and 8 phases, every one solved."""
+    """Solves random problems of up to 12 chunks and 8 phases."""
     with workers() as pool:
         return _judged(list(pool.map(_random, range(INSTANCES))))
 
 
 def _judged(compared: list[Compared]) -> Measured:
-    """Every case counts. What was not solved in time is held against what the solver proved of its optimum."""
+    """Judges every case. Cases that were not solved in time are compared with the solver's proven bound."""
     solved = [one for one in compared if one.solved]
     missed = [one for one in compared if one.over_optimum > ABOVE]
     slower = [one for one in compared if one.over_paper > 1e-9]
@@ -119,7 +119,7 @@ def _class_s(name_and_machine: tuple[str, str]) -> Compared:
 
 
 def class_s() -> Measured:
-    """Whole phases, chunks merged to about 12 items: what branch and bound can solve."""
+    """Solves whole phases, with chunks merged to about 12 items: the size that branch and bound can solve."""
     cases = [(name, machine) for name in workloads() for machine in MACHINES]
     for name in workloads():
         recorded(name)

@@ -36,7 +36,7 @@ class Played:
 
 
 def instants() -> Measured:
-    """Every decider on every workload, one execution each; each store is played from its beginning."""
+    """Simulates every decider on every workload, one execution each, and audits each store from its beginning."""
     parts = [
         Played(**keep_part(f"instants-{name}", functools.partial(_play, name, words)))
         for name, words in every_workload("small").items()
@@ -70,7 +70,7 @@ def _play(name: str, words: list[str]) -> dict[str, Any]:
 
 
 def _slower(text: str, dice: random.Random) -> tuple[str, str]:
-    """The machine file with one path slower, and what it is."""
+    """Returns the machine file with one path slower, and a description of the change."""
     paths = tomllib.loads(text)["path"]
     path = dice.choice(paths)
     what = dice.choice(["read", "write", "latency"])
@@ -88,7 +88,8 @@ def _slower(text: str, dice: random.Random) -> tuple[str, str]:
 
 
 def monotone() -> Measured:
-    """One plan with moves in every configuration of an execution; where a place is slower the run is no faster."""
+    """Simulates one plan with moves in every configuration of an execution. Where a place is slower the run must
+    not be faster."""
     dice = random.Random(1)
     folder = fresh("monotone")
     command = [str(program("mg")), *workloads()["mg"].words("small")]

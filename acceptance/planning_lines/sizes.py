@@ -31,13 +31,13 @@ class Case:
 
 
 def programs() -> tuple[str, ...]:
-    """All of the study's, or those that --programs names."""
+    """Returns the names of the study's programs, or those of --programs."""
     named = getattr(SETTINGS, "programs", None)
     return tuple(named.split(",")) if named else studied("unimem")
 
 
 def place() -> Place:
-    """Where the study keeps its recordings in the class that was chosen."""
+    """Returns the folder of the study's recordings in the chosen class."""
     problem_class = getattr(SETTINGS, "size", "W")
     return Place(experiment("unimem", problem_class), ROOT, problem_class)
 
@@ -68,7 +68,7 @@ def _cases() -> list[Case]:
 
 
 def gains() -> Measured:
-    """Planned, as a share of slow-only less the bound."""
+    """Returns planned gains, as a share of slow-only less the bound."""
     cases = _cases()
     missed = sorted((case for case in cases if case.share < SHARE), key=lambda case: case.share)
     text = f"{len(cases) - len(missed)} of {len(cases)} cases get {SHARE:.0%} of the possible gain or more"

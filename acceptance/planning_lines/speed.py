@@ -13,7 +13,7 @@ ROUNDS = 5
 
 
 def _planned(benchmark: str) -> tuple[float, dict[str, float]]:
-    """Median milliseconds of the processor, and the benchmark's counters."""
+    """Returns the median milliseconds of the processor, and the benchmark's counters."""
     done = run([BENCH, f"--benchmark_filter=^{benchmark}", "--benchmark_format=json",
                 f"--benchmark_repetitions={ROUNDS}"])  # fmt: skip
     rows = json.loads(done.stdout)["benchmarks"]
@@ -22,13 +22,13 @@ def _planned(benchmark: str) -> tuple[float, dict[str, float]]:
 
 
 def small() -> Measured:
-    """50 objects of 16 chunks each, 100 phases."""
+    """Measures a plan of 50 objects of 16 chunks each, 100 phases."""
     took, counters = _planned("plan/50/100")
     return Measured(f"{took:.1f} ms for 800 chunks, {counters['cells']:.0f} cells", took < SMALL_MS)
 
 
 def large() -> Measured:
-    """200 objects of 500 chunks each, 1,000 phases: from the profile to the plan in names."""
+    """Measures a plan of 200 objects of 500 chunks each, 1,000 phases: from the profile to the plan in names."""
     took, counters = _planned("plan_large/200/1000")
     text = (
         f"{took:.0f} ms for {counters['chunks']:.0f} chunks, {counters['cells'] / 1e6:.1f} million cells; "

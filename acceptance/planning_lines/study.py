@@ -56,7 +56,7 @@ def gaps() -> Measured:
 
 
 def quarter() -> Measured:
-    """Against the bound, by program and machine."""
+    """Compares with the bound, by program and machine."""
     over = {
         f"{row['workload']} on {row['machine']}, {row['fast_memory']}": row["planned_s"] / row["bound_s"] - 1
         for row in _table("managed")
@@ -71,7 +71,7 @@ def quarter() -> Measured:
 
 
 def slowdowns() -> Measured:
-    """Slow-only over fast-only, beside what the paper read off its figures."""
+    """Compares slow-only over fast-only with the paper's figures."""
     by_machine: dict[str, dict[str, float]] = defaultdict(dict)
     lines, wrong = [], []
     for row in _table("slowdowns"):
@@ -96,7 +96,7 @@ def slowdowns() -> Measured:
 
 
 def overlap() -> Measured:
-    """1 - (T - T with free moves) / sum(size / copy bandwidth), over plans that move."""
+    """Computes 1 - (T - T with free moves) / sum(size / copy bandwidth), over plans that move."""
     shares = [row["overlap"] for row in _table("moves") if row["how"] == "planned" and row["overlap"] is not None]
     if not shares:
         return Measured("no plan moved anything", False)
@@ -129,8 +129,8 @@ def baselines() -> Measured:
 
 
 def techniques() -> Measured:
-    """Figure 11's order, and each technique switched off in turn: the share of the gap that is closed, over the
-    programs that slow memory slows down."""
+    """Compares the order of figure 11, and each technique switched off in turn: the share of the gap that is
+    closed, over the programs that slow memory slows down."""
     slowed = {
         row["workload"] for row in _table("slowdowns") if row["machine"] == HALF and row["slowdown"] >= SLOWED
     }

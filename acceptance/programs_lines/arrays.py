@@ -60,7 +60,7 @@ def _ran(way: str, folder: Path, memory: str) -> Row:
 
 
 def differences(plain: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
-    """The tests that ended otherwise, or are in one of the runs alone."""
+    """Describes tests with another outcome, or in only one of the runs."""
     return [
         f"{name}: {plain.get(name, 'not run')} became {other.get(name, 'not run')}"
         for name in sorted({*plain, *other})

@@ -46,7 +46,7 @@ class Account:
 
 
 def _counted(library: str) -> ctypes.CDLL:
-    """The handler's calls are counted from here on."""
+    """Begins to count the handler's calls."""
     witness = ctypes.CDLL(library)
     witness.counts.restype = ctypes.POINTER(ctypes.c_ulong)
     pointer = ctypes.pythonapi.PyCapsule_GetPointer

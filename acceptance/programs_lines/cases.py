@@ -27,11 +27,11 @@ _INPUT = f"terrace-programs-input-{os.getpid()}-"  # how the folders' names begi
 
 
 def _nothing(_: Path) -> None:
-    """The input is in the command."""
+    """Makes no input; it is in the command."""
 
 
 def _no_files(_: Path) -> str:
-    """The program writes nothing but its output."""
+    """Returns no files; the program writes only its output."""
     return ""
 
 
@@ -51,7 +51,7 @@ class Case:
     env: Mapping[str, str] = field(default_factory=dict)
 
     def outcome(self, done: Ran) -> str:
-        """All that counts of a run."""
+        """Returns all results of a run that have to be equal."""
         lines = done.err.splitlines() if self.errors_count else []
         own = "\n".join(line for line in lines if not line.startswith("terrace: "))
         texts = (filtered(self.kind, done.out), filtered(self.kind, own), self.files(done.folder))
@@ -75,7 +75,7 @@ def _made(name: str, size: float) -> Path:
 
 
 def started_from(case: Case) -> Path:
-    """The folder with its input."""
+    """Returns the folder with its input."""
     return _made(case.name, SETTINGS.size)
 
 
@@ -116,7 +116,7 @@ def _read(folder: Path, name: str, kind: str) -> str:
 
 
 def _make_database(folder: Path) -> None:
-    """A cluster with pgbench's tables, owned by its user; initdb(1) refuses the superuser."""
+    """Creates a cluster with pgbench's tables, owned by its user; initdb(1) refuses the superuser."""
     shutil.chown(folder, "postgres", "postgres")
     (folder / "run.sh").write_text(inputs.POSTGRES)
     done = ran(["/bin/sh", "run.sh", "make", str(inputs.scaled(20)), found(_SERVER)], folder, {})

@@ -50,7 +50,7 @@ def _once(case: Case, way: str) -> tuple[Ran, str, set[str]]:
 
 
 def difference(truth: str, other: str) -> str:
-    """The first lines that differ."""
+    """Returns the first lines that differ."""
     for left, right in zip(truth.splitlines(), other.splitlines(), strict=False):
         if left != right:
             return f"'{left[:80]}' became '{right[:80]}'"
@@ -58,8 +58,8 @@ def difference(truth: str, other: str) -> str:
 
 
 def measured(case: Case) -> Row:
-    """All turns of a program. Its first run is plain. Where it is timed that counts for its output alone: it reads
-    from the disk."""
+    """Measures all repetitions of a program. Its first run is plain. If the program is timed, that run counts for
+    its output alone, because it reads from the disk."""
     first, truth, left = _once(case, PLAIN)
     once = not case.is_timed
     seconds: dict[str, list[float]] = {way: [first.seconds] * (once and way == PLAIN) for way in WAYS}
@@ -109,7 +109,7 @@ def _kept(case: Case) -> Row:
 
 
 def over(row: Row, what: str, way: str) -> float:
-    """The median over the plain one's, less 1."""
+    """Returns the median over the plain one's, less 1."""
     return float(statistics.median(row[what][way]) / statistics.median(row[what][PLAIN]) - 1)
 
 
@@ -123,7 +123,7 @@ def is_within_memory(row: Row, way: str) -> bool:
 
 
 def same_output(found: Sequence[Row], way: str) -> Measured:
-    """Also no line of Terrace's own, and no file: by default it has nothing to say."""
+    """Compares outputs, which must have no line of Terrace's own, and files: by default Terrace prints nothing."""
     wrong = [f"{row['program']}: {one}" for row in found for one in row["wrong"] if one.startswith(f"{way}: ")]
     unstable = [f"{row['program']}: {one}" for row in found for one in row["wrong"] if one.startswith(PLAIN)]
     said = [f"{row['program']}: {one}" for row in found for one in row["said"] if one.startswith(f"{way}: ")]
@@ -159,7 +159,7 @@ def _memory() -> Measured:
 
 
 def memory(found: Sequence[Row], way: str) -> Measured:
-    """Which programs' largest use is within the limit."""
+    """Returns which programs' peak memory is within the limit."""
     more = {row["program"]: more_memory(row, way) for row in found}
     beyond = [row["program"] for row in found if not is_within_memory(row, way)]
     worst = max(more, key=lambda name: more[name])

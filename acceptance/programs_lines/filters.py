@@ -42,7 +42,7 @@ _RESULTS_OF_HPCC = (
 
 
 def filtered(kind: str, text: str) -> str:
-    """An output without what differs from run to run."""
+    """Removes the parts of an output that differ from run to run."""
     if kind == "hpcc":
         return "\n".join(match for line in text.splitlines() for match in _results_of_hpcc(line))
     kept = []

@@ -130,7 +130,7 @@ def _proof(store: sqlite3.Connection) -> Row | None:
 
 
 def _resides(folder: Path, program: Program, way: str) -> Row:
-    """The kernel's account of a run against the journal's and the plan's."""
+    """Compares the kernel's pages of a run with the journal and the plan."""
     name = f"{program.name}.{way}"
     account = read_account(folder / f"{name}.terrace", folder / f"{name}.audit", program.name, NEAR_KIND)
     found = compare(account, NEAR)
@@ -212,7 +212,7 @@ def _wrong_way(way: Row) -> Iterator[str]:
 
 
 def _shown(row: Row) -> Row:
-    """For the result page."""
+    """Returns the row for the result page."""
     found, kept = row[PROVED]["proof"] or {}, row[KEPT]["residence"]
     both = [row[way]["residence"] for way in (PROVED, KEPT)]
 

@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 
 def manual() -> list[str]:
-    """The functions that the manual lists."""
+    """Returns the functions that the manual lists."""
     lines = (_HERE / "hbwmalloc.txt").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if not line.startswith("#")]
 
@@ -43,7 +43,7 @@ def _exported() -> list[str]:
 
 
 def _ended(policy: str, witness: Path, env: Mapping[str, str]) -> int:
-    """The test's exit status. Below 0: by a signal."""
+    """Returns the test's exit status, below 0 for a signal."""
     done = subprocess.run(
         [TEST, policy, "0"],
         env={**os.environ, **FAST, **env, "LD_PRELOAD": str(witness)},

@@ -9,7 +9,7 @@ from harness import SETTINGS
 
 
 def scaled(count: float) -> int:
-    """As much of an input as --size says."""
+    """Returns --size times an input's size."""
     return max(1, int(count * SETTINGS.size))
 
 
@@ -80,8 +80,8 @@ def make_liquid(folder: Path) -> None:
 
 
 def make_short_range_liquid(folder: Path) -> None:
-    """For guests: atoms that only repel each other have few neighbours, so that many steps can be made, one like
-    the other; there are as many atoms as make arrays of 4 MiB and more."""
+    """Makes an input for guests: atoms that only repel each other have few neighbours, so that many equal steps
+    can be made. Their number makes arrays of 4 MiB and more."""
     text = _LIQUID.format(side=36, cutoff=1.122, every=1, thermo=50, steps=100)
     (folder / "in.lj").write_text(text)
 
@@ -91,7 +91,7 @@ def make_copper(folder: Path) -> None:
 
 
 def make_chains(folder: Path) -> None:
-    """Each line of a cubic lattice is a chain, which is straight at first."""
+    """Makes chains, each a line of a cubic lattice, which is straight at first."""
     side, length = _side(32), 0.97
     atoms: list[str] = []
     bonds: list[str] = []
@@ -111,7 +111,7 @@ def make_chains(folder: Path) -> None:
 
 
 def make_hpcc(folder: Path) -> None:
-    """The package's own example, for one process and a matrix of another size."""
+    """Makes the package's own example, for one process and a matrix of another size."""
     lines = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text().splitlines()
     rows = max(1000, round(4500 * math.sqrt(SETTINGS.size)))
     for number, value in ((5, f"{rows}         Ns"), (10, "1            Ps"), (11, "1            Qs")):

@@ -79,7 +79,7 @@ _CLOSING = re.compile(
 
 @functools.cache
 def _conditions() -> ModuleType:
-    """That of the tests, which is no package."""
+    """Loads the module of the tests, which is no package."""
     path = ROOT / "tests" / "support" / "lacking.py"
     spec = importlib.util.spec_from_file_location("lacking_systems", path)
     if spec is None or spec.loader is None:
@@ -107,7 +107,7 @@ def _prefix(is_watched: bool) -> list[str]:
 
 
 def _tried(name: str, is_watched: bool) -> dict[str, Any]:
-    """A condition with all programs: what went wrong, and what Terrace said."""
+    """Runs a condition with all programs; returns failures and Terrace's messages."""
     require(("sqlite3", "g++"))
     module = _conditions()
     wrong, said, runs, seen = [], set(), 0, []
@@ -136,7 +136,8 @@ def _tried(name: str, is_watched: bool) -> dict[str, Any]:
 
 
 def short_of(found: Sequence[dict[str, Any]]) -> list[str]:
-    """Where the pages of the program that runs long enough were not watched, or moved, although it is possible."""
+    """Lists the conditions in which the pages of the long-running program were not monitored, or moved, although
+    it is possible."""
     texts = []
     for each in found:
         counts = (int(one.split()[1]) for one in each["seen"] if one.startswith(f"{SWEEPS}, "))

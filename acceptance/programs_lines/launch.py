@@ -40,7 +40,7 @@ def _took(words: Sequence[str], where: Path) -> tuple[float, float]:
 
 
 def _pairs(command: list[str], count: int) -> dict[str, list[list[float]]]:
-    """Clock and processor of plain runs, of runs under Terrace, with TERRACE=off, and watched."""
+    """Measures clock and processor time of plain runs, of runs under Terrace, with TERRACE=off, and monitored."""
     own = {"plain": command, "terrace": [str(TERRACE), "run", "--", *command]}
     own["off"] = ["env", "TERRACE=off", *own["terrace"]]
     where = Path(tempfile.mkdtemp(prefix="terrace-programs-"))

@@ -12,7 +12,7 @@ _LIST = Path(__file__).with_name("packages.txt")
 
 
 def packages() -> dict[str, str]:
-    """The package of each command, or of each file by a pattern."""
+    """Returns the package of each command, or of each file by a pattern."""
     lines = (line.split() for line in _LIST.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
     return {words[0]: words[1] for words in lines if words}
 
@@ -30,7 +30,7 @@ def is_there(name: str) -> bool:
 
 
 def found(pattern: str) -> str:
-    """The newest file of a pattern."""
+    """Returns the newest file of a pattern."""
     return str(_files(pattern)[-1])
 
 

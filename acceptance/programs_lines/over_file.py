@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 @contextlib.contextmanager
 def _way(way: str, memory: int) -> Iterator[list[str]]:
-    """The words in front of the program."""
+    """Yields the words in front of the program."""
     with tempfile.TemporaryDirectory(dir=scratch(), prefix="terrace-programs-") as name:
         ours = [str(TERRACE), "run", "--memory", str(memory), "--spill", name, "--"]
         if way == OURS:
@@ -109,7 +109,7 @@ def _fitting() -> Measured:
 
 
 def _ratio(row: Row) -> float:
-    """Swap's time over ours; nothing where ours went wrong."""
+    """Returns swap's time over ours, or None if ours failed."""
     if any(one.startswith(f"{OURS}: ") for one in row["wrong"]):
         return math.nan
     return float(statistics.median(row["seconds"][SWAP]) / statistics.median(row["seconds"][OURS]))

@@ -115,12 +115,12 @@ def _all() -> Measured:
 
 
 def errors(turns: Sequence[Mapping[str, float]]) -> list[float]:
-    """Predicted over measured, less 1, of each turn that has a forecast."""
+    """Returns predicted over measured, less 1, of each repetition that has a forecast."""
     return [turn["predicted_s"] / turn["measured_s"] - 1 for turn in turns if turn["measured_s"] > 0]
 
 
 def near(turns: Sequence[Mapping[str, float]]) -> float:
-    """The share of all turns, also of those that have no forecast, whose forecast is near."""
+    """Returns the share of all repetitions, also of those without a forecast, whose forecast is near."""
     return sum(abs(error) <= NEAR for error in errors(turns)) / len(turns)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def was_watched(profile: Path) -> bool:
-    """Whether the pages of an object were."""
+    """Returns whether the pages of an object were monitored."""
     if not profile.exists():
         return False
     with sqlite3.connect(profile) as store:
@@ -15,7 +15,7 @@ def was_watched(profile: Path) -> bool:
 
 
 def moves_of(profile: Path) -> int:
-    """Those that the system did."""
+    """Returns the moves that the system executed."""
     if not profile.exists():
         return 0
     with sqlite3.connect(profile) as store:

@@ -51,7 +51,7 @@ class Proof:
 
     @property
     def gain_by_iterations(self) -> float | None:
-        """The journal's."""
+        """Returns the gain by the journal's iterations."""
         if not self.without or not self.with_it:
             return None
         before, after = (statistics.median(times) for times in self.times(0, 0))
@@ -66,8 +66,8 @@ class Proof:
 
     @property
     def noise(self) -> float:
-        """Share of an iteration's time by which medians may differ although nothing else does: the larger range of
-        quartiles."""
+        """Returns the share of an iteration's time by which medians may differ without another cause: the larger
+        range of quartiles."""
         return max(SAME, *(_spread(times) for times in self.times(0, 0)))
 
 
@@ -79,7 +79,7 @@ def _spread(times: Sequence[float]) -> float:
 
 
 def bounds(times: Sequence[float], count: int) -> tuple[float, float]:
-    """Between which the median of so many of these times is, whichever they are."""
+    """Returns the range of the median of any so many of these times."""
     low = high = statistics.median(sorted(times))
     if count < len(times):
         in_order = sorted(times)
@@ -136,7 +136,7 @@ def _in_force(
 
 
 def _noted(store: sqlite3.Connection, run: int, text: str) -> float | None:
-    """When that was said."""
+    """Returns the time of that note."""
     (at,) = store.execute("SELECT MAX(at) FROM note WHERE run = ? AND text LIKE ?", (run, text)).fetchone()
     return None if at is None else float(at)
 
@@ -170,8 +170,8 @@ def wrong(found: Sequence[Proof], lines: Sequence[str]) -> list[str]:
 
 
 def _wrong_sign(one: Proof, said: float | None) -> Iterator[str]:
-    """Where others had the processor less in iterations with the plan than before, that is not the plan's gain: it
-    may be said to be smaller, but not to be a loss."""
+    """Describes a wrong sign. Where other programs used the processor less in iterations with the plan than
+    before, the plan's gain may be reported smaller, but not as a loss."""
     by_journal = one.gain_by_iterations
     if said is None or by_journal is None or abs(by_journal) <= one.noise:
         return

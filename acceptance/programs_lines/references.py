@@ -36,12 +36,12 @@ def _folder() -> Iterator[Path]:
 
 
 def _command(name: str) -> list[str | Path]:
-    """The workload with its hooks."""
+    """Returns the command of the workload with its hooks."""
     return [workload(name, True), *workloads()[name].words(RANKED)]
 
 
 def windows_in(seconds: float, data: int) -> int:
-    """How many there are at most in so much time, of a program with so many bytes of data."""
+    """Returns the maximum number of windows in so much time, of a program with so many bytes of data."""
     cost = WINDOW_SECONDS + PAGE_SECONDS * (data / PAGE)
     return int(seconds * SHARE_OF_TIME / cost)
 

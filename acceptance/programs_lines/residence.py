@@ -61,7 +61,8 @@ class Account:
 
 
 def _zero(store: sqlite3.Connection, audit: Path, program: str) -> float:
-    """The journal begins at a time of the real clock; the auditor has noted what the other one showed then."""
+    """Returns the journal's start on the auditor's clock: the journal states it by the real clock, and the auditor
+    noted both."""
     clocks = [line.split() for line in audit.read_text().splitlines() if line.startswith("clock ")]
     apart = [(int(real) - int(monotonic)) * 1e-9 for _, real, monotonic in clocks]
     if len(apart) != 2 or abs(apart[1] - apart[0]) > STEADY:
@@ -108,7 +109,8 @@ def _plans(store: sqlite3.Connection, run: Run, near: str) -> Iterator[Plan]:
 
 
 def read_account(profile: Path, audit: Path, program: str, near: str) -> Account:
-    """`near` is the kind of the near place. Of the profile's processes the one with a main loop counts."""
+    """Reads an account; `near` is the kind of the near place. Of the profile's processes the one with a main loop
+    counts."""
     run = read_run(profile, program)
     with sqlite3.connect(profile) as store:
         return Account(run, read_samples(audit), _zero(store, audit, program), list(_plans(store, run, near)))
@@ -132,7 +134,7 @@ class _History:
         return self.nodes[bisect_right(self.times, at)]
 
     def is_refused(self, at: float) -> bool:
-        """Whether its last move until then was."""
+        """Returns whether its last move until then was refused."""
         refused = [done for done in self.refused if done <= at]
         return bool(refused) and not any(refused[-1] < time <= at for time in self.times)
 
@@ -168,7 +170,7 @@ def _living(run: Run, begins: float, ends: float) -> list[Object]:
 
 
 def compare(account: Account, near: int) -> Residence:
-    """Each page of each living object in each sample; `near` is the near node."""
+    """Compares each page of each living object in each sample; `near` is the near node."""
     found = Residence()
     histories = _histories(account.run)
     for sample in account.samples:

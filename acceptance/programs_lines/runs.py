@@ -48,7 +48,7 @@ def ran(
     memory: int = NO_LIMIT,
     timeout: float = 1800,
 ) -> Ran:
-    """In a new folder with a copy of `start`, which the caller removes (`forget`)."""
+    """Runs a case in a new folder with a copy of `start`, which the caller removes (`forget`)."""
     folder = Path(tempfile.mkdtemp(dir=scratch(), prefix="terrace-programs-"))
     folder.chmod(0o755)
     work = folder / "work"

@@ -55,7 +55,7 @@ Row = dict[str, Any]
 
 
 def _prefix(way: str, profile: Path) -> list[str]:
-    """The words in front of the program."""
+    """Returns the words in front of the program."""
     if way == PLAIN:
         return []
     watching = ["--machine", str(MACHINE), "--fast", "64MiB", "-o", str(profile)] if way == WATCHED else []
@@ -129,12 +129,13 @@ def _found() -> list[Row]:
 
 
 def loss(row: Row, way: str) -> float:
-    """The median over the plain one's, less 1."""
+    """Returns the median over the plain one's, less 1."""
     return float(statistics.median(row["seconds"][way]) / statistics.median(row["seconds"][PLAIN]) - 1)
 
 
 def _interval(row: Row, way: str) -> str:
-    """That of the paired differences' median by the sign test says what the machine's noise allows."""
+    """Returns the interval of the paired differences' median by the sign test: the precision that the machine's
+    noise allows."""
     pairs = sorted(b / a - 1 for a, b in zip(row["seconds"][PLAIN], row["seconds"][way], strict=True))
     return f"{pairs[len(pairs) // 5]:+.1%} to {pairs[-1 - len(pairs) // 5]:+.1%}"
 
@@ -153,7 +154,7 @@ def judged(found: list[Row], way: str) -> tuple[str, bool]:
 
 
 def not_seen(found: list[Row]) -> list[str]:
-    """Those whose pages should have been watched."""
+    """Lists the programs whose pages should have been monitored."""
     return [row["program"] for row in found if row["program"] in WATCHABLE and not row["seen"]]
 
 

@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 @contextmanager
 def _once(case: Case, way: str) -> Iterator[tuple[Ran, str, Path]]:
-    """With the profile, which is beside the folder that the program runs in."""
+    """Runs once with the profile, which is next to the folder that the program runs in."""
     done = case.run(PREFIXES[way], {})
     try:
         yield done, case.outcome(done), done.folder.with_name("kept.terrace")
@@ -49,7 +49,8 @@ def _once(case: Case, way: str) -> Iterator[tuple[Ran, str, Path]]:
 
 
 def measured(case: Case) -> Row:
-    """All turns of a program; the first run, which reads from the disk, counts for its output alone."""
+    """Measures all repetitions of a program; the first run, which reads from the disk, counts for its output
+    alone."""
     with _once(case, PLAIN) as (_, truth, _):
         pass
     seconds: dict[str, list[float]] = {way: [] for way in PREFIXES}

@@ -35,7 +35,8 @@ Row = dict[str, Any]
 
 
 def outcomes(report: str) -> dict[str, Row]:
-    """How each test of a report by `ctest --output-junit` ended, and why it was skipped or what it said last."""
+    """Returns the outcome of each test of a report by `ctest --output-junit`, with the reason of skips or its last
+    line."""
     found = {}
     for case in ElementTree.fromstring(report).iter("testcase"):
         said = (case.findtext("system-out") or "").strip().splitlines()

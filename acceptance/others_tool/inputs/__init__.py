@@ -14,7 +14,7 @@ from others_tool.recipe import Recipe, WrongRecipe
 
 
 def prepared(recipe: Recipe, work: Path) -> Path:
-    """The folder of the program's inputs, in which all are made."""
+    """Makes all of the program's inputs; returns their folder."""
     folder = work / "inputs" / recipe.name
     folder.mkdir(parents=True, exist_ok=True)
     for name, given in recipe.inputs.items():

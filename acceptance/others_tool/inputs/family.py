@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def make(path: Path, *, count: int, length: int, seed: int, letters: str = "ACGT", changed: float = 0.08) -> None:
-    """`changed` is the share of letters in which a copy differs from what it was made of."""
+    """Writes sequences; `changed` is the share of letters in which a copy differs from its origin."""
     draw = random.Random(seed)
     family = ["".join(draw.choices(letters, k=length))]
     while len(family) < count:

@@ -18,7 +18,7 @@ def make(
     errors: float = 0.0,
     repeats: float = 0.1,
 ) -> None:
-    """Without `reads` the genome itself; with them that many pieces of `length` bases of the same genome."""
+    """Writes the genome itself without `reads`; with them that many segments of `length` bases of the genome."""
     draw = random.Random(seed)
     parts: list[str] = []
     while len(parts) * _REPEAT < bases:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def make(path: Path, *, side: int, seed: int, random_edges: int = 0) -> None:
-    """`side` cubed vertices, each tied to its neighbours."""
+    """Writes a graph of `side` cubed vertices, each tied to its neighbours."""
     draw, count = random.Random(seed), side**3
     edges: list[set[int]] = [set() for _ in range(count)]
     for at in range(count):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def make(path: Path, *, count: int, dimensions: int, seed: int, distance: float = 1.0) -> None:
-    """Every point has all its dimensions."""
+    """Writes points, all with all their dimensions."""
     draw = random.Random(seed)
     with path.open("w", encoding="ascii") as file:
         for number in range(count):

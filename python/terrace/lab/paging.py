@@ -43,6 +43,7 @@ class PagingGain:
 
 def measure_paging(source: Path, folder: Path) -> PagingGain:
     """Builds the program with the plain compiler and measures it. Raises NoLimitError without a memory limit."""
+    folder.mkdir(parents=True, exist_ok=True)
     program = _build(source, folder)
     mapped = folder / "libmapped.so"
     compiler = os.environ.get("TERRACE_CC", "cc")

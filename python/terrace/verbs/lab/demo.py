@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`terrace lab demo`: profile, plan, run and report CG and MG in virtual time."""
+"""`terrace lab demo`: two gains. By the clock, a program whose data are twice its memory limit, beside the
+kernel's paging; and in virtual time, CG and MG profiled, planned and run on a machine with two memories.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,8 @@ import typer
 from terrace import _core
 from terrace.errors import TerraceError, WrongCallError
 from terrace.lab import study, workloads
+from terrace.lab.control_group import NoLimitError
+from terrace.lab.paging import PagingGain, measure_paging
 from terrace.lab.study import MACHINES, STUDY_CACHE, STUDY_FAST, Configuration, Outcome
 from terrace.lab.workers import workers
 from terrace.lab.workloads import CLASSES, Workload
@@ -26,8 +30,8 @@ from terrace.report.page import render
 from terrace.solve import figures
 from terrace.solve.certificate import certificate
 
-# Shares of the footprint, with labels: sizes of fast memory in the chart of the last machine, besides a quarter.
-_PICTURE_SHARES = {1 / 16: "sixteenth", 1 / 8: "eighth", 1 / 2: "half"}
+# Shares of the footprint, with labels: sizes of fast memory in the chart, besides those of cells.
+_CHART_SHARES = {1 / 16: "sixteenth", 1 / 8: "eighth"}
 _MARKER_FILE = ".terrace-demo"  # marker file of a folder that a demo created
 _EPILOG = """\b
 Example:
@@ -86,6 +90,28 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """What the demo runs: a class on machines with sizes of fast memory."""
+
+    problem_class: str
+    is_study: bool  # sizes, machines and iterations of Unimem's study; else the machine with slow latency alone
+
+    @property
+    def machines(self) -> Sequence[str]:
+        """Returns the names of the machine files."""
+        return MACHINES if self.is_study else MACHINES[-1:]
+
+    def sizes(self, footprint: int, scale: float) -> Mapping[str, int]:
+        """Returns the bytes of fast memory by label."""
+        first = {"study": int(STUDY_FAST * scale)} if self.is_study else {"half": footprint // 2}
+        return {**first, "quarter": footprint // 4}
+
+    def words(self, workload: Workload) -> Sequence[str]:
+        """Returns the program's arguments: class C's number of iterations in the study, else the class's own."""
+        return workload.study.words[self.problem_class] if self.is_study else workload.words(self.problem_class)
+
+
+@dataclass(frozen=True)
 class Program:
     """A workload, built and profiled on each machine at its official length."""
 
@@ -106,22 +132,28 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results, profiles and report.")
     ] = Path("out/demo"),
-    problem_class: Annotated[str, typer.Option("--class", help="Problem class of CG and MG: S, W or A.")] = "S",
+    problem_class: Annotated[str, typer.Option("--class", help="Problem class of CG and MG: S, W or A.")] = "W",
     source: Annotated[Path, typer.Option(help="Terrace's source tree, which contains the workloads.")] = Path(),
+    study_sizes: Annotated[
+        bool,
+        typer.Option("--study", help="Run sizes, machines and iterations of Unimem's study; skip the paging."),
+    ] = False,
 ) -> None:
-    """Profile, plan and run CG and MG on the machines of Unimem's study; write a table and a report."""
+    """Show two gains: out-of-core paging by the clock, and data placement in virtual time; write a report."""
     begun = time.monotonic()
     if problem_class not in CLASSES:
         raise WrongCallError(f"--class {problem_class}: known classes: {', '.join(CLASSES)}")
+    setting = Setting(problem_class, study_sizes)
     chosen = workloads.of_study(workloads.read_all(source / "workloads"), "demo")
     _prepare_folder(output)
+    paging = None if study_sizes else _show_paging(source, output)
     report = output / "report.html"
     # Uses all cores: programs, then plans, then runs concurrently with bounds and the last program's report.
     with workers() as pool:
-        programs = list(pool.map(_prepare, chosen, repeat(source), repeat(output), repeat(problem_class)))
+        programs = list(pool.map(_prepare, chosen, repeat(source), repeat(output), repeat(setting)))
         cells = [cell for program in programs for cell in program.cells]
         moving = [cell for cell, moves in zip(cells, pool.map(_plan, cells), strict=True) if moves]
-        ran = [pool.submit(_run, program, moving, problem_class) for program in programs]
+        ran = [pool.submit(_run, program, moving, setting) for program in programs]
         ran[-1].result()
         reported = pool.submit(
             _report, output / f"{chosen[-1].name}-live.{MACHINES[-1]}-quarter-live.terrace", report
@@ -140,16 +172,38 @@ def demo(
         "schema": 2,
         "class": problem_class,
         "run_seconds": round(seconds, 1),
+        "paging": asdict(paging) | {"speedup": paging.speedup} if paging else None,
         "rows": [asdict(r) for r in rows],
     }
     (output / "results.json").write_text(json.dumps(document, indent=1) + "\n")
-    _print(rows, problem_class)
+    _print(rows, setting)
     for program in programs:
-        print(f"\n{_picture(program, outcomes[program.workload.name].by_label, problem_class)}")
+        print(f"\n{_chart(program, outcomes[program.workload.name].by_label, setting)}")
     print()
     print(f"{seconds:.0f} s; {output / 'results.json'}; report: {report}")
     if not all(row.verified for row in rows):
         raise TerraceError("a workload produced wrong results")
+
+
+def _show_paging(source: Path, output: Path) -> PagingGain | None:
+    """Measures and prints the first gain; prints why if the kernel grants no memory limit."""
+    try:
+        gain = measure_paging(source, output / "paging")
+    except NoLimitError as error:
+        print(f"Out of core, by the clock: not shown, as {error}. Root may set a limit.\n")
+        return None
+    stopped = ", where at least one run was stopped" if gain.kernel_stopped else ""
+    print(
+        f"Out of core, by the clock of this machine: {gain.program} has {gain.data_bytes / 1e6:.0f} MB of data\n"
+        f"and is limited to {gain.limit_bytes / 1e6:.0f} MB of memory (medians of three interleaved runs).\n"
+    )
+    shown = table("paged by", "time", left=(0,))
+    shown.add_row("nothing: without a limit", f"{gain.in_memory_s:.1f} s")
+    shown.add_row("terrace run --memory", f"{gain.terrace_s:.1f} s")
+    shown.add_row("the kernel, a mapped file", f"{gain.kernel_s:.1f} s{stopped}")
+    console().print(shown)
+    print(f"Terrace is {gain.speedup:.1f} times as fast as the kernel's paging: it predicts what is used next.\n")
+    return gain
 
 
 def _prepare_folder(folder: Path) -> None:
@@ -167,22 +221,22 @@ def _prepare_folder(folder: Path) -> None:
         raise WrongCallError(f"--output {folder}: {error.strerror}; name a writable folder") from error
 
 
-def _prepare(workload: Workload, source: Path, folder: Path, problem_class: str) -> Program:
+def _prepare(workload: Workload, source: Path, folder: Path, setting: Setting) -> Program:
     """Builds the program and profiles a run of its official length on each machine."""
     name = workload.name
     binary = study.build(source, name, folder / "bin")
-    command: Sequence[str | Path] = [binary, *workload.words(problem_class)]
+    command: Sequence[str | Path] = [binary, *workload.words(setting.problem_class)]
     footprint = study.footprint(command, folder, name)
     scale = footprint / workload.study.footprint
     caches = ("--cache", f"l3={int(STUDY_CACHE * scale)}")
-    study.record(command, list(MACHINES), folder, f"{name}-record", caches)
+    study.record(command, list(setting.machines), folder, f"{name}-record", caches)
     cells = tuple(
         Cell(
             name, machine, ratio, fast, folder / f"{name}-record.{machine}.terrace",
             folder / f"{name}-{machine}-{ratio}.toml",
         )
-        for machine in MACHINES
-        for ratio, fast in (("study", int(STUDY_FAST * scale)), ("quarter", footprint // 4))
+        for machine in setting.machines
+        for ratio, fast in setting.sizes(footprint, scale).items()
     )  # fmt: skip
     return Program(workload, binary, folder, footprint, caches, cells)
 
@@ -203,10 +257,10 @@ def _bound(cell: Cell) -> float:
     return certificate(cell.profile, cell.fast).shortest
 
 
-def _run(program: Program, moving: Sequence[Cell], problem_class: str) -> Ran:
-    """Runs the program once with class C's number of iterations, in all configurations."""
+def _run(program: Program, moving: Sequence[Cell], setting: Setting) -> Ran:
+    """Runs the program once in all configurations."""
     configurations = []
-    for machine in MACHINES:
+    for machine in setting.machines:
         configurations += [
             Configuration(f"{machine}-slow", machine, "slow-only"),
             Configuration(f"{machine}-fast", machine, "fast-only"),
@@ -222,10 +276,10 @@ def _run(program: Program, moving: Sequence[Cell], problem_class: str) -> Ran:
             )
     configurations += [
         Configuration(label, MACHINES[-1], "auto", int(program.footprint * share))
-        for share, label in _PICTURE_SHARES.items()
+        for share, label in _CHART_SHARES.items()
     ]
     workload = program.workload
-    command: Sequence[str | Path] = [program.binary, *workload.study.words[problem_class]]
+    command: Sequence[str | Path] = [program.binary, *setting.words(workload)]
     outcomes, printed = study.simulate(
         command, configurations, program.folder, f"{workload.name}-live", program.caches
     )
@@ -236,15 +290,18 @@ def _report(store: Path, page: Path) -> None:
     page.write_text(render(gather(store)), encoding="utf-8")
 
 
-def _picture(program: Program, outcomes: Mapping[str, Outcome], problem_class: str) -> str:
-    """Returns a bar chart of the main loop's time by size of fast memory."""
-    shares = sorted({**_PICTURE_SHARES, 1 / 4: f"{MACHINES[-1]}-quarter-live"}.items())
+def _chart(program: Program, outcomes: Mapping[str, Outcome], setting: Setting) -> str:
+    """Returns a bar chart of the main loop's time by size of fast memory, on the last machine."""
+    live = {share: outcomes[label].loop for share, label in _CHART_SHARES.items()}
+    for cell in program.cells:
+        if cell.machine == MACHINES[-1]:
+            live[cell.fast / program.footprint] = outcomes[f"{cell.label}-live"].loop
     return bars(
-        f"{program.workload.name}.{problem_class} on {MACHINES[-1]}: the main loop's time over the share of the "
-        "data that fast memory holds, placed live",
+        f"{program.workload.name}.{setting.problem_class} on {MACHINES[-1]}: the main loop's time over the share of"
+        " the data that fast memory holds, placed live",
         [
             ("slow-only", outcomes[f"{MACHINES[-1]}-slow"].loop),
-            *((f"{share:.0%}", outcomes[label].loop) for share, label in shares),
+            *((f"{share:.0%}", seconds) for share, seconds in sorted(live.items())),
             ("fast-only", outcomes[f"{MACHINES[-1]}-fast"].loop),
         ],
     )
@@ -275,16 +332,21 @@ def _row(cell: Cell, program: Program, ran: Ran, bound: float) -> Row:
     )  # fmt: skip
 
 
-def _print(rows: list[Row], problem_class: str) -> None:
+def _print(rows: list[Row], setting: Setting) -> None:
+    """Prints the table of placements, and in sentences what it means."""
+    print(
+        "Data placement, in virtual time: a machine that you do not have, with a small fast and a slow memory.\n"
+        "Moves take what the kernel was measured to take. Times are of the main loop.\n"
+    )
     header = ["workload", "machine", "fast memory", "slow-only", "live", "planned", "fast-only", "bound",
-              "planned gap", "steady gap", "moves", "overlap"]  # fmt: skip
+              "gain of the plan", "planned gap", "moves", "overlap"]  # fmt: skip
     lines = [
         [
-            f"{row.workload}.{problem_class}", row.machine,
+            f"{row.workload}.{setting.problem_class}", row.machine,
             f"{row.fast_bytes / 1e6:.1f} MB ({row.fast_bytes / row.footprint_bytes:.0%}, {row.ratio})",
             *(f"{value * 1e3:.1f} ms" for value in
               (row.slow_only_s, row.live_s, row.managed_s, row.fast_only_s, row.lower_bound_s)),
-            f"{row.gap:+.1%}", f"{row.steady_gap:+.1%}", str(row.moves),
+            f"{_closed(row):.0%}", f"{row.gap:+.1%}", str(row.moves),
             "" if row.overlap is None else f"{row.overlap:.0%}",
         ]
         for row in rows
@@ -293,9 +355,22 @@ def _print(rows: list[Row], problem_class: str) -> None:
     for line in lines:
         shown.add_row(*line)
     console().print(shown)
-    for machine, published in (("unimem-bw2", "18 %"), ("unimem-lat4", "47 %")):
-        ours = [r.slow_only_s / r.fast_only_s - 1 for r in rows if r.machine == machine and r.ratio == "study"]
-        print(
-            f"{machine}: slow-only is {sum(ours) / len(ours):.0%} slower on average; "
-            f"the paper's codes, class C: {published}"
-        )
+    for row in rows:
+        if row.ratio == "half":
+            print(
+                f"{row.workload}.{setting.problem_class}: with fast memory for half of its data, the plan gains "
+                f"{_closed(row):.0%} of what fast memory for all data would, and no placement by software can be\n"
+                f"more than {row.managed_s / row.lower_bound_s - 1:.1%} faster."
+            )
+    if setting.is_study:
+        for machine, published in (("unimem-bw2", "18 %"), ("unimem-lat4", "47 %")):
+            ours = [r.slow_only_s / r.fast_only_s - 1 for r in rows if r.machine == machine and r.ratio == "study"]
+            print(
+                f"{machine}: slow-only is {sum(ours) / len(ours):.0%} slower on average; "
+                f"the paper's codes, class C: {published}"
+            )
+
+
+def _closed(row: Row) -> float:
+    """Returns the share of the distance between slow-only and fast-only that the plan closes."""
+    return (row.slow_only_s - row.managed_s) / (row.slow_only_s - row.fast_only_s)

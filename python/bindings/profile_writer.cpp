@@ -140,7 +140,7 @@ void bind_profile_writer(nb::module_& module) {
   nb::class_<profile::StoreName>(module, "ProfileName", "File name of a profile.")
       .def_static("next_free", &profile::StoreName::next_free, "path"_a,
                   "Chooses the name, or the next free one if it is taken.")
-      .def_static("given", &profile::StoreName::given, "path"_a,
+      .def_static("given", &profile::StoreName::requested, "path"_a,
                   "Uses the user's name; an existing profile is replaced.");
   module.def(
       "merge_journals",

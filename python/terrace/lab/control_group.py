@@ -83,7 +83,7 @@ def run_limited(
 ) -> LimitedRun:
     """Runs a command with `memory` bytes at most. Raises NoLimitError if the kernel grants no limit."""
     with limited_group(memory) as members:
-        words = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(members), *map(os.fspath, command)]
+        words = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(members), *(str(word) for word in command)]
         begun = time.monotonic()
         process = subprocess.Popen(
             words, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

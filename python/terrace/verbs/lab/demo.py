@@ -297,7 +297,7 @@ def _chart(program: Program, outcomes: Mapping[str, Outcome], setting: Setting) 
         if cell.machine == MACHINES[-1]:
             live[cell.fast / program.footprint] = outcomes[f"{cell.label}-live"].loop
     return bars(
-        f"{program.workload.name}.{setting.problem_class} on {MACHINES[-1]}: the main loop's time over the share of"
+        f"{program.workload.name}.{setting.problem_class} on {MACHINES[-1]}: main loop's time over the share of"
         " the data that fast memory holds, placed live",
         [
             ("slow-only", outcomes[f"{MACHINES[-1]}-slow"].loop),

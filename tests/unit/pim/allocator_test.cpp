@@ -10,14 +10,14 @@ namespace {
 
 constexpr Geometry k_paper{1024, 65536, 16, 8, 1};  // Table 3
 
-TEST(Allocator, AgreesWithBruteForce) {
+TEST(Allocator, RandomRequests_AgreeWithBruteForce) {
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) ASSERT_EQ(sequential_history(seed), "");
 }
 
-TEST(Allocator, ConcurrentHistoriesAreLinearizable) { EXPECT_EQ(concurrent_histories(1, 2'000), ""); }
+TEST(Allocator, ConcurrentHistories_AreLinearizable) { EXPECT_EQ(concurrent_histories(1, 2'000), ""); }
 
 // The paper's full-array benchmark: 1,024 rows across all subarrays, 128 whole subarrays.
-TEST(Allocator, FillsTheWholeArrayWithoutLoss) {
+TEST(Allocator, PaperBenchmark_FillsWholeArray) {
   for (const auto& [bytes, dim, count] :
        {std::tuple{Bytes{1 << 20}, Dim::horizontal, 1024U}, std::tuple{Bytes{8 << 20}, Dim::vertical, 128U}}) {
     Allocator allocator(k_paper);
@@ -31,7 +31,7 @@ TEST(Allocator, FillsTheWholeArrayWithoutLoss) {
   }
 }
 
-TEST(Allocator, OperandsOfOneOperationShareTheirSubarrays) {
+TEST(Allocator, GroupInSubarray_SharesFirstSubarray) {
   Allocator allocator(k_paper);
   const Request vector{.shape = shape_of_elements(k_paper, 100'000, 64, Dim::vertical), .dim = Dim::vertical};
   ASSERT_EQ(vector.shape, (Shape{64, 2}));
@@ -47,7 +47,7 @@ TEST(Allocator, OperandsOfOneOperationShareTheirSubarrays) {
     EXPECT_EQ(allocator.block(handle)->subarray, allocator.block(group[0])->subarray);
 }
 
-TEST(Allocator, RefusesWhatMakesNoSense) {
+TEST(Allocator, InvalidRequest_Throws) {
   Allocator allocator(k_paper);
   const auto refused = [&](const Request& request, const std::string& words) {
     try {
@@ -78,7 +78,7 @@ TEST(Allocator, RefusesWhatMakesNoSense) {
   EXPECT_EQ(allocator.free_units(), k_paper.units());
 }
 
-TEST(Allocator, KnowsItsOwnBlocks) {
+TEST(Allocator, ReleasedOrForeignHandle_IsDetected) {
   Allocator first(k_paper, 1), second(k_paper, 2);
   const auto handle = first.allocate({.shape = {3, 2}});
   EXPECT_EQ(second.release(handle), Released::foreign);

@@ -73,7 +73,7 @@ bool gate(Gate which, bool x, bool y) {
   return false;
 }
 
-TEST(Array, ComputesUnderMasksWhichKeepTheOtherColumns) {
+TEST(Array, LogicUnderMask_KeepsOtherColumns) {
   for (const auto which : {Gate::and_, Gate::nand, Gate::or_, Gate::nor, Gate::xor_, Gate::xnor})
     for (const int masked : {-1, 0, 1}) {
       Rows rows;
@@ -91,7 +91,7 @@ TEST(Array, ComputesUnderMasksWhichKeepTheOtherColumns) {
     }
 }
 
-TEST(Array, InvertsCopiesAndFillsUnderMasks) {
+TEST(Array, InvertCopyFillUnderMask_KeepOtherColumns) {
   for (const bool value : {false, true}) {
     Rows rows;
     const auto a = rows.written(0), mask = rows.written(1), before = rows.written(2);
@@ -114,7 +114,7 @@ TEST(Array, InvertsCopiesAndFillsUnderMasks) {
   }
 }
 
-TEST(Array, ShiftsByAnyDistanceAndLosesWhatLeaves) {
+TEST(Array, ShiftByAnyDistance_DropsBitsAtTheEdge) {
   for (const std::uint32_t columns : {64, 128, 136}) {
     auto geometry = k_small;
     geometry.columns = columns;
@@ -134,7 +134,7 @@ TEST(Array, ShiftsByAnyDistanceAndLosesWhatLeaves) {
   }
 }
 
-TEST(Array, SubarraysWorkInLockStepEachOnItsOwnColumns) {
+TEST(Array, SeveralSubarrays_RunInLockStep) {
   Rows rows;
   std::vector<Bits> a, b;
   for (std::uint32_t n = 0; n < 6; ++n) a.push_back(rows.written(0, n)), b.push_back(rows.written(1, n));
@@ -148,7 +148,7 @@ TEST(Array, SubarraysWorkInLockStepEachOnItsOwnColumns) {
   }
 }
 
-TEST(Array, HoldsZerosAndTakesNoMemoryUntilWritten) {
+TEST(Array, UnwrittenRows_AreZeroAndTakeNoMemory) {
   Rows rows({.rows = 1024, .columns = 65536, .subarrays = 64, .banks = 8, .devices = 64});
   EXPECT_EQ(rows.at(1023, 511, 63), std::vector<Word>(1024));
   EXPECT_EQ(rows.array.written_rows(), 0);
@@ -159,7 +159,7 @@ TEST(Array, HoldsZerosAndTakesNoMemoryUntilWritten) {
 
 // 65,536 columns are 32 beats of a 2 Kbit bus, four row cycles at 9 beats in each; and 1024 of 64 bits, eight at
 // 146.
-TEST(Array, TransfersCostWhatTheyPassThrough) {
+TEST(Array, Transfer_CostsBusesAndInterfacesOnItsPath) {
   const auto cost = [](const Line& to, const Line& from) {
     Rows rows({.rows = 8, .columns = 65536, .subarrays = 4, .banks = 2, .devices = 2});
     const auto a = rows.written(from.row, from.subarray + from.subarrays - 1);
@@ -181,7 +181,7 @@ TEST(Array, TransfersCostWhatTheyPassThrough) {
   EXPECT_EQ(rows.at(0, 7), std::vector<Word>(1024, 5));
 }
 
-TEST(Array, TakesOtherCosts) {
+TEST(Array, OtherCosts_AreApplied) {
   Array array(k_small, {.logic = 4, .copy = 1, .mask = 2, .bus_bits = 8, .bus_beats = 1});
   array.logic(Gate::or_, row(0), row(1), row(2), Where{row(3)});
   array.copy(row(0), row(1));
@@ -192,7 +192,7 @@ TEST(Array, TakesOtherCosts) {
   expect_refused([] { Array({.rows = 1}); }, "banks: there are 0");
 }
 
-TEST(Array, RefusesOperandsOfDifferentSubarraysAndWhatLiesOutside) {
+TEST(Array, UnalignedOrOutsideOperand_Throws) {
   Rows rows;
   auto& array = rows.array;
   expect_refused(

@@ -16,7 +16,7 @@ namespace {
 std::string error() { return bmem_last_error(); }
 
 // The example of the study's section 4.3, as it stands there.
-TEST(Bmem, TheStudysExample) {
+TEST(Bmem, ExampleOfTheStudy_Works) {
   ASSERT_EQ(bmem_init(1024, 65536, 16, 8), BMEM_OK);
   void* const ptr1 = bmem_malloc(4096, HORI);
   void* const ptr2 = bmem_malloc(128, VERT);
@@ -35,7 +35,7 @@ TEST(Bmem, TheStudysExample) {
   EXPECT_EQ(bmem_dtor(), BMEM_OK);
 }
 
-TEST(Bmem, SaysWhatIsWrong) {
+TEST(Bmem, InvalidCall_StatesReason) {
   EXPECT_EQ(bmem_malloc(1, BMEM_HORI), nullptr);
   EXPECT_EQ(error(), "bmem_malloc: there is no device; call bmem_init first");
   EXPECT_EQ(bmem_dtor(), BMEM_NOT_READY);
@@ -69,13 +69,13 @@ TEST(Bmem, SaysWhatIsWrong) {
   EXPECT_EQ(bmem_dtor(), BMEM_OK);
 }
 
-TEST(Bmem, EachThreadHasItsOwnError) {
+TEST(Bmem, LastError_IsPerThread) {
   EXPECT_EQ(bmem_malloc(1, BMEM_HORI), nullptr);
   std::thread([] { EXPECT_EQ(error(), ""); }).join();
   EXPECT_NE(error(), "");
 }
 
-TEST(Bmem, BlocksReleaseThemselves) {
+TEST(Bmem, BlockDestructor_ReleasesBlock) {
   const Device device(1024, 65536, 16, 8, 2);
   const auto all = Device::usage().rows;
   EXPECT_EQ(all, 2U * 8 * 16 * 1024);
@@ -99,7 +99,7 @@ TEST(Bmem, BlocksReleaseThemselves) {
   EXPECT_THROW(Device(1, 8, 1, 1), std::invalid_argument) << "there is one";
 }
 
-TEST(Bmem, WritesDownWhatIsAskedOfIt) {
+TEST(Bmem, TraceVariable_RecordsRequests) {
   const auto file = std::filesystem::temp_directory_path() / ("bmem-" + std::to_string(getpid()) + ".pim");
   setenv("BMEM_TRACE", file.c_str(), 1);
   for (int i = 0; i < 2; ++i) {

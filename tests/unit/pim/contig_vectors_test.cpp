@@ -107,7 +107,7 @@ void live_through(std::uint32_t rows, std::uint32_t subarrays, Update update, st
   }
 }
 
-TEST(ContigVectors, FindsARectangleWheneverOneIsFree) {
+TEST(ContigVectors, RandomHistory_FindsRectangleWheneverOneIsFree) {
   for (const auto update : {Update::changed, Update::all}) {
     std::uint32_t seed = 0;
     for (const auto& [rows, subarrays] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{
@@ -121,7 +121,7 @@ TEST(ContigVectors, FindsARectangleWheneverOneIsFree) {
 }
 
 // The paper's figures 3 and 4: a device of 8 rows and 8 subarrays, both vectors, and 2 rows across 4 subarrays.
-TEST(ContigVectors, DoesAsThePaperDraws) {
+TEST(ContigVectors, FiguresOfThePaper_AreReproduced) {
   const std::vector<std::string> drawn{"11100011", "11101111", "11101111", "11100000",
                                        "11100000", "00000000", "00000000", "00000000"};
   ContigVectors contig(8, 8);
@@ -134,7 +134,7 @@ TEST(ContigVectors, DoesAsThePaperDraws) {
   EXPECT_EQ(contig.allocate({2, 4}), (Block{0, 3, 3, {2, 4}}));
 }
 
-TEST(ContigVectors, FillsADeviceInRowsAndInColumns) {
+TEST(ContigVectors, RowAndColumnShapes_FillDevice) {
   ContigVectors contig(64, 16);
   std::vector<Block> live;
   while (const auto block = contig.allocate({1, 16})) live.push_back(*block);
@@ -147,7 +147,7 @@ TEST(ContigVectors, FillsADeviceInRowsAndInColumns) {
   EXPECT_TRUE(contig.allocate({64, 16}));
 }
 
-TEST(ContigVectors, RefusesWhatIsNoRectangle) {
+TEST(ContigVectors, EmptyShape_Throws) {
   EXPECT_THROW(ContigVectors(0, 4), Error);
   EXPECT_THROW(ContigVectors(4, 0), Error);
   ContigVectors contig(4, 4);
@@ -158,7 +158,7 @@ TEST(ContigVectors, RefusesWhatIsNoRectangle) {
 }
 
 // Each unit of the device has a thread that owns it, or none.
-TEST(ContigVectors, ThreadsShareADevice) {
+TEST(ContigVectors, SeveralThreads_NeverShareAUnit) {
   constexpr std::uint32_t k_rows = 32, k_subarrays = 8;
   ContigVectors contig(k_rows, k_subarrays);
   std::vector<std::atomic<int>> owner(std::size_t{k_rows} * k_subarrays);

@@ -42,7 +42,7 @@ double missing(std::uint64_t largest, std::uint64_t free, std::uint64_t most) {
   return best == 0 ? 0 : 1 - static_cast<double>(largest) / static_cast<double>(best);
 }
 
-TEST(Fragmentation, IsWhatEveryRectangleSays) {
+TEST(Fragmentation, RandomBitmaps_MatchBruteForce) {
   std::mt19937 random(20240607);
   for (int round = 0; round < 2000; ++round) {
     const auto rows = static_cast<std::uint32_t>(1 + random() % 11);
@@ -72,7 +72,7 @@ TEST(Fragmentation, IsWhatEveryRectangleSays) {
   }
 }
 
-TEST(Fragmentation, AnEmptyDeviceAndAFullOneHaveNone) {
+TEST(Fragmentation, EmptyOrFullDevice_HasNone) {
   std::vector<FreeBitmap> bitmaps(2, FreeBitmap(1024, 128));
   auto found = fragmentation_of(bitmaps);
   EXPECT_EQ(found.free, 2u * 1024 * 128);
@@ -86,7 +86,7 @@ TEST(Fragmentation, AnEmptyDeviceAndAFullOneHaveNone) {
 }
 
 // Every second row in use: whole rows can still be had across, and nothing downwards.
-TEST(Fragmentation, TellsDirectionsApart) {
+TEST(Fragmentation, AlternateRowsUsed_FragmentsVerticalOnly) {
   std::vector<FreeBitmap> bitmaps(1, FreeBitmap(64, 16));
   for (std::uint32_t row = 0; row < 64; row += 2) bitmaps[0].take({row, 0}, {1, 16});
   const auto found = fragmentation_of(bitmaps);

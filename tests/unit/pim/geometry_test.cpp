@@ -12,13 +12,13 @@ namespace {
 
 constexpr Geometry k_paper{1024, 65536, 16, 8, 1};
 
-TEST(Geometry, TheStudysDeviceHasOneGibibyte) {
+TEST(Geometry, DeviceOfTheStudy_HasOneGibibyte) {
   EXPECT_EQ(k_paper.capacity(), Bytes{1 << 30});
   EXPECT_EQ(k_paper.row_bytes(), Bytes{8192});
   EXPECT_EQ(describe(k_paper), "1 device x 8 banks x 16 subarrays x 1024 rows x 65536 columns");
 }
 
-TEST(Geometry, EveryBitHasOneAddressAndBack) {
+TEST(Geometry, LinearBit_RoundTripsThroughAddress) {
   const Geometry small{3, 8, 2, 2, 2};
   std::vector<Address> all;
   for (std::uint64_t bit = 0; bit < 3 * 8 * 2 * 2 * 2; ++bit) {
@@ -36,7 +36,7 @@ TEST(Geometry, EveryBitHasOneAddressAndBack) {
   }
 }
 
-TEST(Geometry, RefusesWhatIsNoDevice) {
+TEST(Geometry, InvalidDimension_Throws) {
   for (const auto& geometry :
        {Geometry{0, 8, 1, 1, 1}, Geometry{1, 0, 1, 1, 1}, Geometry{1, 8, 0, 1, 1}, Geometry{1, 8, 1, 0, 1},
         Geometry{1, 8, 1, 1, 0}, Geometry{1, 12, 1, 1, 1}, Geometry{1, 8, 65537, 1, 1},
@@ -45,7 +45,7 @@ TEST(Geometry, RefusesWhatIsNoDevice) {
   check(Geometry{1U << 16, 8, 1U << 16, 1, 1});
 }
 
-TEST(Shape, OfBytes) {
+TEST(Shape, Bytes_GiveMinimalRectangle) {
   const auto horizontal = [](std::uint64_t bytes) { return shape_of(k_paper, Bytes{bytes}, Dim::horizontal); };
   const auto vertical = [](std::uint64_t bytes) { return shape_of(k_paper, Bytes{bytes}, Dim::vertical); };
   EXPECT_EQ(horizontal(1), (Shape{1, 1}));
@@ -63,7 +63,7 @@ TEST(Shape, OfBytes) {
   }
 }
 
-TEST(Shape, OfElements) {
+TEST(Shape, Elements_DoNotCrossSubarrays) {
   const auto of = [](std::uint64_t count, std::uint32_t bits, Dim dim) {
     return shape_of_elements(k_paper, count, bits, dim);
   };

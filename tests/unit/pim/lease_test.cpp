@@ -40,7 +40,7 @@ struct Used : testing::Test {
   Array array{k_device};
 };
 
-TEST_F(Used, AxpyOnVectorsThatShareTheirSubarrays) {
+TEST_F(Used, AxpyOnAlignedVectors_CopiesNothing) {
   const auto x = numbers(1000), y = numbers(1000);
   Lease lease(allocator);
   const auto shape = shape_of_elements(k_device, x.size(), 64, Dim::vertical);
@@ -54,7 +54,7 @@ TEST_F(Used, AxpyOnVectorsThatShareTheirSubarrays) {
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], 12345678901 * x[i] + y[i]);
 }
 
-TEST_F(Used, WhatFirstFitScattersIsBroughtTogetherAtAPrice) {
+TEST_F(Used, ScatteredVectors_AreCopiedAtAPrice) {
   const auto x = numbers(400), y = numbers(400);
   const auto shape = shape_of_elements(k_device, x.size(), 64, Dim::vertical);
   const Request request{.shape = shape, .dim = Dim::vertical, .fit = Fit::first};
@@ -82,7 +82,7 @@ TEST_F(Used, WhatFirstFitScattersIsBroughtTogetherAtAPrice) {
   allocator.release(two);
 }
 
-TEST_F(Used, Sha1AndJoin) {
+TEST_F(Used, Sha1AndJoin_RunOnAllocatedBlocks) {
   Lease hashes(allocator);
   const std::vector<std::string_view> messages{"abc", ""};
   const auto batch = sha1(array, messages, [&](const Shape& s) { return hashes(s); });
@@ -107,7 +107,7 @@ TEST_F(Used, Sha1AndJoin) {
   EXPECT_EQ(bitmap_join(array, dimensions, [&](const Shape& s) { return join(s); }).rows, expected);
 }
 
-TEST_F(Used, SaysThatThereIsNoRoom) {
+TEST_F(Used, NoSpace_Throws) {
   Lease lease(allocator);
   lease({1000, 1});
   EXPECT_THROW(lease({100, 1}), Error);

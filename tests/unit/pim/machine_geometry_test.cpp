@@ -19,7 +19,7 @@ std::string complaint(const machine::Machine& machine, const std::string& name) 
   return "";
 }
 
-TEST(MachineGeometry, IsThatOfThePlaceAndHoldsWhatItDoes) {
+TEST(MachineGeometry, PimPlace_GivesGeometryOfItsCapacity) {
   auto parts = machine::example_parts();
   machine::set_geometry(parts, 3);
   const machine::Machine machine(parts);
@@ -31,7 +31,7 @@ TEST(MachineGeometry, IsThatOfThePlaceAndHoldsWhatItDoes) {
   }
 }
 
-TEST(MachineGeometry, SaysWhichPlacesCompute) {
+TEST(MachineGeometry, UnknownPlace_NamesPimPlaces) {
   auto parts = machine::example_parts();
   EXPECT_EQ(complaint(machine::Machine(parts), ""),
             "machine 'example' has no place that computes; give one a [place.geometry] in its file");

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Geometry k_small{.rows = 32, .columns = 64, .subarrays = 4, .banks = 3, .devices = 2};
 
-TEST(PimOccupancy, HoldsEveryBlockAndNothingElse) {
+TEST(PimOccupancy, Map_CoversLiveBlocksExactly) {
   std::mt19937 random(5);
   Allocator allocator(k_small);
   std::vector<LiveBlock> live;
@@ -37,7 +37,7 @@ TEST(PimOccupancy, HoldsEveryBlockAndNothingElse) {
   }
 }
 
-TEST(PimOccupancy, NeighboursDiffer) {
+TEST(PimOccupancy, Neighbours_DifferInShade) {
   std::vector<LiveBlock> live;
   for (std::uint32_t row = 0; row < 32; row += 4)
     for (std::uint32_t subarray = 0; subarray < 12; subarray += 3)

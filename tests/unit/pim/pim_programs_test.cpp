@@ -76,14 +76,14 @@ void expect_axpy(const Geometry& geometry, std::size_t count, Dim dim, std::uint
   }
 }
 
-TEST(Axpy, ComputesWhatTheHostDoesWhereverItsOperandsLie) {
+TEST(Axpy, AnyPlacement_MatchesHost) {
   for (const auto dim : {Dim::vertical, Dim::horizontal})
     for (const std::uint64_t q : {0x0ull, 0x3ull, 0x9E37'79B9'7F4A'7C15ull}) expect_axpy(k_small, 333, dim, q);
   expect_axpy(k_paper, 65536 + 777, Dim::vertical, 0x9E37'79B9'7F4A'7C15);
   expect_axpy(k_paper, 3000, Dim::horizontal, 0x8001);
 }
 
-TEST(Axpy, TellsItsRowsAndRefusesWhatIsNotAlike) {
+TEST(Axpy, RowCount_IsReportedAndMismatchThrows) {
   Home home(k_small);
   const auto values = home.drawn(100);
   const auto a = home.written(home.stack, values, 32, Dim::vertical);
@@ -96,7 +96,7 @@ TEST(Axpy, TellsItsRowsAndRefusesWhatIsNotAlike) {
 
 // 64-bit AXPY on two subarrays' worth of the paper's columns, by factors of 32 set bits and of one: the sums cost
 // the same at every distance, the copies 128 rows at the distance's price (array_test).
-TEST(Axpy, MisplacementCostsTheCopies) {
+TEST(Axpy, Misplacement_CostsTheCopies) {
   for (const std::uint64_t q : {0x5555'5555'5555'5555ull, 0x1ull}) {
     const auto cost = misplaced_axpy(k_paper, {}, 2 * 65536, 64, Dim::vertical, q);
     std::uint64_t sums = 0;
@@ -135,7 +135,7 @@ std::vector<std::string> hashed(const Geometry& geometry, const std::vector<std:
 }
 
 // FIPS 180-4's examples (NIST, "Examples with intermediate values") and the empty message.
-TEST(Sha1, OfThePublishedMessages) {
+TEST(Sha1, PublishedMessages_GivePublishedDigests) {
   EXPECT_EQ(hashed(k_small, {"abc", "", "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"}),
             (std::vector<std::string>{"a9993e364706816aba3e25717850c26c9cd0d89d",
                                       "da39a3ee5e6b4b0d3255bfef95601890afd80709",
@@ -180,14 +180,14 @@ std::string on_host(std::string text) {
 }
 
 // The host's own, for it is the truth of the next test: digests by Python's hashlib.
-TEST(Sha1, OfTheHostIsRight) {
+TEST(Sha1, HostReference_MatchesHashlib) {
   EXPECT_EQ(on_host("abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
   EXPECT_EQ(on_host(message(5, 55)), "e5038786741222f79d2d3dbeedb37057d9c2471b");
   EXPECT_EQ(on_host(message(5, 64)), "607cd684e9269ee51221df864480869c0829b286");
   EXPECT_EQ(on_host(message(5, 200)), "617ca4015a9442c8e777c85b3c64f0d063a2b909");
 }
 
-TEST(Sha1, OfMessagesOfEveryLengthAtOnce) {
+TEST(Sha1, MessagesOfEveryLength_MatchHost) {
   std::vector<std::string> messages, expected;
   for (std::uint32_t n = 0; n < 450; ++n) {  // three subarrays, the last one partly used
     messages.push_back(message(n, n * 7 % 190));
@@ -199,7 +199,7 @@ TEST(Sha1, OfMessagesOfEveryLengthAtOnce) {
 // One message of a block in every column of a subarray. By vertical.hpp, for words of 32 bits: four additions a
 // round, one of them of a constant; the functions of 5, 6, 8 and 6 row cycles a bit; three gates a word of the
 // schedule; the hash set, copied and added up.
-TEST(Sha1, OfABatchThatFillsASubarray) {
+TEST(Sha1, FullSubarray_CostsClosedForm) {
   Home home(k_paper);
   std::vector<std::string> texts;
   for (std::uint32_t n = 0; n < k_paper.columns; ++n) texts.push_back(message(n, n % 56));
@@ -215,7 +215,7 @@ TEST(Sha1, OfABatchThatFillsASubarray) {
   EXPECT_LE(k_sha1_rows, k_paper.rows);
 }
 
-TEST(Sha1, RefusesWhatDoesNotFit) {
+TEST(Sha1, TooSmallBlock_Throws) {
   Home home({.rows = k_sha1_rows - 1, .columns = 64, .subarrays = 1, .banks = 1});
   const std::vector<std::string_view> one{"abc"};
   EXPECT_THROW(sha1(home.array, one, home.blocks()), Error);
@@ -227,7 +227,7 @@ TEST(Sha1, RefusesWhatDoesNotFit) {
   EXPECT_THROW(sha1(narrow.array, one, stingy), Error);
 }
 
-TEST(Histogram, CountsAsTheHostDoesInBothOrientations) {
+TEST(Histogram, BothOrientations_MatchHost) {
   for (const auto dim : {Dim::vertical, Dim::horizontal})
     for (const std::uint32_t bits : {8, 13, 64}) {
       Home home(k_small);
@@ -245,7 +245,7 @@ TEST(Histogram, CountsAsTheHostDoesInBothOrientations) {
     }
 }
 
-TEST(Histogram, ComparesOnceForEveryEdge) {
+TEST(Histogram, Cost_IsOneComparisonPerEdge) {
   Home home(k_small);
   const auto vector = home.written(home.stack, home.drawn(200, 256), 8, Dim::vertical);
   const auto result = histogram(home.array, vector, Values{0, 10, 20, 200}, home.blocks());
@@ -257,7 +257,7 @@ TEST(Histogram, ComparesOnceForEveryEdge) {
 }
 
 // Against nested loops over the tables.
-TEST(BitmapJoin, FindsTheRowsThatNestedLoopsFind) {
+TEST(BitmapJoin, RandomTables_MatchNestedLoops) {
   for (const auto dim : {Dim::vertical, Dim::horizontal}) {
     Home home(k_small);
     const std::size_t facts = dim == Dim::vertical ? 1500 : 700;
@@ -290,7 +290,7 @@ TEST(BitmapJoin, FindsTheRowsThatNestedLoopsFind) {
   }
 }
 
-TEST(BitmapJoin, OfKeysAtTheEndsAndOfNone) {
+TEST(BitmapJoin, ExtremeAndEmptyKeyRanges_MatchNestedLoops) {
   Home home(k_small);
   const Values keys{0, 1, ~0ull, 5, ~0ull - 1, 1ull << 63};
   const auto column = home.written(home.stack, keys, 64, Dim::vertical);

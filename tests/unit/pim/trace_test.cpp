@@ -31,7 +31,7 @@ f 2
 a 18446744073709551615 1 1
 )";
 
-TEST(PimTrace, ReadsWhatIsWritten) {
+TEST(PimTrace, FormattedTrace_ParsesToTheSame) {
   std::string text = k_good;
   text.replace(text.find("64 9"), 4, "64 8");
   const auto trace = parse_trace(text, "t");
@@ -68,7 +68,7 @@ struct Bad {
 
 class BrokenTrace : public ::testing::TestWithParam<Bad> {};
 
-TEST_P(BrokenTrace, GetsItsOneLine) {
+TEST_P(BrokenTrace, Error_IsOneLine) {
   const auto& bad = GetParam();
   std::string text = k_good;
   text.replace(text.find("64 9"), 4, "64 8");
@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"a 18446744073709551615 1 1", "g 1",
             "t:12: the group of line 12 has 1 allocations fewer than it says; add them, or say so many less"}));
 
-TEST(PimTrace, AnEmptyFileIsNone) {
+TEST(PimTrace, EmptyFile_IsInvalid) {
   EXPECT_THROW(parse_trace("", "t"), Error);
   EXPECT_THROW(parse_trace("\n# nothing\n", "t"), Error);
   EXPECT_THROW(read_trace("/nonexistent/trace"), Error);
@@ -173,7 +173,7 @@ void run_program(Recorder& recorder, unsigned seed, int steps) {
   }
 }
 
-TEST(PimReplay, OfARecordingFindsTheSame) {
+TEST(PimReplay, SameDevice_ReproducesOutcomes) {
   std::ostringstream text;
   Allocator recorded(k_small);
   Recorder recorder(recorded, text);
@@ -191,7 +191,7 @@ TEST(PimReplay, OfARecordingFindsTheSame) {
   for (const auto& [id, live] : summary.live) EXPECT_EQ(again.block(live.handle), live.block) << id;
 }
 
-TEST(PimReplay, StopsAtTheFullestMoment) {
+TEST(PimReplay, OperationLimit_StopsAtPeak) {
   std::ostringstream text;
   Allocator recorded(k_small);
   Recorder recorder(recorded, text);
@@ -212,7 +212,7 @@ TEST(PimReplay, StopsAtTheFullestMoment) {
   EXPECT_EQ(fullest.operations, all.peak_operations);
 }
 
-TEST(PimReplay, SaysWhatCameOutOtherwise) {
+TEST(PimReplay, DifferentOutcome_IsReported) {
   constexpr const char* k_text =
       "terrace-pim-trace 1 banks=1 subarrays=2 rows=8 columns=8\n"
       "a 1 8 1 v = 0 1 0\n"
@@ -236,7 +236,7 @@ TEST(PimReplay, SaysWhatCameOutOtherwise) {
   EXPECT_EQ(describe(summary.differences[0].replayed), "device 0, subarray 0, row 0");
 }
 
-TEST(PimReplay, OnASmallerDeviceSomeFindNoRoom) {
+TEST(PimReplay, SmallerDevice_CountsFailures) {
   const auto trace = parse_trace(
       "terrace-pim-trace 1 banks=1 subarrays=4 rows=8 columns=8\n"
       "a 1 8 4 h\n"
@@ -254,7 +254,7 @@ TEST(PimReplay, OnASmallerDeviceSomeFindNoRoom) {
 }
 
 // Whatever threads do beside one another, the lines tell a story in which no block lies where another still does.
-TEST(PimRecorder, ThreadsMakeOneHistory) {
+TEST(PimRecorder, SeveralThreads_WriteConsistentHistory) {
   std::ostringstream text;
   Allocator allocator(k_small);
   Recorder recorder(allocator, text);
@@ -279,7 +279,7 @@ TEST(PimRecorder, ThreadsMakeOneHistory) {
   EXPECT_EQ(bitmap.free_units(), allocator.free_units());
 }
 
-TEST(PimRecorder, WritesNothingOfWhatIsRefused) {
+TEST(PimRecorder, RefusedRequest_IsNotRecorded) {
   std::ostringstream text;
   Allocator allocator(k_small), other(k_small, 2);
   Recorder recorder(allocator, text);

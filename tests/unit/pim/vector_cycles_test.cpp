@@ -19,7 +19,7 @@ std::uint64_t cycles_of(Bench& bench, const std::function<void()>& run) {
 }
 
 // In closed form, whatever the number of lanes; vertical.hpp states them.
-TEST(VectorCycles, VerticalRowCyclesDependOnTheWidthAlone) {
+TEST(VectorCycles, VerticalOperation_CostsClosedFormOfWidth) {
   for (const std::uint64_t lanes : {1, 70, 300})
     for (const std::uint32_t w : {1, 8, 13, 64}) {
       Bench bench({k_small, lanes, w, Dim::vertical});
@@ -55,7 +55,7 @@ TEST(VectorCycles, VerticalRowCyclesDependOnTheWidthAlone) {
 }
 
 // A row's carries take a step for every bit of its width, each of which shifts twice as far as the one before.
-TEST(VectorCycles, HorizontalAdditionsRowCyclesGrowWithTheFarthestCarry) {
+TEST(VectorCycles, HorizontalAddition_CostGrowsWithLongestCarry) {
   for (const std::uint32_t w : {1, 2, 8, 13, 64}) {
     Bench bench({k_small, 1, w, Dim::horizontal});
     const auto a = bench.written(bench.drawn()), b = bench.written(bench.drawn()), to = bench.vector();
@@ -67,7 +67,7 @@ TEST(VectorCycles, HorizontalAdditionsRowCyclesGrowWithTheFarthestCarry) {
 }
 
 // More layers cost as many times more; more subarrays side by side nothing.
-TEST(VectorCycles, LayersCostWhereSubarraysDoNot) {
+TEST(VectorCycles, MoreLayers_CostMoreThanMoreSubarrays) {
   const auto cycles = [](std::uint64_t count) {
     Bench bench({k_small, count, 16, Dim::vertical});
     const auto a = bench.written(bench.drawn()), b = bench.written(bench.drawn()), to = bench.vector();
@@ -79,7 +79,7 @@ TEST(VectorCycles, LayersCostWhereSubarraysDoNot) {
 
 // Row cycles of each copy of a 13-bit vector that fills two subarrays, by Costs: a row of 72 columns is one beat
 // of the bus, two of the interface, both less than a row cycle.
-TEST(VectorCycles, CopiesCostByDistance) {
+TEST(VectorCycles, Copy_CostsByDistance) {
   const std::uint32_t rows = 13;
   const auto cost = [&](std::uint32_t device, std::uint32_t subarray) {
     Bench bench({k_small, 144, rows, Dim::vertical, 0});

@@ -62,7 +62,7 @@ void expect_unary(const Case& which, const std::function<std::uint64_t(std::uint
   EXPECT_EQ(read(bench.array, a), expected);
 }
 
-TEST(Vectors, ReadBackWhatWasWritten) {
+TEST(Vectors, WriteThenRead_ReturnsValues) {
   for (const auto& which : cases()) {
     SCOPED_TRACE(which.name());
     Bench bench(which);
@@ -74,7 +74,7 @@ TEST(Vectors, ReadBackWhatWasWritten) {
 }
 
 // Bit by bit where block.hpp and vector.hpp say it lies.
-TEST(Vectors, LieWhereTheirLayoutSays) {
+TEST(Vectors, Elements_LieWhereLayoutStates) {
   for (const auto& which : cases()) {
     SCOPED_TRACE(which.name());
     Bench bench(which);
@@ -94,7 +94,7 @@ TEST(Vectors, LieWhereTheirLayoutSays) {
   }
 }
 
-TEST(Vectors, Logic) {
+TEST(Vectors, Logic_MatchesHost) {
   const std::pair<Gate, Binary> gates[] = {
       {Gate::and_, [](auto x, auto y) { return x & y; }},   {Gate::or_, [](auto x, auto y) { return x | y; }},
       {Gate::xor_, [](auto x, auto y) { return x ^ y; }},   {Gate::nand, [](auto x, auto y) { return ~(x & y); }},
@@ -112,7 +112,7 @@ TEST(Vectors, Logic) {
   }
 }
 
-TEST(Vectors, ShiftAndRotate) {
+TEST(Vectors, ShiftAndRotate_MatchHost) {
   for (const auto& which : cases())
     for (const std::int64_t by : {0, 1, 3, 7, 12, 31, 33, 63, 64, 1000}) {
       expect_unary(
@@ -130,7 +130,7 @@ TEST(Vectors, ShiftAndRotate) {
     }
 }
 
-TEST(Vectors, AddAndSubtract) {
+TEST(Vectors, AddAndSubtract_MatchHost) {
   for (const auto& which : cases()) {
     expect_binary(
         which, [](auto x, auto y) { return x + y; },
@@ -144,7 +144,7 @@ TEST(Vectors, AddAndSubtract) {
   }
 }
 
-TEST(Vectors, Multiply) {
+TEST(Vectors, Multiply_MatchesHost) {
   for (const auto& which : cases()) {
     expect_binary(
         which, [](auto x, auto y) { return x * y; },
@@ -164,7 +164,7 @@ TEST(Vectors, Multiply) {
   }
 }
 
-TEST(Vectors, CompareSelectAndCount) {
+TEST(Vectors, CompareSelectCount_MatchHost) {
   for (const auto& which : cases()) {
     SCOPED_TRACE(which.name());
     Bench bench(which);
@@ -203,7 +203,7 @@ TEST(Vectors, CompareSelectAndCount) {
 }
 
 // A mask as wide as the elements selects bit by bit.
-TEST(Vectors, SelectBitByBit) {
+TEST(Vectors, BitMask_SelectsBitByBit) {
   for (const auto& which : cases()) {
     SCOPED_TRACE(which.name());
     Bench bench(which);
@@ -216,7 +216,7 @@ TEST(Vectors, SelectBitByBit) {
 }
 
 // Rows of other vectors keep their bits whatever is computed beside them.
-TEST(Vectors, LeaveOtherRowsAlone) {
+TEST(Vectors, Operations_KeepRowsOfOtherVectors) {
   for (const auto dim : {Dim::vertical, Dim::horizontal}) {
     Bench bench({k_small, 200, 13, dim});
     const auto x = bench.drawn(), y = bench.drawn(), guard = bench.drawn();
@@ -232,7 +232,7 @@ TEST(Vectors, LeaveOtherRowsAlone) {
   }
 }
 
-TEST(Vectors, OfThePapersDevice) {
+TEST(Vectors, DeviceOfThePaper_Works) {
   for (const auto dim : {Dim::vertical, Dim::horizontal}) {
     const Case which{k_paper, 65536 + 4321, 32, dim};
     expect_binary(
@@ -244,7 +244,7 @@ TEST(Vectors, OfThePapersDevice) {
   }
 }
 
-TEST(Vectors, RefuseWhatDoesNotMatchInOneLine) {
+TEST(Vectors, MismatchedOperands_ThrowOneLine) {
   Bench bench({k_small, 100, 8, Dim::vertical});
   const auto a = bench.written(bench.drawn()), to = bench.vector(), narrow = bench.vector(7), mask = bench.mask();
   auto& alu = bench.alu;

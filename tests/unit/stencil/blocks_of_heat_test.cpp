@@ -129,7 +129,7 @@ std::vector<std::vector<Piece>> cuts() {
           quarters};
 }
 
-TEST(Transfers, APlateInPiecesHasTheNumbersOfOneBlock) {
+TEST(Transfers, PlateInSeveralBlocks_MatchesOneBlock) {
   Context alone({.executor = "serial"});
   const auto whole = heat(alone, {{{0, 0}, k_plate}}, 12);
   EXPECT_EQ(alone.statistics().transfers, 0U);

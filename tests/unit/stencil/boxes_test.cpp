@@ -50,7 +50,7 @@ void expect_points(const std::vector<Range>& boxes, const Bits& wanted) {
              [&](const Point& p) { EXPECT_EQ(found.at(p), wanted.at(p)) << p[0] << ' ' << p[1] << ' ' << p[2]; });
 }
 
-TEST(Boxes, AreTheSetsThatBitsSay) {
+TEST(Boxes, RangeSets_MatchOneBitPerPoint) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     RandomRanges ranges(seed);
@@ -78,7 +78,7 @@ TEST(Boxes, AreTheSetsThatBitsSay) {
   }
 }
 
-TEST(ChainUse, IsThatOfTheLoopsPointByPoint) {
+TEST(ChainUse, Loops_MatchPointByPointUse) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     RandomMaker maker(seed);

@@ -44,7 +44,7 @@ std::vector<double> steps(Context& context, int count, bool is_temporary) {
 
 class ShortenedChains : public testing::TestWithParam<bool> {};
 
-TEST_P(ShortenedChains, HaveTheNumbersOfTheWhole) {
+TEST_P(ShortenedChains, TooLargeForMemory_GivesSameValues) {
   Context serial(Options{.executor = "serial"});
   const auto expected = steps(serial, 40, GetParam());
   EXPECT_EQ(serial.statistics().shortened_chains, 0U);
@@ -59,7 +59,7 @@ TEST_P(ShortenedChains, HaveTheNumbersOfTheWhole) {
 }
 
 // Of steps of two loops a temporary's numbers go from the first to the second: one is never cut there.
-TEST_P(ShortenedChains, AreLeftWholeWhereTheyHaveRoom) {
+TEST_P(ShortenedChains, FitsIntoMemory_IsNotSplit) {
   Context streamed(
       Options{.executor = "streamed", .threads = 1, .memory = k_memory, .folder = testing::TempDir()});
   (void)steps(streamed, 2, GetParam());
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Datasets, ShortenedChains, testing::Bool(),
                          [](const auto& info) { return info.param ? "Temporary" : "Kept"; });
 
 // One that reads far has no room, however short the chain is.
-TEST(ShortenedChain, IsRefusedWhereItCannotBeCut) {
+TEST(ShortenedChain, SingleLoopTooLarge_Throws) {
   Context context(Options{.executor = "streamed", .threads = 1, .memory = k_memory, .folder = testing::TempDir()});
   const auto block = context.block("block", {k_width, k_height});
   const auto u = block.dataset<double>("u", {{0, -70}, {0, 70}}), v = block.dataset<double>("v");
@@ -86,7 +86,7 @@ TEST(ShortenedChain, IsRefusedWhereItCannotBeCut) {
 }
 
 // Each number of the temporary is read by the loop behind the one that writes it, to the end of the chain.
-TEST(ShortenedChain, IsRefusedWhereEachCutWouldLoseATemporary) {
+TEST(ShortenedChain, EachCutWouldLoseTemporary_Throws) {
   Context context(Options{.executor = "streamed", .threads = 1, .memory = k_memory, .folder = testing::TempDir()});
   const auto block = context.block("block", {k_width, k_height});
   const auto t = block.temporary<double>("t", {{0, -30}, {0, 30}}),

@@ -94,7 +94,7 @@ bool mount_small_disk(const std::string& folder) {
          mount("none", folder.c_str(), "tmpfs", 0, "size=1m") == 0;
 }
 
-TEST(CheckpointCrash, AFullDiskLeavesTheOneBefore) {
+TEST(CheckpointCrash, FullDisk_KeepsPreviousCheckpoint) {
   const Folder folder;
   const auto path = folder / "state.h5";
   const auto found = in_child([&]() -> std::string {
@@ -117,7 +117,7 @@ TEST(CheckpointCrash, AFullDiskLeavesTheOneBefore) {
   EXPECT_EQ(*found, "right");
 }
 
-TEST(CheckpointCrash, ALimitAnywhereLeavesTheOneBefore) {
+TEST(CheckpointCrash, SizeLimitAnywhere_KeepsPreviousCheckpoint) {
   const Folder folder;
   const auto path = folder / "state.h5";
   Stepped state(24);
@@ -137,7 +137,7 @@ TEST(CheckpointCrash, ALimitAnywhereLeavesTheOneBefore) {
 }
 
 // The same, but the program ends there.
-TEST(CheckpointCrash, AnEndAnywhereLeavesTheOneBefore) {
+TEST(CheckpointCrash, KillAnywhere_KeepsPreviousCheckpoint) {
   const Folder folder;
   const auto path = folder / "state.h5";
   Stepped state(24);
@@ -156,7 +156,7 @@ TEST(CheckpointCrash, AnEndAnywhereLeavesTheOneBefore) {
   EXPECT_EQ(state.restored(path), 3);
 }
 
-TEST(CheckpointCrash, SigkillAtAnyMomentLeavesACompleteOne) {
+TEST(CheckpointCrash, SigkillAtAnyMoment_LeavesCompleteCheckpoint) {
   const Folder folder;
   const auto path = folder / "state.h5";
   std::mt19937_64 random(std::random_device{}());
@@ -180,7 +180,7 @@ TEST(CheckpointCrash, SigkillAtAnyMomentLeavesACompleteOne) {
 }
 
 // Data in a file of their own, which is cut off: the chain that reads it fails, and so does the next checkpoint.
-TEST(CheckpointCrash, AFailureOfStreamedDataLeavesTheOneBefore) {
+TEST(CheckpointCrash, StreamFailure_KeepsPreviousCheckpoint) {
   const Folder folder;
   const auto path = folder / "state.h5";
   const auto data = path.substr(0, path.rfind('/'));
@@ -201,7 +201,7 @@ TEST(CheckpointCrash, AFailureOfStreamedDataLeavesTheOneBefore) {
 }
 
 // A dataset that cannot be written leaves the others of its file, and nothing of itself.
-TEST(CheckpointCrash, ALimitLeavesTheOtherDatasetsOfAFile) {
+TEST(CheckpointCrash, SizeLimit_KeepsOtherDatasetsOfFile) {
   const Folder folder;
   const auto path = folder / "data.h5";
   Context context(k_serial);

@@ -36,7 +36,7 @@ struct State {
   std::string bytes() { return bytes_of(u) + bytes_of(f) + bytes_of(n) + bytes_of(m) + bytes_of(dot); }
 };
 
-TEST(Checkpoints, ComeBackToTheLastBit) {
+TEST(Checkpoints, Restore_IsBitwiseEqual) {
   const Folder folder;
   const auto path = folder / "state.h5";
   State state;
@@ -63,7 +63,7 @@ TEST(Checkpoints, ComeBackToTheLastBit) {
 }
 
 // Many numbers, and none.
-TEST(Checkpoints, OfManyDatasetsAndNumbers) {
+TEST(Checkpoints, ManyDatasetsAndNumbers_AreRestored) {
   const Folder folder;
   const auto path = folder / "state.h5";
   for (const auto count : {0, 1, 40}) {
@@ -87,7 +87,7 @@ TEST(Checkpoints, OfManyDatasetsAndNumbers) {
 }
 
 // What waits is part of it, and runs before what is restored.
-TEST(Checkpoints, RunWhatWaits) {
+TEST(Checkpoints, QueuedLoops_RunFirst) {
   const Folder folder;
   const auto path = folder / "state.h5";
   Context context({.executor = "tiled", .threads = 2});
@@ -113,7 +113,7 @@ std::string restoring(const std::string& path, Make make, Code code = Code::inva
   return error_of([&] { restore(context, path); }, code);
 }
 
-TEST(Checkpoints, OfOtherProgramsAreRefused) {
+TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
   const Folder folder;
   const auto path = folder / "state.h5";
   {
@@ -167,7 +167,7 @@ TEST(Checkpoints, OfOtherProgramsAreRefused) {
 }
 
 // Nothing is changed before all agrees.
-TEST(Checkpoints, ThatAreRefusedChangeNothing) {
+TEST(Checkpoints, RefusedRestore_ChangesNothing) {
   const Folder folder;
   const auto path = folder / "state.h5";
   State state;
@@ -182,7 +182,7 @@ TEST(Checkpoints, ThatAreRefusedChangeNothing) {
   EXPECT_EQ(other.checkpoint.integer("step"), 2);
 }
 
-TEST(Checkpoints, WithNamesThatAreNoneAreRefused) {
+TEST(Checkpoints, InvalidName_IsRefused) {
   const Folder folder;
   const auto path = folder / "state.h5";
   Context context(k_serial);
@@ -217,7 +217,7 @@ TEST(Checkpoints, WithNamesThatAreNoneAreRefused) {
 }
 
 // Every byte and every length: never other numbers than those that were written.
-TEST(Checkpoints, DamageIsFoundWhereverItIs) {
+TEST(Checkpoints, DamageAnywhere_IsDetected) {
   const Folder folder;
   const auto path = folder / "state.h5";
   State state;
@@ -256,7 +256,7 @@ TEST(Checkpoints, DamageIsFoundWhereverItIs) {
   EXPECT_EQ(other.bytes(), state.bytes());
 }
 
-TEST(Checkpoints, OfNoCheckpointsAreRefused) {
+TEST(Checkpoints, OtherFile_IsRefused) {
   const Folder folder;
   Context context(k_serial);
   auto u = context.block("block", {4}).dataset<double>("u");
@@ -271,7 +271,7 @@ TEST(Checkpoints, OfNoCheckpointsAreRefused) {
             folder / "none" + ": it cannot be opened: No such file or directory");
 }
 
-TEST(Checkpoints, GoWhereTheyCan) {
+TEST(Checkpoints, UnwritablePath_IsRefused) {
   const Folder folder;
   State state;
   state.fill(1);
@@ -298,7 +298,7 @@ TEST(Checkpoints, GoWhereTheyCan) {
 }
 
 // Two programs that write the same one do not mix.
-TEST(Checkpoints, AreWrittenByOneProgramAtATime) {
+TEST(Checkpoints, ConcurrentWriter_IsRefused) {
   const Folder folder;
   const auto path = folder / "state.h5";
   State state;

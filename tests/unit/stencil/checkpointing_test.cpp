@@ -25,7 +25,7 @@ struct Restarts : testing::Test {
   std::string file = folder / "state.h5";
 };
 
-TEST_F(Restarts, EndWithTheSameDigits) {
+TEST_F(Restarts, FromAnyStep_GivesSameDigits) {
   const auto expected = run({{"iterations", "40"}});
   // After an odd and an even number of iterations, and after the last.
   for (const auto* const every : {"7", "10", "40", "1"}) {
@@ -36,7 +36,7 @@ TEST_F(Restarts, EndWithTheSameDigits) {
 }
 
 // Also from the last step, with nothing left to do.
-TEST_F(Restarts, OfCloverLeafEndWithTheSameSummary) {
+TEST_F(Restarts, OfCloverLeaf_GivesSameSummary) {
   double steps_run = 0;
   const auto summary = [&](Given given) {
     Context context(Options{.executor = "tiled", .threads = 1, .tile = {20, 9, 0}});
@@ -61,14 +61,14 @@ TEST_F(Restarts, OfCloverLeafEndWithTheSameSummary) {
 }
 
 // The last checkpoint is a restart's beginning, which goes on with checkpoints of its own.
-TEST_F(Restarts, GoOnStepByStep) {
+TEST_F(Restarts, FromLastCheckpoint_ContinuesStepByStep) {
   run({{"iterations", "5"}, {"checkpoint", file}, {"every", "5"}});
   for (const auto* const iterations : {"10", "15", "20"})
     run({{"iterations", iterations}, {"restart", file}, {"checkpoint", file}, {"every", "5"}});
   EXPECT_EQ(run({{"iterations", "20"}, {"restart", file}}), run({{"iterations", "20"}}));
 }
 
-TEST_F(Restarts, AreRefusedWhereTheyMakeNoSense) {
+TEST_F(Restarts, WithInvalidOptions_AreRefused) {
   EXPECT_EQ(refusal({{"every", "5"}}), "every=5: there is no checkpoint=FILE to write");
   EXPECT_EQ(refusal({{"checkpoint", "a.h5"}}),
             "checkpoint=a.h5: every=N with N from 1 on says after how many steps");

@@ -47,7 +47,7 @@ struct Checks : testing::Test {
 
 const std::string k_where = "loop 'sweep', point (2, 1, 0), ";
 
-TEST_F(Checks, AnOffsetThatTheStencilDoesNotHave) {
+TEST_F(Checks, OffsetOutsideStencil_IsReported) {
   EXPECT_EQ(found_in([](auto v, auto u) { v() = u(1, 1); }, write(v), read(u, star(2, 1))),
             k_where + "dataset 'u': the offset (1, 1, 0) is not in its stencil");
   EXPECT_EQ(found_in([](auto v, auto u) { v() = u(); }, write(v), read(u, Stencil{{-1}, {1}})),
@@ -56,14 +56,14 @@ TEST_F(Checks, AnOffsetThatTheStencilDoesNotHave) {
             k_where + "dataset 'u': the offset (0, -1, 0) is not in its stencil");
 }
 
-TEST_F(Checks, AnOffsetWhereNothingMayBeUsed) {
+TEST_F(Checks, OffsetOfWriteOnlyDataset_IsReported) {
   EXPECT_EQ(found_in([](auto v) { v() = v(1) = 1; }, write(v)),
             k_where + "dataset 'v': the offset (1, 0, 0) is used, and it is written at the point alone");
   EXPECT_EQ(found_in([](auto n) { n(0, 0, 1) += 1; }, increment(n)),
             k_where + "dataset 'n': the offset (0, 0, 1) is not in its stencil");
 }
 
-TEST_F(Checks, ADatasetThatIsNotWritten) {
+TEST_F(Checks, UnwrittenDataset_IsReported) {
   EXPECT_EQ(found_in([](auto, auto u) { (void)u(); }, write(v), read(u)),
             k_where + "dataset 'v': it is not written");
   EXPECT_EQ(found_in(
@@ -74,7 +74,7 @@ TEST_F(Checks, ADatasetThatIsNotWritten) {
             k_where + "dataset 'n': it is not written");
 }
 
-TEST_F(Checks, ADatasetThatIsWrittenOnlyAndWasRead) {
+TEST_F(Checks, ReadOfWriteOnlyDataset_IsReported) {
   const auto is_read = "it is read at the offset (0, 0, 0), and declared as written only";
   EXPECT_EQ(found_in([](auto v) { v() += 1; }, write(v)), k_where + "dataset 'v': " + is_read);
   EXPECT_EQ(found_in([](auto n) { n() = n() / 2; }, write(n)), k_where + "dataset 'n': " + is_read);
@@ -101,21 +101,21 @@ TEST_F(Checks, ADatasetThatIsWrittenOnlyAndWasRead) {
 }
 
 // As a mirror's layer does.
-TEST_F(Checks, APointThatIsWrittenAndReadElsewhereAlone) {
+TEST_F(Checks, UndeclaredReadOfOwnPoint_IsReported) {
   EXPECT_EQ(found_in([](auto u) { u() = u(1); }, read_write(u, Stencil{{1}})), "");
   EXPECT_EQ(found_in([](auto u) { u() = u(1) + u() + 1; }, read_write(u, Stencil{{1}})),
             k_where + "dataset 'u': it is read at the offset (0, 0, 0), and declared as written only");
   EXPECT_EQ(found_in([](auto u) { u() = u(1) + u(); }, read_write(u, Stencil{{0}, {1}})), "");
 }
 
-TEST_F(Checks, AChangeAtAnotherPoint) {
+TEST_F(Checks, WriteAtAnotherPoint_IsReported) {
   const std::vector<double> numbers(u.range().points(), 1.5);
   u.set(u.range(), numbers);
   EXPECT_EQ(found_in([](auto u) { u(1) = u() + 1; }, read_write(u, Stencil{{0, 0}, {1, 0}})),
             k_where + "dataset 'u': it is written at the offset (1, 0, 0)");
 }
 
-TEST_F(Checks, AnIndexThatALineDoesNotHave) {
+TEST_F(Checks, IndexOutsideLine_IsReported) {
   block.loop(
       "sweep", block.range(), [](auto v, auto x) { v() = x(1); }, write(v), read(along_x));
   EXPECT_EQ(found(), "loop 'sweep', point (5, 0, 0), a line along x: the offset (1) leads to 6, it has 0..6");
@@ -124,14 +124,14 @@ TEST_F(Checks, AnIndexThatALineDoesNotHave) {
   EXPECT_EQ(found(), "loop 'sweep', point (0, 0, 0), a line along y: the offset (-1) leads to -1, it has 0..4");
 }
 
-TEST_F(Checks, AKernelThatGivesOtherNumbersWhenItIsCalledAgain) {
+TEST_F(Checks, NondeterministicKernel_IsReported) {
   auto calls = 0.0;
   EXPECT_EQ(found_in([&calls](auto v) { v() = ++calls; }, write(v)),
             k_where + "the kernel gives other numbers when it is called again");
 }
 
 // The first violation ends the chain, and what comes after it runs.
-TEST_F(Checks, WhatComesAfterAViolationRuns) {
+TEST_F(Checks, LoopsAfterViolation_Run) {
   EXPECT_NE(found_in([](auto v) { v() += 1; }, write(v)), "");
   block.loop(
       "next", block.range(), [](auto v) { v() = 3; }, write(v));
@@ -140,7 +140,7 @@ TEST_F(Checks, WhatComesAfterAViolationRuns) {
 }
 
 // By other threads, too.
-TEST(ChecksOfThreads, AreReported) {
+TEST(ChecksOfThreads, ViolationOnAnyThread_IsReported) {
   for (const auto* const executor : {"parallel", "tiled"}) {
     Context context({.executor = executor, .threads = 3, .tile = {4, 4, 0}});
     const auto block = context.block("block", {16, 16});
@@ -164,7 +164,7 @@ TEST(ChecksOfThreads, AreReported) {
   }
 }
 
-TEST(ChecksOfCorrectPrograms, EndWithTheSameNumbers) {
+TEST(ChecksOfCorrectPrograms, WithAndWithoutChecks_GiveSameValues) {
   for (const auto& options : {k_serial, Options{.executor = "parallel", .threads = 2},
                               Options{.executor = "tiled", .threads = 2, .tile = {4, 3, 2}}})
     EXPECT_EQ(numbers_of_all_kinds(options), unchecked_numbers(options)) << options.executor;

@@ -23,7 +23,7 @@ constexpr bool is_alike(Ours Driver::* /*ours*/, Theirs /*theirs*/) {
   return IsAlike<Ours, Theirs>::value;
 }
 
-TEST(CudaHeader, HasTheSameFunctions) {
+TEST(CudaHeader, Functions_MatchDriverDeclarations) {
   EXPECT_TRUE(is_alike(&Driver::init, &cuInit));
   EXPECT_TRUE(is_alike(&Driver::error_string, &cuGetErrorString));
   EXPECT_TRUE(is_alike(&Driver::device_count, &cuDeviceGetCount));
@@ -56,7 +56,7 @@ TEST(CudaHeader, HasTheSameFunctions) {
   EXPECT_TRUE(is_alike(&Driver::fill, &cuMemsetD8Async));
 }
 
-TEST(CudaHeader, HasTheSameLayoutsAndNumbers) {
+TEST(CudaHeader, LayoutsAndConstants_MatchDriverDeclarations) {
   EXPECT_EQ(sizeof(Location), sizeof(CUmemLocation));
   EXPECT_EQ(offsetof(Location, device), offsetof(CUmemLocation, id));
   EXPECT_EQ(sizeof(Allocation), sizeof(CUmemAllocationProp));

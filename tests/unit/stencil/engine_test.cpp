@@ -33,7 +33,7 @@ struct Refused : testing::Test {
   Dataset<double> v = block.dataset<double>("v");
 };
 
-TEST_F(Refused, ARangeBeyondTheDataset) {
+TEST_F(Refused, RangeOutsideDataset_NamesLoopAndDataset) {
   EXPECT_EQ(loop({{0, 9}, {0, 6}}, write(v)),
             "loop 'sweep', dataset 'v': the loop reaches 0..9 x 0..6 x 0..1, the dataset has 0..8 x 0..6 x 0..1");
   EXPECT_EQ(loop({{0, 8}, {0, 6}}, read(u, star(2, 2))),
@@ -45,14 +45,14 @@ TEST_F(Refused, ARangeBeyondTheDataset) {
   EXPECT_EQ(loop({{20, 20}, {0, 6}}, write(v)), "nothing is refused");
 }
 
-TEST_F(Refused, ADatasetOfAnotherBlock) {
+TEST_F(Refused, DatasetOfAnotherBlock_IsNamed) {
   auto other = context.block("other", {8, 6});
   auto w = other.dataset<double>("w");
   EXPECT_EQ(loop(block.range(), write(v), read(w)),
             "loop 'sweep', dataset 'w': it is of the block 'other', the loop of 'block'");
 }
 
-TEST_F(Refused, TheSameDatasetTwiceOnceWritten) {
+TEST_F(Refused, DatasetTwiceOnceWritten_IsNamed) {
   const auto text =
       "loop 'sweep', dataset 'u': it is two arguments, one of which is written: name it once, as "
       "read_write";
@@ -62,7 +62,7 @@ TEST_F(Refused, TheSameDatasetTwiceOnceWritten) {
   EXPECT_EQ(loop(block.range(), read(u, star(2, 1)), read(u)), "nothing is refused");
 }
 
-TEST_F(Refused, ReadWriteAtAnOffsetInsideTheRange) {
+TEST_F(Refused, ReadWriteAtOffsetInsideRange_IsNamed) {
   const auto text =
       "loop 'sweep', dataset 'u': it is written and read at an offset that other points of the loop "
       "write";
@@ -74,12 +74,12 @@ TEST_F(Refused, ReadWriteAtAnOffsetInsideTheRange) {
 }
 
 // A loop that is refused does not wait.
-TEST_F(Refused, WaitsNot) {
+TEST_F(Refused, RefusedLoop_IsNotQueued) {
   EXPECT_NE(loop({{0, 9}}, write(v)), "nothing is refused");
   EXPECT_TRUE(context.waiting().empty());
 }
 
-TEST_F(Refused, BlocksAndDatasetsWithoutPoints) {
+TEST_F(Refused, EmptyBlockOrDataset_IsNamed) {
   EXPECT_EQ(refusal([&] {
               (void)context.block("flat", {4, 0});
             }),
@@ -90,14 +90,14 @@ TEST_F(Refused, BlocksAndDatasetsWithoutPoints) {
             "the block 'many' has 4 dimensions: a block has 1 to 3");
 }
 
-TEST_F(Refused, NumbersThatADatasetDoesNotHave) {
+TEST_F(Refused, ValuesOutsideDataset_AreNamed) {
   const auto text = "dataset 'v': -1..1 x 0..1 x 0..1 is asked for, it has 0..8 x 0..6 x 0..1";
   EXPECT_EQ(refusal([&] { (void)v.get(Range{{-1, 1}}); }), text);
   EXPECT_EQ(refusal([&] { v.set(Range{{-1, 1}}, std::vector<double>(2)); }), text);
 }
 
 // Elements of any size can be in a dataset.
-TEST_F(Refused, DatasetsAndReductionsOfAnotherContext) {
+TEST_F(Refused, HandlesOfAnotherContext_AreNamed) {
   Context other{Options{.executor = "serial", .threads = 1}};
   const auto theirs = other.block("block", {8, 6}).dataset<double>("theirs");
   const auto sum = other.sum<double>();
@@ -117,7 +117,7 @@ TEST_F(Refused, DatasetsAndReductionsOfAnotherContext) {
   EXPECT_EQ(refused(block, write(u), read(v)), "nothing is refused");
 }
 
-TEST_F(Refused, HandlesThatBelongToNoContext) {
+TEST_F(Refused, HandlesWithoutContext_AreNamed) {
   const std::string block_text =
       "its block was made by Block() and belongs to no context: take one of Context::block()";
   EXPECT_EQ(wrong_call([&] {
@@ -140,7 +140,7 @@ TEST_F(Refused, HandlesThatBelongToNoContext) {
       "maximum()");
 }
 
-TEST_F(Refused, AContextThatWasMovedElsewhere) {
+TEST_F(Refused, MovedFromContext_Throws) {
   const Context there = std::move(context);
   const auto text = "a context that was moved elsewhere is used: use the one that it was moved to";
   EXPECT_EQ(wrong_call([&] { context.run(); }), text);
@@ -155,7 +155,7 @@ TEST_F(Refused, AContextThatWasMovedElsewhere) {
   EXPECT_EQ(there.options().executor, "serial");
 }
 
-TEST_F(Refused, AnotherCountOfNumbers) {
+TEST_F(Refused, WrongNumberOfValues_IsNamed) {
   EXPECT_EQ(wrong_call([&] {
               v.set(Range{{0, 4}, {0, 3}}, std::vector<double>(11));
             }),
@@ -167,7 +167,7 @@ TEST_F(Refused, AnotherCountOfNumbers) {
             "dataset 'v': 0..1152921504606846976 x 0..6 x 0..1 is asked for, it has 0..8 x 0..6 x 0..1");
 }
 
-TEST_F(Refused, ARangeOfOtherDimensions) {
+TEST_F(Refused, RangeOfOtherDimensions_IsNamed) {
   const auto one =
       "loop 'sweep': its range has 1 dimension, the block 'block' has 2: say begin and end in each, {0, 1} "
       "for the first layer";
@@ -188,7 +188,7 @@ TEST_F(Refused, ARangeOfOtherDimensions) {
 }
 
 // Each would run over no points and say nothing.
-TEST_F(Refused, ARangeThatEndsBeforeItBegins) {
+TEST_F(Refused, RangeEndsBeforeBegin_IsNamed) {
   const std::string order = ": in braces a range has begin and end of each axis, {{0, nx}, {0, ny}}";
   const auto y = ": the range 0..8 x 6..0 x 0..1 ends before it begins along y" + order;
   EXPECT_EQ(loop({{0, 8}, {6, 0}}, write(v)), "loop 'sweep'" + y);
@@ -206,7 +206,7 @@ TEST_F(Refused, ARangeThatEndsBeforeItBegins) {
 }
 
 // What a loop's static_asserts ask.
-TEST_F(Refused, KernelsAndArgumentsThatDoNotFit) {
+TEST_F(Refused, KernelAndArgumentsDiffer_DoesNotCompile) {
   static_assert(!detail::LoopArgument<Dataset<double>>);
   static_assert(!detail::LoopArgument<Line<double, 0>>);
   static_assert(detail::LoopArgument<decltype(read(u))> && detail::LoopArgument<decltype(index())>);
@@ -221,7 +221,7 @@ TEST_F(Refused, KernelsAndArgumentsThatDoNotFit) {
 }
 
 // A halo is two points in braces, a range is not.
-TEST_F(Refused, ARangeOfTwoPoints) {
+TEST_F(Refused, RangeOfTwoPoints_IsNamed) {
   EXPECT_EQ(loop({{0, 0}, {5, 5}}, write(v)),
             "loop 'sweep': the range 0..0 x 5..5 x 0..1 is empty along both axes: in braces a range has begin and "
             "end of each axis, {{0, nx}, {0, ny}}; Range::from_to() takes two points");
@@ -237,7 +237,7 @@ TEST_F(Refused, ARangeOfTwoPoints) {
   static_assert(!std::is_constructible_v<Range, Point, Point>);
 }
 
-TEST_F(Refused, ALineThatIsTooShort) {
+TEST_F(Refused, ShortLine_IsNamed) {
   const Line<double, 0> across(0, 8);
   const Line<double, 1> along(1, 6);
   EXPECT_EQ(loop(block.range(), write(v), read(across), read(along)),
@@ -251,7 +251,7 @@ TEST_F(Refused, ALineThatIsTooShort) {
   EXPECT_EQ((Line<double, 0>(4, 4).end()), 4);
 }
 
-TEST_F(Refused, NumbersThatNoChainLeaves) {
+TEST_F(Refused, ValuesOfTemporary_AreNamed) {
   auto t = block.temporary<double>("t", {{0, -1}, {0, 0}}, {{{0, 8}, {-1, 0}}});
   EXPECT_EQ(refusal([&] {
               static_cast<void>(t.get(Range{{0, 8}, {0, 1}}));
@@ -264,7 +264,7 @@ TEST_F(Refused, NumbersThatNoChainLeaves) {
   EXPECT_EQ(t.get(Range{{0, 8}, {-1, 0}}), std::vector<double>(8, 0));
 }
 
-TEST_F(Refused, HalosThatAreNone) {
+TEST_F(Refused, InvalidHalo_IsNamed) {
   EXPECT_EQ(
       refusal([&] {
         static_cast<void>(block.dataset<double>("w", {{1, 1}, {1, 1}}));
@@ -276,7 +276,7 @@ TEST_F(Refused, HalosThatAreNone) {
             "nothing is refused");
 }
 
-TEST_F(Refused, MorePointsThanAddresses) {
+TEST_F(Refused, TooManyPoints_AreNamed) {
   const auto huge = context.block("huge", {std::ptrdiff_t{1} << 40, std::ptrdiff_t{1} << 40});
   EXPECT_NE(refusal([&] {
               static_cast<void>(huge.dataset<double>("w"));
@@ -285,7 +285,7 @@ TEST_F(Refused, MorePointsThanAddresses) {
 }
 
 // The kernel would end the process with a signal.
-TEST(Files, BeyondTheLimitOfTheirSizeAreRefused) {
+TEST(Files, FileSizeLimit_IsReported) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   auto less = before;
@@ -308,7 +308,7 @@ TEST(Files, BeyondTheLimitOfTheirSizeAreRefused) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
-TEST(Elements, MayBeLargerThanALineOfTheCache) {
+TEST(Elements, LargerThanCacheLine_Work) {
   struct Cell {
     std::array<double, 9> flows;
   };
@@ -327,7 +327,7 @@ TEST(Elements, MayBeLargerThanALineOfTheCache) {
 }
 
 // More threads than there is room for, since each has a stack of 16 TiB.
-TEST(Threads, ThatTheSystemDoesNotGiveAreNamed) {
+TEST(Threads, ThreadCreationFails_IsReported) {
   const auto found = test::in_child([]() -> std::string {
     pthread_attr_t about;
     pthread_attr_init(&about);

@@ -24,9 +24,9 @@ struct Free : testing::Test {
   std::string root = testing::TempDir() + "free_memory_test";
 };
 
-TEST_F(Free, IsNotKnownWithoutFiles) { EXPECT_FALSE(free_memory(root)); }
+TEST_F(Free, NoFiles_GiveNothing) { EXPECT_FALSE(free_memory(root)); }
 
-TEST_F(Free, IsWhatTheKernelSays) {
+TEST_F(Free, MemAvailable_IsReturned) {
   put("/proc/meminfo", "MemTotal:       16384 kB\nMemFree:         1024 kB\nMemAvailable:    4096 kB\n");
   const auto found = free_memory(root);
   ASSERT_TRUE(found);
@@ -34,7 +34,7 @@ TEST_F(Free, IsWhatTheKernelSays) {
   EXPECT_EQ(found->by, "MemAvailable of /proc/meminfo");
 }
 
-TEST_F(Free, IsTheLeastOfAllGroupsWithALimit) {
+TEST_F(Free, NestedControlGroups_GiveMinimum) {
   put("/proc/meminfo", "MemAvailable:    4096 kB\n");
   put("/proc/self/cgroup", "0::/job/step\n");
   put("/sys/fs/cgroup/job/memory.max", "3000000\n");
@@ -53,7 +53,7 @@ TEST_F(Free, IsTheLeastOfAllGroupsWithALimit) {
   EXPECT_EQ(free_memory(root)->bytes, 0U);
 }
 
-TEST_F(Free, IsSoWithVersionOneAndTheHostsPath) {
+TEST_F(Free, CgroupV1AndHostPath_AreRead) {
   put("/proc/meminfo", "MemAvailable:    4096 kB\n");
   put("/proc/self/cgroup", "9:cpu,cpuacct:/\n4:memory:/docker/0123\n0::/\n");
   put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "1000000\n");
@@ -83,7 +83,7 @@ void limit_addresses() {
 }
 
 // Before it is touched: the kernel would end the process. The limit ends the child instead, if it were touched.
-TEST(Datasets, OfMoreThanTheFreeMemoryAreRefused) {
+TEST(Datasets, LargerThanFreeMemory_AreRefused) {
   for (const auto* const executor : {"serial", "parallel", "tiled"}) {
     const auto text = test::in_child([&] {
       limit_addresses();
@@ -99,7 +99,7 @@ TEST(Datasets, OfMoreThanTheFreeMemoryAreRefused) {
   }
 }
 
-TEST(Datasets, InAFileMayBeOfMoreThanTheFreeMemory) {
+TEST(Datasets, InFileLargerThanFreeMemory_AreAccepted) {
   const auto free = free_memory();
   ASSERT_TRUE(free);
   // The file has no room reserved: it is refused by the disk, if at all, and not for memory.
@@ -109,7 +109,7 @@ TEST(Datasets, InAFileMayBeOfMoreThanTheFreeMemory) {
   EXPECT_NE(made(paged, {1 << 10, rows}).find("/no/where"), std::string::npos);
 }
 
-TEST(Memory, OfAStreamThatIsNotThereIsRefused) {
+TEST(Memory, StreamLargerThanFreeMemory_IsRefused) {
   const auto text = test::in_child([&] {
     limit_addresses();
     return made(

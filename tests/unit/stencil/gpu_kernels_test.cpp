@@ -35,20 +35,20 @@ struct GpuKernels : testing::Test {
   }
 };
 
-TEST_F(GpuKernels, HaveAllKindsOfArguments) {
+TEST_F(GpuKernels, AllKindsOfArguments_MatchProcessor) {
   const auto expected = processor_numbers_of_all_kinds(k_serial);
   EXPECT_EQ(numbers_of_all_kinds({.executor = "gpu", .memory = 300 * k_page}), expected);
   EXPECT_EQ(numbers_of_all_kinds({.executor = "gpu", .tile = {0, 0, 2}, .memory = 300 * k_page}), expected);
 }
 
 // Rows that are shorter and longer than a warp, in parts and whole.
-TEST_F(GpuKernels, EnterPointsOfARowInTheirOrder) {
+TEST_F(GpuKernels, RowOfAnyLength_ReducesInOrder) {
   const auto expected = processor_numbers_of_rows(k_serial);
   EXPECT_EQ(numbers_of_rows({.executor = "gpu", .memory = 300 * k_page}), expected);
   EXPECT_EQ(numbers_of_rows({.executor = "gpu", .tile = {7, 2, 1}, .memory = 300 * k_page}), expected);
 }
 
-TEST_F(GpuKernels, ThatCannotBeLaunchedNameTheirLoop) {
+TEST_F(GpuKernels, LaunchFailure_NamesLoop) {
   Context context({.executor = "gpu", .memory = 300 * k_page});
   const auto block = context.block("block", {8, 6});
   const auto u = block.dataset<double>("u");
@@ -64,7 +64,7 @@ TEST_F(GpuKernels, ThatCannotBeLaunchedNameTheirLoop) {
   }
 }
 
-TEST_F(GpuKernels, RunByNoOtherExecutor) {
+TEST_F(GpuKernels, OtherExecutor_Throws) {
   Context context(k_serial);
   const auto block = context.block("block", {8, 6});
   const auto u = block.dataset<double>("u");

@@ -29,7 +29,7 @@ void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
 
 class GpuProgram : public testing::TestWithParam<Case> {};
 
-TEST_P(GpuProgram, ResultsAreThoseOfTheProcessor) {
+TEST_P(GpuProgram, AnyMemory_MatchesProcessor) {
   const auto& of = GetParam();
   fake_cuda::reset(1, of.pages * k_page, k_page);
   const auto run = [&](Context& context) {

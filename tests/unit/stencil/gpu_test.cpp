@@ -72,7 +72,7 @@ std::string refusal(Action action) {
   return "nothing is refused";
 }
 
-TEST_F(Gpu, RandomChainsDoTheSame) {
+TEST_F(Gpu, RandomChains_MatchPlainArrays) {
   double in = 0, out = 0;
   auto unmapped = 0;
   for (int i = 0; i < random_chains() / 6; ++i) {
@@ -121,7 +121,7 @@ RandomProgram sweeps() {
 
 const Options k_options{.executor = "gpu", .memory = 64 * k_page};
 
-TEST_F(Gpu, DataAreMovedAndNothingIsMovedThatNeedNotBe) {
+TEST_F(Gpu, Sweeps_MoveNoUnnecessaryData) {
   const auto program = sweeps();
   const auto serial = Ran(program, {.executor = "serial"}, 4, {7}).results();
   Ran ran(program, k_options, 4, {7}, nullptr, prepare);
@@ -138,7 +138,7 @@ TEST_F(Gpu, DataAreMovedAndNothingIsMovedThatNeedNotBe) {
 }
 
 // What the program sets between chains is there, whichever of the two memories the chunks are in.
-TEST_F(Gpu, NumbersThatTheProgramSetsAndGets) {
+TEST_F(Gpu, SetAndGet_SeeCurrentValues) {
   std::vector<std::vector<double>> found;
   for (const auto* executor : {"serial", "gpu"}) {
     Engine engine({.executor = executor, .memory = 64 * k_page});
@@ -173,7 +173,7 @@ TEST_F(Gpu, NumbersThatTheProgramSetsAndGets) {
 }
 
 // Their numbers are copied for each chain, as they are then.
-TEST_F(Gpu, LinesAreOnTheDevice) {
+TEST_F(Gpu, Lines_AreUploadedForEachChain) {
   Engine engine({.executor = "gpu", .memory = 64 * k_page});
   const auto block = engine.add_block("block", {7, 5});
   const auto a = engine.add_dataset(block, "a", sizeof(double), {});
@@ -206,7 +206,7 @@ TEST_F(Gpu, LinesAreOnTheDevice) {
 
 // --- errors ---
 
-TEST_F(Gpu, LoopsWithoutAKernelForItAreNamed) {
+TEST_F(Gpu, LoopWithoutDeviceKernel_IsNamed) {
   Context context(k_options);
   const auto block = context.block("block", {8, 6});
   const auto u = block.dataset<double>("u");
@@ -218,7 +218,7 @@ TEST_F(Gpu, LoopsWithoutAKernelForItAreNamed) {
       "nvcc --extended-lambda");
 }
 
-TEST_F(Gpu, NoDeviceIsOneLine) {
+TEST_F(Gpu, NoDevice_IsOneLine) {
   fake_cuda::remove_devices();
   EXPECT_EQ(refusal([] { Context context(k_options); }),
             "executor=gpu needs a GPU, and there is none to use: the driver has no device");
@@ -228,7 +228,7 @@ TEST_F(Gpu, NoDeviceIsOneLine) {
             "executor=gpu needs a GPU, and there is none to use: no device");
 }
 
-TEST_F(Gpu, MemoryThatTheDeviceDoesNotGiveIsOneLine) {
+TEST_F(Gpu, DeviceOutOfMemory_IsOneLine) {
   EXPECT_EQ(
       refusal([] { Context context({.executor = "gpu"}); }),
       "executor=gpu needs memory=SIZE, 256KiB at least: how much of the datasets may be in the GPU's memory");
@@ -243,7 +243,7 @@ TEST_F(Gpu, MemoryThatTheDeviceDoesNotGiveIsOneLine) {
 }
 
 // The device fails while kernels run, or copies; the memory stays where it is while others may use it.
-TEST_F(Gpu, ADeviceThatFailsEndsTheChain) {
+TEST_F(Gpu, DeviceFailure_EndsChain) {
   const auto program = sweeps();
   for (const auto* function : {"cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemMap",
                                "cuMemSetAccess", "cuMemUnmap", "cuEventRecord", "launch"}) {

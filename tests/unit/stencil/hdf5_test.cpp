@@ -18,7 +18,7 @@ std::ptrdiff_t number(std::mt19937_64& random, std::ptrdiff_t low, std::ptrdiff_
   return std::uniform_int_distribution<std::ptrdiff_t>(low, high)(random);
 }
 
-TEST(Slabs, AreTheRangeInItsOrder) {
+TEST(Slabs, AnySize_CoverRangeInOrder) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 500; ++i) {
     Range range;
@@ -85,7 +85,7 @@ TYPED_TEST(Hdf5Of, DatasetsComeBackToTheLastBit) {
 }
 
 // A part of a dataset, written over one that is there; what waits has run before.
-TEST(Hdf5, PartsAreWrittenOverAndReadByThemselves) {
+TEST(Hdf5, Part_IsOverwrittenAndReadAlone) {
   const Folder folder;
   const auto path = folder / "data.h5";
   Context context(k_serial);
@@ -105,7 +105,7 @@ TEST(Hdf5, PartsAreWrittenOverAndReadByThemselves) {
 }
 
 // More than fits into one piece, cut in x, y or z.
-TEST(Hdf5, DatasetsOfSeveralPieces) {
+TEST(Hdf5, DatasetOfSeveralSlabs_RoundTrips) {
   for (const auto& size : {std::vector<std::ptrdiff_t>{4'500'001}, {1'500'000, 3}, {301, 150, 100}}) {
     const Folder folder;
     Context context(k_serial);
@@ -141,7 +141,7 @@ struct Hdf5Refuses : testing::Test {
   Dataset<double> u = grid.dataset<double>("u", {{-1, -1}, {1, 1}});
 };
 
-TEST_F(Hdf5Refuses, AnotherType) {
+TEST_F(Hdf5Refuses, AnotherType_Throws) {
   const auto v = grid.dataset<float>("v", {{-1, -1}, {1, 1}});
   const auto text = path +
                     ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1 there, float32 of "
@@ -154,7 +154,7 @@ TEST_F(Hdf5Refuses, AnotherType) {
                 "is wanted: name a file of the same program and size");
 }
 
-TEST_F(Hdf5Refuses, AnotherRange) {
+TEST_F(Hdf5Refuses, AnotherRange_Throws) {
   EXPECT_EQ(reading(grid.dataset<double>("v"), "after/u"),
             path +
                 ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1 there, float64 of 0..6 x 0..4 x 0..1 "
@@ -166,7 +166,7 @@ TEST_F(Hdf5Refuses, AnotherRange) {
                 "is wanted: name a file of the same program and size");
 }
 
-TEST_F(Hdf5Refuses, NamesThatAreNotThere) {
+TEST_F(Hdf5Refuses, MissingName_Throws) {
   EXPECT_EQ(reading(u, "u", Code::not_found), path + ": there is no dataset 'u' in it; there are 'after/u'");
   EXPECT_EQ(reading(u, "after/u/v", Code::not_found),
             path + ": there is no dataset 'after/u/v' in it; there are 'after/u'");
@@ -179,7 +179,7 @@ TEST_F(Hdf5Refuses, NamesThatAreNotThere) {
             folder / "none.h5" + ": it cannot be opened: No such file or directory");
 }
 
-TEST_F(Hdf5Refuses, ElementsThatAreNoNumbers) {
+TEST_F(Hdf5Refuses, NonNumericElements_Throw) {
   struct Pair {
     double a, b;
   };
@@ -192,7 +192,7 @@ TEST_F(Hdf5Refuses, ElementsThatAreNoNumbers) {
             std::string::npos);
 }
 
-TEST_F(Hdf5Refuses, APartThatTheDatasetDoesNotHave) {
+TEST_F(Hdf5Refuses, RangeOutsideDataset_Throws) {
   EXPECT_EQ(error_of(
                 [&] {
                   write_hdf5(path, u, "v", {{0, 9}, {0, 4}});
@@ -201,7 +201,7 @@ TEST_F(Hdf5Refuses, APartThatTheDatasetDoesNotHave) {
             path + ": dataset 'u': 0..9 x 0..4 x 0..1 is asked for, it has -1..7 x -1..5 x 0..1");
 }
 
-TEST_F(Hdf5Refuses, FilesThatAreNoneOfHdf5) {
+TEST_F(Hdf5Refuses, OtherFile_Throws) {
   write_content(folder / "text", "step 3\n");
   EXPECT_EQ(error_of([&] { read_hdf5(folder / "text", u, "u"); }, Code::corrupt),
             folder / "text" + ": it cannot be opened as an HDF5 file: file signature not found");
@@ -251,7 +251,7 @@ std::string damaged_in_every_way() {
 
 // In a process of its own: HDF5 1.10 says at the end of one that it has not given back what it took for damaged
 // files.
-TEST(Hdf5, DamageIsFound) { EXPECT_EQ(in_child(damaged_in_every_way), ""); }
+TEST(Hdf5, DamagedByte_IsDetected) { EXPECT_EQ(in_child(damaged_in_every_way), ""); }
 
 // What another program wrote, with HDF5 itself.
 struct Foreign : testing::Test {
@@ -281,7 +281,7 @@ struct Foreign : testing::Test {
   Dataset<double> u = grid.dataset<double>("u");
 };
 
-TEST_F(Foreign, NumbersInAnotherByteOrderPackedInChunks) {
+TEST_F(Foreign, BigEndianChunked_IsRead) {
   std::array<double, 12> numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = 0.1 * static_cast<double>(i);
   for (const auto& lengths : {std::vector<hsize_t>{3, 4}, {1, 3, 4}})
@@ -293,7 +293,7 @@ TEST_F(Foreign, NumbersInAnotherByteOrderPackedInChunks) {
     }
 }
 
-TEST_F(Foreign, OtherTypesAndShapesAreRefused) {
+TEST_F(Foreign, OtherTypeOrShape_IsRefused) {
   const std::array<std::int16_t, 12> numbers{};
   const auto wanted = " there, float64 of 0..4 x 0..3 x 0..1 is wanted: name a file of the same program and size";
   const auto refusal = [&] { return error_of([&] { read_hdf5(path, u, "u"); }, Code::invalid); };
@@ -308,7 +308,7 @@ TEST_F(Foreign, OtherTypesAndShapesAreRefused) {
 }
 
 // Ours are plain HDF5: x is the last dimension.
-TEST_F(Foreign, ProgramsCanReadWhatIsWritten) {
+TEST_F(Foreign, WrittenFile_IsPlainHdf5) {
   std::vector<double> numbers(12);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i);
   u.set(u.range(), numbers);

@@ -90,7 +90,7 @@ class RandomRanges {
 };
 
 // What is lost and stored on the average of many caches, whose points have random places.
-TEST(LastAccesses, AreWhatCachesOfPointsHave) {
+TEST(LastAccesses, RandomTouches_MatchPointCaches) {
   constexpr int caches = 300, accesses = 60;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -138,7 +138,7 @@ TEST(LastAccesses, AreWhatCachesOfPointsHave) {
   }
 }
 
-TEST(LastAccesses, ManyAccessesKeepTheirOrder) {
+TEST(LastAccesses, ManyAccesses_KeepOrderWhenRenumbered) {
   // More than there are moments at a time: two halves in turns, and a third that is used at the ends alone.
   LastAccesses ours(100);
   const Range all{{0, 4}};

@@ -24,7 +24,7 @@ struct Variable : testing::Test {
   void TearDown() override { unsetenv("TERRACE_STENCIL"); }
 };
 
-TEST_F(Variable, SaysHowChainsAreRun) {
+TEST_F(Variable, AllWords_SetOptionsOfChains) {
   const auto options = from("executor=streamed,threads=3,tile=256x32,memory=2GiB,folder=/scratch");
   EXPECT_EQ(options.executor, "streamed");
   EXPECT_EQ(options.threads, 3U);
@@ -34,7 +34,7 @@ TEST_F(Variable, SaysHowChainsAreRun) {
   EXPECT_EQ(from("").executor, "tiled");
 }
 
-TEST_F(Variable, WithWrongWordsGivesOneLine) {
+TEST_F(Variable, InvalidWord_GivesOneLine) {
   EXPECT_EQ(
       refused("thread=3"),
       "TERRACE_STENCIL: there is no 'thread'; there are executor, threads, tile, memory, folder, depth, paged, "
@@ -56,7 +56,7 @@ TEST_F(Variable, WithWrongWordsGivesOneLine) {
   EXPECT_EQ(memory.find('\n'), std::string::npos);
 }
 
-TEST_F(Variable, MayHaveBlanksAroundWords) {
+TEST_F(Variable, BlanksAroundWords_AreIgnored) {
   const auto options = from(" executor = tiled , threads=2 ,\ttile=8x8 ");
   EXPECT_EQ(options.executor, "tiled");
   EXPECT_EQ(options.threads, 2U);
@@ -64,7 +64,7 @@ TEST_F(Variable, MayHaveBlanksAroundWords) {
   EXPECT_EQ(from("  ").executor, "tiled");
 }
 
-TEST_F(Variable, HasCommasBetweenWords) {
+TEST_F(Variable, MissingComma_IsReported) {
   EXPECT_EQ(refused("executor=streamed memory=4MiB,threads=1"),
             "TERRACE_STENCIL: executor=streamed memory=4MiB: words have commas between them, not blanks");
   EXPECT_EQ(refused("threads=1\t memory = 4MiB"),
@@ -73,14 +73,14 @@ TEST_F(Variable, HasCommasBetweenWords) {
   EXPECT_EQ(from("executor=streamed,memory=4MiB,folder=/my data/n=4").folder, "/my data/n=4");
 }
 
-TEST_F(Variable, HasEachWordOnceAndWithAValue) {
+TEST_F(Variable, DuplicateOrEmptyWord_IsReported) {
   EXPECT_EQ(refused("threads=2,executor=tiled,threads=2"), "TERRACE_STENCIL: threads= is there twice");
   EXPECT_EQ(refused("paged=1,folder="), "TERRACE_STENCIL: folder=: a value is needed");
   EXPECT_EQ(refused("plans"), "TERRACE_STENCIL: plans=: a value is needed");
   EXPECT_EQ(refused("paged=yes"), "TERRACE_STENCIL: paged=yes: it is 0 or 1");
 }
 
-TEST_F(Variable, HasNoTileThatCutsNothing) {
+TEST_F(Variable, TileWithoutEffect_IsReported) {
   for (const std::string tile : {"0", "0x0", "0x0x0"})
     EXPECT_EQ(
         refused(("tile=" + tile).c_str()),
@@ -90,7 +90,7 @@ TEST_F(Variable, HasNoTileThatCutsNothing) {
   EXPECT_EQ(from("tile=0x4").tile, (std::array<std::ptrdiff_t, 3>{0, 4, 0}));
 }
 
-TEST_F(Variable, HasNoWordWithoutEffect) {
+TEST_F(Variable, WordWithoutEffect_IsReported) {
   EXPECT_EQ(refused("executor=tiled,memory=1GiB"),
             "TERRACE_STENCIL: memory= has no effect with executor=tiled; it has with gpu, streamed");
   EXPECT_EQ(refused("memory=1GiB,executor=serial"),
@@ -111,7 +111,7 @@ TEST_F(Variable, HasNoWordWithoutEffect) {
     EXPECT_EQ(refused(words), "nothing is refused") << words;
 }
 
-TEST_F(Variable, NamesAnExecutorThatThereIs) {
+TEST_F(Variable, UnknownExecutor_IsReported) {
   const auto text = refusal([&] { Context context(from("executor=fast")); });
   EXPECT_TRUE(text.starts_with("there is no executor 'fast'; there are ")) << text;
   EXPECT_NE(text.find("tiled"), std::string::npos);

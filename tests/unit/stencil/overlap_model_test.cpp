@@ -20,7 +20,7 @@ double all(OverlapModel& flow) {
   return flow.now();
 }
 
-TEST(OverlapModel, CopiesBothWaysShareTheSlowMemory) {
+TEST(OverlapModel, CopiesBothWays_ShareSlowMemory) {
   OverlapModel flow(make_tiers(0, 1000, 100, 500));
   flow.copy(Lane::in, 300, {});
   flow.copy(Lane::out, 100, {});
@@ -29,7 +29,7 @@ TEST(OverlapModel, CopiesBothWaysShareTheSlowMemory) {
   EXPECT_DOUBLE_EQ(all(flow), 4);  // all bytes over the bandwidth
 }
 
-TEST(OverlapModel, ALinkHasItsBandwidthEachWay) {
+TEST(OverlapModel, FullDuplexLink_HasBandwidthEachWay) {
   auto tiers = make_tiers(0, 1000, 100, 500);
   tiers.slow_read = tiers.slow_write = 200;
   OverlapModel flow(tiers);
@@ -44,7 +44,7 @@ TEST(OverlapModel, ALinkHasItsBandwidthEachWay) {
   EXPECT_DOUBLE_EQ(all(held), 4);
 }
 
-TEST(OverlapModel, LoopsAndCopiesShareTheFastMemory) {
+TEST(OverlapModel, LoopsAndCopies_ShareFastMemory) {
   OverlapModel flow(make_tiers(0, 500, 100, 500));
   flow.run(1000, 1);
   flow.copy(Lane::in, 100, {});
@@ -59,7 +59,7 @@ TEST(OverlapModel, LoopsAndCopiesShareTheFastMemory) {
   EXPECT_DOUBLE_EQ(all(slower), 2.5);
 }
 
-TEST(OverlapModel, ALaneDoesOneAfterTheOther) {
+TEST(OverlapModel, WorkOfOneLane_IsSerial) {
   auto tiers = make_tiers(0, 1000, 100, 500);
   tiers.launch = 2;
   OverlapModel flow(tiers);
@@ -80,7 +80,7 @@ TEST(OverlapModel, ALaneDoesOneAfterTheOther) {
 }
 
 // Half of a copy beside loops that take as long, half alone; then loops alone.
-TEST(OverlapModel, HiddenIsWhatIsCopiedWhileLoopsRun) {
+TEST(OverlapModel, HiddenSeconds_AreCopiesDuringLoops) {
   auto tiers = make_tiers(0, 1000, 100, 500);
   tiers.launch = 1;
   OverlapModel flow(tiers);
@@ -103,7 +103,7 @@ TEST(OverlapModel, HiddenIsWhatIsCopiedWhileLoopsRun) {
 }
 
 // A copy takes its call, its bytes, and from loops that run the stall and what the cores that copy do not compute.
-TEST(OverlapModel, CopiesByCoresTakeThemFromLoops) {
+TEST(OverlapModel, CopiesByCores_SlowLoops) {
   auto tiers = make_tiers(0, 1000, 100, 400);
   tiers.beside_copies = 0.75;
   OverlapModel flow(tiers);
@@ -124,7 +124,7 @@ TEST(OverlapModel, CopiesByCoresTakeThemFromLoops) {
 }
 
 // The mover has one copy after the other, whichever way: the sum of what they take.
-TEST(OverlapModel, CoresCopyOneWayAtATime) {
+TEST(OverlapModel, SharedCopier_CopiesOneWayAtATime) {
   auto tiers = make_tiers(0, 1000, 100, 500);
   tiers.slow_read = tiers.slow_write = 1000;
   for (const auto threads : {0U, 2U}) {
@@ -136,7 +136,7 @@ TEST(OverlapModel, CoresCopyOneWayAtATime) {
   }
 }
 
-TEST(OverlapModel, NothingIsFasterThanItsMemory) {
+TEST(OverlapModel, RandomWork_NeverExceedsBandwidth) {
   std::mt19937_64 random(1);
   const auto number = [&](double low, double high) { return std::uniform_real_distribution(low, high)(random); };
   for (int i = 0; i < 500; ++i) {
@@ -183,7 +183,7 @@ double both_ways(const TwoTierMachine& tiers, double bytes) {
 // A GPU's link has its bandwidth each way, and a copy begins with a notice of 1 us. On the KNL both ways go
 // through DDR4, of 60.8 GB/s, and its copier, swap, takes 25 us for 2 MiB, which four of the 64 cores copy: lines
 // enough.
-TEST(OverlapModel, MachineFilesSayWhatCopiesTake) {
+TEST(OverlapModel, ShippedMachines_GiveCopyTimes) {
   EXPECT_NEAR(both_ways(shipped("p100-nvlink"), 33e9), 1, 1e-4);
   EXPECT_NEAR(both_ways(shipped("p100-pcie"), 12e9), 1 + 1e-6, 1e-9);
   const auto knl = shipped("knl-7210-flat");

@@ -19,7 +19,7 @@ std::vector<Result> run(const StencilProgram& program, const Options& options) {
 }
 
 // At its default size, which takes a second or two at the most.
-TEST_P(Program, ResultsAreAsExpectedWithEveryExecutor) {
+TEST_P(Program, EveryExecutor_GivesExpectedResults) {
   const auto serial = run(*GetParam(), {.executor = "serial"});
   ASSERT_FALSE(serial.empty());
   auto held = 0;
@@ -40,7 +40,7 @@ TEST_P(Program, ResultsAreAsExpectedWithEveryExecutor) {
 
 // Every layer comes once, its image is the point as far within, and no offset of a loop's stencil leads from one
 // of its points to another.
-TEST(MirrorLayers, AreAllAndReadNoneThatTheirLoopWrites) {
+TEST(MirrorLayers, EachLayer_OccursOnceAndReadsNoneOfItsLoop) {
   const Range grid{{0, 20}, {3, 30}, {0, 25}};
   for (std::size_t axis = 0; axis < 3; ++axis)
     for (std::ptrdiff_t layers = 1; layers <= 15; ++layers) {
@@ -67,7 +67,7 @@ TEST(MirrorLayers, AreAllAndReadNoneThatTheirLoopWrites) {
 }
 
 // The right side is stored by a chain before, and each chain of sweeps reads it and what the one before has left.
-TEST(JacobiChains, ReadAndWriteWhatTheyHaveTo) {
+TEST(JacobiChains, Needs_AreRightSideAndPreviousSweep) {
   constexpr double k_points = 512 * 512, k_size = k_points * sizeof(double), k_memory = 1 << 20;
   const auto given = [] {
     return Arguments({{"cells", "512"}, {"iterations", "40"}, {"chain", "10"}, {"source", "0.01"}});
@@ -99,7 +99,7 @@ TEST(JacobiChains, ReadAndWriteWhatTheyHaveTo) {
 }
 
 // By hand: what is temporary is neither read nor written, whatever the chain is.
-TEST(Needs, HaveNoTemporaries) {
+TEST(Needs, Temporaries_AreNotCounted) {
   Needs needs;
   auto context = counting_context(needs);
   const auto block = context.block("block", {10, 20});

@@ -30,7 +30,7 @@ void expect_as_plain(const RandomProgram& program, const Results& results) {
   EXPECT_NEAR(results.sum, plain.total, 1e-9);
 }
 
-TEST(RandomChains, EveryExecutorDoesWhatPlainArraysDo) {
+TEST(RandomChains, EveryExecutor_MatchesPlainArrays) {
   for (int i = 0; i < random_chains(); ++i) {
     RandomMaker maker(static_cast<std::uint64_t>(i));
     const auto program = maker.make();
@@ -77,7 +77,7 @@ RandomProgram large_program(RandomMaker& maker) {
   });
 }
 
-TEST_P(StreamedChains, DoTheSame) {
+TEST_P(StreamedChains, AnyMemory_MatchesPlainArrays) {
   int count = 0, both_ways = 0, shortened = 0, whole = 0;
   for (; count < random_chains() / 12; ++count) {
     RandomMaker maker(static_cast<std::uint64_t>(count), count % 4 == 0 ? 3 : 1);

@@ -8,7 +8,7 @@
 namespace terrace::stencil::test {
 namespace {
 
-TEST(Division, EachPointIsOneRanksAndRowsAreWhole) {
+TEST(Division, EachPoint_HasOneRankAndRowsStayWhole) {
   for (const std::ptrdiff_t ny : {1, 2, 5, 40})
     for (const std::ptrdiff_t nz : {1, 3, 40})
       for (std::size_t ranks = 1; ranks <= 24; ++ranks) {
@@ -34,7 +34,7 @@ TEST(Division, EachPointIsOneRanksAndRowsAreWhole) {
       }
 }
 
-TEST(Division, TheOutermostDimensionIsCutUntilPartsHaveTooMuchSurface) {
+TEST(Division, OutermostDimension_IsCutUntilSurfaceDominates) {
   using Parts = std::array<std::size_t, k_max_dims>;
   const auto parts = [](const Range& block, std::size_t ranks) { return Division(block, ranks).parts(); };
   EXPECT_EQ(parts({{0, 960}, {0, 960}}, 4), (Parts{1, 4, 1}));
@@ -62,7 +62,7 @@ class ChainMaker {
 
 Range rows(std::ptrdiff_t from, std::ptrdiff_t to) { return {{0, 10}, {from, to}}; }
 
-TEST(RankPlan, ExtensionsAddUpFromTheEnd) {
+TEST(RankPlan, Extensions_AccumulateFromTheEnd) {
   const Range all{{0, 10}, {0, 40}};
   ChainMaker maker;
   const Stencil up{{0, 2}}, down{{0, -1}};
@@ -83,7 +83,7 @@ TEST(RankPlan, ExtensionsAddUpFromTheEnd) {
   EXPECT_EQ(pieces[0].redundant_bytes, 10 * 16);
 }
 
-TEST(RankPlan, WhatALoopSetsWhollyIsNotNeededFromBefore) {
+TEST(RankPlan, OverwrittenRange_IsNotNeeded) {
   const Range all{{0, 10}, {0, 40}};
   ChainMaker maker;
   maker.add(all, {}, {0});                                              // for something else
@@ -98,7 +98,7 @@ TEST(RankPlan, WhatALoopSetsWhollyIsNotNeededFromBefore) {
 }
 
 // A wall's layers are made of rows far from them. That is the matter of those who have the wall.
-TEST(RankPlan, LoopsAlongAWallGoDeepAtTheWallOnly) {
+TEST(RankPlan, LoopsAlongWall_NeedDeepHaloAtWallOnly) {
   const Range all{{0, 10}, {0, 40}};
   ChainMaker maker;
   for (int i = 0; i < 3; ++i) {
@@ -113,7 +113,7 @@ TEST(RankPlan, LoopsAlongAWallGoDeepAtTheWallOnly) {
   EXPECT_EQ(pieces[0].depth, (Point{0, 3, 0}));
 }
 
-TEST(RankPlan, TooDeepAChainIsHalved) {
+TEST(RankPlan, TooDeepChain_IsBisected) {
   const Range all{{0, 10}, {0, 40}};
   ChainMaker maker;
   for (DatasetId i = 0; i < 12; ++i) maker.add(all, {{i % 2, star(2, 1)}}, {1 - i % 2});

@@ -59,7 +59,7 @@ Statistics expect_as_one_rank(const RandomRun& run) {
   return statistics[0];
 }
 
-TEST(Ranks, RandomChainsDoWhatOneRankDoes) {
+TEST(Ranks, RandomChains_MatchOneRank) {
   auto exchanges = 0;
   for (int seed = 0; seed < random_chains() / 2; ++seed)
     for (const auto* executor : {"serial", "tiled"}) {
@@ -73,7 +73,7 @@ TEST(Ranks, RandomChainsDoWhatOneRankDoes) {
 
 class StreamedRanks : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(StreamedRanks, RandomChainsDoTheSame) {
+TEST_P(StreamedRanks, RandomChains_MatchOneRank) {
   double moved = 0;
   for (int seed = 0; seed < random_chains() / 4; ++seed) {
     const auto run = random_run(seed, std::string(GetParam()), 6);
@@ -136,7 +136,7 @@ std::vector<Statistics> sweep(std::size_t size, const Options& options, int chai
   return statistics;
 }
 
-TEST(Ranks, AChainIsOneExchangeOfWhatHasChanged) {
+TEST(Ranks, Chain_ExchangesChangedDatasetsOnce) {
   constexpr int k_chains = 5;
   constexpr int k_sweeps = 8;
   // Eight layers of u with the columns at its sides. The other dataset is written before it is read, but for these
@@ -156,13 +156,13 @@ TEST(Ranks, AChainIsOneExchangeOfWhatHasChanged) {
   }
 }
 
-TEST(Ranks, AChainThatNeedsMoreLayersRunsInPieces) {
+TEST(Ranks, TooDeepChain_RunsInPieces) {
   EXPECT_EQ(sweep(4, {.executor = "tiled", .threads = 1, .depth = 2}, 3, 8)[1].exchanges, 3 * 4);
   EXPECT_EQ(sweep(4, {.executor = "tiled", .threads = 1}, 1, 40)[1].exchanges, 8);
   EXPECT_EQ(sweep(4, {.executor = "tiled", .threads = 1, .depth = 40}, 1, 40)[1].exchanges, 1);
 }
 
-TEST(Ranks, OneLoopMayReadBeyondTheNextRank) {
+TEST(Ranks, LoopReadingBeyondNeighbour_MatchesOneRank) {
   const auto run = [](Context& context) {
     const auto grid = context.block("grid", {3, 8});
     const auto a = grid.dataset<double>("a", {{0, -5}, {0, 5}});
@@ -191,7 +191,7 @@ TEST(Ranks, OneLoopMayReadBeyondTheNextRank) {
 // --- what else a program asks for ---
 
 // A temporary dataset is written in one piece of a chain and read in the next.
-TEST(Ranks, TemporaryDatasetsOutliveThePiecesOfAChain) {
+TEST(Ranks, TemporaryAcrossPieces_IsKept) {
   const auto run = [](Context& context) {
     const auto grid = context.block("grid", {500, 300});
     const auto a = grid.dataset<double>("a", {{0, -1}, {0, 1}});
@@ -231,7 +231,7 @@ TEST(Ranks, TemporaryDatasetsOutliveThePiecesOfAChain) {
   }
 }
 
-TEST(Ranks, EachRankSetsAndGetsTheWholeDataset) {
+TEST(Ranks, SetAndGet_CoverWholeDataset) {
   const auto run = [](Context& context) {
     const auto grid = context.block("grid", {5, 6, 7});
     auto a = grid.dataset<float>("a", {{0, -1, -2}, {0, 1, 3}});
@@ -269,7 +269,7 @@ TEST(Ranks, EachRankSetsAndGetsTheWholeDataset) {
 }
 
 // Blocks of one and of three dimensions in a chain, results of all types, loops without a dataset.
-TEST(Ranks, ResultsAreThoseOfOneRank) {
+TEST(Ranks, Reductions_MatchOneRank) {
   const auto run = [](Context& context) {
     const auto line = context.block("line", {37});
     const auto grid = context.block("grid", {3, 13, 9});
@@ -314,7 +314,7 @@ TEST(Ranks, ResultsAreThoseOfOneRank) {
 }
 
 // A chain is planned once for all that have its ranges and accesses, whatever their kernels and results are.
-TEST(Ranks, AChainThatComesAgainHasItsOwnKernelsAndResults) {
+TEST(Ranks, RepeatedChain_UsesItsOwnKernels) {
   run_ranks(3, [&](std::unique_ptr<Ranks> ranks) {
     Context context(std::make_unique<Engine>(Options{.executor = "serial"}, std::move(ranks)));
     const auto grid = context.block("grid", {4, 9});

@@ -17,7 +17,7 @@ namespace terrace::stencil::test::recent_chains {
 namespace {
 
 // Against a list in the order of asking.
-TEST(LruMap, KeepsThoseThatWereAskedForLast) {
+TEST(LruMap, Full_EvictsLeastRecentlyUsed) {
   constexpr std::size_t k_max = 5;
   std::mt19937 random(1);
   LruMap<int, std::shared_ptr<int>> map(k_max);
@@ -76,14 +76,14 @@ struct Book {
                       true};
 };
 
-TEST(ChainPlanCache, KnowsChainsThatComeAgainAndWhatFollows) {
+TEST(ChainPlanCache, RepeatedChains_ReturnPlanAndSuccessor) {
   Book book;
   for (int i = 0; i < 100; ++i) book.run(i % 5 + 1, (i + 1) % 5 + 1);
   EXPECT_EQ(book.made.size(), 10U);  // in both directions
   EXPECT_GE(book.known_ahead, 85);
 }
 
-TEST(ChainPlanCache, ForgetsOldOnes) {
+TEST(ChainPlanCache, ManyPlans_EvictOldest) {
   Book book;
   for (int i = 0; i < 2000; ++i) {
     book.run(i % 1000 + 1, (i + 1) % 1000 + 1);
@@ -93,7 +93,7 @@ TEST(ChainPlanCache, ForgetsOldOnes) {
 }
 
 // Chains that never come again leave, and not the one that comes between them.
-TEST(ChainPlanCache, KnowsWhatComesMostOften) {
+TEST(ChainPlanCache, FrequentChain_StaysCached) {
   Book book;
   for (int i = 2; i < 1000; ++i) {
     book.run(i, 1);
@@ -129,7 +129,7 @@ std::vector<double> numbers_of(const Options& options) {
   return u.get(block.range());
 }
 
-TEST(ChainsThatDiffer, HaveTheNumbersOfAnyOthers) {
+TEST(ChainsThatDiffer, NeverRepeating_GiveCorrectValues) {
   const auto expected = numbers_of({.executor = "serial"});
   EXPECT_EQ(numbers_of({.executor = "tiled", .threads = 2}), expected);
   EXPECT_EQ(numbers_of({.executor = "tiled", .threads = 2, .tile = {0, 16, 0}}), expected);
@@ -138,7 +138,7 @@ TEST(ChainsThatDiffer, HaveTheNumbersOfAnyOthers) {
 }
 
 // A chain that was refused is refused when it comes again.
-TEST(ChainsThatDiffer, AreRefusedEachTime) {
+TEST(ChainsThatDiffer, TooLargeAgain_AreRefusedAgain) {
   Context context(Options{.executor = "serial"});
   const auto block = context.block("block", {8});
   const auto u = block.dataset<double>("u");

@@ -38,7 +38,7 @@ std::vector<std::ptrdiff_t> cuts(const std::vector<EdgeRun>& runs, std::ptrdiff_
   return found;
 }
 
-TEST(EdgeRuns, SayWhereEachPartEnds) {
+TEST(EdgeRuns, RandomPlans_DecodeToPartEnds) {
   for (int i = 0; i < random_chains(); ++i) {
     SCOPED_TRACE("seed " + std::to_string(i));
     RandomMaker maker(static_cast<std::uint64_t>(i));
@@ -74,7 +74,7 @@ TEST(EdgeRuns, SayWhereEachPartEnds) {
 }
 
 // Of loops that are alike all tiles between the first and the last are, whatever their number.
-TEST(EdgeRuns, AreFew) {
+TEST(EdgeRuns, AlikeLoops_GiveFewRuns) {
   Chain chain;
   for (DatasetId i = 0; i < 8; ++i) {
     const auto stencil = star(1, 1);
@@ -190,7 +190,7 @@ void expect_document(const Json& document, const RandomProgram& program, const S
     EXPECT_EQ(range_in(document["datasets"][i]), range_of(program, i));
 }
 
-TEST(Plans, AreWrittenAsTheyRan) {
+TEST(Plans, ExecutedChain_IsRecordedExactly) {
   const auto file = file_named("plans");
   double moved = 0;
   auto shortened = 0, whole = 0;
@@ -236,7 +236,7 @@ TEST(Plans, AreWrittenAsTheyRan) {
 }
 
 // A chain that comes again is one chain, which ran so often; forward and back are two plans of it.
-TEST(Plans, HaveEachChainOnce) {
+TEST(Plans, RepeatedChain_IsRecordedOnce) {
   const auto file = file_named("plans");
   {
     Options options{.executor = "streamed", .threads = 1, .memory = 64 * 4096, .folder = testing::TempDir()};
@@ -266,7 +266,7 @@ TEST(Plans, HaveEachChainOnce) {
   EXPECT_EQ(document["chains"][1]["loops"][0]["name"], "other");
 }
 
-TEST(Plans, OfSeveralRanksAreFilesOfTheirOwn) {
+TEST(Plans, SeveralRanks_WriteSeparateFiles) {
   for (const auto* const rank : {"0", "1"}) file_named(std::string("plans.") + rank);
   Options options{.executor = "serial", .threads = 1};
   options.plans = file_named("plans");
@@ -295,7 +295,7 @@ std::string refusal(const std::string& file) {
 }
 
 // A program whose plans have no room ends as others do; the file is that of its beginning.
-TEST(Plans, BeyondTheLimitOfAFilesSizeEndNoProgram) {
+TEST(Plans, FileSizeLimit_DoesNotEndProgram) {
   const auto file = file_named("plans");
   const auto found = in_child([&]() -> std::string {
     {
@@ -317,7 +317,7 @@ TEST(Plans, BeyondTheLimitOfAFilesSizeEndNoProgram) {
   EXPECT_TRUE(read(file)["chains"].empty());
 }
 
-TEST(Plans, ReplaceNoFileThatHasNone) {
+TEST(Plans, OtherFile_IsNotReplaced) {
   const auto file = file_named("plans");
   EXPECT_EQ(refusal(file), "nothing is refused");
   EXPECT_EQ(refusal(file), "nothing is refused");

@@ -29,7 +29,7 @@ double number_at(std::ptrdiff_t x, std::ptrdiff_t y, unsigned seed) {
 
 class Rows : public testing::TestWithParam<const char*> {};
 
-TEST_P(Rows, OfAnyLengthGiveTheLeastAndTheGreatest) {
+TEST_P(Rows, AnyLength_GivesMinimumMaximumAndSum) {
   for (std::ptrdiff_t length = 1; length < 140; length += length < 70 ? 1 : 9) {
     const auto seed = static_cast<unsigned>(length);
     Context context(Options{.executor = GetParam(), .threads = 2, .tile = {48, 2, 0}});

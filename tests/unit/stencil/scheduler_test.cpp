@@ -30,7 +30,7 @@ void run_at_random(StreamModel& model, RandomStreams& random, std::size_t eagern
   }
 }
 
-TEST(StreamScheduler, LosesNoNumberAndNeverStandsStill) {
+TEST(StreamScheduler, AnyOrder_LosesNoValueAndNeverStalls) {
   std::size_t fetches = 0, stores = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -66,7 +66,7 @@ TEST(StreamScheduler, LosesNoNumberAndNeverStandsStill) {
 
 // What a dataset has that is removed is not stored, and its frames are there for others, before the next chain
 // begins, too.
-TEST(StreamScheduler, StoresNothingOfADatasetThatIsRemoved) {
+TEST(StreamScheduler, RemovedDataset_IsNotStored) {
   const auto chain = [](DatasetId dataset, bool is_fetched) {
     auto plan = std::make_shared<StreamPlan>();
     plan->steps.resize(3);
@@ -93,7 +93,7 @@ TEST(StreamScheduler, StoresNothingOfADatasetThatIsRemoved) {
 }
 
 // With many frames, used by steps that overlap: each decision as who looks at all frames takes it.
-TEST(StreamScheduler, DecidesAmongManyFramesAsWhoLooksAtAll) {
+TEST(StreamScheduler, ManyFrames_MatchExhaustiveScheduler) {
   std::size_t stores = 0, fetches = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -172,7 +172,7 @@ StreamModel ran(const StreamCase& of, Moves moves, RandomStreams* random = nullp
   return model;
 }
 
-TEST(StreamScheduler, FetchesOnDemandAsSeldomAsPossible) {
+TEST(StreamScheduler, OnDemand_FetchesOptimalNumber) {
   std::size_t had_to_leave = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -186,7 +186,7 @@ TEST(StreamScheduler, FetchesOnDemandAsSeldomAsPossible) {
   EXPECT_GT(had_to_leave, 100U);
 }
 
-TEST(StreamScheduler, FetchesAheadNotMuchMoreOften) {
+TEST(StreamScheduler, Prefetch_FetchesNearOptimalNumber) {
   std::size_t all = 0, least = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -205,7 +205,7 @@ TEST(StreamScheduler, FetchesAheadNotMuchMoreOften) {
 
 // Temporaries that many steps begin anew: what comes for them too early takes the room of what the next chain,
 // which goes the other way, needs again.
-TEST(StreamScheduler, LeavesTheNextChainItsNumbersWhereTemporariesComeLater) {
+TEST(StreamScheduler, LaterTemporaries_KeepDataOfNextChain) {
   constexpr std::uint32_t k_steps = 60, k_temporaries = 4;
   const auto chain = [](bool is_reversed) {
     auto plan = std::make_shared<StreamPlan>();

@@ -21,7 +21,7 @@ int max_in_a_set(std::ptrdiff_t row_bytes) {
   return *std::ranges::max_element(sets);
 }
 
-TEST(PaddedRow, TilesAreSpreadOverTheSetsOfACache) {
+TEST(PaddedRow, Tiles_SpreadOverCacheSets) {
   EXPECT_EQ(max_in_a_set(16384 * 8), 64);  // what this is about
   for (std::ptrdiff_t length = 1024; length < 70000; length += length < 5000 ? 1 : 977)
     ASSERT_LE(max_in_a_set(padded_row(length, 8) * 8), 4) << length;
@@ -34,7 +34,7 @@ TEST(PaddedRow, TilesAreSpreadOverTheSetsOfACache) {
       }
 }
 
-TEST(PaddedRow, TakesLittleMemory) {
+TEST(PaddedRow, AnyLength_AddsLittleMemory) {
   for (const std::size_t element : {4, 8, 24, 64, 128})
     for (std::ptrdiff_t length = 1; length < 40000; length += 1 + length / 50) {
       const auto row = padded_row(length, element);

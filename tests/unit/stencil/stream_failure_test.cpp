@@ -76,7 +76,7 @@ std::string said(Action action) {
 // Each fetch and each store in turn, the first and the last ones included.
 class StreamFailure : public testing::TestWithParam<Failure::Of> {};
 
-TEST_P(StreamFailure, OfAnyCopyEndsTheChainAndAllLaterOnes) {
+TEST_P(StreamFailure, AnyCopyFails_EndsChainAndLaterOnes) {
   const auto is_read = GetParam() == Failure::Of::fetches;
   const auto expected = "datasets in memory: " + std::string(is_read ? "a read" : "a write") +
                         " failed: the device is gone" + k_lost;
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Copies, StreamFailure, testing::Values(Failure::Of::fet
                          [](const auto& info) { return info.index == 0 ? "Fetches" : "Stores"; });
 
 // The file ends where a chunk is to be read.
-TEST(StreamFile, AShortReadIsAnError) {
+TEST(StreamFile, ShortRead_IsReported) {
   const auto folder = testing::TempDir();
   Program program(folder);
   program.start();
@@ -140,7 +140,7 @@ auto in_child_without_room(Action action) {
   });
 }
 
-TEST(StreamFile, AWriteThatIsRefusedIsAnError) {
+TEST(StreamFile, RefusedWrite_IsReported) {
   const auto found = in_child_without_room([](Program& program) { return program.error(); });
   ASSERT_TRUE(found);
   EXPECT_EQ(found->rfind("datasets in ", 0), 0U) << *found;
@@ -148,7 +148,7 @@ TEST(StreamFile, AWriteThatIsRefusedIsAnError) {
 }
 
 // The same for numbers that a program sets, which are written one chunk at a time.
-TEST(StreamFile, NumbersThatCannotBeWrittenAreAnError) {
+TEST(StreamFile, RefusedSet_IsReported) {
   const auto found = in_child_without_room([](Program& program) {
     return said([&] {
       for (std::ptrdiff_t y = 0; y < k_height; ++y) program.v.set({{0, 1}, {y, y + 1}}, std::vector{1.0});
@@ -158,7 +158,7 @@ TEST(StreamFile, NumbersThatCannotBeWrittenAreAnError) {
   EXPECT_NE(found->find("a write failed: File too large"), std::string::npos) << *found;
 }
 
-TEST(StreamFile, AFolderThatIsNotThereIsNamed) {
+TEST(StreamFile, MissingFolder_IsNamed) {
   const auto expected = "folder=/nowhere: no file for memory in /nowhere: No such file or directory";
   EXPECT_EQ(said([&] { const Program program("/nowhere"); }), expected);
   Options paged{.executor = "tiled", .threads = 1, .folder = "/nowhere"};
@@ -179,7 +179,7 @@ void fill(const std::string& path) {
   }
 }
 
-TEST(StreamFile, AFullDiskIsAnError) {
+TEST(StreamFile, FullDisk_IsReported) {
   const auto folder = testing::TempDir() + "full-disk";
   std::filesystem::create_directories(folder);
   const auto found = in_child([&]() -> std::string {

@@ -19,7 +19,7 @@ void add_argument(Loop& loop, DatasetId dataset, Access access, const Point& off
 
 // Eight of the ten rows that the first step writes are read again by the last one, and stay for the steps between:
 // these use a hundred others.
-TEST(StreamPlan, ChunksAreThereFromTheirFirstStepToTheirLast) {
+TEST(StreamPlan, Chunk_IsCountedFromFirstToLastUse) {
   constexpr DatasetId k_datasets = 11;
   std::vector<DatasetInfo> infos;
   StreamLayout layout{k_row * 8, {}, {}};

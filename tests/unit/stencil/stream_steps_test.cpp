@@ -17,7 +17,7 @@ namespace terrace::stencil::test::stream_steps {
 namespace {
 
 // A kernel that throws in one row, by two threads, in memory that one step fills or more: from little to much.
-TEST(StreamSteps, EndWhereAKernelThrows) {
+TEST(StreamSteps, KernelThrows_EndsAllSteps) {
   int thrown = 0, refused = 0;
   for (std::ptrdiff_t width = 3000; width <= 7000; width += 100) {
     SCOPED_TRACE("width " + std::to_string(width));
@@ -64,7 +64,7 @@ class SlowVariant final : public ExecutorVariant {
 };
 
 // Threads do little but wait, one at a time.
-TEST(StreamSteps, WaitingCounts) {
+TEST(StreamSteps, SlowCopies_CountAsWaiting) {
   const SlowVariant slow;
   Options options{.executor = "slow", .threads = 3, .tile = {0, 4}};
   options.memory = 36 * 4096;  // for steps of one tile
@@ -109,7 +109,7 @@ std::size_t chunks_between(const StreamPlan& plan, std::size_t first, std::size_
 
 // Of as many tiles as have room: all that threads are in at a time, and the next step. The next larger step has
 // none, or is more than two tiles for each thread.
-TEST(StreamSteps, AreAsLargeAsHasRoom) {
+TEST(StreamSteps, Steps_AreAsLargeAsMemoryAllows) {
   int smaller = 0, largest = 0;
   for (const std::size_t threads : {1U, 2U, 3U, 4U})
     for (const std::size_t frames : {20U, 40U, 60U, 90U, 140U, 250U})

@@ -37,7 +37,7 @@ int points_in(const DatasetInfo& info, const StreamLayout& layout, const ChunkId
   return count;
 }
 
-TEST(TransferPlans, HaveWhatEachStepUses) {
+TEST(TransferPlans, Transfers_ListChunksOfEachStep) {
   auto cut = 0, refused = 0, covered = 0;
   for (unsigned seed = 1; seed <= 300; ++seed) {
     RandomMaker maker(seed);
@@ -95,7 +95,7 @@ TEST(TransferPlans, HaveWhatEachStepUses) {
 }
 
 // A column of one block becomes one of another block. Both are much larger than memory.
-TEST(StreamedTransfers, AcrossRowsOfAFileMoveEachChunkOnce) {
+TEST(StreamedTransfers, ColumnToColumn_MovesEachChunkOnce) {
   constexpr std::ptrdiff_t k_nx = 300, k_ny = 1200;
   constexpr std::uint64_t k_memory = 512 << 10U;
   Context context({.executor = "streamed", .threads = 1, .memory = k_memory, .folder = testing::TempDir()});
@@ -126,7 +126,7 @@ TEST(StreamedTransfers, AcrossRowsOfAFileMoveEachChunkOnce) {
 }
 
 // What a transfer writes over need not come.
-TEST(StreamedTransfers, OfAWholeDatasetReadNothingOfTheTarget) {
+TEST(StreamedTransfers, WholeTarget_IsNotFetched) {
   constexpr std::ptrdiff_t k_nx = 512, k_ny = 1024;
   constexpr std::uint64_t k_memory = 512 << 10U;
   Context context({.executor = "streamed", .threads = 1, .memory = k_memory, .folder = testing::TempDir()});

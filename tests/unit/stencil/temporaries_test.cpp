@@ -76,7 +76,7 @@ std::vector<double> plain() {
   return u;
 }
 
-TEST(Temporaries, KeepWhatTheySay) {
+TEST(Temporaries, KeptPoints_OutliveChain) {
   const auto expected = plain();
   for (const auto& way : ways())
     for (const auto kind : {Kind::ordinary, Kind::kept})
@@ -84,7 +84,7 @@ TEST(Temporaries, KeepWhatTheySay) {
           << way.options.executor << ", " << way.ranks << " ranks, " << (kind == Kind::kept ? "kept" : "ordinary");
 }
 
-TEST(Temporaries, MoveLessThanOthers) {
+TEST(Temporaries, Temporaries_MoveFewerBytes) {
   const Options options{
       .executor = "streamed", .threads = 1, .tile = {0, 4, 0}, .memory = 256 << 10, .folder = testing::TempDir()};
   const auto moved = [&](Kind kind) {
@@ -97,7 +97,7 @@ TEST(Temporaries, MoveLessThanOthers) {
   EXPECT_LT(kept.bytes_in, ordinary.bytes_in);
 }
 
-TEST(Temporaries, AreRefusedWhereOtherNumbersAreRead) {
+TEST(Temporaries, ReadOfLostValues_Throws) {
   Context context(Options{.executor = "serial"});
   const auto block = context.block("block", {8, 6});
   const auto u = block.dataset<double>("u");
@@ -118,7 +118,7 @@ TEST(Temporaries, AreRefusedWhereOtherNumbersAreRead) {
 }
 
 // A chunk that has a byte of a kept point is kept; one whose rows, or planes, have none is not.
-TEST(Temporaries, KeepTheChunksOfTheirPoints) {
+TEST(Temporaries, KeptPoints_KeepTheirChunks) {
   std::mt19937 random(3);
   const auto number = [&](std::ptrdiff_t low, std::ptrdiff_t high) {
     return std::uniform_int_distribution<std::ptrdiff_t>(low, high)(random);

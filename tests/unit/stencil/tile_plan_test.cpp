@@ -103,7 +103,7 @@ void expect_plan(const RandomProgram& program, const Chain& chain, RandomMaker& 
   ASSERT_NO_FATAL_FAILURE(expect_dependences(program, chain, owners));
 }
 
-TEST(TilePlan, KeepsAllDependencesOfRandomChains) {
+TEST(TilePlan, RandomChains_KeepAllDependences) {
   for (int i = 0; i < random_chains(); ++i) {
     SCOPED_TRACE("seed " + std::to_string(i));
     RandomMaker maker(static_cast<std::uint64_t>(i));
@@ -130,7 +130,7 @@ Chain sweeps(std::size_t count, std::ptrdiff_t points, const Stencil& stencil) {
 
 // Each sweep has to be as much further than the next one as that reads ahead of its point, or as this reads behind
 // its own what the next one writes: the larger of both.
-TEST(TilePlan, IsSkewedByTheReachOfEachLoopAndNoMore) {
+TEST(TilePlan, Skew_IsMinimal) {
   for (const auto& [low, high] : {std::pair{-1, 1}, std::pair{-3, 1}, std::pair{-1, 2}, std::pair{0, 0}}) {
     const Stencil stencil(std::vector<Point>{{low, 0, 0}, {high, 0, 0}});
     for (const auto is_reversed : {false, true}) {

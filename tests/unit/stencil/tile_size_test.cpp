@@ -97,7 +97,7 @@ void expect_near_best(const Chain& chain, const ModelledCache& cache, std::size_
                                << best[1] << 'x' << best[2];
 }
 
-TEST(ModelSize, IsNearTheBestOfAllInTwoDimensions) {
+TEST(ModelSize, TwoDimensions_IsNearExhaustiveOptimum) {
   for (const std::size_t threads : {1U, 2U, 6U})
     for (const std::size_t cache : {80000U, 200000U, 600000U})
       for (const std::size_t loops : {1U, 6U, 20U}) {
@@ -107,7 +107,7 @@ TEST(ModelSize, IsNearTheBestOfAllInTwoDimensions) {
       }
 }
 
-TEST(ModelSize, IsNearTheBestOfAllInThreeDimensions) {
+TEST(ModelSize, ThreeDimensions_IsNearExhaustiveOptimum) {
   for (const std::size_t threads : {1U, 4U})
     for (const std::size_t cache : {300000U, 2000000U})
       for (const std::size_t loops : {2U, 8U}) {
@@ -117,13 +117,13 @@ TEST(ModelSize, IsNearTheBestOfAllInThreeDimensions) {
       }
 }
 
-TEST(ModelSize, CutsNothingThatFits) {
+TEST(ModelSize, DataFitCache_IsUncut) {
   const auto chain = sweeps({{0, 50}, {0, 40}}, 2, 4, 1, 2);
   EXPECT_EQ(model_size(chain, {std::size_t{1} << 20U, 16, 1}), TileSize{});
 }
 
 // A row of tiles that nobody shares would be done by one thread.
-TEST(ModelSize, LeavesATileForEachThread) {
+TEST(ModelSize, SeveralThreads_GetATileEach) {
   const auto chain = sweeps({{0, 900}, {0, 900}}, 2, 4, 1, 2);
   for (const std::size_t threads : {2U, 4U, 8U}) {
     const TilePlan plan(chain, model_size(chain, {std::size_t{1} << 30U, 16, threads}));
@@ -156,12 +156,12 @@ std::function<double(const TileSize&)> time_with_best(const TileSize& best) {
   };
 }
 
-TEST(TileTuner, FindsTheBestAlongOneDimension) {
+TEST(TileTuner, OneDimension_FindsOptimum) {
   for (const std::ptrdiff_t best : {8, 16, 64, 128, 1024})
     EXPECT_EQ(tuned({0, 64, 0}, time_with_best({0, best, 0}), 20), (TileSize{0, best, 0})) << best;
 }
 
-TEST(TileTuner, KeepsTheFastestOfWhatItTried) {
+TEST(TileTuner, NoisyTimes_KeepsFastestTried) {
   for (const auto& best : {TileSize{512, 16, 0}, TileSize{64, 256, 4}, TileSize{128, 32, 32}}) {
     const auto time = time_with_best(best);
     std::map<TileSize, int> tried;
@@ -181,7 +181,7 @@ TEST(TileTuner, KeepsTheFastestOfWhatItTried) {
   }
 }
 
-TEST(TileTuner, WhatIsHardlyFasterIsNotTaken) {
+TEST(TileTuner, SmallGain_IsNotTaken) {
   const TileSize model{0, 64, 0};
   EXPECT_EQ(tuned(
                 model, [&](const TileSize& size) { return size == model ? 1.0 : 0.99; }, 20),
@@ -192,7 +192,7 @@ TEST(TileTuner, WhatIsHardlyFasterIsNotTaken) {
 }
 
 // Data come to be in memory while the first chain runs.
-TEST(TileTuner, ASlowFirstRunDoesNotRuleOutItsSize) {
+TEST(TileTuner, SlowFirstRun_DoesNotRuleOutItsSize) {
   for (const auto& model : {TileSize{0, 64, 0}, TileSize{128, 32, 0}}) {
     const auto time = time_with_best(model);
     int runs = 0;
@@ -203,7 +203,7 @@ TEST(TileTuner, ASlowFirstRunDoesNotRuleOutItsSize) {
 }
 
 // The first time of a size that was taken may be a bad one, too: it is not what others have to beat.
-TEST(TileTuner, WhatIsFasterThanABadTimeAloneIsNotTaken) {
+TEST(TileTuner, OutlierOfBest_IsMeasuredAgain) {
   const std::map<std::ptrdiff_t, double> times{{64, 1.2}, {128, 1.0}, {256, 1.1}};
   int runs = 0;  // of the fastest
   const auto time = [&](const TileSize& size) {
@@ -213,7 +213,7 @@ TEST(TileTuner, WhatIsFasterThanABadTimeAloneIsNotTaken) {
   EXPECT_EQ(tuned({0, 64, 0}, time, 30), (TileSize{0, 128, 0}));
 }
 
-TEST(TileTuner, KindsOfChainsAreTunedEachByItself) {
+TEST(TileTuner, KindsOfChains_AreTunedSeparately) {
   TileTuner tuner;
   const auto one = time_with_best({0, 128, 0}), other = time_with_best({0, 32, 0});
   const TileSize model{0, 64, 0};
@@ -227,7 +227,7 @@ TEST(TileTuner, KindsOfChainsAreTunedEachByItself) {
   EXPECT_EQ(tuner.next(2, model), (TileSize{0, 32, 0}));
 }
 
-TEST(TileTuner, AKindBeginsWhereAnotherOfTheSameModelEnded) {
+TEST(TileTuner, NewKindOfSameModel_StartsFromBest) {
   TileTuner tuner;
   const auto one = time_with_best({0, 128, 0});
   const TileSize model{0, 64, 0};
@@ -241,7 +241,7 @@ TEST(TileTuner, AKindBeginsWhereAnotherOfTheSameModelEnded) {
 }
 
 // Such as steps that sweep in x first and steps that sweep in y first.
-TEST(TileTuner, ChainsOfAsManyLoopsAndPointsAreOfOneKind) {
+TEST(TileTuner, ChainsOfSimilarSize_ShareAKind) {
   const auto loops = [](std::ptrdiff_t nx, std::ptrdiff_t ny, int count) {
     std::vector<Loop> chain(static_cast<std::size_t>(count));
     for (auto& loop : chain) loop.range = Range{{0, nx}, {0, ny}};

@@ -172,7 +172,7 @@ Numbers by_library(Context& context, const Several& program) {
   return all;
 }
 
-TEST(Transfers, RandomOnesDoWhatPlainArraysDo) {
+TEST(Transfers, RandomPrograms_MatchPlainArrays) {
   std::size_t transfers = 0;
   for (int i = 0; i < random_chains() / 4; ++i) {
     RandomMaker maker(static_cast<std::uint64_t>(i));
@@ -190,7 +190,7 @@ TEST(Transfers, RandomOnesDoWhatPlainArraysDo) {
 
 // --- in which order, and how long chains are
 
-TEST(Transfers, EndTheChainsOfTheirBlocksAlone) {
+TEST(Transfers, Transfer_EndsChainsOfItsBlocksOnly) {
   Context context({.executor = "serial"});
   const auto a = context.block("a", {8}), b = context.block("b", {8}), c = context.block("c", {8});
   const auto u = a.dataset<double>("u"), v = b.dataset<double>("v"), w = c.dataset<double>("w");
@@ -232,7 +232,7 @@ struct RefusedTransfers : testing::Test {
   Dataset<double> v = b.dataset<double>("v");
 };
 
-TEST_F(RefusedTransfers, SayWhatIsWrong) {
+TEST_F(RefusedTransfers, InvalidTransfer_StatesReason) {
   EXPECT_EQ(transfer({{0, 9}, {0, 1}}, v, {{0, 1}, {0, 9}}, {{1, 0, 2}, {}}),
             "transfer from 'u' to 'v': it reaches 0..9 x 0..1 x 0..1, the dataset 'u' has 0..8 x 0..6 x 0..1");
   EXPECT_EQ(transfer({{0, 6}, {0, 1}}, v, {{0, 6}, {8, 9}}),

@@ -70,7 +70,7 @@ class PointCache {
 
 // Three datasets that sweep into one another, and layers at all sides that are copied between the sweeps: what the
 // mode says is missing is what is missing in a cache of single points.
-TEST(Cache, MissesWhatACacheOfPointsMisses) {
+TEST(Cache, Sweeps_MatchPointCache) {
   const Range inner{{0, 150}, {0, 150}}, whole{{-2, 152}, {-2, 152}};
   std::vector<DatasetInfo> infos;
   for (DatasetId id = 0; id < 3; ++id) infos.push_back(dataset(id, whole));
@@ -110,7 +110,7 @@ TEST(Cache, MissesWhatACacheOfPointsMisses) {
 }
 
 // A layer that is copied in each of many loops does not keep the rest of the data in the cache.
-TEST(Cache, LayersRefreshThemselvesAlone) {
+TEST(Cache, CopiedLayers_RefreshOnlyThemselves) {
   const Range whole{{0, 1000}, {0, 1000}};
   const std::vector<DatasetInfo> infos{dataset(0, whole), dataset(1, whole)};
   Chain chain;
@@ -125,7 +125,7 @@ TEST(Cache, LayersRefreshThemselvesAlone) {
 
 // Parts that wait for the slow memory and parts that do not, in turns: one process has the sum of what each takes;
 // many have the slow memory and their loops at a time.
-TEST(Cache, ProcessesOverlapWhatTheyWaitFor) {
+TEST(Cache, SeveralProcesses_OverlapLoopsAndMemory) {
   constexpr std::ptrdiff_t rows = 1000;
   std::vector<DatasetInfo> infos;
   for (DatasetId id = 0; id < 2; ++id) infos.push_back(dataset(id, {{0, 1000}, {0, rows}}));
@@ -167,7 +167,7 @@ double moved(const Chain& chain, const std::vector<DatasetInfo>& infos, std::siz
 // In three dimensions a chain whose loops reach far has more of its data again in columns than in slices, where
 // the cache has no room for what a slice of whole planes reaches beyond itself. By all slices and columns that
 // there are, in a cache of points.
-TEST(Cache, CutsTwoDimensionsWhereThatIsLess) {
+TEST(Cache, DeepChain_IsCutInTwoDimensions) {
   const Range whole{{0, 4}, {0, 100}, {0, 100}};
   std::vector<DatasetInfo> infos;
   for (DatasetId id = 0; id < 2; ++id) infos.push_back(dataset(id, whole));

@@ -5,7 +5,7 @@
 namespace terrace::stencil::test {
 namespace {
 
-TEST(VirtualGpuPlan, IsTheExecutors) {
+TEST(VirtualGpuPlan, SameChains_AreCutAsByExecutor) {
   constexpr std::size_t granularity = std::size_t{2} << 20U, memory = 64 * granularity;
   fake_cuda::reset(1, 2 * memory, granularity);
   constexpr std::ptrdiff_t row = 4096, rows = 1500;

@@ -24,7 +24,7 @@ std::vector<DatasetInfo> datasets(DatasetId count, std::ptrdiff_t rows) {
 
 // --- transfers between blocks ---
 
-TEST(Transfers, TakeAReadAndAWrite) {
+TEST(Transfers, Transfer_CostsOneReadAndOneWrite) {
   auto made = mode("flat-slow", make_tiers(1e9, 1e12, 8e3, 1e12), {});
   Context context(std::make_unique<Engine>(Options{.executor = "virtual"}, make_virtual_executor(*made)));
   const auto left = context.block("left", {100, 10}), right = context.block("right", {100, 10});
@@ -42,7 +42,7 @@ Chain updates(DatasetId id, std::ptrdiff_t rows) {
   return {loop({{0, k_row}, {0, rows}}, {argument(id, Access::read_write)})};
 }
 
-TEST(Slots, WhatCameForAnotherChainCameForNothing) {
+TEST(Slots, WrongPrefetch_IsWasted) {
   constexpr std::ptrdiff_t rows = 100;
   // A slot has ten rows, so there are ten tiles; copies take the time, loops next to none.
   const auto tiers = make_tiers(240e3, 1e12, 8e3, 1e12);
@@ -64,7 +64,7 @@ TEST(Slots, WhatCameForAnotherChainCameForNothing) {
   EXPECT_GE(wrong.seconds, never.seconds - 1e-6);
 }
 
-TEST(Slots, AChainThatNeedsMoreThanCameBringsTheRest) {
+TEST(Slots, PartialPrefetch_FetchesRemainder) {
   constexpr std::ptrdiff_t rows = 100;
   const auto tiers = make_tiers(480e3, 1e12, 8e3, 1e12);
   const auto first = updates(0, rows);
@@ -78,7 +78,7 @@ TEST(Slots, AChainThatNeedsMoreThanCameBringsTheRest) {
   EXPECT_DOUBLE_EQ(made->counts().bytes_in, 800e3 + 160e3 + 1600e3 - 80e3);
 }
 
-TEST(Slots, WhatTheLastTilesWriteIsNotBroughtBeforeItIsThere) {
+TEST(Slots, DataOfLastTiles_AreNotPrefetched) {
   // One tile has it all: nothing of what it writes can come for the next chain while it runs.
   constexpr std::ptrdiff_t rows = 10;
   const auto tiers = make_tiers(300e3, 1e12, 8e3, 8e3);
@@ -92,7 +92,7 @@ TEST(Slots, WhatTheLastTilesWriteIsNotBroughtBeforeItIsThere) {
 
 // Ten tiles: while one runs, the next comes and the last one leaves. Copies one way take as long as loops, both
 // ways share the memory; so each tile's time is that of what is copied, and loops run for half of it.
-TEST(Slots, CopiesAreHiddenBehindLoops) {
+TEST(Slots, Copies_OverlapLoops) {
   constexpr std::ptrdiff_t rows = 100;
   auto tiers = make_tiers(240e3, 1e12, 8e3, 32e3);  // loops read and write: 160e3 bytes of each tile, 5 s
   tiers.slow_read = tiers.slow_write = 1e12;        // a link, with its bandwidth each way
@@ -122,7 +122,7 @@ Chain sweeps(DatasetId count, std::ptrdiff_t rows, int loops) {
 }
 
 // Chains go forward and back, in chunks of 4096 bytes; loops take ten times as long as copies do.
-TEST(Streamed, CopiesAreHiddenBehindLoops) {
+TEST(Streamed, Copies_OverlapLoops) {
   constexpr std::ptrdiff_t rows = 250;
   constexpr DatasetId count = 3;
   const auto run = [&](double loops, bool is_prefetched) {
@@ -159,7 +159,7 @@ TEST(Streamed, CopiesAreHiddenBehindLoops) {
 
 // Beside its bytes a chunk that comes takes mapping on a GPU, and one that goes either way what cores take for
 // each copy. Bytes and loops take next to nothing, and chunks come one after the other.
-TEST(Streamed, ChunksTakeTimeBesideTheirBytes) {
+TEST(Streamed, Chunks_HaveFixedCosts) {
   constexpr std::ptrdiff_t rows = 25000;
   constexpr DatasetId count = 3;
   constexpr double memory = 200e6;
@@ -186,7 +186,7 @@ TEST(Streamed, ChunksTakeTimeBesideTheirBytes) {
   EXPECT_GE(by_cores.seconds, 0.99 * (by_cores.bytes_in + by_cores.bytes_out) / chunk);
 }
 
-TEST(Streamed, ChainsWithoutRoomAreRefusedByTheMode) {
+TEST(Streamed, TooLargeChain_IsRefused) {
   const auto tiers = make_tiers(1e5, 1e6, 1e4, 1e6);
   auto made = mode("streamed", tiers, datasets(2, 400));
   try {
@@ -199,7 +199,7 @@ TEST(Streamed, ChainsWithoutRoomAreRefusedByTheMode) {
 
 // --- unified ---
 
-TEST(Unified, ChainsWithoutRoomForTilesAreCounted) {
+TEST(Unified, UntiledChains_AreCounted) {
   constexpr std::ptrdiff_t rows = 400;
   auto tiers = make_tiers(4e6, 1e6, 30e3, 300e3);
   tiers.fault = 1e-3;
@@ -218,7 +218,7 @@ TEST(Unified, ChainsWithoutRoomForTilesAreCounted) {
   EXPECT_EQ(run(40e6, true).untiled_chains, 0);
 }
 
-TEST(Unified, OverlapIsWhatComesWhileTheTileBeforeRuns) {
+TEST(Unified, Prefetch_OverlapsPreviousTile) {
   constexpr std::ptrdiff_t rows = 400;
   auto tiers = make_tiers(4e6, 1e9, 30e3, 60e3);
   tiers.fault = 1e-3;
@@ -237,7 +237,7 @@ TEST(Unified, OverlapIsWhatComesWhileTheTileBeforeRuns) {
 
 // --- room in the slow memory ---
 
-TEST(SlowMemory, HasToHaveTheDatasets) {
+TEST(SlowMemory, TooSmall_IsRefused) {
   for (const auto* variant : modes()) {
     if (variant->name() == "flat-fast") continue;
     auto tiers = make_tiers(1e6, 1e9, 1e8, 1e9);
@@ -258,7 +258,7 @@ TEST(SlowMemory, HasToHaveTheDatasets) {
   }
 }
 
-TEST(SlowMemory, HasNothingOfWhatIsNeverStored) {
+TEST(SlowMemory, UnstoredTemporaries_TakeNoCapacity) {
   auto tiers = make_tiers(1e6, 1e9, 1e8, 1e9);
   tiers.slow_bytes = 9e6;
   auto two = datasets(2, 1000);

@@ -13,7 +13,7 @@
 namespace terrace::stencil::test {
 namespace {
 
-TEST(VirtualPlan, IsTheExecutors) {
+TEST(VirtualPlan, RandomPrograms_AreCutAsByExecutor) {
   int had_room = 0, had_none = 0, steps = 0;
   for (std::uint64_t seed = 0; seed < 80; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -56,7 +56,7 @@ void long_chain(Context& context, int steps) {
   context.run();
 }
 
-TEST(VirtualPlan, ChainsAreShortenedAsTheExecutors) {
+TEST(VirtualPlan, TooLargeChains_AreSplitAsByExecutor) {
   constexpr std::uint64_t memory = 64 * 4096;
   for (const auto& [steps, is_cut] : {std::pair{2, false}, std::pair{40, true}, std::pair{90, true}}) {
     Context real(Options{.executor = "streamed", .threads = 2, .memory = memory, .folder = testing::TempDir()});

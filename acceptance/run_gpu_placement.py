@@ -1,5 +1,5 @@
 """Acceptance of page placement on a GPU, in virtual time: closed forms, conservation, the study, C-AMAT, speed,
-bad input. One function a line."""
+bad input. Each criterion is a function."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=GOAL_SECONDS,
         metavar="N",
-        help=f"for each fuzzer ({GOAL_SECONDS}); with fewer the line cannot hold",
+        help=f"for each fuzzer ({GOAL_SECONDS}); with fewer the criterion cannot hold",
     )
 
 

@@ -1,4 +1,4 @@
-"""Acceptance of the house: the digits as before, variants, the first run. One function a line."""
+"""Acceptance of the source tree: the golden set, variants, the first run. Each criterion is a function."""
 
 from __future__ import annotations
 

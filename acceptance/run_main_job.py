@@ -1,4 +1,4 @@
-"""Acceptance of the main job: profile a program, plan, run it placed, report. One function a line."""
+"""Acceptance of the main job: profile a program, plan, run it placed, report. Each criterion is a function."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINES = [
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    few = "with fewer the line cannot hold"
+    few = "with fewer the criterion cannot hold"
     parser.add_argument(
         "--fuzz-seconds",
         type=int,

@@ -1,4 +1,4 @@
-"""Acceptance of real memory: orderings, the ledger, memory over a file. One function a line."""
+"""Acceptance of real memory: orderings, the ledger, memory over a file. Each criterion is a function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINES = [*guests.LINES, *ledger.LINES, *over_file.LINES, *faults.LINES, *kills.L
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--disk-folder", default="/var/tmp", help="where files and swap are (/var/tmp)")
-    parser.add_argument("--turns", type=int, default=3, help="runs of each way, by turns; the median counts")
+    parser.add_argument("--turns", type=int, default=3, help="runs of each way, interleaved; the median counts")
     parser.add_argument(
         "--patience", type=float, default=15, help="a run is stopped after so many times what Terrace took"
     )

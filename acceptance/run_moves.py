@@ -1,4 +1,4 @@
-"""Acceptance of moves: the mover on real pages, its price, the bound, class C. One function a line."""
+"""Acceptance of moves: the mover on real pages, its price, the bound, class C. Each criterion is a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acceptance of planning: the exact optimum, speed, baselines, the evaluation. One function a line."""
+"""Acceptance of planning: the exact optimum, speed, baselines, the evaluation. Each criterion is a function."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Acceptance of stencil programs: published energies, the Taylor-Green vortex, random chains, speed on the
-processor, data in a file, the paper's losses in virtual time, disks that fill up and processes that die. One
-function a line."""
+"""Acceptance of stencil programs: published energies, the Taylor-Green vortex, speed on the processor, data in a
+file, the paper's losses in virtual time, full disks and killed processes. Each criterion is a function.
+
+`make soak` compares random chains with plain arrays.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--data", type=Path, default=Path("/var/tmp"), metavar="FOLDER", help="where files of datasets lie"
     )
     parser.add_argument(
-        "--small", action="store_true", help="smaller problems: lines about sizes and speed cannot hold"
+        "--small", action="store_true", help="smaller problems: criteria about sizes and speed cannot hold"
     )
 
 

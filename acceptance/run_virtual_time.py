@@ -1,4 +1,5 @@
-"""Acceptance of virtual time: threads, validation, replay, tracer, closed forms, speed. One function a line."""
+"""Acceptance of virtual time: threads, validation, replay, tracer, closed forms, speed. Each criterion is a
+function."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=GOAL_SECONDS,
         metavar="N",
-        help=f"for each fuzzer ({GOAL_SECONDS}); with fewer the line cannot hold",
+        help=f"for each fuzzer ({GOAL_SECONDS}); with fewer the criterion cannot hold",
     )
 
 

@@ -1,1 +1,1 @@
-"""The lines of acceptance/gpu-placement."""
+"""The criteria of acceptance/gpu-placement."""

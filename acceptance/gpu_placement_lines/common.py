@@ -1,4 +1,4 @@
-"""The study's answers, traces of programs and changed machine files, which several lines use."""
+"""The study's answers, traces of programs and changed machine files, which several criteria use."""
 
 from __future__ import annotations
 

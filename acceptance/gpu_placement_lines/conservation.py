@@ -1,4 +1,4 @@
-"""Nothing is lost: the counters of every run of the study, level by level."""
+"""Conservation laws: the counters of every run of the study, level by level."""
 
 from __future__ import annotations
 

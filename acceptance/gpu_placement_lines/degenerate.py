@@ -1,4 +1,4 @@
-"""Rules that have to agree, and what no rule may beat."""
+"""Degenerate cases in which rules have to agree, and the oracle, which no rule may beat."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Traces that are cut off, damaged, or made of whatever bytes: `terrace lab gpu` on each, and both readers under a
-fuzzer."""
+"""Traces that are truncated, damaged, or made of arbitrary bytes: `terrace lab gpu` on each, and both readers
+under a fuzzer."""
 
 from __future__ import annotations
 

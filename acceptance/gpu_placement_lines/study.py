@@ -1,4 +1,4 @@
-"""`terrace lab experiment ccnuma`: its order, what the paper says of single programs, a rule of ours."""
+"""`terrace lab experiment ccnuma`: its order, the paper's statements on single programs, a rule of ours."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _by_program() -> list[dict[str, Any]]:
 
 
 def best_thresholds() -> Measured:
-    """Shootdowns cost nothing."""
+    """Counts the programs that are best at the threshold 1, with free shootdowns."""
     rules = _thresholds(shootdown=0)
     best = {name: max(rules, key=lambda rule: speedup(study(), name, rule)).threshold for name in study().programs}
     low = [name for name, threshold in best.items() if threshold == 1]
@@ -111,7 +111,7 @@ def best_thresholds() -> Measured:
 
 
 def bfs() -> Measured:
-    """Shootdowns cost nothing."""
+    """Checks with free shootdowns that a higher threshold is better for bfs."""
     rules = _thresholds(shootdown=0)
     first, *higher = (speedup(study(), "bfs", rule) for rule in rules)
     return Measured(_listed("bfs", rules), max(higher) > first)

@@ -1,4 +1,5 @@
-"""The golden set, made of the commit before the house was rebuilt, against what this installation says."""
+"""Compares this installation with the golden set, whose results are of the commit before the tree was
+restructured."""
 
 from __future__ import annotations
 

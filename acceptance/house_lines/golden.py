@@ -1,4 +1,4 @@
-"""A golden set: what virtual time says of all workloads under all strategies, to the last digit.
+"""A golden set: results of virtual time for all workloads under all strategies, to the last digit.
 
 Virtual time repeats exactly, so code that is moved or rewritten without a change of meaning gives the same digits.
 `python golden.py write FILE` makes the set with an installation's `terrace`; `python golden.py compare FILE` makes

@@ -1,4 +1,4 @@
-"""Programs and profiles that several lines use: built and recorded once."""
+"""Programs and profiles that several criteria use: built and recorded once."""
 
 from __future__ import annotations
 

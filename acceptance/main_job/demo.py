@@ -1,4 +1,4 @@
-"""The demo on a fresh clone, and what its table must show of class W."""
+"""The demo on a fresh clone, and the goals of its table in class W."""
 
 from __future__ import annotations
 

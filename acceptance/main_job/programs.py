@@ -1,4 +1,4 @@
-"""Workloads verify everywhere; the same command gives the same virtual time."""
+"""Workloads verify in every mode, and a command's virtual time repeats exactly."""
 
 from __future__ import annotations
 

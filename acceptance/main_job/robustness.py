@@ -1,4 +1,4 @@
-"""Bad input and sudden death: the readers under a fuzzer, and what a killed run leaves."""
+"""Damaged input and killed runs: fuzzers of the readers, and the journals that a killed run leaves."""
 
 from __future__ import annotations
 

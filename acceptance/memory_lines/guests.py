@@ -1,4 +1,5 @@
-"""Data by intent on several nodes, by the kernel's account of each page: in guests under software emulation."""
+"""Memory attributes on several nodes, checked by the kernel's node of each page, in guests under software
+emulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with real memory that are killed: what is left of them."""
+"""Kills programs with real memory, and finds the resources that they leave behind."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Lower bound of the bytes that any schedule moves between a file and a memory that is too small.
 
-Virtual time says it: the program, built with the wrappers, runs on a machine with a file, and of each page it is
-known when it is touched. From one touch to the next a page stays in memory, or is read again; the most that can
+Virtual time computes it: the program, built with the wrappers, runs on a machine with a file, and of each page it
+is known when it is touched. From one touch to the next a page stays in memory, or is read again; the most that can
 stay gives the fewest bytes that are read, and in the same way the fewest that are written. What the caches hold is
 no touch, so on the real machine it may be more, and never less. Two threads share the loops of one among them: for
 them the same bytes count. What virtual time itself reads and writes in these runs is kept, too: whether it is what
-the real program does is a line of its own.
+the real program does is a criterion of its own.
 """
 
 from __future__ import annotations

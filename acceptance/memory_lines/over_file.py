@@ -1,4 +1,4 @@
-"""Memory over a file against the kernel: what was promised of it, and what the study says (study.py)."""
+"""Memory over a file against the kernel's paging: its goals, and the results of the study (study.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Ways to run a program with more data than memory, Terrace's and the kernel's: what is tried, and what counts."""
+"""Ways to run a program with more data than memory, Terrace's and the kernel's: how they run, and which times
+count."""
 
 from __future__ import annotations
 

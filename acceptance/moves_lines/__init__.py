@@ -1,1 +1,1 @@
-"""The lines of acceptance/moves."""
+"""The criteria of acceptance/moves."""

@@ -1,4 +1,4 @@
-"""The planner taken apart, and how large it is."""
+"""Ablation of the planner, and its size in lines of code."""
 
 from __future__ import annotations
 

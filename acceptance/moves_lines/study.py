@@ -1,4 +1,4 @@
-"""The study in class C: `terrace lab experiment moves`, its tables held against what was promised."""
+"""The study in class C: `terrace lab experiment moves`, its tables compared with the goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gaps of plans with the phases that are found, beside gaps with the phases that a program marks."""
+"""Compares gaps of plans with detected phases with gaps with a program's own markers."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def place(recipe: Recipe, size: str, work: Path) -> Placed:
 def _run(
     recipe: Recipe, built: Built, size: str, work: Path, configurations: dict[str, str], name: str = "placed"
 ) -> tuple[dict[str, Profile], Any]:
-    """Runs the program once in all of these configurations; returns the run, and the profiles by label."""
+    """Runs the program once in all of these configurations; returns the profiles by label, and the run."""
     store = work / "profiles" / f"{recipe.name}-{size}-{name}.terrace"
     stores = {label: store.with_suffix(f".{label}.terrace") for label in configurations}
     for path in stores.values():

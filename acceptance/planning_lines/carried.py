@@ -1,4 +1,5 @@
-"""Plans of class W in class A, beside class A's own: until the planner has made another there, and to the end."""
+"""Plans of class W in class A, compared with class A's own: until the planner has made another one, and to the
+end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs and sizes that several lines use."""
+"""Programs and sizes that several criteria use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluation: `terrace lab experiment unimem`, whose tables are read and held against what was promised."""
+"""The evaluation: `terrace lab experiment unimem`, whose tables are compared with the goals."""
 
 from __future__ import annotations
 

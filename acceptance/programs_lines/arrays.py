@@ -1,4 +1,4 @@
-"""NumPy's own tests of its core, with every array's data by intent: as without."""
+"""Runs NumPy's own tests of its core with every array's data by intent; results must equal those without."""
 
 from __future__ import annotations
 

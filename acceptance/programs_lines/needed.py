@@ -1,4 +1,4 @@
-"""The programs that have to be installed, and what to type where they are not."""
+"""Required programs, and the command that installs missing ones."""
 
 from __future__ import annotations
 

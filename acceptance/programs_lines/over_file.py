@@ -109,7 +109,7 @@ def _fitting() -> Measured:
 
 
 def _ratio(row: Row) -> float:
-    """Returns swap's time over ours, or None if ours failed."""
+    """Returns swap's time over ours, or NaN if ours failed."""
     if any(one.startswith(f"{OURS}: ") for one in row["wrong"]):
         return math.nan
     return float(statistics.median(row["seconds"][SWAP]) / statistics.median(row["seconds"][OURS]))

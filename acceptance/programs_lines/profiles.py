@@ -15,7 +15,7 @@ def was_watched(profile: Path) -> bool:
 
 
 def moves_of(profile: Path) -> int:
-    """Returns the moves that the system executed."""
+    """Returns the number of moves that the system executed."""
     if not profile.exists():
         return 0
     with sqlite3.connect(profile) as store:

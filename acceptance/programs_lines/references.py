@@ -1,4 +1,4 @@
-"""Page references: whether they rank objects as the exact counters do, and what plans made of them are worth."""
+"""Page references: whether they rank objects as the exact counters do, and the gain of plans from them."""
 
 from __future__ import annotations
 

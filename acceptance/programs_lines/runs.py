@@ -1,4 +1,4 @@
-"""One run of a program in one way: what it wrote, how it ended, its time and its largest memory."""
+"""One run of a program in one way: its output, its status, its time and its peak memory."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from programs_lines.watched import MACHINE
 LOSS = 0.01
 WATCHED = "watched"
 WAYS = (PLAIN, OURS, WATCHED)
-# Each takes a second or more, so that the launch itself, which has a line of its own, is not what is measured.
+# Each takes a second or more, so that the launch itself, which has a criterion of its own, is not measured.
 PROGRAMS: dict[str, str] = {
     "sort": "sort -S 8M --parallel=1 numbers -o sorted",
     "gzip": "gzip -c -6 numbers >packed",

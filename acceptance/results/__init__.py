@@ -1,4 +1,4 @@
-"""The result pages: every step that they need, what each came to, and the pages themselves.
+"""The result pages: their steps, the steps' documents, and the pages themselves.
 
 answers    of experiments that are not finished
 version    which commit, machine and day a result belongs to

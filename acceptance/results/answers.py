@@ -11,7 +11,7 @@ from results.version import Version
 
 
 def put_by(documents: Path, version: Version, step: str, command: str, folder: Path) -> None:
-    """Those that the experiment has left in its folder."""
+    """Keeps the answers that the experiment has left in its folder."""
     cells = {
         str(path.relative_to(folder)): json.loads(path.read_text(encoding="utf-8"))
         for path in sorted(folder.glob("cells/**/[!.]*.json"))
@@ -20,7 +20,7 @@ def put_by(documents: Path, version: Version, step: str, command: str, folder: P
 
 
 def bring_back(documents: Path, version: Version, step: str, folder: Path) -> None:
-    """Into the experiment's folder, those that it does not have."""
+    """Restores kept answers into the experiment's folder, without overwriting."""
     there = read_own(documents, version).documents.get(_name(step), {"answers": {}})["answers"]
     for name, content in there.items():
         if not (folder / name).exists():
@@ -28,7 +28,7 @@ def bring_back(documents: Path, version: Version, step: str, folder: Path) -> No
 
 
 def drop(documents: Path, step: str) -> None:
-    """The experiment is finished: its tables say all."""
+    """Removes the answers of a finished experiment, whose tables have all."""
     (documents / f"{_name(step)}.json").unlink(missing_ok=True)
 
 

@@ -31,7 +31,8 @@ def write_trace(path: Path) -> None:
 
 
 def _rectangle(dice: random.Random) -> tuple[int, int, str]:
-    """As many small ones as large ones: each power of two is as likely as the next."""
+    """Draws a rectangle: each power of two is as likely as the next, so that small ones are as frequent as large
+    ones."""
 
     def length(powers: int) -> int:
         top = 1 << dice.randrange(powers)

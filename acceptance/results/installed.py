@@ -1,4 +1,4 @@
-"""The installed copy that steps run: it has to be of the tree whose commit results are filed under."""
+"""The installed copy that steps run: it has to be built from the commit under which results are kept."""
 
 from __future__ import annotations
 

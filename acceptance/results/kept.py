@@ -27,7 +27,7 @@ class Refused(Exception):
 
 
 def folder_of(root: Path, version: Version) -> Path:
-    """Where a version's documents are."""
+    """Returns the folder of a version's documents."""
     return work_of(root, version) if version.dirty else data(root) / version.name
 
 
@@ -37,12 +37,12 @@ def data(root: Path) -> Path:
 
 
 def work_of(root: Path, version: Version) -> Path:
-    """Where steps of a version build, record and answer."""
+    """Returns the folder in which a version's steps build, record and answer."""
     return root / "out" / "results" / version.name
 
 
 def made() -> Document:
-    """Here and now: what each measurement says of itself."""
+    """Returns the origin of a measurement made now: its machine and day."""
     return {"date": today(), "machine": machine()}
 
 
@@ -75,7 +75,7 @@ class Kept:
 
 
 def read(folder: Path) -> Kept:
-    """All documents of a folder. Raises Refused where one cannot be read, or is of another version."""
+    """Reads all documents of a folder. Raises Refused if one cannot be read, or is of another version."""
     documents = {}
     for path in sorted(folder.glob("*.json")):
         try:
@@ -96,7 +96,7 @@ def read(folder: Path) -> Kept:
 
 
 def read_own(folder: Path, version: Version) -> Kept:
-    """As `read`; raises Refused where the documents are not of `version`, too."""
+    """Reads like `read`; raises Refused also if the documents are not of `version`."""
     kept = read(folder)
     if kept.version not in (None, version):
         first = next(iter(kept.documents))
@@ -123,7 +123,7 @@ def keep(folder: Path, version: Version, step: str, command: str, content: Mappi
 
 
 def text_of(value: Any, margin: str = "") -> str:
-    """A document as JSON: a line a key, and a line a row where a table has many."""
+    """Formats a document as JSON: a line for each key, and a line for each row of long tables."""
     if isinstance(value, dict) and value:
         ends, deeper = "{}", margin + " "
         parts = [f"{json.dumps(key)}: {text_of(part, deeper)}" for key, part in value.items()]

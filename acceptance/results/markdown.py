@@ -40,7 +40,7 @@ class Pages:
 
 
 def machines(documents: Sequence[Document]) -> list[Machine]:
-    """The machines on which they were made, each once."""
+    """Returns the machines on which they were made, each once."""
     found: list[Machine] = []
     for document in documents:
         if document["machine"] not in found:
@@ -49,14 +49,14 @@ def machines(documents: Sequence[Document]) -> list[Machine]:
 
 
 def machine_words(machine: Machine) -> str:
-    """For a reader."""
+    """Describes a machine for a reader."""
     memory = int(machine["memory_bytes"]) / 2**30
     cores = int(machine["cores"])
     return f"{machine['processor']}, {cores} core{'s' * (cores > 1)}, {memory:.0f} GiB, {machine['kernel']}"
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Formats a Markdown table."""
     lines = [headings, ["---"] * len(headings), *([_cell(text) for text in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -1,4 +1,5 @@
-"""Writes the result pages and the README's block: from documents and templates alone, so twice the same."""
+"""Writes the result pages and the README's block: from documents and templates alone, so that a repetition gives
+equal pages."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def _made(template: str, pages: Pages) -> str:
 
 
 def _view(name: str) -> Callable[..., str]:
-    """Each has words of its own."""
+    """Renders a view, which takes words of its own."""
     view: Callable[..., str] = importlib.import_module(f"results.views.{name.replace('-', '_')}").view
     return view
 

@@ -25,17 +25,17 @@ class Picture:
 
     @property
     def file(self) -> str:
-        """In the tree."""
+        """Returns the picture's path in the tree."""
         return f"docs/pictures/{self.name}.png"
 
     @property
     def command(self) -> str:
-        """As a reader would type it."""
+        """Returns the command as a reader would type it."""
         return " ".join(["scripts/picture.py", Path(self.page).name, self.file, *self.options])
 
 
 def _map_of_churn(work: Path, run: Run) -> None:
-    """A device in use: what random requests and releases leave."""
+    """Draws the map of a device in use after random requests and releases."""
     folder = work / "pim-map"
     write_trace(folder / "churn.pim")
     terrace = Path(sys.executable).with_name("terrace")

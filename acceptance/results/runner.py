@@ -28,7 +28,7 @@ _NAMED = 3  # changes
 
 
 def main(root: Path, words: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Runs the command."""
     arguments = _arguments(words)
     try:
         if arguments.of:
@@ -83,7 +83,7 @@ def _results(root: Path, arguments: argparse.Namespace) -> int:
 
 
 def _chosen(steps: Sequence[Step], only: Sequence[str]) -> list[tuple[Step, str]]:
-    """Each with the lines that are asked for. Raises WrongTree for a step that there is not."""
+    """Returns the steps, each with its chosen criteria. Raises WrongTree for an unknown step."""
     if not only:
         return [(step, "") for step in steps]
     by_name = {step.name: step for step in steps}
@@ -121,7 +121,7 @@ def _run(call: Call, steps: Sequence[Step], chosen: Sequence[tuple[Step, str]]) 
 
 
 def _begin(call: Call, steps: Sequence[Step]) -> None:
-    """Each acceptance program lists its lines, so that the pages show those that were not run."""
+    """Lets each acceptance program list its criteria, so that the pages show those that were not run."""
     there = read_own(call.folder, call.version).documents
     for step in steps:
         if step.lines and step.name not in there:

@@ -49,12 +49,12 @@ class Call:
 
     @property
     def minutes_left(self) -> float | None:
-        """Until the time is up."""
+        """Returns the minutes until the time budget ends."""
         return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0) / 60
 
     @property
     def work(self) -> Path:
-        """Where steps build and record."""
+        """Returns the folder in which steps build and record."""
         return work_of(self.root, self.version) / "work"
 
     def keep(self, step: Step, begun: float, content: Mapping[str, Any]) -> None:
@@ -73,14 +73,14 @@ class Step:
     lines: bool = False  # an acceptance program's, each of which is finished by itself
 
     def finished(self, kept: Kept) -> bool:
-        """Whether its document is there, and whole."""
+        """Returns whether its document exists and is complete."""
         document = kept.documents.get(self.name)
         if document is None:
             return False
         return not any(line["verdict"] == NOT_RUN or line.get("failed") for line in document.get("lines", []))
 
     def state(self, kept: Kept) -> str:
-        """In words."""
+        """Describes the state of a step."""
         document = kept.documents.get(self.name)
         if document is None:
             return NOT_RUN
@@ -93,7 +93,7 @@ class Step:
 
 
 def all_steps(root: Path) -> list[Step]:
-    """In the order in which they run: programs use what benchmarks and experiments left, pictures all."""
+    """Returns the steps in running order: programs use results of benchmarks and experiments, pictures use all."""
     return [
         Step("demo", "terrace lab demo", _demo),
         *(Step(name, f"build/release/bench/bin/{name}", _benchmark) for name in benchmarks(root)),
@@ -127,7 +127,7 @@ def experiments(root: Path) -> list[tuple[str, str]]:
 
 
 def programs(root: Path) -> list[str]:
-    """The acceptance programs."""
+    """Returns the acceptance programs' names."""
     files = sorted((root / "acceptance").iterdir())
     return [path.name for path in files if path.is_file() and os.access(path, os.X_OK)]
 

@@ -51,7 +51,7 @@ def changes(root: Path) -> list[str]:
 
 
 def machine() -> Machine:
-    """The machine that this is."""
+    """Describes this machine."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count() or 1,
@@ -61,12 +61,12 @@ def machine() -> Machine:
 
 
 def today() -> str:
-    """As 2026-11-23."""
+    """Returns the date as 2026-11-23."""
     return time.strftime("%Y-%m-%d")
 
 
 def rest(text: str) -> str:
-    """A file without what is between its markers."""
+    """Returns a file without the text between its markers."""
     head, begin, tail = text.partition(BEGIN)
     _, end, after = tail.partition(END)
     return head + begin + end + after if end else text
@@ -83,7 +83,7 @@ def _block_alone(root: Path, name: str) -> bool:
 
 
 def _changed(root: Path, before: str, after: str) -> bool:
-    """Whether the commits differ in more than prose."""
+    """Returns whether the commits differ in more than prose."""
     names = _git(root, "diff", "--name-only", "--no-renames", "-z", before, after).split("\0")
     for name in filter(None, names):
         if _prose(name):
@@ -104,7 +104,7 @@ def _prose(name: str) -> bool:
 
 
 def _parent(root: Path, commit: str) -> str:
-    """The first one's; "" where there is none."""
+    """Returns the first parent, or ""."""
     _, *parents = _git(root, "rev-list", "--parents", "-n", "1", commit).split()
     return parents[0] if parents else ""
 

@@ -1,1 +1,1 @@
-"""The lines of `acceptance/stencils`."""
+"""The criteria of acceptance/stencils."""

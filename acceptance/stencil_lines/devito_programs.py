@@ -20,7 +20,7 @@ WAYS = {"the innermost dimension whole": {}, "the innermost dimension cut": {"bl
 
 
 def heat(dims: int, points: int) -> Eq:
-    """u_t = laplacian of u, second order."""
+    """Solves u_t = laplacian of u, second order."""
     grid = Grid(shape=(points,) * dims, extent=(float(points - 1),) * dims, dtype=np.float64)
     u = TimeFunction(name="u", grid=grid, space_order=2, time_order=1)
     u.data[:] = 1.0
@@ -28,7 +28,7 @@ def heat(dims: int, points: int) -> Eq:
 
 
 def wave(points: int) -> Eq:
-    """u_tt = laplacian of u, eighth order, in three dimensions."""
+    """Solves u_tt = laplacian of u, eighth order, in three dimensions."""
     grid = Grid(shape=(points,) * 3, extent=(float(points - 1),) * 3, dtype=np.float64)
     u = TimeFunction(name="u", grid=grid, space_order=8, time_order=2)
     u.data[:] = 1e-3

@@ -59,14 +59,14 @@ class Way:
 
 
 def _ways(problem: Problem) -> list[Way]:
-    """All of them; several ranks of the long problems have a thread each."""
+    """Returns all ways; several ranks of the long problems have a thread each."""
     ways = [Way(*way) for way in itertools.product(EXECUTORS, RANKS, THREADS)]
     most = 2 if problem.is_long else MAX_THREADS
     return [way for way in ways if way.threads == 1 or way.ranks * way.threads <= most]
 
 
 def _run(problem: Problem, way: Way) -> list[float]:
-    """The kinetic energy, the loops of a step, and the bytes that came from the first rank's file."""
+    """Returns the kinetic energy, the loops of a step, and the bytes that came from the first rank's file."""
     options: dict[str, object] = {"executor": way.executor, "threads": way.threads}
     if way.executor == "streamed":
         options |= {"memory": max(problem.memory // way.ranks, MIN), "folder": data_folder()}
@@ -75,8 +75,8 @@ def _run(problem: Problem, way: Way) -> list[float]:
 
 
 def _of(problem: Problem) -> tuple[str, bool]:
-    """A line of text, and whether all ways have the published energy, the same digits, the loops, and moved data
-    where they are in a file."""
+    """Returns a line of text, and whether all ways have the published energy, equal digits, the loops, and moved
+    data if they are in a file."""
     found = {
         way: keep_part(
             f"stencil-energy-{problem.program}-{problem.name}-{way.executor}-{way.ranks}-{way.threads}",
@@ -107,7 +107,7 @@ def _of(problem: Problem) -> tuple[str, bool]:
 
 
 def energies() -> Measured:
-    """Each is a process of its own. The digits have to be the same, whatever the way."""
+    """Runs each way as a process of its own. The digits have to be equal in all of them."""
     chosen = [problem for problem in PROBLEMS if not (is_small() and problem.is_long)]
     found = [_of(problem) for problem in chosen]
     text = "\n".join(text for text, _ in found)

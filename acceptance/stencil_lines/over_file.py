@@ -79,7 +79,7 @@ def _limited(program: str, arguments: Mapping[str, str], limit: float, **options
 
 
 def _chunk(memory: int) -> int:
-    """As `streamed` has it (docs/how-to/stencils.md, "Data in a file")."""
+    """Returns the chunk size of `streamed` (docs/how-to/stencils.md, "Data in a file")."""
     chunk = 2 << 20
     while chunk > 4096 and memory // chunk < 100:
         chunk //= 2
@@ -117,7 +117,7 @@ def _bound(found: Mapping[str, Any]) -> float:
 
 
 def _beside(memory: float) -> str:
-    """How much more than that the control group may have."""
+    """Returns the bytes beyond that which the control group may have."""
     return f"control group: {BESIDE >> 20} MiB more, {BESIDE / memory:.0%} of it"
 
 
@@ -158,7 +158,8 @@ def _text(name: str, times: int, found: Mapping[str, Any]) -> str:
 
 
 def _is_held(found: Mapping[str, Any]) -> bool:
-    """Near the bound, faster than paging, data moved, and little memory beside."""
+    """Returns whether the case is near the bound and faster than paging, has moved data, and used little other
+    memory."""
     streamed, paged = found["streamed"], found["paged"]
     if streamed["seconds"] is None or streamed["bytes_in"] <= 0 or found["memory"] * MAX_BESIDE < BESIDE:
         return False
@@ -167,7 +168,7 @@ def _is_held(found: Mapping[str, Any]) -> bool:
 
 
 def over_file() -> Measured:
-    """The limit is that of a control group: the datasets' share, and BESIDE for all else."""
+    """Measures in a control group that limits memory to the datasets' share, and BESIDE for all else."""
     lines, holds, rows = [], True, list[dict[str, Any]]()
     for name in CASES:
         for times in TIMES:

@@ -28,7 +28,7 @@ NEARLY_ALL = 0.9  # of the kills behind the first checkpoint leave one from whic
 
 @contextmanager
 def _small_disk(folder: Path) -> Iterator[Path]:
-    """A file system that reserves no room (ext2), so that it is full when data are written back."""
+    """Mounts a file system without delayed allocation (ext2), so that it runs full when data are written back."""
     image, place = folder / "disk", folder / "mounted"
     place.mkdir()
     with image.open("wb") as file:
@@ -44,8 +44,8 @@ def _small_disk(folder: Path) -> Iterator[Path]:
 
 
 def full_disk() -> Measured:
-    """CloverLeaf 2D goes on from a checkpoint, with its data on a disk that has no room for them: one line, status
-    1, and a run that goes on from the last checkpoint ends with the digits of one that was never stopped."""
+    """Resumes CloverLeaf 2D from a checkpoint with its data on a disk without space for them: one line, status 1.
+    A run from the last checkpoint ends with the digits of an uninterrupted one."""
     folder = work("stencils") / "full"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -77,7 +77,7 @@ def _summary(ran: Ran) -> dict[str, float]:
 
 
 def _begun(file: Path) -> subprocess.Popen[bytes]:
-    """A run that keeps a checkpoint of each step."""
+    """Starts a run that keeps a checkpoint of each step."""
     words = command("cloverleaf2d", {**PROBLEM, "checkpoint": file, "every": 1})
     options = environment(executor="tiled", threads=2)
     return subprocess.Popen(words, env=options, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -98,14 +98,14 @@ def _times(file: Path) -> tuple[float, float]:
 
 
 def _is_right(file: Path, wanted: dict[str, float]) -> bool:
-    """A run goes on from there for the steps that are missing, and has the same summary."""
+    """Returns whether a run resumes there for the missing steps, and has the same summary."""
     kept = round(_whole(restart=file, steps=1).value("steps"))  # no step is left: it says how many there were
     ran = _restart(file)
     return 1 <= kept <= STEPS and round(ran.value("steps_run")) == STEPS - kept and _summary(ran) == wanted
 
 
 def killed() -> Measured:
-    """CloverLeaf 2D, killed anywhere in its run; where there is a checkpoint, a run goes on from it."""
+    """Kills CloverLeaf 2D at random moments; if there is a checkpoint, a run resumes from it."""
     wanted = _summary(_whole())
     folder = work("stencils") / "kills"
     shutil.rmtree(folder, ignore_errors=True)

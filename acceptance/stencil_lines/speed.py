@@ -27,7 +27,7 @@ SOURCES = Path(__file__).resolve().parent
 
 
 def _triad() -> Path:
-    """The program, built here."""
+    """Builds the triad; returns its path."""
     path = work("stencils") / "triad"
     path.parent.mkdir(parents=True, exist_ok=True)
     options = ["-O3", "-march=native", "-fopenmp", "-std=c++20"]
@@ -52,7 +52,7 @@ def _times(program: str, arguments: dict[str, object]) -> dict[str, list[float]]
 
 
 def cloverleaf() -> Measured:
-    """6144 x 6144 cells, 10 steps. Goals are scaled by the triad of the same call."""
+    """Measures 6144 x 6144 cells, 10 steps. Goals are scaled by the triad of the same call."""
     cells = "1024x1024" if is_small() else "6144x6144"
     found: dict[str, list[float]] = keep_part(
         f"stencil-speed-cloverleaf2d-{cells}",
@@ -72,7 +72,7 @@ def cloverleaf() -> Measured:
 
 
 def poisson() -> Measured:
-    """8192 x 8192 points, 40 iterations."""
+    """Measures 8192 x 8192 points, 40 iterations."""
     cells = 1024 if is_small() else 8192
     found: dict[str, list[float]] = keep_part(
         f"stencil-speed-jacobi-{cells}",
@@ -87,7 +87,7 @@ def poisson() -> Measured:
 
 
 def _environment() -> Path:
-    """A Python that has Devito."""
+    """Returns a Python that has Devito."""
     folder = work("stencils") / "devito"
     python = folder / "bin" / "python"
     if not python.exists():

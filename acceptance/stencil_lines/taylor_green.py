@@ -57,7 +57,7 @@ def _results(name: str, arguments: Mapping[str, object]) -> Mapping[str, Mapping
 
 
 def _not_held(results: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    """Those that are not as expected, or that nothing is expected of."""
+    """Lists the results that are unexpected, or without an expectation."""
     return [name for name in names if not results[name].get("holds", False)]
 
 
@@ -109,7 +109,8 @@ def beginning() -> Measured:
 
 
 def orders() -> Measured:
-    """In space on three grids, of which the finest is the truth; in time with three lengths of the step."""
+    """Measures the orders in space on three grids, of which the finest is the reference, and in time with three
+    lengths of the step."""
     lines, holds = [], True
     for mode, of in (("convergence", "space"), ("time_convergence", "time")):
         results = _results(mode, {"mode": mode})
@@ -121,13 +122,13 @@ def orders() -> Measured:
 
 
 def _measured(points: int) -> Mapping[str, Mapping[str, Any]]:
-    """A run until the largest decay is behind, on so many points in each direction of the whole cube; about 200
+    """Runs until after the largest decay, on so many points in each direction of the whole cube, with about 200
     measurements of it."""
     return _results(f"{points}-decay", {"cells": points // 2, "until": UNTIL, "every": 10 * points // 64})
 
 
 def decay(points: int) -> Measured:
-    """The largest decay and enstrophy, and when."""
+    """Returns the largest decay and enstrophy, and their times."""
     goal = GOALS[points]
     computed = points // 2 if is_small() else points
     results = _measured(computed)

@@ -41,14 +41,15 @@ OURS = {KNL: "cache", NVLINK: "streamed", PCIE: "streamed"}
 
 
 def _published(program: str, machine: str) -> float:
-    """The speed at 48 GB over the baseline's."""
+    """Returns the published speed at 48 GB over the baseline's."""
     said = OUT_OF_CORE[program]
     return {KNL: 1 - said.tiled_loss, NVLINK: said.nvlink, PCIE: said.pcie}[machine]
 
 
 @functools.cache
 def _study(folder: Path) -> out_of_core.Study:
-    """The given one. Raises Unavailable where there is none, or one of another commit or of other machines."""
+    """Returns the given study. Raises Unavailable if there is none, or one of another commit or of other
+    machines."""
     study = out_of_core.Study(folder, list(PROGRAMS), [], [])
     if not (folder / provenance.FILE).is_file():
         raise Unavailable(f"{folder} has no study of `terrace lab experiment out-of-core`")
@@ -60,7 +61,7 @@ def _study(folder: Path) -> out_of_core.Study:
 
 
 def _answer(question: Question) -> dict[str, Any]:
-    """The given study's, or made here."""
+    """Returns the given study's answer, or computes it."""
     if (folder := getattr(SETTINGS, "study", None)) is not None:
         study = _study(Path(folder))
         if not study.path(question).is_file():
@@ -81,7 +82,7 @@ def _further(question: Question) -> Mapping[str, float]:
 
 
 def _kept(program: str, machine: str, how: str, size: int) -> float:
-    """The speed over the baseline's."""
+    """Returns the speed over the baseline's."""
     rate = rate_of(_further(Question(program, machine, size, how)))
     in_memory = rate_of(_further(baseline(program, machine)))
     assert rate is not None and in_memory is not None
@@ -146,7 +147,7 @@ def _step(question: Question) -> dict[str, str]:
 
 
 def ten_times() -> Measured:
-    """160 GB of data, 16 GiB of fast memory. Held is each loss; the table says what a time step accesses and
+    """Judges each loss with 160 GB of data and 16 GiB of fast memory; the table has a time step's accesses and
     moves."""
     lines: list[str] = []
     short, rows = [], []

@@ -99,7 +99,7 @@ def _times(file: Path) -> list[float]:
 
 
 def never_beaten() -> Measured:
-    """A row for each case; judged are all of them."""
+    """Judges all cases, with a row for each."""
     rows: list[dict[str, str | float]] = []
     beaten, loose = [], []
     own_programs(marked=False)

@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 def _processor_seconds(words: list[str]) -> float:
-    """Processor time of the least of RUNS runs. Raises RuntimeError where one fails."""
+    """Returns the least processor time of RUNS runs. Raises RuntimeError if one fails."""
     least = float("inf")
     for _ in range(RUNS):
         child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -67,7 +67,7 @@ def _least_time() -> Measured:
 
 
 def judge(found: dict[str, Row]) -> Measured:
-    """A row for each program with a main loop; judged are those with few objects."""
+    """Judges the programs with few objects; the table has a row for each program with a main loop."""
     rows = [{"program": name, **row} for name, row in found.items() if "seconds" in row]
     judged = [row for row in rows if 0 < row["objects"] <= MAX_OBJECTS]
     longest = {row["program"]: max(row["seconds"], row["seconds with --fast"]) for row in judged}

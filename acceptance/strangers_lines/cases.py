@@ -28,7 +28,7 @@ COROUTINES = ("-std=c++20", "-fcoroutines-ts")
 
 
 def folder() -> Path:
-    """Where programs of the cases are built and run."""
+    """Returns the folder in which programs of the cases are built and run."""
     place = work("strangers-cases")
     place.mkdir(parents=True, exist_ok=True)
     return place
@@ -49,7 +49,7 @@ def build(
 
 
 def compilers(names: Sequence[str]) -> list[str]:
-    """Those of the names that are installed."""
+    """Returns those of the names that are installed."""
     return [name for name in names if shutil.which(name)]
 
 
@@ -93,7 +93,7 @@ def _plan(program: Sequence[str | Path], name: str) -> Path | None:
 
 
 def _compared(name: str, native: Sequence[str | Path], program: Sequence[str | Path]) -> list[dict[str, Any]]:
-    """One row a mode: whether the program gives what `native` gives."""
+    """Returns a row for each mode: whether the program's result equals that of `native`."""
     want = outcome(native)
     plan = _plan(program, name)
     rows = []
@@ -107,7 +107,7 @@ def _compared(name: str, native: Sequence[str | Path], program: Sequence[str | P
 
 
 def _sum_up(rows: Sequence[dict[str, Any]]) -> Measured:
-    """The share of runs that gave the same, and the first that did not."""
+    """Returns the share of runs with equal results, and the first that differed."""
     wrong = [row for row in rows if not row["same"]]
     text = f"{len(rows) - len(wrong)} of {len(rows)} runs as without Terrace"
     if wrong:
@@ -122,7 +122,7 @@ def _kept(name: str, native: Sequence[str | Path], program: Sequence[str | Path]
 
 
 def tail_calls() -> Measured:
-    """Recursion in tail position, an interpreter, coroutines."""
+    """Compares recursion in tail position, an interpreter, coroutines."""
     rows: list[dict[str, Any]] = []
     for compiler in compilers(["gcc", "clang"]):
         plain, hooked = (build(compiler, "recursion.c", ["-O2"], "recursion", hooked=h) for h in (False, True))
@@ -155,14 +155,14 @@ def openmp() -> Measured:
 
 
 def _foreign_runs(program: Path) -> list[list[str]]:
-    """A program alone, and as a child of a shell, of make and of a program that can load Terrace."""
+    """Runs a program alone, and as a child of a shell, of make and of a program that can load Terrace."""
     makefile = folder() / "foreign.mk"
     makefile.write_text(f"all:\n\t@{program} || echo $$?\n")
     return [[str(program)], ["sh", "-c", f"{program}; exit $?"], ["make", "-s", "-f", str(makefile)]]
 
 
 def foreign_library() -> Measured:
-    """A dynamic program of musl, which cannot load Terrace's library."""
+    """Compares a dynamic program of musl, which cannot load Terrace's library."""
     if not compilers(["musl-gcc"]):
         return Measured("there is no musl-gcc", False)
     program = folder() / "stranger"
@@ -184,14 +184,14 @@ def foreign_library() -> Measured:
 
 
 def _loops(file: Path) -> list[tuple[str, int]]:
-    """The main loops of a profile, with their iterations."""
+    """Returns the main loops of a profile, with their iterations."""
     with sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True) as store:
         rows = store.execute("SELECT name, turns_before + coalesce(iterations, 0) FROM main_loop")
         return [(str(name), int(count)) for name, count in rows]
 
 
 def main_loop() -> Measured:
-    """A program whose steps hold loops that repeat more often than its steps do."""
+    """Checks the main loop of a program whose steps hold loops that repeat more often than its steps do."""
     rows: list[dict[str, Any]] = []
     for compiler in compilers(["gcc", "clang"]):
         plain, hooked = (build(compiler, "relax.c", ["-O2", "-g"], "relax", hooked=h) for h in (False, True))
@@ -276,7 +276,8 @@ MAX_READS = 4.0  # bytes that scattered blocks read, beside those of one block
 
 
 def scattered_mappings() -> Measured:
-    """Random reads in 64 mappings, and in one of the same size, in a quarter of their size of memory."""
+    """Compares random reads in 64 mappings with those in one of equal size, in a quarter of their size of
+    memory."""
     rows: list[dict[str, Any]] = []
     read: list[float] = []
     program = build("gcc", "scatter.c", ["-O2"], "scatter", hooked=False)
@@ -301,7 +302,7 @@ def scattered_mappings() -> Measured:
 
 
 def find_value(document: Any, key: str) -> Any:
-    """The first value of a key in a JSON document, at any depth."""
+    """Returns the first value of a key in a JSON document, at any depth."""
     if isinstance(document, dict):
         if key in document:
             return document[key]

@@ -145,7 +145,7 @@ def _public(recipe: Recipe) -> Row:
 
 
 def held(row: Row) -> bool:
-    """Whether the interval holds the truth, but for rounding."""
+    """Returns whether the interval contains the true value, up to rounding."""
     slack = _ROUNDING * max(abs(row["truth"]), abs(row["high"]))
     return bool(row["low"] - slack <= row["truth"] <= row["high"] + slack)
 

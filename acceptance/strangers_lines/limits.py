@@ -38,13 +38,13 @@ def _over_file(memory: str) -> list[str | Path]:
 
 
 def _first(rows: Sequence[dict[str, Any]], *names: str) -> str:
-    """The first of the rows that are wrong, by these columns."""
+    """Describes the first of the wrong rows, by these columns."""
     wrong = next((row for row in rows if row["same"] == "no"), None)
     return "" if wrong is None else "; " + ", ".join(str(wrong[name]) for name in names)
 
 
 def _timed(command: Words) -> tuple[float, dict[str, Any]]:
-    """The run of the least wall time: seconds, and what it gave."""
+    """Returns the least wall time in seconds, and that run's result."""
     runs = []
     for _ in range(RUNS):
         begun = time.monotonic()
@@ -86,7 +86,7 @@ def memory_of_the_data() -> Measured:
 
 
 def alignment() -> Measured:
-    """A block of 8 MiB at a multiple of 1 TiB: served, or refused as the system refuses it."""
+    """Allocates 8 MiB at a multiple of 1 TiB: served, or refused as the system refuses it."""
     program = build("gcc", "pages.c", ["-O2"], "pages", hooked=False)
     served = outcome([program, "8", "1"])["output"]
     got = outcome([TERRACE, "run", "--memory", MEMORY, "--spill", folder(), "--", program, "8", "1", str(1 << 40)])
@@ -192,7 +192,7 @@ def _mpi(name: str) -> Path:
 
 
 def _mpi_costs(name: str) -> dict[str, float]:
-    """Least wall seconds of each mode. Raises RuntimeError where one gives another output."""
+    """Returns the least wall seconds of each mode. Raises RuntimeError if one gives another output."""
     program, outputs = _mpi(name), set()
     costs: dict[str, float] = {}
     for mode in ("alone", "record", "simulate"):

@@ -62,7 +62,8 @@ class Machines:
 
 @functools.cache
 def two_kinds() -> list[Machines]:
-    """The shipped machines with two kinds of memory by their caches, and the options that make those small."""
+    """Returns the shipped machines with two kinds of memory by their caches, and the options that make those
+    small."""
     groups: dict[str, tuple[list[str], list[str]]] = {}
     sizes = dict(text.split("=") for text in SMALL_CACHES[1:])
     for path in sorted((ROOT / "machines").glob("*.toml")):
@@ -81,13 +82,14 @@ def two_kinds() -> list[Machines]:
 
 
 def usual() -> list[Machines]:
-    """The groups of the default, with its machines alone."""
+    """Returns the default groups, each with the default's machines only."""
     chosen = [(tuple(name for name in group.names if name in USUAL), group.caches) for group in two_kinds()]
     return [Machines(names, caches) for names, caches in chosen if names]
 
 
 def programs() -> dict[str, Runner]:
-    """How each program is run: public ones by their recipes, this project's own without markers and with them."""
+    """Returns how each program is run: public ones by their recipes, this project's own without markers and with
+    them."""
 
     def public(recipe: Recipe, words: Sequence[str | Path]) -> object:
         return execute(recipe, build(recipe, "hooked", WORK), SIZE, WORK, [str(word) for word in words])
@@ -104,7 +106,7 @@ def programs() -> dict[str, Runner]:
 
 
 def _simulate(runner: Runner, store: Path, texts: dict[str, str], caches: Sequence[str]) -> dict[str, Path]:
-    """The profiles of all configurations, priced in one run."""
+    """Prices all configurations in one run; returns their profiles."""
     stores = {label: store.with_suffix(f".{label}.terrace") for label in texts}
     for path in stores.values():
         path.unlink(missing_ok=True)
@@ -116,7 +118,7 @@ def _simulate(runner: Runner, store: Path, texts: dict[str, str], caches: Sequen
 
 
 def _seconds(stores: dict[str, Path]) -> dict[str, float]:
-    """Virtual seconds of the whole runs. Removes the profiles."""
+    """Returns the virtual seconds of the whole runs. Removes the profiles."""
     seconds = {label: Profile(path).seconds() for label, path in stores.items()}
     for path in stores.values():
         path.unlink()
@@ -194,7 +196,7 @@ def price(name: str, runner: Runner, machines: Machines) -> dict[str, Row]:
 
 
 def _of(machine: str, values: dict[str, float]) -> dict[str, float]:
-    """Those whose label begins with the machine's name, without it."""
+    """Returns the entries whose label begins with the machine's name, without it."""
     start = f"{machine}-"
     return {label.removeprefix(start): value for label, value in values.items() if label.startswith(start)}
 
@@ -212,7 +214,8 @@ def _priced(name: str, runner: Runner, machines: Machines) -> Row:
 
 @functools.cache
 def _table(whole: bool) -> tuple[list[Row], list[str]]:
-    """A row for each program, machine and share, times over those with fast memory alone; what failed."""
+    """Returns a row for each program, machine and share, with times over those with fast memory alone, and the
+    failures."""
     rows: list[Row] = []
     failed: list[str] = []
     own_programs(marked=False)
@@ -238,7 +241,7 @@ def _part(name: str, machines: Machines) -> str:
 
 
 def _rows(name: str, machine: str, priced: Row) -> list[Row]:
-    """A row for each share."""
+    """Returns a row for each share."""
     rows = []
     seconds = priced["seconds"]
     for share in SHARES:
@@ -322,7 +325,7 @@ def near_the_bound(whole: bool = False) -> Measured:
 
 
 def _lines(whole: bool) -> list[Line]:
-    """The criteria on the machines of the default, or on all."""
+    """Returns the criteria on the machines of the default, or on all."""
     of = ", all machines" if whole else ""
     machines = "all shipped machines with two kinds of memory" if whole else ", ".join(USUAL)
     where = f"on {machines}, {', '.join(map(str, SHARES))} % of the footprint being fast"

@@ -76,7 +76,7 @@ def _loops(recipe: Recipe, size: str, ways: Sequence[str]) -> Row:
 
 
 def differences(found: Mapping[str, Found]) -> list[str]:
-    """Where ways differ from what most of them find, which the first text says."""
+    """Describes where ways differ from the loop that most of them find, which the first text names."""
     loops = {way: (loop.name, loop.turns) for way, loop in found.items()}
     (usual, _), *others = Counter(loops.values()).most_common()
     if not others:
@@ -89,7 +89,7 @@ def _text(name: str, turns: int) -> str:
 
 
 def _judged(rows: Mapping[str, Row], least: int) -> Measured:
-    """A row for each program that could be run; at least `least` programs are wanted."""
+    """Judges the programs that could be run, with a row for each; at least `least` are required."""
     loops = {
         name: {way: Found(**loop) for way, loop in row.items()}
         for name, row in rows.items()
@@ -116,7 +116,7 @@ def _alike() -> Measured:
 
 
 def _alike_at_full_size() -> Measured:
-    """With the real run, which goes by the clock: one program at a time."""
+    """Compares with the real run, which is timed: one program at a time."""
     rows = {
         name: keep_part(f"loops-full-{name}", functools.partial(_loops, recipe, "full", (*WAYS, REAL)))
         for name, recipe in read_all().items()

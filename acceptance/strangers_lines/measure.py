@@ -69,7 +69,7 @@ def _measured(mode: str, number: int, busy: bool) -> dict[str, Any]:
 
 
 def worst(document: dict[str, float], quiet: dict[str, float]) -> tuple[float, str]:
-    """The figure of a file that is farthest from the quiet ones, by its ratio to their median."""
+    """Returns the figure of a file that is farthest from the quiet ones, by its ratio to their median."""
     return max((max(value / quiet[name], quiet[name] / value) - 1, name) for name, value in document.items())
 
 
@@ -104,12 +104,12 @@ def _ten(mode: str) -> Measured:
 
 
 def quick_files() -> Measured:
-    """Ten with --quick."""
+    """Measures ten files with --quick."""
     return _ten("quick")
 
 
 def default_files() -> Measured:
-    """Ten as the command is typed."""
+    """Measures ten files with default options."""
     return _ten("default")
 
 

@@ -61,7 +61,7 @@ _PLAN = 'schema = 2\n[[object]]\nname = "*"\nplace = "dram"\n'
 
 
 def modes(folder: Path) -> dict[str, list[str]]:
-    """The words before `--`, by what they stand for; the files that they name are made in the folder."""
+    """Returns the words before `--`, by mode; the files that they name are made in the folder."""
     simulated = (ROOT / "machines" / "unimem-lat4.toml").read_text(encoding="utf-8")
     here, plan = folder / "here.toml", folder / "plan.toml"
     here.write_text(simulated.replace("[[place]]\n", "[[place]]\nnuma_node = 0\n"), encoding="utf-8")

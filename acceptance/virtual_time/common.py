@@ -1,4 +1,4 @@
-"""Programs, commands and comparisons of profiles that several lines use."""
+"""Programs, commands and comparisons of profiles that several criteria use."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def work() -> Path:
 
 
 def fresh(name: str) -> Path:
-    """An empty folder of that name."""
+    """Creates an empty folder of that name."""
     folder = work() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -52,7 +52,7 @@ def fresh(name: str) -> Path:
 
 @functools.cache
 def workload(name: str, hooked: bool, threads: bool = False, scalar: bool = False) -> Path:
-    """A workload as `workloads/build.sh` makes it, natively or with nothing but CXX changed."""
+    """Builds a workload as `workloads/build.sh` does, natively or with nothing but CXX changed."""
     kind = ("hooked" if hooked else "native") + ("-openmp" if threads else "") + ("-scalar" if scalar else "")
     folder = work() / kind
     environment = {**os.environ, "CXX": str(BIN / "terrace-c++") if hooked else "c++"}
@@ -64,7 +64,7 @@ def workload(name: str, hooked: bool, threads: bool = False, scalar: bool = Fals
 
 @functools.cache
 def program(source: Path, *flags: str) -> Path:
-    """A C or C++ file built with the wrappers, terrace.h and its library at hand."""
+    """Builds a C or C++ file with the wrappers, terrace.h and its library."""
     output = work() / "programs" / source.stem
     output.parent.mkdir(parents=True, exist_ok=True)
     where = {**os.environ, "PKG_CONFIG_PATH": str(BIN.parent / "lib" / "pkgconfig")}
@@ -105,19 +105,19 @@ def simulate(
 
 
 def replay(recording: Path, store: Path, options: Sequence[str | Path]) -> Done:
-    """`terrace replay` into `store`, which is overwritten."""
+    """Runs `terrace replay` into `store`, which is overwritten."""
     store.unlink(missing_ok=True)
     return timed([TERRACE, "replay", recording, "--quiet", "-o", store, *options])
 
 
 def machine(name: str | Path) -> dict[str, Any]:
-    """A machine file as `terrace machine --json` has it."""
+    """Returns a machine file as `terrace machine --json` prints it."""
     about: dict[str, Any] = json.loads(run([TERRACE, "machine", name, "--json"]).stdout)
     return about
 
 
 def machines() -> list[str]:
-    """The shipped machine files' names."""
+    """Returns the shipped machine files' names."""
     return sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
 
 
@@ -147,7 +147,7 @@ def query(store: Path, sql: str, *values: object) -> list[tuple[Any, ...]]:
 
 
 def dump(store: Path, left_out: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-    """Every row of every table, less some columns ("run.journal"), in which not a bit is lost."""
+    """Yields every row of every table, to the last bit, less some columns ("run.journal")."""
     connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
     connection.text_factory = bytes
     try:
@@ -174,7 +174,7 @@ class Comparison:
 
 
 def compare(a: Path, b: Path, left_out: frozenset[str] = OF_THE_EXECUTION) -> Comparison:
-    """Whether two profiles are equal in every row, to the bit; else the first rows that are not."""
+    """Compares two profiles in every row, to the bit; the result has the first rows that differ."""
     count = 0
     for left, right in zip_longest(dump(a, left_out), dump(b, left_out)):
         if left != right:
@@ -184,6 +184,6 @@ def compare(a: Path, b: Path, left_out: frozenset[str] = OF_THE_EXECUTION) -> Co
 
 
 def virtual_seconds(store: Path) -> float:
-    """The longest of the processes' times."""
+    """Returns the longest of the processes' times."""
     seconds: float = max(row[0] for row in query(store, "SELECT ended FROM run"))
     return seconds

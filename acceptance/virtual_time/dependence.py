@@ -58,7 +58,7 @@ def _machine(folder: Path) -> Path:
 
 
 def _share(pattern: Pattern, folder: Path, machine: Path) -> tuple[float, float]:
-    """Dependent misses over misses, and how many misses that were."""
+    """Returns dependent misses over misses, and the number of misses."""
     name, *words = pattern.command
     shipped = name in workloads()
     made = workload(name, True) if shipped else program(OWN / "patterns.c", "-fopenmp")

@@ -62,13 +62,13 @@ class Setting:
 
     @cached_property
     def outermost(self) -> tuple[str, int]:
-        """The last cache: its name, and its bytes as they are simulated."""
+        """Returns the last cache: its name, and its simulated bytes."""
         cache = self.core["caches"][-1]
         return cache["name"], min(cache["size"], LARGEST_CACHE)
 
     @cached_property
     def lines(self) -> int:
-        """Enough to leave nothing in the caches from one pass to the next."""
+        """Returns enough cache lines to leave none in the caches from one pass to the next."""
         return 4 * self.outermost[1] // self.line
 
     def options(self) -> list[str]:
@@ -76,14 +76,14 @@ class Setting:
         return ["--machine", self.about["name"], "--cache", f"{name}={size}"]
 
     def core_time(self, instructions: float) -> float:
-        """C, where no inner cache serves what the outermost does not have."""
+        """Returns C, for accesses that no inner cache serves."""
         return instructions * float(self.core["instruction_time"])
 
     def latency(self, place: str) -> float:
         return float(self.path(place)["latency"])
 
     def streamed(self, place: str) -> float:
-        """D of a line."""
+        """Returns D of a cache line."""
         return self.latency(place) / float(self.core["prefetch_mlp"])
 
     def gathered(self, place: str) -> float:
@@ -92,7 +92,7 @@ class Setting:
     def time(
         self, core: float, exposed: float, read: Mapping[str, float], written: Mapping[str, float], threads: int
     ) -> float:
-        """The law; lines read and written by place."""
+        """Returns the time by the law, from the cache lines read and written by place."""
         busy: list[float] = [
             (read.get(place, 0) / self.path(place)["read"] + written.get(place, 0) / self.path(place)["write"])
             * self.line
@@ -102,7 +102,7 @@ class Setting:
 
 
 def stream(setting: Setting, place: str, threads: int) -> float:
-    """Triad: two arrays read, and the third, into which it stores; that one is written back."""
+    """Returns the time of Triad: two arrays are read, and a third is stored to, which is written back."""
     n = setting.lines
     return setting.time(
         core=setting.core_time(TRIAD * n * setting.line / DOUBLE),
@@ -114,7 +114,7 @@ def stream(setting: Setting, place: str, threads: int) -> float:
 
 
 def gather(setting: Setting, places: list[str], home: str, threads: int) -> float:
-    """Equal parts of the table on each of the places, its index at home."""
+    """Returns the time of equal parts of the table on each of the places, its index at home."""
     n, index = setting.lines, setting.lines * INDEX / setting.line
     read = dict.fromkeys(places, n / len(places))
     read[home] = read.get(home, 0) + index
@@ -129,7 +129,7 @@ def gather(setting: Setting, places: list[str], home: str, threads: int) -> floa
 
 
 def chase(setting: Setting, place: str) -> float:
-    """One step."""
+    """Returns the time of one step."""
     return setting.core_time(CHASE) + setting.latency(place)
 
 

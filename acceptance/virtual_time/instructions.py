@@ -1,5 +1,5 @@
-"""Instructions as core time counts them, beside what cachegrind counts of the same programs without hooks and
-vectors: an account by another tool of another build."""
+"""Compares core time's instruction counts with cachegrind's of the same programs without hooks and vectors: an
+independent tool on another build."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ SMALL_MACHINE = ["--machine", "unimem-lat4", "--cache", "l3=256KiB", "--fast", "
 
 
 def _twice(folder: Path, options: Sequence[str], command: Sequence[str | Path], **environment: str) -> Measured:
-    """The virtual time, if what was printed and what was written are the same."""
+    """Runs the command twice; returns the virtual time, if output and profile are equal."""
     idle, busy = folder / "idle.terrace", folder / "busy.terrace"
     first = simulate(idle, options, command, **environment)
     with Busy():
@@ -59,7 +59,7 @@ def _together(series: Sequence[Measured]) -> Measured:
 
 
 def openmp() -> Measured:
-    """One program whose loops have the schedule that OMP_SCHEDULE says, one that has them all."""
+    """Compares a program whose loops have the schedule of OMP_SCHEDULE, and one that has them all."""
     folder = fresh("repeat-openmp")
     patterns = program(OWN / "patterns.c", "-fopenmp")
     series = []

@@ -74,7 +74,8 @@ CUTS = 60
 
 
 def truncated() -> Measured:
-    """A recording cut at many places: the phases that its whole frames hold are as they were, and it says so."""
+    """Cuts a recording at many places: the phases of its whole frames stay as they were, and a message reports the
+    cut."""
     folder = fresh("replay-truncated")
     whole, part = folder / "whole.misses", folder / "part.misses"
     command: Words = [workload("gups", True), "--size", "4MiB", "--iterations", "8"]

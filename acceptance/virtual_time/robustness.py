@@ -34,7 +34,7 @@ def decompressed(stored: bytes, size: int) -> bytes:
 
 
 def _frames(recording: bytes) -> Iterator[list[bytes]]:
-    """The columns of each frame after a process's first, which is its header."""
+    """Yields the columns of each frame after a process's first, which is its header."""
     at = 0
     while at < len(recording):
         number = struct.unpack_from(HEAD, recording, at)[4]
@@ -49,7 +49,8 @@ def _frames(recording: bytes) -> Iterator[list[bytes]]:
 
 
 def _in_spans(recording: bytes) -> bytes:
-    """As tests/fuzz/recording_input.hpp takes it: each column's length in a byte, and its beginning."""
+    """Encodes a recording for tests/fuzz/recording_input.hpp: each column's length in a byte, and its
+    beginning."""
     spans = bytearray()
     for columns in _frames(recording):
         for column in columns:
@@ -58,7 +59,7 @@ def _in_spans(recording: bytes) -> bytes:
 
 
 def _seeds(folder: Path) -> dict[str, list[bytes]]:
-    """A real trace and real recordings, whole and in the form that reaches what the columns hold."""
+    """Returns a real trace and real recordings, whole and in the form that reaches the columns' content."""
     needs_qemu()
     trace = folder / "true.trace"
     run([TERRACE, "lab", "trace", "-o", trace, "--", Path("/bin/true")])
@@ -95,7 +96,7 @@ class Fuzzer:
 
 
 def fuzzers() -> Measured:
-    """As many at a time as there are cores."""
+    """Runs the fuzzers, as many concurrently as there are cores."""
     seconds = SETTINGS.fuzz_seconds
     binaries = build_fuzzers(FUZZERS)
     folder = fresh("fuzz")

@@ -38,7 +38,7 @@ class Program:
 
 
 def programs() -> list[Program]:
-    """Those that state the size `speed`."""
+    """Returns the workloads that state the size `speed`."""
     return [
         Program(about.name, " ".join(about.words("speed")), " ".join(about.words("cachegrind")))
         for about in workloads().values()
@@ -83,7 +83,7 @@ def _measure(program: Program, folder: Path) -> Speeds:
 
 
 def _mean(values: list[float]) -> float:
-    """The geometric one."""
+    """Returns the geometric mean."""
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
@@ -110,7 +110,7 @@ def speed() -> Measured:
 
 
 def _cachegrind(program: Program, arguments: str) -> tuple[float, float]:
-    """Native and cachegrind's seconds."""
+    """Returns native and cachegrind's seconds."""
     command = program.command(False, arguments)
     tool = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"]
     native = median(timed(command).cpu for _ in range(ROUNDS))

@@ -1,4 +1,4 @@
-"""The independent tracer: what the hooks see of each workload's misses, and traces that were cut."""
+"""The independent tracer: the share of each workload's misses that the hooks see, and truncated traces."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def seen() -> Measured:
 
 
 def truncated() -> Measured:
-    """A trace cut at 200 places is read to its last whole frame, and says so."""
+    """Cuts a trace at 200 places: it is read to its last whole frame, and a message reports the cut."""
     needs_qemu()
     folder = fresh("tracer-truncated")
     whole, part = folder / "whole.trace", folder / "part.trace"

@@ -1,4 +1,4 @@
-"""Virtual time against the clock: `terrace lab validate` on this machine, as it stands."""
+"""Virtual time against the clock: `terrace lab validate` on this machine."""
 
 from __future__ import annotations
 

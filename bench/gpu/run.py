@@ -46,7 +46,7 @@ def ways(terrace: str, folder: Path) -> dict[str, list[str]]:
 
 
 def measure(terrace: str, output: Path) -> None:
-    """All turns; rows are written as they come."""
+    """Runs all repetitions; writes rows as they arrive."""
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="terrace-gpu-") as name:
         folder = Path(name)
@@ -67,7 +67,7 @@ def measure(terrace: str, output: Path) -> None:
 
 
 def page(rows: list[Row]) -> str:
-    """The table of a result page, in Markdown."""
+    """Returns the table of a result page, in Markdown."""
     lines = ["| program | way | runs | as plain | median, s | of plain |", "| --- | --- | --- | --- | --- | --- |"]
     for program in dict.fromkeys(row["program"] for row in rows):
         mine = [row for row in rows if row["program"] == program]

@@ -28,7 +28,7 @@ def read(text: str) -> Times:
 
 
 def native(program: Path, words: list[str], runs: int) -> Times:
-    """The least of each."""
+    """Returns the least of each kernel's times."""
     least: Times = {}
     for _ in range(runs):
         out = subprocess.run([program.absolute(), *words], capture_output=True, text=True, check=True).stdout
@@ -38,7 +38,7 @@ def native(program: Path, words: list[str], runs: int) -> Times:
 
 
 def virtual(program: Path, words: list[str], machine: Path) -> Times:
-    """In virtual time, on the one machine file."""
+    """Returns the virtual times, on the one machine file."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["terrace", "simulate", "--quiet", "--planner", "slow-only", "--machine", str(machine)]
         command += ["--output", f"{folder}/x.terrace", "--", str(program.absolute()), *words]
@@ -46,7 +46,7 @@ def virtual(program: Path, words: list[str], machine: Path) -> Times:
 
 
 def print_table(title: str, times: Times, form: str) -> None:
-    """A row for each kernel, a column for each footprint."""
+    """Prints a row for each kernel, a column for each footprint."""
     columns = sorted({bits for _, bits in times})
     print(f"\n{title}\n")
     print("| kernel | " + " | ".join(f"2^{bits}" for bits in columns) + " |")

@@ -43,13 +43,13 @@ class Sample:
         return found
 
     def is_absent(self, address: int) -> bool:
-        """Whether the kernel had no page there, not even one on its way."""
+        """Returns whether the kernel had no page there, not even one in flight."""
         at = bisect.bisect_right(self.starts, address) - 1
         return at < 0 or self.runs[at][1] <= address
 
 
 def read_samples(path: Path) -> list[Sample]:
-    """The samples of one process, in their order."""
+    """Returns the samples of one process, in their order."""
     samples: list[Sample] = []
     runs: list[tuple[int, int, int]] = []
     for line in path.read_text().splitlines():
@@ -134,12 +134,13 @@ class Run:
 
 
 def _chunks(row: sqlite3.Row) -> range:
-    """The chunks of its object that a row of `move` is about."""
+    """Returns the chunks of its object that a row of `move` names."""
     return range(row["first"], row["first"] + row["chunks"])
 
 
 def read_run(path: Path, program: str) -> Run:
-    """The run of the process whose executable has this name and which had a main loop, or else the last such."""
+    """Returns the run of the process whose executable has this name and which had a main loop, or else the last
+    such."""
     database = sqlite3.connect(path)
     database.row_factory = sqlite3.Row
     run = next(

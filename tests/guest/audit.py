@@ -97,7 +97,7 @@ class PlanReader:
 
     @staticmethod
     def _covers(words: str | None, entry: dict[str, Any], one: Object, chunk: int) -> bool:
-        """Whether a chunk lies in "0-15" of the plan's equal parts: its middle does."""
+        """Returns whether the chunk's middle lies in "0-15" of the plan's equal parts."""
         if words is None:
             return True
         first, last = (int(word) for word in (words.split("-") * 2)[:2])
@@ -116,7 +116,8 @@ class PlanReader:
         return self._home
 
     def enter(self, position: int, living: list[Object]) -> None:
-        """A phase begins: what it needs has come, and all that was asked for before that: moves are in order."""
+        """Begins a phase: the moves that it needs have completed, and all that were requested before, as moves are
+        in order."""
         self._await(position)
         for move in self._moves.get(position, []):
             for one in living:
@@ -139,7 +140,7 @@ class PlanReader:
             self._at[asked.object, asked.chunk] = asked.node
 
     def allowed(self, one: Object) -> list[set[int]]:
-        """The nodes on which each chunk's pages may be now."""
+        """Returns the nodes on which each chunk's pages may be now."""
         nodes = [{self._at[one.id, chunk]} for chunk in range(one.chunks)]
         for _, asked in self._queue:
             if asked.object == one.id:
@@ -148,7 +149,7 @@ class PlanReader:
 
 
 def check_plan(samples: list[Sample], run: Run, plan: Path, home: str) -> Verdict:
-    """The kernel's account against the plan, at the start of each phase of each iteration."""
+    """Compares the kernel's pages with the plan, at the start of each phase of each iteration."""
     verdict = Verdict()
     reader = PlanReader(plan, run, home)
     for sample in samples:
@@ -161,7 +162,8 @@ def check_plan(samples: list[Sample], run: Run, plan: Path, home: str) -> Verdic
 
 
 def clock_offset(samples: list[Sample], run: Run) -> tuple[float, float]:
-    """Between which seconds of CLOCK_MONOTONIC the journal's time was zero: each phase begins within its call."""
+    """Returns the range of CLOCK_MONOTONIC seconds of the journal's time zero: each phase begins within its
+    call."""
     starts = [sample for sample in samples if not sample.inside]
     low = max(sample.before * 1e-9 - run.phases[sample.iteration, sample.position] for sample in starts)
     high = min(sample.after * 1e-9 - run.phases[sample.iteration, sample.position] for sample in starts)
@@ -169,7 +171,7 @@ def clock_offset(samples: list[Sample], run: Run) -> tuple[float, float]:
 
 
 def check_journal(samples: list[Sample], run: Run) -> Verdict:
-    """The kernel's account against the journal: each object where it was born, each move when it was made."""
+    """Compares the kernel's pages with the journal: each object where it was born, each move when it was made."""
     verdict = Verdict()
     low, high = clock_offset(samples, run)
     if low > high + 1e-6:
@@ -198,7 +200,8 @@ def check_journal(samples: list[Sample], run: Run) -> Verdict:
 
 
 def history(samples: list[Sample], run: Run, at: int, object_id: int, chunk: int) -> list[str]:
-    """Where the kernel had the chunk in the samples around that one, and its moves by the journal: a line each."""
+    """Lists the kernel's nodes of the chunk in the neighbouring samples, and its moves by the journal, a line
+    each."""
     one = next(other for other in run.objects if other.id == object_id)
     (middle,) = [i for i, sample in enumerate(samples) if sample.after == at]
     near = samples[max(middle - 4, 0) : middle + 5]
@@ -249,7 +252,8 @@ def most_on_node(samples: list[Sample], run: Run, node: int, only: set[tuple[int
 
 
 def fine(verdict: Verdict, samples: list[Sample] | None = None, run: Run | None = None) -> Verdict:
-    """No chunk was on a wrong node; says the first few that were, and of the first one how it came there."""
+    """Asserts that no chunk was on a wrong node; describes the first few that were, and the first one's
+    history."""
     told = [f"{len(verdict.problems)} chunks, as in:", *verdict.problems[:10]]
     if verdict.where and samples and run:
         told += history(samples, run, *verdict.where)

@@ -52,13 +52,14 @@ def _head(budget: str) -> str:
 
 
 def _in_loop(run: Run) -> list[Object]:
-    """The heap objects of the main loop, the biggest first: a, colidx, then the vectors."""
+    """Returns the heap objects of the main loop, largest first: a, colidx, then the vectors."""
     living = [one for one in run.living(max(run.phases.values())) if one.kind == "heap"]
     return sorted(living, key=lambda one: (-one.size, one.id))
 
 
 def class_s(run: Run) -> str:
-    """The matrix's values and its column numbers take turns in near memory, twice an iteration."""
+    """Writes a plan in which the matrix's values and its column numbers alternate in near memory, twice an
+    iteration."""
     values, columns = (one.name for one in _in_loop(run)[:2])
     return (
         _head("700KiB")

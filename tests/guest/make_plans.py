@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 
 def folder_in(build: Path) -> Path:
-    """Where plans are, and the runs in virtual time."""
+    """Returns the folder of plans, and of runs in virtual time."""
     return build / "tests" / "guest"
 
 
@@ -35,7 +35,7 @@ _STREAMS = (
 def _streaming_plan(
     build: Path, scratch: Path, name: str, arguments: tuple[str, ...], fast: str, progress: str
 ) -> None:
-    """The plan of `auto` for the hooked program on the guest's machine file, and what virtual time makes of it."""
+    """Writes the plan of `auto` for the hooked program on the guest's machine file, and simulates it."""
     program = build / "tests/guest/hooked" / name
     stem = f"{name}_{progress}"
     profile = scratch / f"profile_{stem}.terrace"

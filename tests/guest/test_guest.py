@@ -122,7 +122,7 @@ def test_a_forked_child_goes_on_in_the_first_place(guest):
 
 
 def small_on(text: str) -> dict[int, int]:
-    """Small blocks by node."""
+    """Returns the small blocks by node."""
     return {
         int(node): int(blocks) for node, blocks in re.findall(r"^small on node (\d+): (\d+)$", text, re.MULTILINE)
     }

@@ -65,7 +65,7 @@ class _Instance:
     end: tuple[float, float]
 
     def took(self) -> tuple[float, float]:
-        """At least, at most."""
+        """Returns the least and the largest duration."""
         return max(self.end[0] - self.begin[1], 0.0), self.end[1] - self.begin[0]
 
 
@@ -104,7 +104,7 @@ class TimedReader(PlanReader):
             ]
 
     def _point(self, label: str) -> tuple[int, int]:
-        """ "matvec 3, 12.5 %" is the segment of that phase that begins nearest to that share."""
+        """Parses "matvec 3, 12.5 %": the segment of that phase that begins nearest to that share."""
         found = re.fullmatch(r"(.*?),? ([0-9.]+) %", label)
         for k, phase in enumerate(self.phases):
             if phase.label == label:
@@ -186,7 +186,7 @@ class TimedReader(PlanReader):
         return [None] if words is None else list(words.split(", "))
 
     def first(self, one: Object, chunk: int) -> int:
-        """Where the chunk is when the loop begins."""
+        """Returns the place of the chunk when the loop begins."""
         return self._at[one.id, chunk]
 
 
@@ -217,12 +217,12 @@ def _events(samples: list[Sample], run: Run, reader: TimedReader) -> list[_Event
 
 
 def order_of(run: Run, iteration: int) -> list[tuple[str, int, int]]:
-    """The moves of an iteration as they were made: object, chunk, target's node."""
+    """Returns the moves of an iteration in order: object, chunk, target's node."""
     return _named(run, iteration, refused=False)
 
 
 def given_up(run: Run, iteration: int) -> Counter[tuple[str, int, int]]:
-    """The moves of an iteration that had not begun when the program freed their data."""
+    """Returns the moves of an iteration that had not begun when the program freed their data."""
     return Counter(_named(run, iteration, refused=True))
 
 
@@ -261,7 +261,7 @@ def first_difference(one: Run, other: Run, iteration: int) -> str | None:
 
 
 def check_timed_plan(samples: list[Sample], run: Run, plan: Path, home: str, tolerance: float) -> Verdict:
-    """The kernel's account against the plan, at the start of each phase and inside phases."""
+    """Compares the kernel's pages with the plan, at the start of each phase and inside phases."""
     verdict = Verdict()
     reader = TimedReader(plan, run, home)
     events = _events(samples, run, reader)

@@ -65,7 +65,7 @@ class Results(JobResults):
         return json.loads(self.text(job))
 
     def nodes(self, job: str) -> dict[int, KernelNode]:
-        """The kernel's account of the nodes: lines of "file:text" below /sys/devices/system/node."""
+        """Parses the kernel's figures of the nodes: lines of "file:text" below /sys/devices/system/node."""
         files = [line.split(":", 1) for line in self.text(job).splitlines()]
         nodes: dict[int, KernelNode] = {}
         for path, text in files:

@@ -82,7 +82,7 @@ def missing() -> list[str]:
 
 
 def _kernel() -> tuple[Path, Path]:
-    """The newest cloud kernel and its modules."""
+    """Returns the newest cloud kernel and its modules."""
     for image in sorted(Path("/boot").glob("vmlinuz-*-cloud-amd64"), reverse=True):
         modules = Path("/lib/modules") / image.name.removeprefix("vmlinuz-")
         if modules.is_dir():
@@ -166,7 +166,7 @@ def _numa_arguments(nodes: Sequence[Node]) -> list[str]:
 
 
 def _serve(tag: str, source: str, options: str, folder: Path) -> subprocess.Popen[bytes]:
-    """A daemon that shows a folder of the host to the guest, in a mount namespace of its own."""
+    """Starts a daemon that shows a folder of the host to the guest, in a mount namespace of its own."""
     words = f"unshare -m {VIRTIOFSD} --socket-path={folder / tag}.sock -o source={source} -o sandbox=chroot"
     command = [*_DIES_WITH_US, *words.split(), "-o", options]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -247,7 +247,7 @@ def run(
 
 
 def _wait_for(path: Path, daemons: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Until the daemon listens; a daemon that ends first is an error."""
+    """Waits until the daemon listens; a daemon that ends first is an error."""
     import time
 
     deadline = time.monotonic() + 20
@@ -263,7 +263,7 @@ def _tail(folder: Path) -> str:
 
 
 def parse_nodes(text: str) -> list[Node]:
-    """ "512M:cpu,512M:400ns:2000" -> nodes; the words are explained above."""
+    """Parses "512M:cpu,512M:400ns:2000" into nodes; the module's docstring explains the words."""
     nodes = []
     for word in text.split(","):
         size, *rest = word.split(":")

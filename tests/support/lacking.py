@@ -32,7 +32,7 @@ class LackingError(Exception):
 
 
 def compiled(folder: Path, source: Path | str, name: str, *options: str) -> Path:
-    """A program or library of C code in the folder, made once."""
+    """Builds a program or library of C code in the folder, once."""
     made = folder / name
     if not made.exists():
         text = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
@@ -47,7 +47,7 @@ def compiled(folder: Path, source: Path | str, name: str, *options: str) -> Path
 
 
 def refusing(error: str, *calls: str) -> Condition:
-    """The kernel answers these system calls with an error."""
+    """Returns the command with system calls that the kernel refuses with an error."""
 
     def words(folder: Path, command: Sequence[str]) -> Words:
         refuse = compiled(folder, SUPPORT / "refuse.c", "refuse")
@@ -57,7 +57,8 @@ def refusing(error: str, *calls: str) -> Condition:
 
 
 def shell(before: str) -> Condition:
-    """After some words of the shell, which end in no `exec`; $FOLDER is a folder of the test's own."""
+    """Returns the command after some words of the shell, which end in no `exec`; $FOLDER is a folder of the test's
+    own."""
 
     def words(folder: Path, command: Sequence[str]) -> Words:
         return ["/bin/sh", "-c", f'FOLDER="$1"; shift; {before} exec "$@"', "sh", str(folder), *command]
@@ -66,7 +67,7 @@ def shell(before: str) -> Condition:
 
 
 def mounted(before: str) -> Condition:
-    """In a mount namespace of its own."""
+    """Returns the command in a mount namespace of its own."""
 
     def words(folder: Path, command: Sequence[str]) -> Words:
         if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
@@ -84,7 +85,7 @@ def as_nobody(folder: Path, command: Sequence[str]) -> Words:
 
 
 def small_tmpdir(kib: int) -> Condition:
-    """A session fits into 8 KiB, and what a process counts does not."""
+    """Returns the command with a small TMPDIR: a session fits into 8 KiB, a process's counts do not."""
     return mounted(
         f"mkdir -p $FOLDER/small && mount -t tmpfs -o size={kib}k none $FOLDER/small && "
         "export TMPDIR=$FOLDER/small"

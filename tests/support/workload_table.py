@@ -17,7 +17,7 @@ from terrace.lab.workloads import Workload, read_all
 
 
 def row(workload: Workload) -> str:
-    """An initializer. C++ reads strings as JSON writes them."""
+    """Returns an initializer. C++ reads strings as JSON writes them."""
     loop = workload.loop
     fields: list[object] = [
         workload.name,
@@ -35,7 +35,7 @@ def row(workload: Workload) -> str:
 
 
 def main() -> int:
-    """Exit status 1, and one line, where a manifest is wrong."""
+    """Writes the table. Returns 1, after one line, if a manifest is wrong."""
     folder, table = map(Path, sys.argv[1:])
     try:
         there = read_all(folder)

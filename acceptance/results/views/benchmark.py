@@ -1,4 +1,4 @@
-"""`{{ benchmark NAME }}`: what a benchmark of Google's kind took, with its own counters."""
+"""`{{ benchmark NAME }}`: the times of a Google Benchmark program, with its counters."""
 
 from __future__ import annotations
 

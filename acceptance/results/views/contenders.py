@@ -1,4 +1,4 @@
-"""`{{ contenders BENCHMARK MEASURE SECTION }}`: what bench/pim measured of one kind in one of its sections, a
+"""`{{ contenders BENCHMARK MEASURE SECTION }}`: one measure of bench/pim in one of its sections, a
 column for each contender: medians, and quartiles in brackets."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns"))  # of nanoseconds
 
 
 def view(pages: Pages, name: str, measure: str, *section: str) -> str:
-    """A row for each series and number of threads."""
+    """Renders a row for each series and number of threads."""
     document = pages.document(name)
     if document is None:
         return pages.not_run(name)

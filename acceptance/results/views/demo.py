@@ -44,7 +44,7 @@ _SHORT = ("", "machine", "fast memory", "slow-only", "planned", "fast-only", "pl
 
 
 def view(pages: Pages, which: str) -> str:
-    """With what made it."""
+    """Renders the demo's table with its caption."""
     document = pages.document("demo")
     if document is None:
         return pages.not_run("demo")

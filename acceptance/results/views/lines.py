@@ -1,4 +1,4 @@
-"""`{{ lines PROGRAM }}`: an acceptance program's lines: goal, figure, verdict; those that fall short say so."""
+"""`{{ lines PROGRAM }}`: the criteria of an acceptance program: goal, measurement, verdict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from results.markdown import Pages, escaped, machines, table
 
 
 def view(pages: Pages, program: str) -> str:
-    """A row a line; what a line says beyond its first sentence stands below the table."""
+    """Renders a row for each criterion; text beyond its first line stands below the table."""
     document = pages.document(program)
     if document is None:
         return pages.not_run(program)
@@ -28,7 +28,7 @@ def view(pages: Pages, program: str) -> str:
 
 
 def _table(lines: list[Document], measured: list[Document]) -> str:
-    """Where lines were measured on several machines, a column says on which."""
+    """Renders the table. If criteria were measured on several machines, a column names them."""
     several = machines(measured)
     columns = ["line", "goal", "measured", "verdict"] + ["machine"] * (len(several) > 1)
     rows = []

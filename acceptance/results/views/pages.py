@@ -7,5 +7,5 @@ from results.templates import title
 
 
 def view(pages: Pages) -> str:
-    """A list of links."""
+    """Renders a list of links."""
     return "\n".join(f"- [{title(text)}]({name}.md)" for name, text in pages.templates.items() if name != "index")

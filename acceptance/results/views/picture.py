@@ -7,7 +7,7 @@ from results.pictures import PICTURES
 
 
 def view(pages: Pages, name: str, link: str) -> str:
-    """Nothing else is shown: a picture of another commit would pass for one of this."""
+    """Renders the picture, if it is of this commit: another commit's must not appear."""
     step = f"picture-{name}"
     (picture,) = (one for one in PICTURES if one.name == name)
     if pages.document(step) is None:

@@ -1,4 +1,4 @@
-"""`{{ rows PROGRAM LINE }}`: the table that a line of an acceptance program leaves."""
+"""`{{ rows PROGRAM LINE }}`: the table of a criterion of an acceptance program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from results.markdown import Pages, table
 
 
 def view(pages: Pages, program: str, *line: str) -> str:
-    """A row a row; columns that some rows lack are empty there."""
+    """Renders the rows; columns that some rows lack are empty there."""
     document = pages.document(program)
     found = [each for each in (document or {}).get("lines", []) if each["item"] == " ".join(line)]
     rows: list[dict[str, Any]] = found[0].get("rows", []) if found else []

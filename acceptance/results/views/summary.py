@@ -1,4 +1,4 @@
-"""`{{ summary }}`: every step, and how far it is on this commit."""
+"""`{{ summary }}`: every step, and its state on this commit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from results.markdown import Pages, machine_words, machines, table
 
 
 def view(pages: Pages) -> str:
-    """A row a step."""
+    """Renders a row for each step."""
     version = pages.kept.version
     if version is None:
         return "*Nothing has been run on this commit.*"

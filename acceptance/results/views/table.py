@@ -9,7 +9,7 @@ from results.markdown import Pages, table
 
 
 def view(pages: Pages, step: str, name: str, *words: str) -> str:
-    """With its title and what made it."""
+    """Renders a table with its title and caption."""
     document = pages.document(step)
     if document is None:
         return pages.not_run(step)

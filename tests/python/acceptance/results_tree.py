@@ -106,13 +106,13 @@ class Tree:
         self.commit("Begin")
 
     def write(self, name: str, text: str) -> None:
-        """A file of the tree."""
+        """Writes a file of the tree."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
     def read(self, name: str) -> str:
-        """A file of the tree."""
+        """Reads a file of the tree."""
         return (self.root / name).read_text()
 
     def git(self, *words: str) -> str:
@@ -123,7 +123,7 @@ class Tree:
         ).stdout.strip()
 
     def commit(self, subject: str) -> str:
-        """Everything; its name."""
+        """Commits all files; returns the commit."""
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", subject)
         return self.git("rev-parse", "HEAD")
@@ -143,11 +143,11 @@ class Tree:
         )
 
     def toy(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """The acceptance program by itself."""
+        """Runs the acceptance program by itself."""
         return self.run(*words, program="acceptance/run_toy.py")
 
     def measured(self) -> list[str]:
-        """Which lines were measured, in their order; forgets them."""
+        """Returns which criteria were measured, in their order, and forgets them."""
         found = self.log.read_text().split() if self.log.exists() else []
         self.log.unlink(missing_ok=True)
         return found
@@ -178,5 +178,5 @@ class Tree:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    """A fresh one."""
+    """Returns a fresh tree."""
     return Tree(tmp_path)

@@ -89,7 +89,7 @@ def test_time_of_bounds_over_the_limit_or_few_programs_falls_short(last: dict[st
 
 
 def of(kind: str, true: int, count: int) -> list[dict[str, Any]]:
-    """So many intervals, of which so many hold the truth."""
+    """Returns so many intervals, of which so many contain the true value."""
     return [
         {"kind": kind, "where": "m", "low": 1.0, "high": 2.0, "truth": 1.5 if i < true else 2.5}
         for i in range(count)
@@ -97,7 +97,7 @@ def of(kind: str, true: int, count: int) -> list[dict[str, Any]]:
 
 
 def cover(monkeypatch: pytest.MonkeyPatch, public: int, own: dict[str, int], failed: int = 0) -> Any:
-    """Public programs with 9 of 10 of each kind, and one workload with 100 of each."""
+    """Returns public programs with 9 of 10 of each kind, and one workload with 100 of each."""
     rows = [row for kind in intervals.KINDS for row in of(kind, 9, 10)]
     names = [f"p{number}" for number in range(public + failed)]
     parts: dict[str, Any] = {f"covers-public-{name}": {"rows": rows} for name in names[:public]}

@@ -29,7 +29,7 @@ TURN = {
 
 
 def row(**changes: Any) -> dict[str, Any]:
-    """A case in which all is well: rivals take 30 times as long."""
+    """Returns a case without failures: rivals take 30 times as long."""
     return {
         "program": "cg",
         "threads": 1,

@@ -135,7 +135,7 @@ def shown(tree, fill_in):
 
 @pytest.fixture
 def experiment(tree):
-    """A tree with an experiment's table."""
+    """Returns a tree with an experiment's table."""
     tree.write("python/terrace/verbs/lab/experiment/two_sizes.py", "")
     tree.write("acceptance/results/templates/other.md", "# Other\n\n{{ table two-sizes-W managed }}\n")
     rows = [
@@ -218,7 +218,7 @@ def test_a_picture_of_another_commit_is_not_shown(tree):
 
 
 def prose(text):
-    """Without code, the ways of links, and what is filled in."""
+    """Returns the text without code, link targets, and placeholders."""
     for pattern in (r"^\{\{ .* \}\}$", r"^    .*$", r"`[^`]*`", r"\]\([^)]*\)"):
         text = re.sub(pattern, "", text, flags=re.MULTILINE)
     return text

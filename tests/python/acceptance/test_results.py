@@ -245,7 +245,7 @@ RULE = """\
 
 @pytest.fixture
 def made(tree):
-    """A tree with a Makefile; what was made in it since it was last asked."""
+    """Returns a tree with a Makefile, and the targets made in it since the last query."""
     tree.write("Makefile", RULE.format("build") + RULE.format("benchmarks"))
     tree.commit("Add a Makefile")
     log = tree.log.with_name("log.made")

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from harness import ROOT, SETTINGS, TERRACE, Line, Measured, run
-from main_job.robustness import GOAL_SECONDS, SEED, Fuzzed, build_fuzzers, judge, read_log
+from main_job.robustness import GOAL_SECONDS, SEED, FuzzResult, build_fuzzers, judge, read_log
 from terrace import _core, cli
 from virtual_time.robustness import decompressed
 
@@ -172,7 +172,7 @@ def _text_seeds(folder: Path) -> Iterator[bytes]:
         yield b"\0".join(parts)
 
 
-def _fuzzed(binary: Path, folder: Path, words: list[str]) -> Fuzzed:
+def _fuzzed(binary: Path, folder: Path, words: list[str]) -> FuzzResult:
     seconds = SETTINGS.fuzz_seconds
     options = [f"-max_total_time={seconds}", f"-seed={SEED}", "-max_len=65536", "-print_final_stats=1"]
     with (folder / "log").open("w") as log:

@@ -31,7 +31,7 @@ class Transfer:
 
 
 @dataclass
-class Account:
+class AuditResult:
     """Findings of an audit of a store; `most` is the peak by place, in bytes."""
 
     most: dict[int, int]
@@ -44,10 +44,10 @@ class Account:
 Piece = tuple[int, int]  # an object and one of its chunks
 
 
-class _Playing:
+class _Replay:
     """Tracks where each chunk is, event by event."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: AuditResult) -> None:
         self._account = account
         self._held = dict.fromkeys(account.most, 0)
         self._lies: dict[Piece, int] = {}
@@ -112,16 +112,16 @@ class Audit:
         }
         self.notes = [row[0] for row in self._all("SELECT text FROM note")]
 
-    def run(self) -> Account:
+    def run(self) -> AuditResult:
         """Plays the whole run; problems are texts."""
-        account = Account(dict.fromkeys(self.places, 0), set())
+        account = AuditResult(dict.fromkeys(self.places, 0), set())
         (account.refused,) = self._one("SELECT COALESCE(SUM(chunks), 0) FROM move WHERE refused")
-        playing = _Playing(account)
+        playing = _Replay(account)
         for _, _, event in sorted(self._events(playing), key=lambda event: event[:2]):
             event()
         return account
 
-    def _events(self, playing: _Playing) -> Iterator[tuple[float, int, Callable[[], None]]]:
+    def _events(self, playing: _Replay) -> Iterator[tuple[float, int, Callable[[], None]]]:
         """Yields each event with its time and its rank among simultaneous events. Objects that die free their
         space before others are born, and new objects take theirs before the next transfer begins."""
         transfers = self._transfers()

@@ -29,7 +29,7 @@ ITERATIONS = {"cg": 30, "mg": 60}  # enough to learn, plan, and run by the plan
 
 
 @dataclass
-class Seen:
+class AuditTotals:
     """Sums over all audits."""
 
     runs: int = 0
@@ -42,7 +42,7 @@ class Seen:
     problems: tuple[str, ...] = ()
 
 
-def audit(audited: Audit, domain: int, budget: dict[str, int], seen: Seen) -> Seen:
+def audit(audited: Audit, domain: int, budget: dict[str, int], seen: AuditTotals) -> AuditTotals:
     """Plays a store and adds what it shows."""
     account = audited.run()
     names = {identity: name for identity, (name, _, _) in audited.places.items()}
@@ -67,7 +67,7 @@ def words(budget: dict[str, int]) -> str:
     return ",".join(f"{place}={size}" for place, size in budget.items())
 
 
-def audited_runs(name: str, domain: int, folder: Path, seen: Seen) -> Seen:
+def audited_runs(name: str, domain: int, folder: Path, seen: AuditTotals) -> AuditTotals:
     """Audits live and planned runs of one workload with each budget."""
     program: list[str | Path] = [workload(name, True), "--class", "S"]
     for number, (budget, cores) in enumerate(product(BUDGETS, CORES)):
@@ -108,7 +108,7 @@ def keeps_to_its_domain(folder: Path, domain: int) -> tuple[bool, str]:
 
 def measure() -> Measured:
     folder = fresh("domains")
-    seen = Seen()
+    seen = AuditTotals()
     for name in ITERATIONS:
         for domain in (0, 1):
             seen = audited_runs(name, domain, folder, seen)

@@ -17,7 +17,7 @@ from terrace.lab.study import Configuration
 from terrace.store.reader import Store
 
 from main_job.common import Recorded, fresh, recorded
-from main_job.random_plans import Ground, random_plan
+from main_job.random_plans import PlanInput, random_plan
 
 CASES = 10_000
 CONFIGURATIONS = 250  # an execution
@@ -52,7 +52,7 @@ class Margin:
 class Setting:
     machine: str
     fast: int
-    ground: Ground
+    ground: PlanInput
     bound: float
 
 
@@ -62,7 +62,7 @@ def settings(name: str) -> list[Setting]:
     about = recorded(name)
     result = []
     for machine, store in about.stores.items():
-        ground = Ground(store)
+        ground = PlanInput(store)
         sizes = (about.footprint // 8, *about.sizes.values(), ground.footprint)
         result += [Setting(machine, fast, ground, about.bound(machine, fast)) for fast in sizes]
     return result

@@ -30,7 +30,7 @@ class Chunk:
     size: int
 
 
-class Ground:
+class PlanInput:
     """Input of plans for a recorded program: phases, chunks, and their traffic in cache lines [chunk, phase]."""
 
     def __init__(self, store: Path) -> None:
@@ -62,7 +62,7 @@ class Ground:
 class _Draw:
     """One plan in the making: what is in fast memory after the moves so far, and the moves."""
 
-    def __init__(self, ground: Ground, fast: int, dice: random.Random) -> None:
+    def __init__(self, ground: PlanInput, fast: int, dice: random.Random) -> None:
         self._ground, self._fast, self._dice = ground, fast, dice
         self._greed = dice.choice((0.0, 0.0, 1.0, 3.0))
         self._window = dice.choice((1, 4, 16, len(ground.phases)))
@@ -127,7 +127,7 @@ class _Draw:
             self._put(i, last, self._dice.choice((None, 0)))
 
 
-def random_plan(ground: Ground, fast: int, dice: random.Random) -> str:
+def random_plan(ground: PlanInput, fast: int, dice: random.Random) -> str:
     """Returns a random plan file's text."""
     draw = _Draw(ground, fast, dice)
     labels = _core.segment_labels(ground.phases)

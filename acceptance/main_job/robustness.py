@@ -66,7 +66,7 @@ def journal_seeds(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Fuzzed:
+class FuzzResult:
     name: str
     status: int
     executions: int
@@ -76,7 +76,7 @@ class Fuzzed:
     last: str
 
 
-def fuzz_all(binaries: Path) -> list[Fuzzed]:
+def fuzz_all(binaries: Path) -> list[FuzzResult]:
     """Runs every fuzzer concurrently, each for --fuzz-seconds."""
     seconds = SETTINGS.fuzz_seconds
     folder = fresh("fuzz")
@@ -106,12 +106,12 @@ def fuzz_all(binaries: Path) -> list[Fuzzed]:
     return [read_log(name, status, folder / name) for name, status in zip(FUZZERS, statuses, strict=True)]
 
 
-def read_log(name: str, status: int, folder: Path) -> Fuzzed:
+def read_log(name: str, status: int, folder: Path) -> FuzzResult:
     text = (folder / "log").read_text(errors="replace")
     executions = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
     done = re.search(r"Done \d+ runs in (\d+) second", text)
     covered = re.findall(r" cov: (\d+) ", text)
-    return Fuzzed(
+    return FuzzResult(
         name=name,
         status=status,
         executions=int(executions[1]) if executions else 0,
@@ -122,7 +122,7 @@ def read_log(name: str, status: int, folder: Path) -> Fuzzed:
     )
 
 
-def judge(results: Sequence[Fuzzed]) -> Measured:
+def judge(results: Sequence[FuzzResult]) -> Measured:
     """Returns a result that holds if every fuzzer ran for the promised time and found no crash."""
     lines = [
         f"{one.name}: {one.executions} inputs in {one.seconds} s, {one.covered} points reached, "
@@ -144,7 +144,7 @@ def fuzzers() -> Measured:
 
 
 @dataclass
-class Deaths:
+class KillOutcomes:
     """Outcomes of runs that were killed."""
 
     merged: int = 0
@@ -154,7 +154,7 @@ class Deaths:
     problems: list[str] = field(default_factory=list)
 
 
-def check_store(path: Path, deaths: Deaths, program: str = "mg") -> None:
+def check_store(path: Path, deaths: KillOutcomes, program: str = "mg") -> None:
     """Checks that a merged profile is valid as a database, reports that the run was cut, and has a prefix of its
     phases."""
     database = sqlite3.connect(path)
@@ -231,9 +231,9 @@ def running(process: int | None) -> bool:
 VERBS = ("record", "simulate", "run")
 
 
-def kill_programs() -> Deaths:
+def kill_programs() -> KillOutcomes:
     """Kills only the program: its launcher merges the journals."""
-    folder, dice, deaths = fresh("kill-program"), random.Random(SEED), Deaths()
+    folder, dice, deaths = fresh("kill-program"), random.Random(SEED), KillOutcomes()
     length = {verb: lasts(verb, folder) for verb in VERBS}
     for number in range(10 * KILLS):
         if deaths.merged == KILLS:
@@ -258,9 +258,9 @@ def kill_programs() -> Deaths:
     return deaths
 
 
-def kill_everything() -> Deaths:
+def kill_everything() -> KillOutcomes:
     """Kills launcher and program, so that `terrace merge` has to merge the journals afterwards."""
-    folder, dice, deaths = fresh("kill-everything"), random.Random(SEED + 1), Deaths()
+    folder, dice, deaths = fresh("kill-everything"), random.Random(SEED + 1), KillOutcomes()
     length = {verb: lasts(verb, folder) for verb in VERBS}
     for number in range(10 * KILLS):
         if deaths.merged == KILLS:

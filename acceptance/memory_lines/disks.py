@@ -10,14 +10,14 @@ SECTOR = 512  # bytes; of the account (Documentation/block/stat.rst), whatever t
 
 
 @dataclass(frozen=True)
-class Moved:
+class DiskBytes:
     """Bytes."""
 
     read: int
     written: int
 
-    def since(self, before: Moved) -> Moved:
-        return Moved(self.read - before.read, self.written - before.written)
+    def since(self, before: DiskBytes) -> DiskBytes:
+        return DiskBytes(self.read - before.read, self.written - before.written)
 
 
 def device_of(folder: Path) -> Path | None:
@@ -27,8 +27,8 @@ def device_of(folder: Path) -> Path | None:
     return device.resolve() if device.exists() else None
 
 
-def moved(device: Path) -> Moved:
+def moved(device: Path) -> DiskBytes:
     """Returns the bytes that a block device (/sys/dev/block/MAJOR:MINOR or /sys/block/NAME) has moved since it
     exists."""
     fields = (device / "stat").read_text().split()
-    return Moved(SECTOR * int(fields[2]), SECTOR * int(fields[6]))
+    return DiskBytes(SECTOR * int(fields[2]), SECTOR * int(fields[6]))

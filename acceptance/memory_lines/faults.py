@@ -36,7 +36,7 @@ POLICIES = ("mbind", "set_mempolicy", "get_mempolicy", "move_pages")
 
 
 @dataclass(frozen=True)
-class Ended:
+class FaultOutcome:
     """Result of a run under a fault."""
 
     status: int
@@ -57,7 +57,7 @@ def _run(
     program: Sequence[str] = PROGRAM,
     while_it_runs: While = lambda process: None,
     folder: Path | None = None,
-) -> Ended:
+) -> FaultOutcome:
     """Runs a program under `terrace run` with these options, started by the words of `before`. The folder is that
     of spill files, on a disk of its own."""
     with tempfile.TemporaryDirectory() as profiles, tempfile.TemporaryDirectory() as journals:
@@ -79,12 +79,12 @@ def _run(
         left += [one.name for one in Path(profiles).iterdir() if one.name != "run.terrace"]
     said = [line for line in errors.splitlines() if line.startswith(("terrace:", "calls:"))]
     lines = tuple(line for line in said if not any(account in line for account in (*_ACCOUNTS, _NO_LOOP)))
-    return Ended(process.returncode, output, lines, tuple(left))
+    return FaultOutcome(process.returncode, output, lines, tuple(left))
 
 
 def _over_file(
     folder: Path, before: Sequence[str | Path] = (), while_it_runs: While = lambda process: None
-) -> Ended:
+) -> FaultOutcome:
     return _run(["--memory", MEMORY, "--spill", folder], before, PROGRAM, while_it_runs, folder)
 
 
@@ -94,20 +94,20 @@ def _disk(size: int) -> Iterator[Disk]:
         yield disk
 
 
-def _full_disk() -> Ended:
+def _full_disk() -> FaultOutcome:
     """Runs over a file on a disk with space for a half of the evicted data."""
     with _disk(80 * MIB) as disk:
         return _over_file(disk.folder)
 
 
-def _refuses_writes() -> Ended:
+def _refuses_writes() -> FaultOutcome:
     """Runs over a file on a disk whose second half has I/O errors, while the file system has free space."""
     with _disk(DISK) as disk:
         disk.shrink(DISK // 2)
         return _over_file(disk.folder)
 
 
-def _refuses_reads() -> Ended:
+def _refuses_reads() -> FaultOutcome:
     """Runs over a file on a disk that fails with I/O errors when a part of the data has been written."""
     with _disk(DISK) as disk:
 
@@ -120,10 +120,10 @@ def _refuses_reads() -> Ended:
         return _over_file(disk.folder, while_it_runs=fail)
 
 
-def _fine_disk(before: Sequence[str | Path]) -> Callable[[], Ended]:
+def _fine_disk(before: Sequence[str | Path]) -> Callable[[], FaultOutcome]:
     """Returns a run over a file on an intact disk of the program's own, so that remaining files show."""
 
-    def whole() -> Ended:
+    def whole() -> FaultOutcome:
         with _disk(DISK) as disk:
             return _over_file(disk.folder, before)
 
@@ -151,7 +151,7 @@ _AT_ONCE: Sequence[str] = (*_AT_TOUCH, "--eager")
 class Fault:
     """A fault and its expected outcome."""
 
-    measure: Callable[[], Ended]
+    measure: Callable[[], FaultOutcome]
     lines: tuple[str, ...] = ()  # expressions of what each line says, in this order; no others
     also: str = ""  # of a line that may be there, too
     status: int = 0
@@ -228,7 +228,7 @@ def faults() -> Measured:
     return judged(rows)
 
 
-def _row(name: str, right: bool, said: bool, ended: Ended) -> dict[str, Any]:
+def _row(name: str, right: bool, said: bool, ended: FaultOutcome) -> dict[str, Any]:
     return {
         "fault": name,
         "ends_as_it_should": right,

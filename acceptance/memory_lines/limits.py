@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness import Unavailable
 
-from memory_lines.disks import Moved, device_of, moved
+from memory_lines.disks import DiskBytes, device_of, moved
 
 _FIRST = Path("/sys/fs/cgroup")
 _numbers = itertools.count()
@@ -29,7 +29,7 @@ class Run:
     seconds: float
     peak: int  # bytes of memory, the kernel's own included
     killed: bool = False  # by the kernel, out of memory within the limit
-    disk: Moved | None = None  # moved by the disk in the meantime, by the kernel's counters, if it has any
+    disk: DiskBytes | None = None  # moved by the disk in the meantime, by the kernel's counters, if it has any
 
 
 @dataclass(frozen=True)

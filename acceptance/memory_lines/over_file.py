@@ -36,7 +36,7 @@ def _name(row: Row) -> str:
 
 
 @dataclass(frozen=True)
-class Compared:
+class GainRatios:
     """Rivals' times over Terrace's."""
 
     rows: Sequence[Row]
@@ -75,7 +75,7 @@ class Compared:
         return text + (f"; not compared: {', '.join(self.missing)}" if self.missing else "")
 
 
-def compared(rows: Sequence[Row], ways: Sequence[str], goal: float) -> Compared:
+def compared(rows: Sequence[Row], ways: Sequence[str], goal: float) -> GainRatios:
     """Returns the ratios of the best of these ways to Terrace. A case with a failure of one of them, or of
     Terrace, is not compared. A case in which all of them were killed in every repetition counts as the goal, and
     no more."""
@@ -91,7 +91,7 @@ def compared(rows: Sequence[Row], ways: Sequence[str], goal: float) -> Compared:
         times = [row["seconds"][way] for way in ways if way not in without]
         ratios[_name(row)] = min(times) / row["seconds"][OURS] if times else goal
         killed += [] if times else [_name(row)]
-    return Compared(rows, goal, ratios, killed, missing, stopped)
+    return GainRatios(rows, goal, ratios, killed, missing, stopped)
 
 
 def _ended(rows: Sequence[Row]) -> bool:
@@ -105,7 +105,7 @@ def against_swap(disk: str) -> Measured:
     return Measured(_times_as_fast(found), found.holds, [_row(row) for row in rows])
 
 
-def _times_as_fast(found: Compared) -> str:
+def _times_as_fast(found: GainRatios) -> str:
     ratios = list(found.ratios.values())
     if not ratios:
         return f"nothing compared, {found.over()}"

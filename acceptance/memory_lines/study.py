@@ -22,7 +22,7 @@ from memory_lines.ways import (
     MIB,
     OURS,
     WAYS,
-    Tried,
+    TrialResult,
     counted,
     folder,
     is_run_again,
@@ -89,7 +89,7 @@ def _speed() -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class InMemory:
+class MemoryRun:
     """A program with all the memory that it wants."""
 
     seconds: float
@@ -109,7 +109,7 @@ def _same(program: str, output: str) -> str:
 
 
 @functools.cache
-def _in_memory(program: str, threads: int) -> InMemory:
+def _in_memory(program: str, threads: int) -> MemoryRun:
     def measure() -> dict[str, Any]:
         _built()
         command = _command(program, threads)
@@ -130,7 +130,7 @@ def _in_memory(program: str, threads: int) -> InMemory:
         }
 
     kept = keep_part(f"memory-{program}-{threads}", measure, timed=True)
-    return InMemory(kept["seconds"], kept["footprint"], kept["output"])
+    return MemoryRun(kept["seconds"], kept["footprint"], kept["output"])
 
 
 @functools.cache
@@ -174,7 +174,7 @@ def _measure(case: Case) -> dict[str, Any]:
     budget, fewest = _least(case.program)[case.ratio]
     command = _command(case.program, case.threads)
     limit = DISKS[case.disk]
-    tried: dict[str, list[Tried]] = {way: [] for way in WAYS}
+    tried: dict[str, list[TrialResult]] = {way: [] for way in WAYS}
     wrong, turns, speeds = [], [], []
     with throttled(folder(), *limit) if limit else contextlib.nullcontext():
         for turn in range(SETTINGS.turns):

@@ -28,7 +28,7 @@ STOPPED, KILLED, OTHER_RESULTS = "stopped", "killed", "other results"  # how a r
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialResult:
     """One run of a program in one of the ways."""
 
     seconds: float  # until it ended, or was ended
@@ -65,7 +65,7 @@ def run_in(way: str, budget: int, command: Sequence[str], timeout: float) -> Run
         return run_limited(words, budget, env, timeout, folder())
 
 
-def judged(way: str, done: Run, timeout: float, is_right: bool) -> Tried:
+def judged(way: str, done: Run, timeout: float, is_right: bool) -> TrialResult:
     """Determines the time that a run counts as. A rival that was stopped counts as `timeout`, the time that it has
     run. A rival that the out-of-memory killer ended has no time, nor has any other failure, nor any of Terrace's
     own."""
@@ -80,19 +80,19 @@ def judged(way: str, done: Run, timeout: float, is_right: bool) -> Tried:
     else:
         why, counts = "", done.seconds
     moved = (done.disk.read, done.disk.written) if done.disk else (None, None)
-    return Tried(done.seconds, why, counts, *moved)
+    return TrialResult(done.seconds, why, counts, *moved)
 
 
-def _fastest(runs: Sequence[Tried]) -> float | None:
+def _fastest(runs: Sequence[TrialResult]) -> float | None:
     return min((one.counts for one in runs if one.counts is not None), default=None)
 
 
-def patience(tried: Mapping[str, Sequence[Tried]]) -> float:
+def patience(tried: Mapping[str, Sequence[TrialResult]]) -> float:
     """Returns the seconds after which a rival is stopped, because it has lost by far."""
     return max(30.0, float(SETTINGS.patience) * (_fastest(tried[OURS]) or 0.0))
 
 
-def is_run_again(way: str, tried: Mapping[str, Sequence[Tried]]) -> bool:
+def is_run_again(way: str, tried: Mapping[str, Sequence[TrialResult]]) -> bool:
     """Returns whether more runs of it can change its result. A killed program may end by itself the next time."""
     own = tried[way]
     best, ours = _fastest(own), _fastest(tried[OURS])
@@ -107,7 +107,7 @@ def is_run_again(way: str, tried: Mapping[str, Sequence[Tried]]) -> bool:
     return first is None or all(other is None or first < CLOSE * other for other in others)
 
 
-def counted(way: str, runs: Sequence[Tried]) -> float | None:
+def counted(way: str, runs: Sequence[TrialResult]) -> float | None:
     """Returns the median of the seconds that count. It is None if a run failed, or a rival was killed in every
     repetition; the others count if it was killed in some. Of two in the middle it takes the one that is worse for
     Terrace."""
@@ -118,12 +118,12 @@ def counted(way: str, runs: Sequence[Tried]) -> float | None:
     return statistics.median_high(known) if way == OURS else statistics.median_low(known)
 
 
-def reasons(runs: Sequence[Tried]) -> str:
+def reasons(runs: Sequence[TrialResult]) -> str:
     """Returns the reasons of failed runs, each once."""
     return ", ".join(dict.fromkeys(one.why for one in runs if one.why))
 
 
-def reached(runs: Iterable[Tried]) -> dict[str, float]:
+def reached(runs: Iterable[TrialResult]) -> dict[str, float]:
     """Returns the largest bytes a second of the disk in one of the runs: read, written, both; 0 without
     counters."""
     best = {"read": 0.0, "write": 0.0, "both": 0.0}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import TERRACE, run
-from others_tool.profiles import Profile, Taken
+from others_tool.profiles import Profile, TakenLoop
 
 _MAX_TRIED = 12  # names of a program
 _REFUSED = 2  # exit status of a wrong call
@@ -28,7 +28,7 @@ class Recording:
         run(self._call(file))
         return Profile(file)
 
-    def taken(self, file: Path, loop: str) -> list[Taken]:
+    def taken(self, file: Path, loop: str) -> list[TakenLoop]:
         """Returns the loops taken in a run with `--loop`, none if Terrace refuses it: a function without a
         loop."""
         refused = run(self._call(file, "--loop", loop), check=False).returncode == _REFUSED
@@ -42,7 +42,7 @@ class Recording:
 def others(recording: Recording, found: Profile, file: Path) -> dict[str, str]:
     """Returns for "inner" and "set-up" the name of the longest loop of that kind, without kinds that the program
     does not have. The profiles of the trials go to the file."""
-    main, longest = found.loop().name, dict[str, Taken]()
+    main, longest = found.loop().name, dict[str, TakenLoop]()
     if not main:
         return {}
     for name in [name for name in found.names_of_loops() if name != main][:_MAX_TRIED]:
@@ -53,7 +53,7 @@ def others(recording: Recording, found: Profile, file: Path) -> dict[str, str]:
     return {kind: taken.name for kind, taken in longest.items()}
 
 
-def _kind(taken: Taken, found: Profile) -> str:
+def _kind(taken: TakenLoop, found: Profile) -> str:
     """Returns the kind of a loop. Set-up ends when the main loop begins; loops entered during that are inside
     it."""
     begun, ended = found.first_turn(), found.last_turn()

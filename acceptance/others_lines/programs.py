@@ -13,7 +13,7 @@ from others_tool.build import WAYS, WORK, NotBuilt, build
 from others_tool.cost import FAST, MACHINE, measure
 from others_tool.execute import WrongResult
 from others_tool.fetch import NoArchive
-from others_tool.loops import HALF, Found, is_right
+from others_tool.loops import HALF, MainLoop, is_right
 from others_tool.placed import place
 from others_tool.recipe import Recipe, read_all
 
@@ -84,8 +84,8 @@ def failures(of: Mapping[str, Row]) -> list[str]:
     return [f"{name}: {row['failed']}" for name, row in of.items() if "failed" in row]
 
 
-def _found(cost: Row) -> Found:
-    return Found(**cost["loop"])
+def _found(cost: Row) -> MainLoop:
+    return MainLoop(**cost["loop"])
 
 
 # --- criteria ----------------------------------------------------------------------------------------------------

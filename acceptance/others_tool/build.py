@@ -33,7 +33,7 @@ class NotBuilt(Exception):
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildTree:
     """One way's tree."""
 
     source: Path
@@ -48,7 +48,7 @@ class Built:
 _ALONE: dict[str, threading.Lock] = {}  # by recipe
 
 
-def build(recipe: Recipe, way: str, work: Path) -> Built:
+def build(recipe: Recipe, way: str, work: Path) -> BuildTree:
     """Builds it, unless that was done with this recipe and these wrappers. Raises NoArchive, NotBuilt.
 
     Thread-safe."""
@@ -56,13 +56,13 @@ def build(recipe: Recipe, way: str, work: Path) -> Built:
         return _build(recipe, way, work)
 
 
-def _build(recipe: Recipe, way: str, work: Path) -> Built:
+def _build(recipe: Recipe, way: str, work: Path) -> BuildTree:
     folder = work / "trees" / recipe.name / way
     stamp, source = folder / "built.json", folder / "source"
     made_of = _made_of(recipe, way)
     before = json.loads(stamp.read_text(encoding="utf-8")) if stamp.exists() else {}
     if before.get("made_of") == made_of:
-        return Built(source, source / recipe.program, before["seconds"])
+        return BuildTree(source, source / recipe.program, before["seconds"])
     packed = archive(recipe.source, work / "archives")
     shutil.rmtree(folder, ignore_errors=True)
     source.mkdir(parents=True)
@@ -83,7 +83,7 @@ def _build(recipe: Recipe, way: str, work: Path) -> Built:
     if done.returncode != 0 or not all((source / name).exists() for name in wanted):
         raise NotBuilt(f"{recipe.name}, {way}: {_first_error(log)}; all of it: {log}")
     stamp.write_text(json.dumps({"made_of": made_of, "seconds": seconds}) + "\n", encoding="utf-8")
-    return Built(source, source / recipe.program, seconds)
+    return BuildTree(source, source / recipe.program, seconds)
 
 
 def environment(way: str) -> Mapping[str, str]:

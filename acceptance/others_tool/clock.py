@@ -19,7 +19,7 @@ from terrace.lab.calibrating import Program
 from terrace.lab.surroundings import Surroundings
 from terrace.solve.calibration import Sample, Start
 
-from others_tool.build import WAYS, Built, build
+from others_tool.build import WAYS, BuildTree, build
 from others_tool.execute import arguments, filled
 from others_tool.inputs import prepared
 from others_tool.recipe import Recipe
@@ -28,7 +28,7 @@ RUNS = 5  # native ones at the size that is compared; the virtual run is between
 
 
 @dataclass(frozen=True)
-class Compared:
+class ClockComparison:
     """Times in seconds; shares of 1."""
 
     clock: str  # reference time: "printed": of a section, by the program itself; "run": wall clock of the run
@@ -49,7 +49,7 @@ class Compared:
         return asdict(self)
 
 
-def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
+def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> ClockComparison:
     """Compares virtual time on the machine of the file, which is this one, with the clock. Raises NotBuilt,
     WrongResult and TerraceError."""
     built = {way: build(recipe, way, work) for way in WAYS}
@@ -64,7 +64,7 @@ def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
     if clock != "printed":
         clock, (native_time, spread) = "run", elapsed(samples, start)
     counters = took.counters
-    return Compared(
+    return ClockComparison(
         clock=clock,
         native=native_time,
         spread=spread,
@@ -87,7 +87,7 @@ def elapsed(samples: Sequence[Sample], start: Start) -> tuple[float, float]:
     return max(statistics.median(times), 1e-9), max(times) - min(times)
 
 
-def called(recipe: Recipe, built: Mapping[str, Built], size: str, work: Path) -> Program:
+def called(recipe: Recipe, built: Mapping[str, BuildTree], size: str, work: Path) -> Program:
     """Returns both forms of the command, as calibration takes them."""
     run, inputs = recipe.runs[size], prepared(recipe, work)
     words = {way: [str(one.of(run)), *arguments(run, inputs, one)] for way, one in built.items()}

@@ -13,7 +13,7 @@ from others_tool.cost import Cost, measure
 from others_tool.execute import WrongResult, execute, same
 from others_tool.fetch import NoArchive, archive
 from others_tool.loops import is_right
-from others_tool.placed import Placed, place
+from others_tool.placed import PlacedTimes, place
 from others_tool.recipe import FOLDER, SIZES, Recipe, WrongRecipe, read_all
 
 FAILURES = (NoArchive, NotBuilt, WrongResult)
@@ -126,7 +126,7 @@ def _place(recipe: Recipe, call: Call) -> str:
     return placed_as(place(recipe, call.size, call.work))
 
 
-def placed_as(placed: Placed) -> str:
+def placed_as(placed: PlacedTimes) -> str:
     """Returns a line about the placement."""
     ways = {"slow": placed.slow, "live": placed.live, "planned": placed.planned, "bound": placed.bound}
     loop = ", ".join(f"{way} {factor:.3f}x" for way, factor in ways.items() if factor is not None)

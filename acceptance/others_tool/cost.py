@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from others_tool.build import BIN, Built, build
-from others_tool.execute import Done, WrongResult, execute, same
-from others_tool.loops import Found
+from others_tool.build import BIN, BuildTree, build
+from others_tool.execute import FinishedRun, WrongResult, execute, same
+from others_tool.loops import MainLoop
 from others_tool.profiles import Profile
 from others_tool.recipe import Recipe
 
@@ -31,7 +31,7 @@ class Cost:
     simulate: float
     record: float
     footprint: int  # bytes
-    loop: Found
+    loop: MainLoop
     time_share: float | None  # of the virtual time after set-up that the loop holds
     miss_share: float | None  # of the misses after set-up
     misses: int  # lines after set-up
@@ -82,7 +82,9 @@ def measure(recipe: Recipe, size: str, work: Path) -> Cost:
     )
 
 
-def observed(recipe: Recipe, built: Built, size: str, work: Path, verb: str, *options: str) -> tuple[Done, Path]:
+def observed(
+    recipe: Recipe, built: BuildTree, size: str, work: Path, verb: str, *options: str
+) -> tuple[FinishedRun, Path]:
     """Runs the program under a subcommand of Terrace, as a user types it; returns the run and its profile."""
     store = work / "profiles" / f"{recipe.name}-{size}-{verb}.terrace"
     store.parent.mkdir(parents=True, exist_ok=True)

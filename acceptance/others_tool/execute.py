@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from others_tool.build import Built
+from others_tool.build import BuildTree
 from others_tool.inputs import prepared
 from others_tool.recipe import Recipe, Run
 
@@ -27,7 +27,7 @@ class WrongResult(Exception):
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedRun:
     """A run that has ended well."""
 
     output: str  # less what differs from run to run
@@ -41,7 +41,9 @@ class Done:
 _ALONE: dict[str, threading.Lock] = {}  # by recipe: runs of one recipe share a working directory
 
 
-def execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequence[str | Path] = ()) -> Done:
+def execute(
+    recipe: Recipe, built: BuildTree, size: str, work: Path, before: Sequence[str | Path] = ()
+) -> FinishedRun:
     """Runs the program in a folder of its own, with the words of `before` before its name. Raises WrongResult.
 
     Thread-safe, except Done's processor time: it includes all child processes that run concurrently."""
@@ -49,7 +51,7 @@ def execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequenc
         return _execute(recipe, built, size, work, before)
 
 
-def _execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequence[str | Path]) -> Done:
+def _execute(recipe: Recipe, built: BuildTree, size: str, work: Path, before: Sequence[str | Path]) -> FinishedRun:
     run = recipe.runs[size]
     inputs = prepared(recipe, work)
     folder = work / "run" / recipe.name
@@ -73,7 +75,7 @@ def _execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequen
     if done.returncode != recipe.status:
         tail = " | ".join((text + said).strip().splitlines()[-3:])
         raise WrongResult(f"{recipe.name} {size} ended with {done.returncode}: {tail[-300:]}")
-    return Done(
+    return FinishedRun(
         _checked(recipe, size, text, said),
         tuple(hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in recipe.files),
         cpu,
@@ -83,7 +85,7 @@ def _execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequen
     )
 
 
-def same(recipe: Recipe, native: Done, hooked: Done) -> None:
+def same(recipe: Recipe, native: FinishedRun, hooked: FinishedRun) -> None:
     """Raises WrongResult where the hooked program computed something else."""
     if native.sums != hooked.sums:
         raise WrongResult(f"{recipe.name}: it wrote other files under Terrace than natively")
@@ -108,12 +110,12 @@ def _seconds(recipe: Recipe, text: str) -> float | None:
     return float(match[1]) if match else None
 
 
-def arguments(run: Run, inputs: Path, built: Built) -> list[str]:
+def arguments(run: Run, inputs: Path, built: BuildTree) -> list[str]:
     """Words, as a shell splits them."""
     return [filled(word, inputs, built) for word in shlex.split(run.arguments)]
 
 
-def filled(text: str, inputs: Path, built: Built) -> str:
+def filled(text: str, inputs: Path, built: BuildTree) -> str:
     """Returns the words with the paths of {inputs} and {source}."""
     places = {"inputs": str(inputs), "source": str(built.source)}
     return re.sub(r"\{(inputs|source)\}", lambda match: places[match[1]], text)

@@ -12,7 +12,7 @@ HALF = 0.5  # of the misses after set-up, which a loop that is reported has to h
 
 
 @dataclass(frozen=True)
-class Found:
+class MainLoop:
     """Main loop as a profile reports it."""
 
     name: str  # "" where no loop was found
@@ -23,14 +23,14 @@ class Found:
         return f"{self.name}, {self.turns} turns" if self.name else "none"
 
 
-def is_right(recipe: Recipe, size: str, loop: Found) -> bool:
+def is_right(recipe: Recipe, size: str, loop: MainLoop) -> bool:
     """Returns whether it is the loop that the recipe states: in its function, with its iterations."""
     if not recipe.loops:
         return not loop.name
     return any(_is(each, size, loop) for each in recipe.loops)
 
 
-def are_alike(some: Found, others: Found) -> bool:
+def are_alike(some: MainLoop, others: MainLoop) -> bool:
     """Returns whether two runs found the same loop, with as many iterations."""
     return some.name == others.name and _near(some.turns, others.turns)
 
@@ -39,7 +39,7 @@ def _near(turns: int, true: int) -> bool:
     return abs(turns - true) <= max(1, TOLERATED * true)
 
 
-def _is(true: Loop, size: str, loop: Found) -> bool:
+def _is(true: Loop, size: str, loop: MainLoop) -> bool:
     return _near(loop.turns, true.turns[size]) and any(_same_function(name, loop.name) for name in true.functions)
 
 

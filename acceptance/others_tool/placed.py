@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from others_tool.build import BIN, Built, build
+from others_tool.build import BIN, BuildTree, build
 from others_tool.cost import FAST, MACHINE, SMALL_CACHES, observed
 from others_tool.execute import WrongResult, execute, same
 from others_tool.loops import are_alike
@@ -23,7 +23,7 @@ _WITH_PLAN = {"fast": "planner=fast-only", "planned": "plan={plan}"}
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedTimes:
     """Virtual seconds of the main loop over those with fast memory alone; None where there is no loop."""
 
     slow: float | None
@@ -43,7 +43,7 @@ class Placed:
         return 100 * (self.live_run / self.first_touch_run - 1)
 
 
-def place(recipe: Recipe, size: str, work: Path) -> Placed:
+def place(recipe: Recipe, size: str, work: Path) -> PlacedTimes:
     """Records it, plans, and runs it. Raises NotBuilt, WrongResult and their like."""
     built = build(recipe, "hooked", work)
     recorded, record = observed(recipe, built, size, work, "record", *CACHES[size])
@@ -61,7 +61,7 @@ def place(recipe: Recipe, size: str, work: Path) -> Placed:
         planned = _ratio(with_plan["planned"].seconds_in_loop(), with_plan["fast"].seconds_in_loop())
         if all(are_alike(profile.loop(), one.loop()) for one in (stores["live"], with_plan["planned"])):
             bound = _ratio(predicted["lower_bound_s"], predicted["fast_only_s"])
-    return Placed(
+    return PlacedTimes(
         slow=_ratio(loops["slow"], loops["fast"]),
         live=_ratio(loops["live"], loops["fast"]),
         planned=planned,
@@ -73,7 +73,7 @@ def place(recipe: Recipe, size: str, work: Path) -> Placed:
 
 
 def _run(
-    recipe: Recipe, built: Built, size: str, work: Path, configurations: dict[str, str], name: str = "placed"
+    recipe: Recipe, built: BuildTree, size: str, work: Path, configurations: dict[str, str], name: str = "placed"
 ) -> tuple[dict[str, Profile], Any]:
     """Runs the program once in all of these configurations; returns the profiles by label, and the run."""
     store = work / "profiles" / f"{recipe.name}-{size}-{name}.terrace"

@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from others_tool.loops import Found
+from others_tool.loops import MainLoop
 
 FEW_SAMPLES = 20  # fewer say nothing of the time: Terrace warns of none with fewer, either
 _DATA = "('heap', 'mapping', 'fixed', 'common', 'named', 'small')"
@@ -25,7 +25,7 @@ class Covered:
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenLoop:
     """A loop that was taken for the main loop, all its entries together; virtual seconds."""
 
     name: str
@@ -92,26 +92,26 @@ class Profile:
         """Transfers that were asked for."""
         return int(self._rows("SELECT count(*) FROM move WHERE run = ?", self._run)[0][0])
 
-    def loop(self) -> Found:
+    def loop(self) -> MainLoop:
         """Returns the main loop that was found, with the iterations of all times that it was entered."""
         rows = self._rows(
             "SELECT name, why, sum(turns_before + coalesce(iterations, 0)) FROM main_loop WHERE run = ? "
             "GROUP BY name ORDER BY 3 DESC LIMIT 1",
             self._run,
         )
-        return Found(*rows[0]) if rows else Found("", "", 0)
+        return MainLoop(*rows[0]) if rows else MainLoop("", "", 0)
 
     def seconds_in_loop(self) -> float | None:
         """Returns the virtual seconds of the main loop, or None without one."""
         rows = self._rows("SELECT sum(ended - begun) FROM main_loop WHERE run = ?", self._run)
         return float(rows[0][0]) if rows and rows[0][0] is not None else None
 
-    def taken(self) -> list[Taken]:
+    def taken(self) -> list[TakenLoop]:
         """Returns the loops that were taken for a main loop, if only for a while, without those that did not
         end."""
         columns = "name, sum(ended - begun), max(begun), max(ended)"
         rows = self._rows(f"SELECT {columns} FROM loop WHERE run = ? AND ended NOT NULL GROUP BY name", self._run)
-        return [Taken(*row) for row in rows]
+        return [TakenLoop(*row) for row in rows]
 
     def first_turn(self) -> float:
         """Estimates when the first iteration of the main loop began, before it was recognised. Requires: a main

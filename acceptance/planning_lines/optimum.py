@@ -36,7 +36,7 @@ LIBRARY_ITEMS = 4096  # of a problem, at most, unless told
 
 
 @dataclass(frozen=True)
-class Compared:
+class PlanRatios:
     """Ratios of one problem's default plan to the optimum, or to the solver's proven bound if it did not finish in
     time, and to the better of local and global."""
 
@@ -54,20 +54,20 @@ class Compared:
         )
 
 
-def _compare(name: str, dump: Dump) -> Compared:
+def _compare(name: str, dump: Dump) -> PlanRatios:
     problem = _core.Problem.from_dump(dump)
     planned = _core.decide(problem, "auto").prediction.total
     paper = min(_core.decide(problem, planner).prediction.total for planner in ("local", "global"))
     try:
         exact = executable_optimum(dump, SOLVER_SECONDS)
     except TerraceError:  # nothing was found in time
-        return Compared(name, math.inf, planned / paper - 1, False)
+        return PlanRatios(name, math.inf, planned / paper - 1, False)
     check_bound(f"{name}, auto, predicted", linear_bound(dump) * (1 - SOLVER_ROUNDING), planned)
     solved = exact.seconds - exact.bound <= CLOSED * exact.seconds
-    return Compared(name, planned / (exact.seconds if solved else exact.bound) - 1, planned / paper - 1, solved)
+    return PlanRatios(name, planned / (exact.seconds if solved else exact.bound) - 1, planned / paper - 1, solved)
 
 
-def _random(seed: int) -> Compared:
+def _random(seed: int) -> PlanRatios:
     return _compare(f"seed {seed}", instance(seed))
 
 
@@ -77,7 +77,7 @@ def random_problems() -> Measured:
         return _judged(list(pool.map(_random, range(INSTANCES))))
 
 
-def _judged(compared: list[Compared]) -> Measured:
+def _judged(compared: list[PlanRatios]) -> Measured:
     """Judges every case. Cases that were not solved in time are compared with the solver's proven bound."""
     solved = [one for one in compared if one.solved]
     missed = [one for one in compared if one.over_optimum > ABOVE]
@@ -112,7 +112,7 @@ def _problem(store: Path, share: int, max_items: int = LIBRARY_ITEMS) -> _core.P
     return _core.Problem(profile, machine, machine.fast_budget(whole.footprint // share), max_items=max_items)
 
 
-def _class_s(name_and_machine: tuple[str, str]) -> Compared:
+def _class_s(name_and_machine: tuple[str, str]) -> PlanRatios:
     name, machine = name_and_machine
     problem = _problem(recorded(name)[machine], SHARES[0], max_items=MAX_CHUNKS)
     return _compare(f"{name} on {machine}", whole_phases(json.loads(problem.to_json())))

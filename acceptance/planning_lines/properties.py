@@ -25,7 +25,7 @@ SLACK = 1e-9  # of a run: sums are rounded
 
 
 @dataclass
-class Played:
+class AuditSums:
     """Sums over the stores of some runs."""
 
     runs: int = 0
@@ -38,7 +38,7 @@ class Played:
 def instants() -> Measured:
     """Simulates every decider on every workload, one execution each, and audits each store from its beginning."""
     parts = [
-        Played(**keep_part(f"instants-{name}", functools.partial(_play, name, words)))
+        AuditSums(**keep_part(f"instants-{name}", functools.partial(_play, name, words)))
         for name, words in every_workload("small").items()
     ]
     runs, moves, over = (sum(getattr(part, what) for part in parts) for what in ("runs", "moves", "over"))
@@ -51,7 +51,7 @@ def instants() -> Measured:
 
 
 def _play(name: str, words: list[str]) -> dict[str, Any]:
-    folder, seen = fresh(f"instants-{name}"), Played()
+    folder, seen = fresh(f"instants-{name}"), AuditSums()
     command = [str(program(name)), *words]
     fast = study.footprint(command, folder, name) // SHARE
     configurations = [Configuration(f"{m}-{who}", m, who, fast) for m in MACHINES for who in DECIDERS]

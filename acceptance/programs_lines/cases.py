@@ -20,7 +20,7 @@ from harness import ROOT, SETTINGS, run
 from programs_lines import inputs
 from programs_lines.filters import filtered
 from programs_lines.needed import found, require
-from programs_lines.runs import Ran, forget, ran, scratch
+from programs_lines.runs import RunResult, forget, ran, scratch
 
 Prefix = Sequence[str]
 _INPUT = f"terrace-programs-input-{os.getpid()}-"  # how the folders' names begin
@@ -50,14 +50,16 @@ class Case:
     errors_count: bool = True  # what it writes to standard error is the same in every run
     env: Mapping[str, str] = field(default_factory=dict)
 
-    def outcome(self, done: Ran) -> str:
+    def outcome(self, done: RunResult) -> str:
         """Returns all results of a run that have to be equal."""
         lines = done.err.splitlines() if self.errors_count else []
         own = "\n".join(line for line in lines if not line.startswith("terrace: "))
         texts = (filtered(self.kind, done.out), filtered(self.kind, own), self.files(done.folder))
         return "\n--\n".join((f"status {done.status}", *texts))
 
-    def run(self, prefix: Prefix, env: Mapping[str, str], memory: int | None = None, timeout: float = 1800) -> Ran:
+    def run(
+        self, prefix: Prefix, env: Mapping[str, str], memory: int | None = None, timeout: float = 1800
+    ) -> RunResult:
         require(self.needs)
         limit = {} if memory is None else {"memory": memory}
         return ran(self.command(prefix), started_from(self), {**self.env, **env}, timeout=timeout, **limit)

@@ -12,7 +12,7 @@ from typing import Any
 from harness import SETTINGS, Line, Measured, keep_part
 
 from programs_lines.cases import CASES, Case, chosen
-from programs_lines.runs import ENVIRONMENTS, OFF, OURS, PLAIN, PREFIXES, Ran, forget
+from programs_lines.runs import ENVIRONMENTS, OFF, OURS, PLAIN, PREFIXES, RunResult, forget
 
 MIB = 1 << 20
 TIME = 0.03  # of a program's own
@@ -41,7 +41,7 @@ def other_files(usual: Sequence[set[str]], found: set[str]) -> list[str]:
     return [*(f"leaves {name}" for name in sorted(more)), *(f"lacks {name}" for name in sorted(fewer))]
 
 
-def _once(case: Case, way: str) -> tuple[Ran, str, set[str]]:
+def _once(case: Case, way: str) -> tuple[RunResult, str, set[str]]:
     done = case.run(PREFIXES[way], ENVIRONMENTS[way])
     try:
         return done, case.outcome(done), files_of(done.folder)

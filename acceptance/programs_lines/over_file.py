@@ -18,7 +18,7 @@ from harness import SETTINGS, TERRACE, Line, Measured, keep_part
 from memory_lines.limits import swap_file
 
 from programs_lines.cases import CASES, Case, chosen
-from programs_lines.runs import PLAIN, Ran, forget, scratch
+from programs_lines.runs import PLAIN, RunResult, forget, scratch
 
 MIB = 1 << 20
 OURS, SWAP = "terrace", "swap"
@@ -44,7 +44,7 @@ def _way(way: str, memory: int) -> Iterator[list[str]]:
             yield [] if way == SWAP else ours
 
 
-def _once(case: Case, way: str, memory: int, timeout: float) -> tuple[Ran, str]:
+def _once(case: Case, way: str, memory: int, timeout: float) -> tuple[RunResult, str]:
     with _way(way, memory) as prefix:
         done = case.run(prefix, {}, memory, timeout)
         try:

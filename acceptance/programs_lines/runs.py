@@ -24,7 +24,7 @@ _SHELL = 'cd "$1" && out=$2 err=$3 && shift 3 && exec "$@" </dev/null >"$out" 2>
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunResult:
     """How it went. `peak` is the control group's largest use: of all its processes, with the page cache of what
     they read first and wrote."""
 
@@ -47,7 +47,7 @@ def ran(
     env: Mapping[str, str],
     memory: int = NO_LIMIT,
     timeout: float = 1800,
-) -> Ran:
+) -> RunResult:
     """Runs a case in a new folder with a copy of `start`, which the caller removes (`forget`)."""
     folder = Path(tempfile.mkdtemp(dir=scratch(), prefix="terrace-programs-"))
     folder.chmod(0o755)
@@ -67,8 +67,8 @@ def ran(
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     texts = [path.read_text(errors="replace") if path.exists() else "" for path in (out, err)]
-    return Ran(done.status, texts[0], texts[1] + done.output, done.seconds, cpu, done.peak, work)
+    return RunResult(done.status, texts[0], texts[1] + done.output, done.seconds, cpu, done.peak, work)
 
 
-def forget(done: Ran) -> None:
+def forget(done: RunResult) -> None:
     shutil.rmtree(done.folder.parent, ignore_errors=True)

@@ -18,7 +18,7 @@ from harness import SETTINGS, TERRACE, Line, Measured, keep_part
 from programs_lines.cases import CASES, Case, chosen
 from programs_lines.cost import difference, memory, over, within
 from programs_lines.profiles import moves_of, was_watched
-from programs_lines.runs import PLAIN, Ran, forget
+from programs_lines.runs import PLAIN, RunResult, forget
 
 MACHINE = Path(__file__).with_name("same_node.toml")
 WATCHED, PLACED = "watched", "placed"
@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 
 @contextmanager
-def _once(case: Case, way: str) -> Iterator[tuple[Ran, str, Path]]:
+def _once(case: Case, way: str) -> Iterator[tuple[RunResult, str, Path]]:
     """Runs once with the profile, which is next to the folder that the program runs in."""
     done = case.run(PREFIXES[way], {})
     try:

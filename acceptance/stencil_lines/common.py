@@ -31,7 +31,7 @@ def data_folder() -> Path:
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunResult:
     """Status and output of a program."""
 
     status: int
@@ -71,7 +71,7 @@ def environment(**options: object) -> dict[str, str]:
     return {**os.environ, "TERRACE_STENCIL": words, "UCX_MEM_MMAP_HOOK_MODE": "none"}
 
 
-def stencil(program: str, arguments: Mapping[str, object], ranks: int = 1, **options: object) -> Ran:
+def stencil(program: str, arguments: Mapping[str, object], ranks: int = 1, **options: object) -> RunResult:
     """Runs a program; its document names unexpected results. Raises RuntimeError if it prints none."""
     words = command(program, arguments, ranks)
     done = run(words, check=False, env=environment(**options), timeout=7200)
@@ -80,7 +80,7 @@ def stencil(program: str, arguments: Mapping[str, object], ranks: int = 1, **opt
     except ValueError as error:
         tail = (done.stdout + done.stderr).strip().splitlines()[-3:]
         raise RuntimeError(f"{' '.join(words[-4:])} ended with {done.returncode}: {' | '.join(tail)}") from error
-    return Ran(done.returncode, document)
+    return RunResult(done.returncode, document)
 
 
 def needs(program: str, arguments: Mapping[str, object]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness import Line, Measured, Unavailable, run, work
 
-from stencil_lines.common import Ran, command, environment, is_small, reduced, stencil
+from stencil_lines.common import RunResult, command, environment, is_small, reduced, stencil
 
 KILLS = 50
 SEED = 1
@@ -64,15 +64,15 @@ def full_disk() -> Measured:
     return Measured(text, is_clear and is_intact)
 
 
-def _whole(**arguments: object) -> Ran:
+def _whole(**arguments: object) -> RunResult:
     return stencil("cloverleaf2d", {**PROBLEM, **arguments}, executor="tiled", threads=2)
 
 
-def _restart(file: Path) -> Ran:
+def _restart(file: Path) -> RunResult:
     return _whole(restart=file)
 
 
-def _summary(ran: Ran) -> dict[str, float]:
+def _summary(ran: RunResult) -> dict[str, float]:
     return {name: ran.value(name) for name in SUMMARY}
 
 

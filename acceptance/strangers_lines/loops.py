@@ -14,11 +14,11 @@ from pathlib import Path
 from harness import TERRACE, Line, Measured, every_workload, keep_part, keep_parts, run, work
 from others_lines.own import programs
 from others_lines.programs import PROGRAMS, Row, failures
-from others_tool.build import WORK, Built, NotBuilt, build
+from others_tool.build import WORK, BuildTree, NotBuilt, build
 from others_tool.cost import SMALL_CACHES, observed
 from others_tool.execute import WrongResult, execute
 from others_tool.fetch import NoArchive
-from others_tool.loops import Found
+from others_tool.loops import MainLoop
 from others_tool.recipe import Recipe, read_all
 
 SMALL_CACHE = ("--cache", "l3=1MiB")
@@ -39,11 +39,11 @@ OWN_WAYS = {
     "simulate, caches of the criteria": SMALL_CACHES,
 }
 REAL = "run --profile"
-NONE = Found("", "", 0)
+NONE = MainLoop("", "", 0)
 _BUILDS = threading.Lock()  # recipes share archives, and each build takes all processors
 
 
-def _found(recipe: Recipe, built: Built, way: str, size: str) -> Found:
+def _found(recipe: Recipe, built: BuildTree, way: str, size: str) -> MainLoop:
     if way != REAL:
         _, store = observed(recipe, built, size, WORK, way.split()[0].rstrip(","), *WAYS[way])
         return _main_loop(store)
@@ -55,14 +55,14 @@ def _found(recipe: Recipe, built: Built, way: str, size: str) -> Found:
     return _main_loop(store) if store.exists() else NONE
 
 
-def _main_loop(store: Path) -> Found:
+def _main_loop(store: Path) -> MainLoop:
     """Returns the main loop of the process with most iterations: a real run counts no accesses to choose by."""
     with contextlib.closing(sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)) as connection:
         row = connection.execute(
             "SELECT name, why, sum(turns_before + coalesce(iterations, 0)) FROM main_loop GROUP BY run, name "
             "ORDER BY 3 DESC LIMIT 1"
         ).fetchone()
-    return Found(*row) if row else NONE
+    return MainLoop(*row) if row else NONE
 
 
 def _loops(recipe: Recipe, size: str, ways: Sequence[str]) -> Row:
@@ -75,7 +75,7 @@ def _loops(recipe: Recipe, size: str, ways: Sequence[str]) -> Row:
         return {"failed": str(error)}
 
 
-def differences(found: Mapping[str, Found]) -> list[str]:
+def differences(found: Mapping[str, MainLoop]) -> list[str]:
     """Describes where ways differ from the loop that most of them find, which the first text names."""
     loops = {way: (loop.name, loop.turns) for way, loop in found.items()}
     (usual, _), *others = Counter(loops.values()).most_common()
@@ -91,7 +91,7 @@ def _text(name: str, turns: int) -> str:
 def _judged(rows: Mapping[str, Row], least: int) -> Measured:
     """Judges the programs that could be run, with a row for each; at least `least` are required."""
     loops = {
-        name: {way: Found(**loop) for way, loop in row.items()}
+        name: {way: MainLoop(**loop) for way, loop in row.items()}
         for name, row in rows.items()
         if "failed" not in row
     }

@@ -78,7 +78,7 @@ def program(source: Path, *flags: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedRun:
     """A command that has ended: what it printed, and its and its children's seconds."""
 
     stdout: str
@@ -87,24 +87,24 @@ class Done:
     wall: float
 
 
-def timed(command: Sequence[str | Path], **environment: str) -> Done:
+def timed(command: Sequence[str | Path], **environment: str) -> FinishedRun:
     """Runs it. Nothing else may run as this process's child meanwhile."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = run(command, env={**os.environ, **environment}, timeout=3600)
     wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Done(done.stdout, done.stderr, cpu, wall)
+    return FinishedRun(done.stdout, done.stderr, cpu, wall)
 
 
 def simulate(
     store: Path, options: Sequence[str | Path], command: Sequence[str | Path], verb: str = "simulate", **env: str
-) -> Done:
+) -> FinishedRun:
     """Runs `terrace simulate` (or another subcommand that starts a program) into `store`, which is overwritten."""
     store.unlink(missing_ok=True)
     return timed([TERRACE, verb, "--quiet", "-o", store, *options, "--", *command], **env)
 
 
-def replay(recording: Path, store: Path, options: Sequence[str | Path]) -> Done:
+def replay(recording: Path, store: Path, options: Sequence[str | Path]) -> FinishedRun:
     """Runs `terrace replay` into `store`, which is overwritten."""
     store.unlink(missing_ok=True)
     return timed([TERRACE, "replay", recording, "--quiet", "-o", store, *options])

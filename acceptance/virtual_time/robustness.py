@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import SETTINGS, TERRACE, Line, Measured, run
-from main_job.robustness import GOAL_SECONDS, SEED, Fuzzed, build_fuzzers, judge, read_log
+from main_job.robustness import GOAL_SECONDS, SEED, FuzzResult, build_fuzzers, judge, read_log
 
 from virtual_time.common import OWN, fresh, program, simulate
 from virtual_time.tracer import needs_qemu
@@ -82,7 +82,7 @@ class Fuzzer:
     binary: Path
     folder: Path
 
-    def run(self, seconds: int) -> Fuzzed:
+    def run(self, seconds: int) -> FuzzResult:
         options = [f"-max_total_time={seconds}", f"-seed={SEED}", "-max_len=65536", "-print_final_stats=1"]
         with (self.folder / "log").open("w") as log:
             done = subprocess.run(

@@ -15,7 +15,7 @@ from statistics import median
 
 from harness import Line, Measured, Unavailable, workloads
 
-from virtual_time.common import Done, fresh, query, simulate, timed, workload
+from virtual_time.common import FinishedRun, fresh, query, simulate, timed, workload
 
 ROUNDS = 3
 HOOKS_OFF, PROFILE, SIMULATED = 5.0, 10.0, 25.0  # at most, native being 1
@@ -70,7 +70,7 @@ class Speeds:
 def _measure(program: Program, folder: Path) -> Speeds:
     store = folder / f"{program.name}.terrace"
     native, hooked = program.command(False), program.command(True)
-    runs: dict[str, list[Done]] = {way: [] for way in WAYS}
+    runs: dict[str, list[FinishedRun]] = {way: [] for way in WAYS}
     for _ in range(ROUNDS):
         runs["native"].append(timed(native))
         runs["hooks off"].append(timed(hooked))

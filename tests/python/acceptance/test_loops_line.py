@@ -5,18 +5,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
 
-from others_tool.loops import Found
+from others_tool.loops import MainLoop
 from strangers_lines import loops
 
 
 def test_differences_all_ways_alike_none() -> None:
-    assert loops.differences({way: Found("main:54", way, 6) for way in loops.WAYS}) == []
+    assert loops.differences({way: MainLoop("main:54", way, 6) for way in loops.WAYS}) == []
 
 
 def test_differences_other_loop_or_count_or_none_named_by_way() -> None:
-    found = {way: Found("main:54", "", 6) for way in loops.WAYS}
-    found["record --every 1"] = Found("along:27", "", 751)
-    found["simulate"] = Found("main:54", "", 7)
+    found = {way: MainLoop("main:54", "", 6) for way in loops.WAYS}
+    found["record --every 1"] = MainLoop("along:27", "", 751)
+    found["simulate"] = MainLoop("main:54", "", 7)
     found[loops.REAL] = loops.NONE
     assert loops.differences(found) == [
         "main:54, 6 iterations",

@@ -11,10 +11,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
 
 from memory_lines import faults, left, limits, over_file, study, ways
-from memory_lines.disks import Moved, device_of, moved
-from memory_lines.faults import Ended, Fault
+from memory_lines.disks import DiskBytes, device_of, moved
+from memory_lines.faults import Fault, FaultOutcome
 from memory_lines.limits import Run
-from memory_lines.ways import KILLED, MIB, OTHER_RESULTS, OURS, STOPPED, Tried
+from memory_lines.ways import KILLED, MIB, OTHER_RESULTS, OURS, STOPPED, TrialResult
 
 DISK = "as it is"
 TURN = {
@@ -172,16 +172,16 @@ def test_virtual_time_reads_what_the_real_run_reads(given: Any) -> None:
 
 
 def test_what_a_memory_run_counts_for() -> None:
-    def judged(way: str, status: int | None, is_right: bool = True, killed: bool = False) -> Tried:
-        return ways.judged(way, Run(status, "", 7.0, 0, killed, Moved(5, 6)), 150.0, is_right)
+    def judged(way: str, status: int | None, is_right: bool = True, killed: bool = False) -> TrialResult:
+        return ways.judged(way, Run(status, "", 7.0, 0, killed, DiskBytes(5, 6)), 150.0, is_right)
 
-    assert judged("swap", 0) == Tried(7, "", 7, 5, 6)
-    assert judged("swap", 0, is_right=False) == Tried(7, OTHER_RESULTS, None, 5, 6)
-    assert judged("swap", -9, killed=True) == Tried(7, KILLED, None, 5, 6)
-    assert judged("swap", -9) == Tried(7, "status -9", None, 5, 6)
-    assert judged("swap", None) == Tried(7, STOPPED, 150, 5, 6)
+    assert judged("swap", 0) == TrialResult(7, "", 7, 5, 6)
+    assert judged("swap", 0, is_right=False) == TrialResult(7, OTHER_RESULTS, None, 5, 6)
+    assert judged("swap", -9, killed=True) == TrialResult(7, KILLED, None, 5, 6)
+    assert judged("swap", -9) == TrialResult(7, "status -9", None, 5, 6)
+    assert judged("swap", None) == TrialResult(7, STOPPED, 150, 5, 6)
     assert judged(OURS, -9, killed=True).counts is None
-    assert judged(OURS, None) == Tried(7, STOPPED, None, 5, 6)
+    assert judged(OURS, None) == TrialResult(7, STOPPED, None, 5, 6)
     assert ways.judged("swap", Run(0, "", 7.0, 0), 150.0, True).read is None
 
 
@@ -192,8 +192,8 @@ def test_memory_results_are_the_same_but_for_times(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_memory_runs_that_count() -> None:
-    killed, wrong = Tried(1, KILLED), Tried(1, "status 1")
-    nine, eight = Tried(9, counts=9.0), Tried(8, counts=8.0)
+    killed, wrong = TrialResult(1, KILLED), TrialResult(1, "status 1")
+    nine, eight = TrialResult(9, counts=9.0), TrialResult(8, counts=8.0)
     assert ways.counted("swap", [killed, nine, killed]) == 9
     assert ways.counted("swap", [nine, killed, eight]) == 8
     assert ways.counted("swap", [killed] * 3) is None
@@ -208,7 +208,7 @@ def test_which_memory_runs_are_done_again() -> None:
         runs = {"terrace": 10.0, "swap": 200.0, "mapping": 20.0, "sequential": 20.0, **first}
         tried = {
             "mapping, sequential" if name == "sequential" else name: [
-                Tried(1, time) if isinstance(time, str) else Tried(time, counts=time)
+                TrialResult(1, time) if isinstance(time, str) else TrialResult(time, counts=time)
             ]
             for name, time in runs.items()
         }
@@ -231,14 +231,19 @@ def test_which_memory_runs_are_done_again() -> None:
 
 
 def test_no_memory_run_is_faster_than_the_disk() -> None:
-    runs = [Tried(2, "", 2, 8, 4), Tried(1, STOPPED, 150, 3, 5), Tried(1), Tried(0.1, "status 2", None, 9, 9)]
+    runs = [
+        TrialResult(2, "", 2, 8, 4),
+        TrialResult(1, STOPPED, 150, 3, 5),
+        TrialResult(1),
+        TrialResult(0.1, "status 2", None, 9, 9),
+    ]
     assert ways.reached(runs) == {"read": 4, "write": 5, "both": 8}
 
 
 def test_the_kernels_count_of_the_disk_of_a_memory_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "stat").write_text("  1 0 16 3 2 0 32 4 0 5 6\n")
-    assert moved(tmp_path) == Moved(16 * 512, 32 * 512)
-    assert Moved(9, 8).since(Moved(2, 3)) == Moved(7, 5)
+    assert moved(tmp_path) == DiskBytes(16 * 512, 32 * 512)
+    assert DiskBytes(9, 8).since(DiskBytes(2, 3)) == DiskBytes(7, 5)
     assert device_of(Path("/proc")) is None
     monkeypatch.setattr(limits, "device_of", lambda folder: None)
     with pytest.raises(limits.Unavailable):
@@ -246,12 +251,12 @@ def test_the_kernels_count_of_the_disk_of_a_memory_run(tmp_path: Path, monkeypat
 
 
 def test_a_fault_is_told_by_its_lines_alone() -> None:
-    fault = Fault(lambda: Ended(0, "", (), ()), ("cannot be read",), also="cannot be written")
+    fault = Fault(lambda: FaultOutcome(0, "", (), ()), ("cannot be read",), also="cannot be written")
     assert fault.is_told_by(["terrace: it cannot be read"])
     assert fault.is_told_by(["terrace: it cannot be written", "terrace: it cannot be read"])
     assert not fault.is_told_by(["terrace: it cannot be written"])
     assert not fault.is_told_by(["terrace: it cannot be read", "terrace: more"])
-    assert not Fault(lambda: Ended(0, "", (), ())).is_told_by(["terrace: more"])
+    assert not Fault(lambda: FaultOutcome(0, "", (), ())).is_told_by(["terrace: more"])
 
 
 def test_a_memory_fault_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,6 +277,6 @@ def test_a_memory_fault_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     assert {"data", f"ledger {tmp_path}/session/terrace/job", "journals terrace-1"} <= set(found)
     taken = left.State(places.free() + 8 * left.MIB, before.ledgers)
     assert any(one.endswith("MiB of the disk") for one in places.left_since(taken, job.pid))
-    row = faults._row("one", True, True, Ended(0, "", (), tuple(found)))
+    row = faults._row("one", True, True, FaultOutcome(0, "", (), tuple(found)))
     assert not faults.judged([row]).holds
-    assert faults.judged([faults._row("one", True, True, Ended(0, "", (), ()))]).holds
+    assert faults.judged([faults._row("one", True, True, FaultOutcome(0, "", (), ()))]).holds

@@ -10,8 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
 
 from others_lines import gaps, other_loops, programs, wrong_loops
-from others_tool.loops import Found, are_alike
-from others_tool.profiles import Profile, Taken
+from others_tool.loops import MainLoop, are_alike
+from others_tool.profiles import Profile, TakenLoop
 from others_tool.recipe import read_all
 
 FAILED = {"failed": "a: not built"}
@@ -99,20 +99,22 @@ def test_names_that_can_be_taken(tmp_path: Path) -> None:
     of = profile(tmp_path / "a.terrace")
     assert of.names_of_loops() == ["run:3", "sort:5", "cut:9", "step", "sum:7", "fill<a, b>"]
     assert (of.first_turn(), of.last_turn()) == (2, 8)
-    assert [one for one in of.taken() if one.name == "sort:5"] == [Taken("sort:5", pytest.approx(0.6), 1.6, 1.7)]
+    assert [one for one in of.taken() if one.name == "sort:5"] == [
+        TakenLoop("sort:5", pytest.approx(0.6), 1.6, 1.7)
+    ]
 
 
 def test_the_longest_of_each_kind_is_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = {
-        "sort:5": [Taken("sort:5", 0.6, 1.6, 1.7)],
-        "step": [Taken("step:2", 2.0, 7.0, 7.9), Taken("run:3", 4.0, 4.0, 8.0)],
-        "sum:7": [Taken("sum:7", 1.0, 3.0, 4.0)],
-        "cut:9": [Taken("cut:9", 9.0, 8.5, 17.5)],  # neither: it begins after the main loop
-        "fill<a, b>": [Taken("fill<a, b>:1", 0.7, 0.2, 0.9)],
+        "sort:5": [TakenLoop("sort:5", 0.6, 1.6, 1.7)],
+        "step": [TakenLoop("step:2", 2.0, 7.0, 7.9), TakenLoop("run:3", 4.0, 4.0, 8.0)],
+        "sum:7": [TakenLoop("sum:7", 1.0, 3.0, 4.0)],
+        "cut:9": [TakenLoop("cut:9", 9.0, 8.5, 17.5)],  # neither: it begins after the main loop
+        "fill<a, b>": [TakenLoop("fill<a, b>:1", 0.7, 0.2, 0.9)],
     }
 
     class Recording(other_loops.Recording):
-        def taken(self, file: Path, loop: str) -> list[Taken]:
+        def taken(self, file: Path, loop: str) -> list[TakenLoop]:
             return taken.get(loop, [])
 
     file = tmp_path / "a.terrace"
@@ -180,7 +182,7 @@ def test_recipes_that_change_more_than_compilers_are_no_unchanged_ones(monkeypat
     ("of_run", "alike"), [(("f:1", 102), True), (("f:1", 97), False), (("f:2", 100), False), (("", 0), False)]
 )
 def test_a_bound_is_of_a_run_with_as_many_turns(of_run: tuple[str, int], alike: bool) -> None:
-    assert are_alike(Found("f:1", "", 100), Found(of_run[0], "", of_run[1])) == alike
+    assert are_alike(MainLoop("f:1", "", 100), MainLoop(of_run[0], "", of_run[1])) == alike
 
 
 # --- gaps ------------------------------------------------------------------------------------------------------

@@ -17,12 +17,12 @@ from terrace.lab import native as natively
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "acceptance"))
 
-from others_tool.build import Built  # noqa: E402
+from others_tool.build import BuildTree  # noqa: E402
 from others_tool.clock import called  # noqa: E402
 from others_tool.execute import WrongResult, execute, same  # noqa: E402
 from others_tool.fetch import NoArchive, archive  # noqa: E402
 from others_tool.inputs import prepared  # noqa: E402
-from others_tool.loops import Found, is_right  # noqa: E402
+from others_tool.loops import MainLoop, is_right  # noqa: E402
 from others_tool.recipe import FOLDER, Recipe, Source, WrongRecipe, read, read_all  # noqa: E402
 
 WHOLE = """
@@ -118,17 +118,17 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
     ],
 )
 def test_the_stated_loop_is_told_by_function_and_turns(tmp_path: Path, name: str, turns: int, right: bool) -> None:
-    assert is_right(recipe(tmp_path), "small", Found(name, "", turns)) == right
+    assert is_right(recipe(tmp_path), "small", MainLoop(name, "", turns)) == right
 
 
 def test_a_program_without_a_main_loop_is_right_where_none_is_found(tmp_path: Path) -> None:
     none = recipe(tmp_path, WHOLE[: WHOLE.index("[loop]")] + '[loop]\nnone = true\nbecause = "one pass"')
-    assert is_right(none, "small", Found("", "", 0))
-    assert not is_right(none, "small", Found("main:3", "", 9))
+    assert is_right(none, "small", MainLoop("", "", 0))
+    assert not is_right(none, "small", MainLoop("main:3", "", 9))
 
 
 def test_a_run_is_timed_checked_and_compared(tmp_path: Path) -> None:
-    about, shell = recipe(tmp_path), Built(tmp_path, Path("/bin/sh"), 0.0)
+    about, shell = recipe(tmp_path), BuildTree(tmp_path, Path("/bin/sh"), 0.0)
     done = execute(about, shell, "small", tmp_path)
     assert done.output == "three words here" and done.said == 0.5
     same(about, done, done)
@@ -142,7 +142,7 @@ def test_a_run_is_timed_checked_and_compared(tmp_path: Path) -> None:
 def test_recipe_program_of_a_size_runs_instead_of_the_other(tmp_path: Path) -> None:
     (tmp_path / "other").symlink_to("/bin/echo")
     about = recipe(tmp_path, WHOLE.replace("exit 3'\"", 'words\'"\nprogram = "other"'))
-    assert execute(about, Built(tmp_path, Path("/bin/sh"), 0.0), "full", tmp_path).output == "-c words"
+    assert execute(about, BuildTree(tmp_path, Path("/bin/sh"), 0.0), "full", tmp_path).output == "-c words"
 
 
 def test_a_size_for_calibration_is_read_where_there_is_one(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_calibration_runs_find_what_runs_find(tmp_path: Path) -> None:
     text = WHOLE.replace("[run.full]", 'stdin = "{inputs}/words"\n[run.full]').replace(
         "echo time", "cat; echo time"
     )
-    built = {way: Built(tmp_path, tmp_path / way, 0.0) for way in ("native", "hooked")}
+    built = {way: BuildTree(tmp_path, tmp_path / way, 0.0) for way in ("native", "hooked")}
     for one in built.values():
         one.program.symlink_to("/bin/sh")
     program = called(recipe(tmp_path, text.replace("[verify]", "[verify]\nstatus = 3")), built, "small", tmp_path)

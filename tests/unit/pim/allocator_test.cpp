@@ -86,7 +86,7 @@ TEST(Allocator, ReleasedOrForeignHandle_IsDetected) {
   EXPECT_EQ(first.release({handle.value + 1}), Released::foreign);
   EXPECT_EQ(first.release({~std::uint64_t{0}}), Released::foreign);
   EXPECT_EQ(first.release(handle), Released::done);
-  const auto again = first.allocate({.shape = {3, 2}});  // where the first one was
+  const auto again = first.allocate({.shape = {3, 2}});  // reuses the first block's location
   EXPECT_EQ(first.block(again)->row, 0U);
   EXPECT_EQ(first.release(handle), Released::already);
   EXPECT_EQ(first.block(handle), std::nullopt);

@@ -1,4 +1,4 @@
-// What single rows do, against the host's bits; what it costs, against the Costs; what is refused.
+// Tests row operations against the host's bits, their costs against Costs, and refusals.
 #include "pim/array.hpp"
 
 #include <gtest/gtest.h>
@@ -170,8 +170,8 @@ TEST(Array, Transfer_CostsBusesAndInterfacesOnItsPath) {
   EXPECT_EQ(cost({0, 1, 0, 1}, {0, 0, 0, 1}), 1 + 4 + 1);
   EXPECT_EQ(cost({0, 4, 0, 1}, {0, 0, 0, 1}), 1 + 4 + 4 + 1);
   EXPECT_EQ(cost({1, 0, 0, 1}, {0, 0, 0, 1}), 1 + 4 + 8 + 8 + 4 + 1);
-  EXPECT_EQ(cost({0, 2, 1, 2}, {0, 0, 0, 2}), 1 + 2 * 4 + 1);                   // one after the other on the bus
-  EXPECT_EQ(cost({0, 3, 1, 2}, {0, 2, 0, 2}), 1 + 2 * 4 + 4 + 1);               // one of them leaves the bank
+  EXPECT_EQ(cost({0, 2, 1, 2}, {0, 0, 0, 2}), 1 + 2 * 4 + 1);                   // serial on the bus
+  EXPECT_EQ(cost({0, 3, 1, 2}, {0, 2, 0, 2}), 1 + 2 * 4 + 4 + 1);               // one row leaves the bank
   EXPECT_EQ(cost({1, 0, 0, 8}, {0, 0, 0, 8}), 1 + 4 * 4 + 8 * 16 + 4 * 4 + 1);  // two buses, one interface
   Rows rows({.rows = 8, .columns = 65536, .subarrays = 4, .banks = 2});
   rows.written(0);

@@ -108,7 +108,7 @@ TEST(Bmem, TraceVariable_RecordsRequests) {
     EXPECT_EQ(bmem_malloc_raw(4, 15), nullptr);
     bmem_free(block);
     if (i == 0) bmem_malloc(8, BMEM_VERT);
-    std::ifstream in(file.string() + (i == 0 ? "" : ".2"));  // as it would be if the program were killed now
+    std::ifstream in(file.string() + (i == 0 ? "" : ".2"));  // contents as if the program were killed now
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     EXPECT_NE(text.find("devices=1 banks=2 subarrays=2 rows=16 columns=64\na 1 3 2 h = 0 0 0\n"),
               std::string::npos)

@@ -1,5 +1,4 @@
-// The same promises, kept in the plainest way: every row of every subarray is a byte, and a search looks at every
-// place.
+// Reference allocator by brute force: one byte for each row of each subarray; a search tries every location.
 #pragma once
 
 #include <algorithm>
@@ -28,12 +27,12 @@ class BruteForce {
   }
   [[nodiscard]] std::uint64_t free_units() const { return std::ranges::count(taken_, false); }
 
-  // visit(block) for everything that the request may lie at, until it says true, in the order of first fit: inside
-  // the banks one after the other, then across them; there by rows, then by subarrays. `beside` is the block that
-  // it names.
+  // Calls visit(block) for every candidate of the request in first-fit order until it returns true: inside each
+  // bank in turn, then across banks; there by rows, then by subarrays. `beside` is the block that the request
+  // names.
   template <typename Visit>
   void visit(const Request& request, const std::optional<Block>& beside, Visit visit) const {
-    const bool alone = beside && request.share == Within::subarray;  // one search, wherever it lies
+    const bool alone = beside && request.share == Within::subarray;  // a single search over all locations
     for (const bool across : {false, true}) {
       if (alone && !across) continue;
       const auto width = across ? geometry_.width() : geometry_.subarrays;
@@ -69,7 +68,7 @@ class BruteForce {
     return !crosses(block) && beside->subarray / geometry_.subarrays == block.subarray / geometry_.subarrays;
   }
 
-  // What the free run that holds the block is longer by.
+  // Returns the excess length of the free run that holds the block.
   [[nodiscard]] std::uint32_t slack(const Block& block, Dim dim, std::uint32_t first, std::uint32_t end) const {
     std::uint32_t more = 0;
     if (dim == Dim::vertical) {

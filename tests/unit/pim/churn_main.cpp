@@ -1,6 +1,6 @@
-// pim_churn [--operations N] [--threads N] [--seed N]: allocations and releases of random sizes and lifetimes on
-// the study's device, kept nearly full. Every unit that a block covers is claimed by its owner and given back, so
-// that an overlap shows; at the end all accounts must be equal to what they were.
+// Stress test: pim_churn [--operations N] [--threads N] [--seed N] allocates and releases blocks of random
+// sizes and lifetimes on the study's device, kept nearly full. Each block's owner claims all its units, so an
+// overlap is detected; at the end all counters must equal their initial values.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -31,7 +31,8 @@ class Worker {
         mark_(static_cast<std::uint8_t>(number + 1)),
         dice_(seed * 1000 + number) {}
 
-  // More is allocated than released, until there is no room; the oldest goes now and then, mostly any does.
+  // Allocates more than it releases until the device is full; sometimes releases the oldest block, mostly a
+  // random one.
   void work(std::uint64_t operations) {
     while (counts.operations < operations) {
       ++counts.operations;
@@ -66,7 +67,7 @@ class Worker {
   void allocate() {
     const auto handle = allocator_.allocate(request());
     if (!handle) {
-      // It is full: make room, a quarter of what is here.
+      // Full: release a quarter of this thread's blocks.
       ++counts.failed;
       for (auto i = mine_.size() / 4; i > 0; --i) release(dice_() % mine_.size());
       return;
@@ -88,7 +89,7 @@ class Worker {
     for (auto row = block.row; row < block.row + block.shape.rows; ++row)
       for (std::uint32_t i = 0; i < block.shape.subarrays; ++i) {
         auto& owner = owners_[std::size_t{row} * k_device.width() + block.subarray + i];
-        // Who has the block has its units: nobody else may touch them, so no exchange is needed.
+        // The owner of a block owns its units, so no atomic exchange is needed.
         if (owner.load(std::memory_order_relaxed) != from) ++counts.wrong;
         owner.store(to, std::memory_order_relaxed);
       }

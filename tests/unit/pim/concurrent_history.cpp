@@ -11,20 +11,20 @@ namespace terrace::pim {
 namespace {
 
 constexpr std::size_t k_threads = 2;
-constexpr std::size_t k_steps = 4;  // of each thread
+constexpr std::size_t k_steps = 4;  // per thread
 
 struct Step {
   std::uint64_t begun = 0, ended = 0;
   Request request;               // an allocation, unless
-  Handle released{};             // this was to be released
-  Handle handle{};               // what came of an allocation
-  std::optional<Block> block{};  // where it was
+  Handle released{};             // the block to release
+  Handle handle{};               // outcome of an allocation
+  std::optional<Block> block{};  // its location
   Released outcome = Released::done;
 };
 using Histories = std::array<std::vector<Step>, k_threads>;
 
-// Looks for an order in which one after the other could have done what was seen (Wing and Gong, "Testing and
-// verifying concurrent objects", 1993).
+// Checks linearizability: searches a sequential order that explains the observed history (Wing and Gong,
+// "Testing and verifying concurrent objects", 1993).
 class Order {
  public:
   Order(const Geometry& geometry, const Histories& history) : truth_(geometry), history_(history) {}
@@ -91,7 +91,7 @@ class Order {
   std::vector<Handle> live_;
 };
 
-// So that all begin at once, as far as there are processors.
+// Start barrier, so that threads run concurrently where processors allow.
 class Start {
  public:
   void wait() {
@@ -108,7 +108,7 @@ class Round {
  public:
   explicit Round(std::uint64_t seed)
       : seed_(seed), dice_(seed), geometry_(geometry()), allocator_(geometry_), handles_(k_known) {
-    // Nearly full: so that what one releases decides whether another finds room.
+    // Nearly full, so that each release decides whether another allocation succeeds.
     for (std::size_t i = 0; i < k_known && allocator_.free_units() > 1 + dice_() % 3; ++i) {
       Step step;
       step.request = request(dice_);
@@ -124,7 +124,7 @@ class Round {
     for (auto& step : steps) step.request = request(dice);
     start_.wait();
     for (auto& step : steps) {
-      // Any block: two may want to release the same one.
+      // Picks any block: two threads may release the same one.
       auto& known = handles_[dice() % handles_.size()];
       step.released = {dice() % 2 == 0 ? known.load(std::memory_order_relaxed) : 0};
       carry_out(step, history_[thread]);
@@ -133,7 +133,7 @@ class Round {
   }
 
   std::string judge() {
-    // A block may have been released since, by whomever: only where it began is known.
+    // Another thread may have released the block: only its begin is known.
     for (auto& steps : history_)
       for (auto& step : steps)
         if (const auto begin = allocator_.begin_of(step.handle))

@@ -1,4 +1,4 @@
-// The published algorithm against a device of single cells that is searched cell by cell.
+// Tests the published algorithm against a cell-by-cell search.
 #include "pim/published/contig_vectors.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ void live_through(std::uint32_t rows, std::uint32_t subarrays, Update update, st
   std::vector<Block> live;
   std::mt19937 random(seed);
   const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
-  // Small blocks fill a device with holes, large ones find out whether a hole is seen.
+  // Small blocks fragment the device; large ones test whether every hole is found.
   const auto length = [&](std::uint32_t most) { return 1 + below(below(4) == 0 ? most : std::min(most, 3u)); };
   for (int step = 0; step < 400; ++step) {
     if (live.empty() || below(5) < 3) {
@@ -157,7 +157,7 @@ TEST(ContigVectors, EmptyShape_Throws) {
   EXPECT_FALSE(contig.allocate({1, 5}));
 }
 
-// Each unit of the device has a thread that owns it, or none.
+// By unit: the owning thread, or none.
 TEST(ContigVectors, SeveralThreads_NeverShareAUnit) {
   constexpr std::uint32_t k_rows = 32, k_subarrays = 8;
   ContigVectors contig(k_rows, k_subarrays);

@@ -1,4 +1,4 @@
-// The largest free rectangles against a look at every rectangle there is.
+// Tests the largest free rectangles against an enumeration of all rectangles.
 #include "pim/trace/fragmentation.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(Fragmentation, RandomBitmaps_MatchBruteForce) {
     const auto rows = static_cast<std::uint32_t>(1 + random() % 11);
     const auto subarrays = static_cast<std::uint32_t>(1 + random() % 9);
     std::vector<FreeBitmap> bitmaps(1 + random() % 2, FreeBitmap(rows, subarrays));
-    const auto tenths = random() % 11;  // of the units that are taken
+    const auto tenths = random() % 11;  // fraction of units in use
     for (auto& bitmap : bitmaps)
       for (std::uint32_t row = 0; row < rows; ++row)
         for (std::uint32_t subarray = 0; subarray < subarrays; ++subarray)
@@ -85,7 +85,7 @@ TEST(Fragmentation, EmptyOrFullDevice_HasNone) {
   EXPECT_EQ(found.rectangle.fragmentation, 0);
 }
 
-// Every second row in use: whole rows can still be had across, and nothing downwards.
+// With every second row in use, whole rows are still free horizontally, but nothing vertically.
 TEST(Fragmentation, AlternateRowsUsed_FragmentsVerticalOnly) {
   std::vector<FreeBitmap> bitmaps(1, FreeBitmap(64, 16));
   for (std::uint32_t row = 0; row < 64; row += 2) bitmaps[0].take({row, 0}, {1, 16});

@@ -1,4 +1,5 @@
-// Random histories of an allocator, held against brute force. Each returns what is wrong, in one line, or nothing.
+// Checks random histories of an allocator against brute force. Functions return the first error in one line, or
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +7,12 @@
 
 namespace terrace::pim {
 
-// One thread, a small device, all kinds of requests: every allocation succeeds exactly when a free rectangle
-// exists, at brute force's choice; releases, handles and accounts hold.
+// Runs one thread on a small device with all kinds of requests: an allocation succeeds exactly if a free
+// rectangle exists, at brute force's location; releases, handles and counters are consistent.
 std::string sequential_history(std::uint64_t seed);
 
-// Several threads on tiny devices, `count` times: of what they saw there must be an order, one after the other,
-// that agrees with what was before what. What succeeds must have been free then, what fails must have had no room.
+// Runs several threads on tiny devices, `count` times: the observed histories must be linearizable. Successful
+// allocations were free then; failed ones had no space.
 std::string concurrent_histories(std::uint64_t seed, std::uint64_t count);
 
 }  // namespace terrace::pim

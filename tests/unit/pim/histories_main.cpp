@@ -1,4 +1,4 @@
-// pim_histories [--sequential N] [--concurrent N] [--seed N]: so many random histories against brute force.
+// Runs random histories against brute force: pim_histories [--sequential N] [--concurrent N] [--seed N].
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The programs on blocks of the allocator, on a device that others use as well.
+// Tests the PIM programs on blocks of an allocator whose device others use as well.
 #include "pim/lease.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ constexpr Geometry k_device{1024, 512, 4, 2, 2};
 
 struct Used : testing::Test {
   Used() {
-    // A quarter of the first device is taken, in pieces.
+    // Allocates a quarter of the first device, in pieces.
     for (int i = 0; i < 64; ++i) {
       const auto rows = 1 + static_cast<std::uint32_t>(dice() % 24);
       others.push_back(allocator.allocate({.shape = {rows, 1 + static_cast<std::uint32_t>(dice() % 3)}}));
@@ -59,7 +59,7 @@ TEST_F(Used, ScatteredVectors_AreCopiedAtAPrice) {
   const auto shape = shape_of_elements(k_device, x.size(), 64, Dim::vertical);
   const Request request{.shape = shape, .dim = Dim::vertical, .fit = Fit::first};
   const auto one = allocator.allocate(request);
-  std::vector<Handle> filling;  // the first device's banks, so that the second operand comes to lie elsewhere
+  std::vector<Handle> filling;  // fills the first device's banks, so that the second operand lies elsewhere
   while (const auto handle = allocator.allocate({.shape = {64, 1}})) {
     filling.push_back(handle);
     if (allocator.block(handle)->device == 1) break;

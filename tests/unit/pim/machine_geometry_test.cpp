@@ -1,4 +1,4 @@
-// From a machine's places to devices that an allocator can work on.
+// Tests the conversion of a machine's places to PIM devices.
 #include "pim/machine/machine_geometry.hpp"
 
 #include <gtest/gtest.h>

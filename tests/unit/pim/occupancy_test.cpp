@@ -1,4 +1,5 @@
-// The map of a replay: every block's units and no others, directions apart, neighbours in different shades.
+// Tests the occupancy map of a replay: it covers live blocks exactly, separates orientations, and gives
+// neighbours different shades.
 #include "pim/trace/occupancy.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Whole programs in the array against what the host computes, bit for bit, and what they cost.
+// Tests whole programs on the array, results bitwise against the host, and costs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using Values = std::vector<std::uint64_t>;
 constexpr Geometry k_small{.rows = 1024, .columns = 200, .subarrays = 4, .banks = 2, .devices = 2};
 constexpr Geometry k_paper{.rows = 1024, .columns = 65536, .subarrays = 16, .banks = 8, .devices = 2};
 
-// Gives rows one below the other, beginning in one subarray.
+// Allocates consecutive rows that begin in one subarray.
 struct Stack {
   std::uint32_t device = 0, subarray = 0, row = 0;
 
@@ -102,7 +102,7 @@ TEST(Axpy, Misplacement_CostsTheCopies) {
     std::uint64_t sums = 0;
     for (std::uint32_t i = 0; i < 64; ++i)
       if (((q >> i) & 1) != 0) sums += 9 * (64 - i) + 1;
-    // Together B is copied to R within the subarray; else it arrives there.
+    // With operands together, B is copied to R within the subarray; else the transfer places it there.
     EXPECT_EQ(cost.together, (Cycles{2 * 64 + sums, 0, 0}));
     EXPECT_EQ(cost.other_subarray, (Cycles{sums, 128 * (1 + 2 * 4 + 1), 0}));
     EXPECT_EQ(cost.other_bank, (Cycles{sums, 128 * (1 + 2 * 4 + 2 * 4 + 1), 0}));
@@ -148,7 +148,7 @@ std::string message(std::uint32_t n, std::uint32_t length) {
   return text;
 }
 
-// SHA-1 as FIPS 180-4 writes it down, for the host.
+// Host reference of SHA-1, as FIPS 180-4 states it.
 std::string on_host(std::string text) {
   const auto bits = std::uint64_t{text.size()} * 8;
   text += '\x80';
@@ -179,7 +179,7 @@ std::string on_host(std::string text) {
   return hex(digest);
 }
 
-// The host's own, for it is the truth of the next test: digests by Python's hashlib.
+// Validates the host reference, which the next test relies on, against digests of Python's hashlib.
 TEST(Sha1, HostReference_MatchesHashlib) {
   EXPECT_EQ(on_host("abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
   EXPECT_EQ(on_host(message(5, 55)), "e5038786741222f79d2d3dbeedb37057d9c2471b");
@@ -256,7 +256,7 @@ TEST(Histogram, Cost_IsOneComparisonPerEdge) {
   EXPECT_THROW(histogram(home.array, vector, Values{2, 1}, home.blocks()), Error);
 }
 
-// Against nested loops over the tables.
+// Tests against nested loops over the tables.
 TEST(BitmapJoin, RandomTables_MatchNestedLoops) {
   for (const auto dim : {Dim::vertical, Dim::horizontal}) {
     Home home(k_small);
@@ -266,11 +266,12 @@ TEST(BitmapJoin, RandomTables_MatchNestedLoops) {
     std::vector<Dimension> dimensions(3);
     dimensions[0].foreign_keys = home.written(home.stack, dates, 12, dim);
     dimensions[1].foreign_keys = home.written(home.stack, shops, 12, dim);
-    dimensions[2].foreign_keys = home.written(elsewhere, goods, 12, dim);  // brought beside the others
+    // copied to the other operands' subarrays
+    dimensions[2].foreign_keys = home.written(elsewhere, goods, 12, dim);
     for (std::uint64_t key = 365; key-- > 90;) dimensions[0].keys.push_back(key);
     dimensions[1].keys = {0, 1, 2, 7, 3, 3, 39, 12, 20};
     for (std::uint64_t key = 0; key < 4096; ++key)
-      if (key % 64 > 5) dimensions[2].keys.push_back(key);  // up to the largest that there is
+      if (key % 64 > 5) dimensions[2].keys.push_back(key);  // up to the maximum key
     const auto joined = bitmap_join(home.array, dimensions, home.blocks());
 
     const std::vector<const Values*> columns{&dates, &shops, &goods};

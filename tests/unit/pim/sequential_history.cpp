@@ -38,7 +38,7 @@ class History {
     return low + static_cast<std::uint32_t>(dice_() % (high - low + 1));
   }
   Geometry geometry() {
-    const bool tall = dice_() % 32 == 0;  // more rows than a word of the board has, or than two
+    const bool tall = dice_() % 32 == 0;  // more rows than one or two words of the bitmap
     const auto rows = tall ? between(60, 140) : between(1, 9);
     return {rows, 8, between(1, 4), between(1, 3), dice_() % 4 == 0 ? 2U : 1U};
   }
@@ -99,7 +99,7 @@ class History {
     }
     return best;
   }
-  // Two or three blocks: whether there is room is tried out by brute force, one inside the other.
+  // Groups of two or three blocks: brute force tries all combinations recursively.
   void allocate_group() {
     std::vector<Request> requests(between(1, 3));
     for (auto& each : requests) {
@@ -127,7 +127,7 @@ class History {
       keep(handles[i], *block);
     }
   }
-  // Blocks of a group do not lie across banks where they share one.
+  // Blocks of a group that share a bank do not cross banks.
   [[nodiscard]] bool within(const Block& block, Within share) const {
     return share != Within::bank || !truth_.crosses(block);
   }

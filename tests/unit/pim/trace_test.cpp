@@ -1,4 +1,4 @@
-// Traces as text, what recorders write, and what replays find.
+// Tests the trace format, recorders and replays.
 #include "pim/trace/trace.hpp"
 
 #include <gtest/gtest.h>
@@ -148,7 +148,7 @@ Request random_request(std::mt19937& random) {
   return request;
 }
 
-// A program that allocates, groups, asks for neighbours, and releases about as much.
+// Allocates, groups, requests neighbours, and releases at about the same rate.
 void run_program(Recorder& recorder, unsigned seed, int steps) {
   std::mt19937 random(seed);
   std::vector<Handle> live;
@@ -253,7 +253,7 @@ TEST(PimReplay, SmallerDevice_CountsFailures) {
   EXPECT_EQ(allocator.free_units(), 16u);
 }
 
-// Whatever threads do beside one another, the lines tell a story in which no block lies where another still does.
+// Whatever threads do concurrently, in the recorded order no block overlaps a live one.
 TEST(PimRecorder, SeveralThreads_WriteConsistentHistory) {
   std::ostringstream text;
   Allocator allocator(k_small);

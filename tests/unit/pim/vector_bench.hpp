@@ -1,4 +1,4 @@
-// Vectors that lie one below the other in an array, for its tests.
+// Test fixture: stacks vectors in an array.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ struct Case {
   }
 };
 
-// Vectors one below the other, with scratch at the bottom.
+// Stacks vectors; scratch rows are at the bottom.
 struct Bench {
   explicit Bench(const Case& which, std::uint32_t seed = 1)
       : shape(which), array(which.geometry), random(seed), alu(array, scratch()) {}
@@ -55,7 +55,7 @@ struct Bench {
   Values drawn() {
     Values values(shape.count);
     for (auto& value : values) {
-      // Extremes and near equals among them: they carry far.
+      // Includes extremes and nearly equal values, which produce long carries.
       const auto kind = random() % 8;
       value = kind == 0 ? 0 : kind == 1 ? all_of(shape.bits) : kind == 2 ? random() % 4 : random();
       value &= all_of(shape.bits);

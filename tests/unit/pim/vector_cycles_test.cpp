@@ -1,4 +1,4 @@
-// The row cycles of operations on vectors against closed forms.
+// Tests the row cycles of vector operations against closed forms.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -18,7 +18,7 @@ std::uint64_t cycles_of(Bench& bench, const std::function<void()>& run) {
   return spent.compute;
 }
 
-// In closed form, whatever the number of lanes; vertical.hpp states them.
+// Costs are independent of the number of lanes; vertical.hpp states the closed forms.
 TEST(VectorCycles, VerticalOperation_CostsClosedFormOfWidth) {
   for (const std::uint64_t lanes : {1, 70, 300})
     for (const std::uint32_t w : {1, 8, 13, 64}) {
@@ -54,7 +54,8 @@ TEST(VectorCycles, VerticalOperation_CostsClosedFormOfWidth) {
     }
 }
 
-// A row's carries take a step for every bit of its width, each of which shifts twice as far as the one before.
+// The parallel prefix takes a step for every bit of the width's logarithm; each shifts twice as far as the
+// last.
 TEST(VectorCycles, HorizontalAddition_CostGrowsWithLongestCarry) {
   for (const std::uint32_t w : {1, 2, 8, 13, 64}) {
     Bench bench({k_small, 1, w, Dim::horizontal});
@@ -66,7 +67,7 @@ TEST(VectorCycles, HorizontalAddition_CostGrowsWithLongestCarry) {
   }
 }
 
-// More layers cost as many times more; more subarrays side by side nothing.
+// The cost is proportional to the number of layers and independent of the number of subarrays.
 TEST(VectorCycles, MoreLayers_CostMoreThanMoreSubarrays) {
   const auto cycles = [](std::uint64_t count) {
     Bench bench({k_small, count, 16, Dim::vertical});
@@ -94,7 +95,7 @@ TEST(VectorCycles, Copy_CostsByDistance) {
   };
   using Cost = std::pair<std::uint64_t, std::uint64_t>;
   EXPECT_EQ(cost(0, 0), (Cost{2 * rows, 0}));                    // within the subarray
-  EXPECT_EQ(cost(0, 2), (Cost{0, (2 + 2 + 2) * rows}));          // two rows out of one bank, into another
+  EXPECT_EQ(cost(0, 2), (Cost{0, (2 + 2 + 2) * rows}));          // two rows, from one bank to another
   EXPECT_EQ(cost(0, 1), (Cost{0, (2 + 2 + 1) * rows}));          // half stays in the bank
   EXPECT_EQ(cost(1, 0), (Cost{0, (2 + 2 + 2 + 2 * 2) * rows}));  // over both interfaces, row after row
 }

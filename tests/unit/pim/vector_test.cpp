@@ -1,4 +1,4 @@
-// Vectors in the array against the host's arithmetic, in both orientations and many widths.
+// Tests vectors in the array against the host's arithmetic, in both orientations and many widths.
 #include "pim/vector.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ Values mapped(const Values& a, const Values& b, std::uint32_t bits, const Binary
   return result;
 }
 
-// to = f(a, b) with the target apart, at a, at b; and all three the same.
+// Tests to = f(a, b) with a separate target, with to == a, with to == b, and with all three equal.
 void expect_binary(const Case& which, const Binary& truth,
                    const std::function<void(Alu&, const Vector&, const Vector&, const Vector&)>& run,
                    bool in_place = true) {
@@ -73,7 +73,7 @@ TEST(Vectors, WriteThenRead_ReturnsValues) {
   }
 }
 
-// Bit by bit where block.hpp and vector.hpp say it lies.
+// Checks the location of each bit against block.hpp and vector.hpp.
 TEST(Vectors, Elements_LieWhereLayoutStates) {
   for (const auto& which : cases()) {
     SCOPED_TRACE(which.name());
@@ -215,7 +215,7 @@ TEST(Vectors, BitMask_SelectsBitByBit) {
   }
 }
 
-// Rows of other vectors keep their bits whatever is computed beside them.
+// Operations must not change rows of other vectors.
 TEST(Vectors, Operations_KeepRowsOfOtherVectors) {
   for (const auto dim : {Dim::vertical, Dim::horizontal}) {
     Bench bench({k_small, 200, 13, dim});

@@ -1,5 +1,5 @@
-// A program that has every kind of argument, in three dimensions. Tests compile it with and without checks, so all
-// here is of one file alone.
+// A program with every kind of argument in three dimensions. It is compiled with and without checks, so
+// everything is local to the file.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ void append(std::vector<double>& all, const Dataset<T>& dataset) {
   for (const auto number : dataset.get(dataset.range())) all.push_back(static_cast<double>(number));
 }
 
-// All numbers that the program ends with.
+// Returns all values at the end of the program.
 std::vector<double> numbers_of_all_kinds(const Options& options) {
   Context context(options);
   const auto block = context.block("block", {9, 7, 5});

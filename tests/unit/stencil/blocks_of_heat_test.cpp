@@ -1,5 +1,4 @@
-// A heat problem in several blocks, whose axes lie in different ways, has the numbers of one block, to the last
-// bit.
+// Tests a heat problem in several blocks with permuted axes: results are bitwise equal to those of one block.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,18 +10,18 @@ namespace {
 
 constexpr std::array<std::ptrdiff_t, 2> k_plate{142, 130};
 
-// A part of the plate, whose own axes may lie otherwise than the plate's.
+// A part of the plate, whose axes may be permuted.
 struct Piece {
   std::array<std::ptrdiff_t, 2> begin;
   std::array<std::ptrdiff_t, 2> end;
   bool is_turned = false;
-  std::array<bool, 2> flipped{false, false};  // by the plate's axes
+  std::array<bool, 2> flipped{false, false};  // in the plate's axes
   Block block{};
   Dataset<double> heat{}, next{};
 
   [[nodiscard]] std::size_t own_axis(std::size_t axis) const { return is_turned ? 1 - axis : axis; }
   [[nodiscard]] std::ptrdiff_t length(std::size_t axis) const { return end[axis] - begin[axis]; }
-  // A range of the plate, in the piece's own points.
+  // Converts a range of the plate to the piece's own points.
   [[nodiscard]] Range own(const std::array<std::ptrdiff_t, 2>& from,
                           const std::array<std::ptrdiff_t, 2>& to) const {
     Range range;
@@ -45,7 +44,7 @@ Orientation orientation(const Piece& from, const Piece& to) {
   return made;
 }
 
-// Fills the layer beyond a side of a piece: from its neighbour, or from itself where the plate ends.
+// Fills the halo at a side of a piece: from its neighbour, or from itself at the plate's edge.
 void fill(Context& context, const std::vector<Piece>& pieces, const Piece& piece, std::size_t axis, bool is_high) {
   auto begin = piece.begin, end = piece.end;
   begin[axis] = is_high ? piece.end[axis] : piece.begin[axis] - 1;
@@ -65,7 +64,7 @@ void fill(Context& context, const std::vector<Piece>& pieces, const Piece& piece
   }
 }
 
-// The plate after some steps, by rows.
+// Returns the plate after some steps, by rows.
 std::vector<double> heat(Context& context, std::vector<Piece> pieces, int steps) {
   for (auto& piece : pieces) {
     piece.block = context.block("piece", {piece.is_turned ? piece.length(1) : piece.length(0),
@@ -90,7 +89,7 @@ std::vector<double> heat(Context& context, std::vector<Piece> pieces, int steps)
       for (std::size_t axis = 0; axis < 2; ++axis)
         for (const auto is_high : {false, true}) fill(context, pieces, piece, axis, is_high);
     for (auto& piece : pieces) {
-      // The same digits whichever way the axes lie.
+      // The arithmetic order must not depend on the orientation of axes.
       piece.block.loop(
           "step", piece.block.range(),
           [](auto to, auto u) { to() = u() + 0.2 * (((u(-1) + u(1)) + (u(0, -1) + u(0, 1))) - 4 * u()); },
@@ -146,7 +145,7 @@ TEST(Transfers, PlateInSeveralBlocks_MatchesOneBlock) {
       });
       ASSERT_EQ(found, whole);
     }
-  EXPECT_GT(moved, 0);  // the data in a file are more than the memory
+  EXPECT_GT(moved, 0);  // the data exceed the memory
 }
 
 }  // namespace

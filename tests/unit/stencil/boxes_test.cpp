@@ -1,5 +1,4 @@
-// Sets of points as lists of ranges, against one bit for each point; and what a chain needs and leaves, against
-// its loops point by point.
+// Tests Boxes against one bit for each point, and chain uses against point-by-point evaluation of loops.
 #include "stencil/plan/boxes.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ const Range k_all{{-3, 5}, {-2, 6}, {-4, 3}};
 class RandomRanges {
  public:
   explicit RandomRanges(std::uint64_t seed) : random_(seed) {}
-  // Within k_all, and now and then without points.
+  // Returns a random range within k_all, sometimes an empty one.
   Range next() {
     Range range;
     for (std::size_t d = 0; d < k_max_dims; ++d) {
@@ -38,7 +37,7 @@ class RandomRanges {
   std::mt19937_64 random_;
 };
 
-// The boxes have these points, each once, and no others.
+// Checks that the boxes cover exactly these points, each once.
 void expect_points(const std::vector<Range>& boxes, const Bits& wanted) {
   OfPoints<int> found(wanted.range());
   for (const auto& box : boxes) {
@@ -93,7 +92,7 @@ TEST(ChainUse, Loops_MatchPointByPointUse) {
         for (const auto& argument : loop.arguments) {
           if (argument.dataset != dataset) continue;
           is_used = true;
-          // All reads of a loop are of what was there before it: what it writes, no other point of it reads.
+          // A loop reads only values from before it: no other point reads what it writes.
           if (reads(argument.access))
             for_points(loop.range, [&](const Point& p) {
               for (const auto& offset : argument.stencil.offsets()) {

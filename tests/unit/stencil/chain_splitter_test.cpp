@@ -1,5 +1,5 @@
-// Chains that are too long for the memory run as shorter ones, with the numbers of the whole; those that cannot be
-// cut are refused.
+// Tests that chains too large for the memory are split with unchanged results, and refused if they cannot be
+// split.
 #include "stencil/stream/chain_splitter.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace terrace::stencil::test::shortened_chains {
 namespace {
 
 constexpr std::ptrdiff_t k_width = 500, k_height = 80;
-constexpr std::uint64_t k_memory = 64 * 4096;  // the two datasets have five times as much
+constexpr std::uint64_t k_memory = 64 * 4096;  // the two datasets are five times as large
 
 std::vector<double> steps(Context& context, int count, bool is_temporary) {
   const auto block = context.block("block", {k_width, k_height});
@@ -53,12 +53,12 @@ TEST_P(ShortenedChains, TooLargeForMemory_GivesSameValues) {
   EXPECT_EQ(steps(streamed, 40, GetParam()), expected);
   EXPECT_GT(streamed.statistics().shortened_chains, 0U);
   EXPECT_GT(streamed.statistics().bytes_in, 0);
-  // As the program has made them.
+  // Chain as the program declared it.
   EXPECT_EQ(streamed.statistics().chains, serial.statistics().chains);
   EXPECT_EQ(streamed.statistics().longest_chain, 81U);
 }
 
-// Of steps of two loops a temporary's numbers go from the first to the second: one is never cut there.
+// In steps of two loops a temporary carries values from the first to the second: no cut may separate them.
 TEST_P(ShortenedChains, FitsIntoMemory_IsNotSplit) {
   Context streamed(
       Options{.executor = "streamed", .threads = 1, .memory = k_memory, .folder = testing::TempDir()});
@@ -70,7 +70,7 @@ TEST_P(ShortenedChains, FitsIntoMemory_IsNotSplit) {
 INSTANTIATE_TEST_SUITE_P(Datasets, ShortenedChains, testing::Bool(),
                          [](const auto& info) { return info.param ? "Temporary" : "Kept"; });
 
-// One that reads far has no room, however short the chain is.
+// A loop with a wide stencil does not fit, however short the chain is.
 TEST(ShortenedChain, SingleLoopTooLarge_Throws) {
   Context context(Options{.executor = "streamed", .threads = 1, .memory = k_memory, .folder = testing::TempDir()});
   const auto block = context.block("block", {k_width, k_height});
@@ -85,7 +85,7 @@ TEST(ShortenedChain, SingleLoopTooLarge_Throws) {
   EXPECT_TRUE(said.ends_with(": give more")) << said;
 }
 
-// Each number of the temporary is read by the loop behind the one that writes it, to the end of the chain.
+// Each value of the temporary is read by the loop after the one that writes it, up to the chain's end.
 TEST(ShortenedChain, EachCutWouldLoseTemporary_Throws) {
   Context context(Options{.executor = "streamed", .threads = 1, .memory = k_memory, .folder = testing::TempDir()});
   const auto block = context.block("block", {k_width, k_height});

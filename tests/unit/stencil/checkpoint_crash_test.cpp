@@ -1,4 +1,4 @@
-// Whatever ends the writing of a checkpoint, the one before it is there: a full disk, a limit, SIGKILL at any
+// Tests that an interrupted checkpoint leaves the previous one intact: full disk, size limit, SIGKILL at any
 // moment.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -20,12 +20,12 @@
 
 namespace {
 
-// The process is killed when it writes beyond that, with all before it written.
+// Kills the process when it writes beyond this offset, after all before is written.
 std::uint64_t g_ends_at = ~std::uint64_t{0};
 
 }  // namespace
 
-// For the C library's, in this program.
+// Interposes the C library's function in this program.
 extern "C" ssize_t pwrite(int file, const void* from, std::size_t size, off_t offset) {
   const auto begin = static_cast<std::uint64_t>(offset);
   const auto has_room = begin <= g_ends_at && size <= g_ends_at - begin;
@@ -38,7 +38,7 @@ extern "C" ssize_t pwrite(int file, const void* from, std::size_t size, off_t of
 namespace terrace::stencil::test {
 namespace {
 
-// Numbers that follow from a step.
+// Values that are a function of the step.
 class Stepped {
  public:
   explicit Stepped(std::ptrdiff_t size, const Options& options = k_serial)
@@ -51,7 +51,7 @@ class Stepped {
     checkpoint.set("step", step);
     checkpoint.write(path);
   }
-  // Chains that read all, several times.
+  // Chains that read everything several times.
   void read() {
     auto sum = context_.sum<double>();
     for (int i = 0; i < 4; ++i)
@@ -61,7 +61,7 @@ class Stepped {
         static_cast<void>(sum.value());
       }
   }
-  // The step of the checkpoint, all of whose numbers are those of that step.
+  // Returns the checkpoint's step; checks that all values belong to that step.
   std::int64_t restored(const std::string& path) {
     Checkpoint checkpoint(context_);
     checkpoint.restore(path);
@@ -88,7 +88,7 @@ void limit_files_to(std::uint64_t bytes) {
   setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-// A disk of 1 MiB, which only the child sees. Returns false where this process may not mount.
+// Mounts a disk of 1 MiB that only the child sees. Returns false if this process may not mount.
 bool mount_small_disk(const std::string& folder) {
   return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          mount("none", folder.c_str(), "tmpfs", 0, "size=1m") == 0;
@@ -99,7 +99,7 @@ TEST(CheckpointCrash, FullDisk_KeepsPreviousCheckpoint) {
   const auto path = folder / "state.h5";
   const auto found = in_child([&]() -> std::string {
     if (!mount_small_disk(path.substr(0, path.rfind('/')))) return "no mount";
-    // 420 kB each: one has room, the second one beside it, a larger one has not.
+    // 420 kB each: two fit, and a larger one beside the first does not.
     Stepped small(160), large(220);
     small.write(path, 1);
     small.write(path, 2);
@@ -108,7 +108,7 @@ TEST(CheckpointCrash, FullDisk_KeepsPreviousCheckpoint) {
       return error;
     if (small.restored(path) != 2) return "another step";
     if (folder.names() != std::vector<std::string>{"state.h5"}) return "the draft is left";
-    // And goes on when there is room again.
+    // Continues when there is space again.
     small.write(path, 4);
     return small.restored(path) == 4 ? "right" : "not written afterwards";
   });
@@ -136,7 +136,7 @@ TEST(CheckpointCrash, SizeLimitAnywhere_KeepsPreviousCheckpoint) {
   }
 }
 
-// The same, but the program ends there.
+// The same with a killed process.
 TEST(CheckpointCrash, KillAnywhere_KeepsPreviousCheckpoint) {
   const Folder folder;
   const auto path = folder / "state.h5";
@@ -168,7 +168,7 @@ TEST(CheckpointCrash, SigkillAtAnyMoment_LeavesCompleteCheckpoint) {
     if (child == 0)
       for (auto step = last + 1;; ++step) state.write(path, step);
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 30'000));
-    // Others can read it while it is replaced.
+    // Other programs can read it while it is replaced.
     if (kills % 2 == 0) last = std::max(last, state.restored(path));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
@@ -179,7 +179,7 @@ TEST(CheckpointCrash, SigkillAtAnyMoment_LeavesCompleteCheckpoint) {
   EXPECT_GT(last, 0);
 }
 
-// Data in a file of their own, which is cut off: the chain that reads it fails, and so does the next checkpoint.
+// Truncates the datasets' backing file: the chain that reads it fails, and so does the next checkpoint.
 TEST(CheckpointCrash, StreamFailure_KeepsPreviousCheckpoint) {
   const Folder folder;
   const auto path = folder / "state.h5";
@@ -200,7 +200,7 @@ TEST(CheckpointCrash, StreamFailure_KeepsPreviousCheckpoint) {
   EXPECT_EQ(Stepped(300, streamed).restored(path), 1);
 }
 
-// A dataset that cannot be written leaves the others of its file, and nothing of itself.
+// A dataset that cannot be written keeps the others of its file, and leaves nothing of itself.
 TEST(CheckpointCrash, SizeLimit_KeepsOtherDatasetsOfFile) {
   const Folder folder;
   const auto path = folder / "data.h5";
@@ -225,7 +225,7 @@ TEST(CheckpointCrash, SizeLimit_KeepsOtherDatasetsOfFile) {
     EXPECT_EQ(error_of([&] { read_hdf5(path, other, "other"); }, Code::not_found),
               path + ": there is no dataset 'other' in it; there are 'kept'");
   }
-  // A new file is not left behind.
+  // A newly created file is removed.
   (void)in_child([&]() -> std::string {
     std::signal(SIGXFSZ, SIG_DFL);
     limit_files_to(5000);

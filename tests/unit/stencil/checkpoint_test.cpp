@@ -1,5 +1,5 @@
-// Checkpoints: all datasets of a context and named numbers come back, or a clear line says why not; damage is
-// found wherever it is.
+// Tests checkpoints: all datasets and named numbers are restored or an error states why not; damage anywhere is
+// detected.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -11,7 +11,7 @@
 namespace terrace::stencil::test {
 namespace {
 
-// Two blocks, all types of numbers, names with letters that HDF5 has other uses for.
+// Two blocks, all number types, and names with characters that HDF5 reserves.
 struct State {
   Context context{k_serial};
   Block grid = context.block("grid", {6, 4, 3});
@@ -86,7 +86,7 @@ TEST(Checkpoints, ManyDatasetsAndNumbers_AreRestored) {
   }
 }
 
-// What waits is part of it, and runs before what is restored.
+// Queued loops run before the checkpoint is written, and before it is restored.
 TEST(Checkpoints, QueuedLoops_RunFirst) {
   const Folder folder;
   const auto path = folder / "state.h5";
@@ -105,7 +105,7 @@ TEST(Checkpoints, QueuedLoops_RunFirst) {
   EXPECT_EQ(u.get(u.range()), std::vector<double>(1600, 3));
 }
 
-// A context with the datasets that the function makes, and what restoring says.
+// Creates a context with the function's datasets and returns the error of restoring.
 template <class Make>
 std::string restoring(const std::string& path, Make make, Code code = Code::invalid) {
   Context context(k_serial);
@@ -166,7 +166,7 @@ TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
           "size");
 }
 
-// Nothing is changed before all agrees.
+// Nothing is changed before everything is validated.
 TEST(Checkpoints, RefusedRestore_ChangesNothing) {
   const Folder folder;
   const auto path = folder / "state.h5";
@@ -192,7 +192,7 @@ TEST(Checkpoints, InvalidName_IsRefused) {
   checkpoint.set("", 1);
   EXPECT_EQ(error_of([&] { checkpoint.write(path); }, Code::invalid),
             path + ": a number without a name: give it one");
-  // A name that is there twice is refused as soon as both the dataset and the checkpoint are there.
+  // A duplicate name is refused as soon as both the dataset and the checkpoint exist.
   const auto text =
       "two datasets are called 'u' in the block 'block', which a checkpoint cannot tell apart: name one of them "
       "otherwise";
@@ -216,7 +216,7 @@ TEST(Checkpoints, InvalidName_IsRefused) {
   EXPECT_TRUE(folder.names().empty());
 }
 
-// Every byte and every length: never other numbers than those that were written.
+// Every byte changed and every length truncated: never other values than the written ones.
 TEST(Checkpoints, DamageAnywhere_IsDetected) {
   const Folder folder;
   const auto path = folder / "state.h5";
@@ -245,7 +245,7 @@ TEST(Checkpoints, DamageAnywhere_IsDetected) {
     EXPECT_TRUE(i % 3 != 0 || is_found(whole.substr(0, i))) << "length " << i;
   }
   for (int i = 0; i < 200; ++i) {
-    // A page or a sector that was lost, or is another one.
+    // A lost or misplaced page or sector.
     auto damaged = whole;
     const auto at = random() % (whole.size() - 512);
     for (std::size_t k = at; k < at + 512; ++k) damaged[k] = i % 2 == 0 ? '\0' : static_cast<char>(random());
@@ -281,7 +281,7 @@ TEST(Checkpoints, UnwritablePath_IsRefused) {
   std::filesystem::create_directory(folder / "folder");
   EXPECT_EQ(error_of([&] { state.checkpoint.write(folder / "folder"); }, Code::failed),
             folder / "folder" + ": it is no regular file: name another");
-  // A link stays one.
+  // A symbolic link stays a link.
   write_content(folder / "folder/state.h5", "");
   std::filesystem::create_symlink("folder/state.h5", folder / "link.h5");
   state.checkpoint.write(folder / "link.h5");
@@ -289,7 +289,7 @@ TEST(Checkpoints, UnwritablePath_IsRefused) {
   State other;
   other.checkpoint.restore(folder / "folder/state.h5");
   EXPECT_EQ(other.bytes(), state.bytes());
-  // What a program that was killed left does not matter.
+  // A killed program's leftover does not matter.
   write_content(folder / "folder/state.h5.part", std::string(100'000, 'x'));
   state.fill(2);
   state.checkpoint.write(folder / "folder/state.h5");
@@ -297,7 +297,7 @@ TEST(Checkpoints, UnwritablePath_IsRefused) {
   EXPECT_EQ(other.bytes(), state.bytes());
 }
 
-// Two programs that write the same one do not mix.
+// Two programs that write the same checkpoint do not mix.
 TEST(Checkpoints, ConcurrentWriter_IsRefused) {
   const Folder folder;
   const auto path = folder / "state.h5";
@@ -309,7 +309,7 @@ TEST(Checkpoints, ConcurrentWriter_IsRefused) {
             path + ": another program has it open: wait for it, or name another file");
   close(other);
   state.checkpoint.write(path);
-  // One that is complete is read whoever has it: its writer has it for a moment after it is there.
+  // A complete checkpoint can be read despite a lock: its writer holds one for a moment after the rename.
   const auto writer = open(path.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(writer, LOCK_EX), 0);
   EXPECT_NO_THROW(state.checkpoint.restore(path));

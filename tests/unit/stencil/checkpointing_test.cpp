@@ -1,4 +1,4 @@
-// A program that is restarted from a checkpoint ends with the same digits as one that ran in one go.
+// Tests that a program restarted from a checkpoint gives the same digits as an uninterrupted run.
 #include "workloads/stencils/checkpointing.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_F(Restarts, OfCloverLeaf_GivesSameSummary) {
     std::map<std::string, double> found;
     for (const auto& one : find_stencil_program("cloverleaf2d").run(context, arguments))
       found[one.name] = one.value;
-    found.erase("loops_per_step");  // where no step is left, none was counted
+    found.erase("loops_per_step");  // with no step left, none was counted
     steps_run = found.at("steps_run");
     found.erase("steps_run");
     return found;
@@ -60,7 +60,7 @@ TEST_F(Restarts, OfCloverLeaf_GivesSameSummary) {
   }
 }
 
-// The last checkpoint is a restart's beginning, which goes on with checkpoints of its own.
+// The last checkpoint starts a run that writes checkpoints of its own.
 TEST_F(Restarts, FromLastCheckpoint_ContinuesStepByStep) {
   run({{"iterations", "5"}, {"checkpoint", file}, {"every", "5"}});
   for (const auto* const iterations : {"10", "15", "20"})

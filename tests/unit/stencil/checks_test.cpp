@@ -1,5 +1,5 @@
-// The debug mode, with which this file is compiled: each kind of violation is found and named; a correct program
-// passes, and ends with the numbers that it ends with where there are no checks.
+// Tests the debug mode, with which this file is compiled: each kind of violation is detected and named; a
+// correct program passes with unchanged results.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -18,9 +18,9 @@ namespace {
 
 const Options k_serial{.executor = "serial", .threads = 1};
 
-// A block of 6 x 4 points with a halo, and a loop over it that is at fault.
+// A block of 6 x 4 points with a halo, and a faulty loop over it.
 struct Checks : testing::Test {
-  // What it is found to do wrong; empty where it is not.
+  // Returns the reported violation, or an empty string.
   std::string found() {
     try {
       context.run();
@@ -78,10 +78,10 @@ TEST_F(Checks, ReadOfWriteOnlyDataset_IsReported) {
   const auto is_read = "it is read at the offset (0, 0, 0), and declared as written only";
   EXPECT_EQ(found_in([](auto v) { v() += 1; }, write(v)), k_where + "dataset 'v': " + is_read);
   EXPECT_EQ(found_in([](auto n) { n() = n() / 2; }, write(n)), k_where + "dataset 'n': " + is_read);
-  // Only looked at.
+  // Only inspected.
   EXPECT_EQ(found_in([](auto n) { n() = n() > 0 ? 1 : 2; }, write(n)), k_where + "dataset 'n': " + is_read);
   EXPECT_EQ(found_in([](auto v) { v() = std::max(v(), 0.0); }, write(v)), k_where + "dataset 'v': " + is_read);
-  // What was read is in another dataset, or in a reduction.
+  // The value read goes to another dataset, or to a reduction.
   EXPECT_EQ(found_in(
                 [](auto u, auto n, auto v) {
                   u() = v() + 1;
@@ -100,7 +100,7 @@ TEST_F(Checks, ReadOfWriteOnlyDataset_IsReported) {
             k_where + "dataset 'v': " + is_read);
 }
 
-// As a mirror's layer does.
+// As a mirror boundary does.
 TEST_F(Checks, UndeclaredReadOfOwnPoint_IsReported) {
   EXPECT_EQ(found_in([](auto u) { u() = u(1); }, read_write(u, Stencil{{1}})), "");
   EXPECT_EQ(found_in([](auto u) { u() = u(1) + u() + 1; }, read_write(u, Stencil{{1}})),
@@ -130,7 +130,7 @@ TEST_F(Checks, NondeterministicKernel_IsReported) {
             k_where + "the kernel gives other numbers when it is called again");
 }
 
-// The first violation ends the chain, and what comes after it runs.
+// The first violation ends the chain; later loops run.
 TEST_F(Checks, LoopsAfterViolation_Run) {
   EXPECT_NE(found_in([](auto v) { v() += 1; }, write(v)), "");
   block.loop(
@@ -139,7 +139,7 @@ TEST_F(Checks, LoopsAfterViolation_Run) {
   EXPECT_EQ(v.get(Point{5, 3, 0}), 3);
 }
 
-// By other threads, too.
+// Violations on other threads, too.
 TEST(ChecksOfThreads, ViolationOnAnyThread_IsReported) {
   for (const auto* const executor : {"parallel", "tiled"}) {
     Context context({.executor = executor, .threads = 3, .tile = {4, 4, 0}});

@@ -1,4 +1,4 @@
-// What a process of its own does: it may be ended by a signal, and have limits of its own.
+// Runs code in a child process, which may be killed by a signal and have limits of its own.
 #pragma once
 
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 
 namespace terrace::stencil::test {
 
-// Runs it in a process of its own; what it returns, or nothing where the process was ended by a signal.
+// Runs the action in a child; returns its result, or nothing if a signal ended the child.
 inline std::optional<std::string> in_child(const std::function<std::string()>& action) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return std::nullopt;

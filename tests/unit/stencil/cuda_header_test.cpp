@@ -1,5 +1,5 @@
-// What src/stencil/cuda/driver.hpp declares is what CUDA's own header has: sizes and places of members, numbers,
-// and how many arguments of which sizes each function takes.
+// Checks src/stencil/cuda/driver.hpp against CUDA's own header: member sizes and offsets, constants, and the
+// number and sizes of each function's arguments.
 #include <cuda.h>
 #include <gtest/gtest.h>
 

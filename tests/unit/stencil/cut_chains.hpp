@@ -1,4 +1,4 @@
-// What an executor and virtual time cut chains into, beside one another. Kernels do nothing.
+// Compares how an executor and virtual time cut chains. Kernels do nothing.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ inline void expect_same_cut(const CutChain& real, const CutChain& ours, std::siz
   }
 }
 
-// Three chains, in turns forward and back; whether there was room.
+// Runs three chains, alternating in direction; returns whether they fit.
 inline bool compare_cuts(Executor& real, Mode& ours, std::span<const DatasetInfo> infos, Chain chain) {
   Reductions none;
   for (auto& loop : chain) {

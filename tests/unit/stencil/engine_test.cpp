@@ -1,5 +1,5 @@
-// What a context refuses: loops at fault, datasets without points, options that make no sense. Each time one line
-// that names what it is about.
+// Tests what a context refuses: faulty loops, empty datasets, invalid options. Each error is one line that
+// names its subject.
 #include "stencil/engine/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -39,9 +39,9 @@ TEST_F(Refused, RangeOutsideDataset_NamesLoopAndDataset) {
   EXPECT_EQ(loop({{0, 8}, {0, 6}}, read(u, star(2, 2))),
             "loop 'sweep', dataset 'u': the loop reaches -2..10 x -2..8 x 0..1, the dataset has "
             "-1..9 x -1..7 x 0..1");
-  // What reads nothing is not held against offsets of its own.
+  // A write-only argument has no offsets to check.
   EXPECT_EQ(loop({{0, 8}, {0, 6}}, read(u, star(2, 1)), write(v)), "nothing is refused");
-  // A loop over no points reaches nothing.
+  // A loop over an empty range accesses nothing.
   EXPECT_EQ(loop({{20, 20}, {0, 6}}, write(v)), "nothing is refused");
 }
 
@@ -73,7 +73,7 @@ TEST_F(Refused, ReadWriteAtOffsetInsideRange_IsNamed) {
   EXPECT_EQ(loop({{-1, 0}, {0, 6}}, read_write(u, Stencil{{1, 0}, {1, 1}})), "nothing is refused");
 }
 
-// A loop that is refused does not wait.
+// A refused loop is not queued.
 TEST_F(Refused, RefusedLoop_IsNotQueued) {
   EXPECT_NE(loop({{0, 9}}, write(v)), "nothing is refused");
   EXPECT_TRUE(context.waiting().empty());
@@ -96,7 +96,7 @@ TEST_F(Refused, ValuesOutsideDataset_AreNamed) {
   EXPECT_EQ(refusal([&] { v.set(Range{{-1, 1}}, std::vector<double>(2)); }), text);
 }
 
-// Elements of any size can be in a dataset.
+// Datasets may have elements of any size.
 TEST_F(Refused, HandlesOfAnotherContext_AreNamed) {
   Context other{Options{.executor = "serial", .threads = 1}};
   const auto theirs = other.block("block", {8, 6}).dataset<double>("theirs");
@@ -160,7 +160,7 @@ TEST_F(Refused, WrongNumberOfValues_IsNamed) {
               v.set(Range{{0, 4}, {0, 3}}, std::vector<double>(11));
             }),
             "dataset 'v': 11 numbers are given for the 12 points of 0..4 x 0..3 x 0..1");
-  // Refused before there is room for them.
+  // Refused before memory is allocated.
   EXPECT_EQ(refusal([&] {
               (void)v.get(Range{{0, std::ptrdiff_t{1} << 60}, {0, 6}});
             }),
@@ -187,7 +187,7 @@ TEST_F(Refused, RangeOfOtherDimensions_IsNamed) {
             "transfer from 'u' to 'v': its range has 1 dimension, th");
 }
 
-// Each would run over no points and say nothing.
+// Each would silently run over no points.
 TEST_F(Refused, RangeEndsBeforeBegin_IsNamed) {
   const std::string order = ": in braces a range has begin and end of each axis, {{0, nx}, {0, ny}}";
   const auto y = ": the range 0..8 x 6..0 x 0..1 ends before it begins along y" + order;
@@ -205,7 +205,7 @@ TEST_F(Refused, RangeEndsBeforeBegin_IsNamed) {
             "dataset 'v': 1 numbers are given for the 0 points of 0..8 x 6..0 x 0..1");
 }
 
-// What a loop's static_asserts ask.
+// The conditions of a loop's static_asserts.
 TEST_F(Refused, KernelAndArgumentsDiffer_DoesNotCompile) {
   static_assert(!detail::LoopArgument<Dataset<double>>);
   static_assert(!detail::LoopArgument<Line<double, 0>>);
@@ -232,7 +232,7 @@ TEST_F(Refused, RangeOfTwoPoints_IsNamed) {
        {Range{{3, 3}, {0, 6}}, Range{{3, 3}, {2, 2}}, Range{{0, 0}, {0, 0}}, Range::from_to({3, 3, 0}, {3, 3, 0}),
         intersection({{0, 3}, {0, 6}}, {{5, 8}, {0, 6}})})
     EXPECT_EQ(loop(range, write(v)), "nothing is refused");
-  // The spellings mean the same points; the one of two points in braces does not compile.
+  // Both spellings denote the same points; the one with two points in braces does not compile.
   EXPECT_EQ(Range::from_to({1, 2, 0}, {3, 5, 1}), (Range{{1, 3}, {2, 5}}));
   static_assert(!std::is_constructible_v<Range, Point, Point>);
 }
@@ -284,7 +284,7 @@ TEST_F(Refused, TooManyPoints_AreNamed) {
             std::string::npos);
 }
 
-// The kernel would end the process with a signal.
+// Otherwise the kernel would kill the process with a signal.
 TEST(Files, FileSizeLimit_IsReported) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -326,7 +326,7 @@ TEST(Elements, LargerThanCacheLine_Work) {
   EXPECT_EQ(cells.get(Point{0, 1, 0}).flows[8], 10);
 }
 
-// More threads than there is room for, since each has a stack of 16 TiB.
+// More threads than address space allows, because each has a stack of 16 TiB.
 TEST(Threads, ThreadCreationFails_IsReported) {
   const auto found = test::in_child([]() -> std::string {
     pthread_attr_t about;

@@ -1,4 +1,4 @@
-// Memory over memory, of whose copies one fails: what a stream does then.
+// A backend of memory over memory in which one transfer fails.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace terrace::stencil::test {
 
-// Which copy fails, counted from 0, and with which words.
+// The transfer that fails, counted from 0, and its error text.
 struct Failure {
   enum class Of { fetches, stores };
   Of of = Of::fetches;

@@ -1,4 +1,4 @@
-// How much memory is free, by files as kernels write them; and datasets that need more.
+// Tests the free-memory query on files as kernels write them, and datasets that need more.
 #include "stencil/data/free_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST_F(Free, NestedControlGroups_GiveMinimum) {
   put("/sys/fs/cgroup/job/step/memory.max", "2600000\n");
   found = free_memory(root);
   EXPECT_EQ(found->bytes, 100000U);
-  put("/sys/fs/cgroup/job/step/memory.max", "2400000\n");  // less than it has taken
+  put("/sys/fs/cgroup/job/step/memory.max", "2400000\n");  // limit below the usage
   EXPECT_EQ(free_memory(root)->bytes, 0U);
 }
 
@@ -74,7 +74,7 @@ std::string made(const Options& options, const std::vector<std::ptrdiff_t>& size
   return "nothing is refused";
 }
 
-// To 16 GiB. Sanitizers need more for themselves.
+// Limits the address space to 16 GiB. Sanitizers need more.
 void limit_addresses() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   const rlimit limit{std::uint64_t{1} << 34U, std::uint64_t{1} << 34U};
@@ -82,7 +82,8 @@ void limit_addresses() {
 #endif
 }
 
-// Before it is touched: the kernel would end the process. The limit ends the child instead, if it were touched.
+// Refused before first touch, at which the kernel would kill the process. The limit would end the child
+// instead.
 TEST(Datasets, LargerThanFreeMemory_AreRefused) {
   for (const auto* const executor : {"serial", "parallel", "tiled"}) {
     const auto text = test::in_child([&] {
@@ -102,7 +103,7 @@ TEST(Datasets, LargerThanFreeMemory_AreRefused) {
 TEST(Datasets, InFileLargerThanFreeMemory_AreAccepted) {
   const auto free = free_memory();
   ASSERT_TRUE(free);
-  // The file has no room reserved: it is refused by the disk, if at all, and not for memory.
+  // No blocks are reserved in the file: only the disk may refuse it, not the memory check.
   Options paged{.executor = "tiled", .threads = 1, .folder = "/no/where"};
   paged.is_paged = true;
   const auto rows = static_cast<std::ptrdiff_t>(free->bytes / (8 << 10U)) * 2;

@@ -1,6 +1,5 @@
-// Stencil programs on a GPU, by stand-ins for CUDA: results are as expected, and those of the processor to the
-// last bit, with data that fit and with data that are several times as large as what they may take of the GPU's
-// memory.
+// Tests stencil programs on a fake GPU: results are as expected and bitwise equal to the processor's, with data
+// that fit into GPU memory and data several times as large.
 #include <gtest/gtest.h>
 
 #include <map>

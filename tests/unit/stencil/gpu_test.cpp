@@ -1,6 +1,6 @@
-// Data in a GPU's memory over the host's: chains do what they do on the processor, to the last bit, whenever the
-// device does what it is asked to; nothing is done against the driver's rules; errors are one line. The driver is
-// one of the tests' own (fake_cuda), which has no device, and on which kernels are functions of the host.
+// Tests the executor `gpu` on a fake driver (fake_cuda), whatever the order of its operations: results are
+// bitwise equal to the processor's, the driver's rules are kept, and errors are one line. Kernels are host
+// functions.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -24,7 +24,7 @@ std::string text_of(const std::vector<std::string>& lines) {
   return text;
 }
 
-// Whatever the test did, the rules were kept, and all is given back.
+// Every test must keep the rules and release everything.
 struct Gpu : testing::Test {
   void SetUp() override { fake_cuda::reset(1, 1000 * k_page, k_page); }
   void TearDown() override {
@@ -33,7 +33,7 @@ struct Gpu : testing::Test {
   }
 };
 
-// The loop's body, put into a stream as a kernel that uses all bytes from a part's first point to its last.
+// Enqueues the loop's body as a kernel that uses all bytes from a part's first point to its last.
 void put(const DeviceCall& call, const std::function<void(const Call&)>& body) {
   std::vector<fake_cuda::Used> used;
   for (std::size_t a = 0; a < call.loop.arguments.size(); ++a) {
@@ -48,7 +48,7 @@ void put(const DeviceCall& call, const std::function<void(const Call&)>& body) {
     used.push_back(
         {view.origin + first, static_cast<std::size_t>(last - first) + argument.element, writes(argument.access)});
   }
-  // The loop may be gone when it runs, if a chain ends by an error.
+  // The loop may be destroyed before the kernel runs, if an error ends the chain.
   auto loop = std::make_shared<const Loop>(call.loop);
   std::vector<View> views(call.views, call.views + call.loop.arguments.size());
   std::vector<std::byte*> partials(call.partials, call.partials + call.loop.reductions.size());
@@ -93,7 +93,7 @@ TEST_F(Gpu, RandomChains_MatchPlainArrays) {
       out += ran.statistics().bytes_out;
       unmapped += fake_cuda::calls("cuMemUnmap");
     } catch (const Error& error) {
-      // A plane of each dataset may be more than there is memory.
+      // One plane of each dataset may exceed the memory.
       ASSERT_NE(std::string(error.what()).find(" is too little for a chain of "), std::string::npos)
           << error.what();
     }
@@ -105,7 +105,7 @@ TEST_F(Gpu, RandomChains_MatchPlainArrays) {
   EXPECT_GT(unmapped, 100);
 }
 
-// Sweeps, whose data are several times as large as the memory.
+// Sweeps over data several times as large as the memory.
 RandomProgram sweeps() {
   RandomProgram program;
   program.size = {100, 600};
@@ -127,7 +127,7 @@ TEST_F(Gpu, Sweeps_MoveNoUnnecessaryData) {
   Ran ran(program, k_options, 4, {7}, nullptr, prepare);
   EXPECT_GT(ran.statistics().bytes_in, 64.0 * k_page);
   EXPECT_EQ(ran.results(), serial);
-  // Data that fit stay, and a chain is one step.
+  // Data that fit stay resident, and a chain is one step.
   auto roomy = k_options;
   roomy.memory = 900 * k_page;
   Ran within(program, roomy, 4, {7}, nullptr, prepare);
@@ -137,7 +137,7 @@ TEST_F(Gpu, Sweeps_MoveNoUnnecessaryData) {
   EXPECT_EQ(within.results(), serial);
 }
 
-// What the program sets between chains is there, whichever of the two memories the chunks are in.
+// Values set between chains are visible, whichever memory their chunks are in.
 TEST_F(Gpu, SetAndGet_SeeCurrentValues) {
   std::vector<std::vector<double>> found;
   for (const auto* executor : {"serial", "gpu"}) {
@@ -172,7 +172,7 @@ TEST_F(Gpu, SetAndGet_SeeCurrentValues) {
   EXPECT_TRUE(found[0] == found[1]);
 }
 
-// Their numbers are copied for each chain, as they are then.
+// Values of lines are uploaded for each chain, as of then.
 TEST_F(Gpu, Lines_AreUploadedForEachChain) {
   Engine engine({.executor = "gpu", .memory = 64 * k_page});
   const auto block = engine.add_block("block", {7, 5});
@@ -232,7 +232,7 @@ TEST_F(Gpu, DeviceOutOfMemory_IsOneLine) {
   EXPECT_EQ(
       refusal([] { Context context({.executor = "gpu"}); }),
       "executor=gpu needs memory=SIZE, 256KiB at least: how much of the datasets may be in the GPU's memory");
-  // In whole chunks, of 64 KiB.
+  // In chunks of 64 KiB.
   EXPECT_EQ(refusal([] { Context context({.executor = "gpu", .memory = 2000 * k_page}); }),
             "memory=8000KiB: the GPU gives 3968KiB (out of memory): ask for less");
   Context context(k_options);
@@ -242,7 +242,7 @@ TEST_F(Gpu, DeviceOutOfMemory_IsOneLine) {
             "no pinned memory for the dataset 'u', 45056 bytes: out of memory");
 }
 
-// The device fails while kernels run, or copies; the memory stays where it is while others may use it.
+// The device fails during kernels or copies; memory stays mapped while other operations may use it.
 TEST_F(Gpu, DeviceFailure_EndsChain) {
   const auto program = sweeps();
   for (const auto* function : {"cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemMap",

@@ -1,4 +1,4 @@
-// Single datasets in HDF5 files: they come back to the last bit, what does not agree is refused, damage is found.
+// Tests single datasets in HDF5 files: bitwise round trips, refusal of mismatches, detection of damage.
 #include "terrace/stencil/hdf5.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TYPED_TEST(Hdf5Of, DatasetsComeBackToTheLastBit) {
   }
 }
 
-// A part of a dataset, written over one that is there; what waits has run before.
+// A part overwrites an existing dataset; queued loops run before.
 TEST(Hdf5, Part_IsOverwrittenAndReadAlone) {
   const Folder folder;
   const auto path = folder / "data.h5";
@@ -104,7 +104,7 @@ TEST(Hdf5, Part_IsOverwrittenAndReadAlone) {
   EXPECT_EQ(v.get(Point{-1, 3, 0}), 0);
 }
 
-// More than fits into one piece, cut in x, y or z.
+// Larger than one slab, cut in x, y or z.
 TEST(Hdf5, DatasetOfSeveralSlabs_RoundTrips) {
   for (const auto& size : {std::vector<std::ptrdiff_t>{4'500'001}, {1'500'000, 3}, {301, 150, 100}}) {
     const Folder folder;
@@ -159,7 +159,7 @@ TEST_F(Hdf5Refuses, AnotherRange_Throws) {
             path +
                 ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1 there, float64 of 0..6 x 0..4 x 0..1 "
                 "is wanted: name a file of the same program and size");
-  // As many points, elsewhere.
+  // The same number of points elsewhere.
   EXPECT_EQ(reading(grid.dataset<double>("v", {{0, -1}, {2, 1}}), "after/u"),
             path +
                 ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1 there, float64 of 0..8 x -1..5 x 0..1 "
@@ -213,7 +213,8 @@ TEST_F(Hdf5Refuses, OtherFile_Throws) {
             above + ": it is no regular file: name another");
 }
 
-// Each byte of a file in turn. Right are the numbers that were written, or an error. Returns what is not right.
+// Changes each byte of a file in turn: reading must give the written values or an error. Returns the first
+// failure.
 std::string damaged_in_every_way() {
   const Folder folder;
   std::mt19937_64 random(3);
@@ -249,11 +250,10 @@ std::string damaged_in_every_way() {
   return found < std::ssize(expected) ? "damage is not found" : wrong;
 }
 
-// In a process of its own: HDF5 1.10 says at the end of one that it has not given back what it took for damaged
-// files.
+// Runs in a child: at exit HDF5 1.10 reports that it leaks resources of damaged files.
 TEST(Hdf5, DamagedByte_IsDetected) { EXPECT_EQ(in_child(damaged_in_every_way), ""); }
 
-// What another program wrote, with HDF5 itself.
+// Files that another program wrote with plain HDF5.
 struct Foreign : testing::Test {
   void make(hid_t type, const std::vector<hsize_t>& lengths, const void* numbers, hid_t in_memory,
             bool is_packed) {
@@ -307,7 +307,7 @@ TEST_F(Foreign, OtherTypeOrShape_IsRefused) {
   EXPECT_EQ(refusal(), path + ": the dataset 'u' is float64 of 4 dimensions" + wanted);
 }
 
-// Ours are plain HDF5: x is the last dimension.
+// Our files are plain HDF5: x is the last dimension.
 TEST_F(Foreign, WrittenFile_IsPlainHdf5) {
   std::vector<double> numbers(12);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i);

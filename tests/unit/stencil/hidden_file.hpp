@@ -1,4 +1,4 @@
-// The file without a name in which this process has datasets: tests cut it off, as nobody should.
+// Finds the unlinked backing file of this process's datasets, to truncate it in tests.
 #pragma once
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 namespace terrace::stencil::test {
 
-// Its content is gone, and the room that it had. False: there is no such file in the folder.
+// Truncates it to nothing. Returns false if there is no such file in the folder.
 inline bool empty_hidden_file(const std::string& folder) {
   std::error_code ignored;
   const auto within = std::filesystem::canonical(folder, ignored).string() + "/";

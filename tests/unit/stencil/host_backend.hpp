@@ -1,5 +1,5 @@
-// Memory over memory: frames are pages that move, the slow place is memory, too, and a thread copies between them,
-// in a random order. Over these places a stream does all that it does over others, on any machine.
+// Backend of memory over memory: frames are pages that are remapped, the slow memory is memory, too, and a
+// thread copies between them in a random order. So streams are tested on any machine.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -26,7 +26,7 @@ class HostBackend final : public TieredBackend {
  public:
   static constexpr std::size_t k_max_copies = 5;
 
-  // Each copy takes `delay` at least.
+  // Each copy takes at least `delay`.
   HostBackend(std::size_t memory, std::size_t chunk, std::chrono::microseconds delay = {})
       : chunk_(chunk),
         frames_(memory / chunk),
@@ -50,7 +50,7 @@ class HostBackend final : public TieredBackend {
   [[nodiscard]] std::size_t chunk() const override { return chunk_; }
   [[nodiscard]] std::size_t frames() const override { return frames_; }
   std::byte* add_dataset(const std::string& name, const std::vector<bool>& is_kept) override {
-    // What nobody has stored is garbage.
+    // Values that were never stored are garbage.
     const auto size = is_kept.size() * chunk_;
     datasets_.push_back({reserve_addresses(size, name), std::vector<std::byte>(size, std::byte{0x5b})});
     return datasets_.back().first;
@@ -159,7 +159,7 @@ class HostBackend final : public TieredBackend {
   std::thread thread_;
 };
 
-// Chains as `streamed` runs them, over memory.
+// Creates the executor `streamed` over this backend.
 class HostVariant final : public ExecutorVariant {
  public:
   static constexpr std::string_view k_name = "streamed over memory";

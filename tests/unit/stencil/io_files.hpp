@@ -1,4 +1,4 @@
-// Files of a test, and what is in them.
+// Helpers for files of tests and their contents.
 #pragma once
 
 #include <unistd.h>
@@ -16,7 +16,7 @@
 
 namespace terrace::stencil::test {
 
-// A folder of its own, which goes with it.
+// A temporary folder, removed by the destructor.
 class Folder {
  public:
   Folder() {
@@ -47,13 +47,13 @@ inline std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// As a new file: some file systems write one that is made short and closed to the disk at once.
+// Writes a new file: some file systems sync a file that is truncated and closed.
 inline void write_content(const std::string& path, const std::string& content) {
   std::filesystem::remove(path);
   std::ofstream(path, std::ios::binary | std::ios::trunc).write(content.data(), std::ssize(content));
 }
 
-// Any bits, so that numbers that are none, subnormal or infinite are among them.
+// Random bits, so that NaN, subnormal and infinite values occur.
 template <class T>
 std::vector<T> random_numbers(std::mt19937_64& random, std::size_t count) {
   std::vector<T> numbers(count);
@@ -76,7 +76,7 @@ std::string bytes_of(const Dataset<T>& dataset) {
   return bytes_of(dataset.get(dataset.range()));
 }
 
-// Of one line, it is to begin with the file's name.
+// Checks that the error is one line that begins with the file's name.
 template <class Action>
 std::string error_of(Action action, Code code) {
   try {

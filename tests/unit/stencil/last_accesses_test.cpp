@@ -1,4 +1,4 @@
-// What a cache still has, by the last accesses: against caches of single points.
+// Tests LastAccesses against caches of single points.
 #include "stencil/virtual/last_accesses.hpp"
 
 #include <gtest/gtest.h>
@@ -16,12 +16,11 @@ namespace {
 
 constexpr double k_bytes = 8;  // of a point
 
-// A direct-mapped cache of points: each has a place, which it takes from who has it.
+// A direct-mapped cache of points at random sets.
 class PlacedPoints {
  public:
   PlacedPoints(std::size_t room, std::uint64_t seed) : random_(seed), who_(room, nullptr) {}
-  // Of the points of each touch: how many the cache does not have, and how many it has stored since their last
-  // touch.
+  // By touch: the number of missing points, and of points stored since their last touch.
   std::vector<LastAccesses::Found> access(const std::vector<LastAccesses::Touch>& touches) {
     std::vector<LastAccesses::Found> all;
     for (const auto& touch : touches) {
@@ -73,7 +72,7 @@ class RandomRanges {
   std::ptrdiff_t number(std::ptrdiff_t low, std::ptrdiff_t high) {
     return std::uniform_int_distribution(low, high)(random_);
   }
-  // Within another; often the whole of it, or a layer.
+  // Returns a random range within another; often all of it, or one layer.
   Range in(const Range& all) {
     auto range = all;
     for (std::size_t d = 0; d < k_max_dims; ++d) {
@@ -89,7 +88,7 @@ class RandomRanges {
   std::mt19937_64 random_;
 };
 
-// What is lost and stored on the average of many caches, whose points have random places.
+// Averages misses and stores over many caches with random addresses.
 TEST(LastAccesses, RandomTouches_MatchPointCaches) {
   constexpr int caches = 300, accesses = 60;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -130,16 +129,16 @@ TEST(LastAccesses, RandomTouches_MatchPointCaches) {
         true_stored += truth[i][t].stored;
       }
     }
-    // Where the pieces of what was accessed together differ in age, their one moment is an average.
+    // Pieces of different age in one sweep get one averaged moment.
     EXPECT_NEAR(lost / points, true_lost / points, 0.02);
-    // Of what was written in parts the share alone is kept, and some of it is not stored.
+    // Of partly written ranges only the dirty fraction is kept, so some is not stored.
     EXPECT_NEAR(stored / points, true_stored / points, 0.025);
     EXPECT_GT(true_lost / points, 0.3);
   }
 }
 
 TEST(LastAccesses, ManyAccesses_KeepOrderWhenRenumbered) {
-  // More than there are moments at a time: two halves in turns, and a third that is used at the ends alone.
+  // More accesses than moments: two halves alternate, and a third is used only at the ends.
   LastAccesses ours(100);
   const Range all{{0, 4}};
   for (DatasetId id = 0; id < 3; ++id) ours.add(dataset(id, all));

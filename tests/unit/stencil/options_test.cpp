@@ -1,4 +1,4 @@
-// What TERRACE_STENCIL may say, and what it is refused with: one line each time.
+// Tests the syntax of TERRACE_STENCIL and its one-line errors.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -69,7 +69,7 @@ TEST_F(Variable, MissingComma_IsReported) {
             "TERRACE_STENCIL: executor=streamed memory=4MiB: words have commas between them, not blanks");
   EXPECT_EQ(refused("threads=1\t memory = 4MiB"),
             "TERRACE_STENCIL: threads=1\t memory = 4MiB: words have commas between them, not blanks");
-  // A folder may have such a name.
+  // Folders may have such names.
   EXPECT_EQ(from("executor=streamed,memory=4MiB,folder=/my data/n=4").folder, "/my data/n=4");
 }
 

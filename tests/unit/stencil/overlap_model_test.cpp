@@ -1,4 +1,4 @@
-// What goes on at a time in virtual time: closed forms, and that nothing has more bandwidth than its memory.
+// Tests the overlap model against closed forms, and that no memory exceeds its bandwidth.
 #include "stencil/virtual/overlap_model.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using Lane = OverlapModel::Lane;
 
-// Until nothing goes on.
+// Advances until all lanes are idle; returns the time.
 double all(OverlapModel& flow) {
   for (const auto lane : {Lane::loops, Lane::in, Lane::out}) flow.wait(lane);
   return flow.now();
@@ -26,7 +26,7 @@ TEST(OverlapModel, CopiesBothWays_ShareSlowMemory) {
   flow.copy(Lane::out, 100, {});
   flow.wait(Lane::out);
   EXPECT_DOUBLE_EQ(flow.now(), 2);
-  EXPECT_DOUBLE_EQ(all(flow), 4);  // all bytes over the bandwidth
+  EXPECT_DOUBLE_EQ(all(flow), 4);  // all bytes at the shared bandwidth
 }
 
 TEST(OverlapModel, FullDuplexLink_HasBandwidthEachWay) {
@@ -36,7 +36,7 @@ TEST(OverlapModel, FullDuplexLink_HasBandwidthEachWay) {
   flow.copy(Lane::in, 300, {});
   flow.copy(Lane::out, 100, {});
   EXPECT_DOUBLE_EQ(all(flow), 3);
-  // A memory behind it that has less than both ways takes: 2 * 100 bytes a second, of which it has 150.
+  // The memory behind the link has less than both directions take: 2 * 100 bytes a second, of which it has 150.
   tiers.slow_read = tiers.slow_write = 150;
   OverlapModel held(tiers);
   held.copy(Lane::in, 300, {});
@@ -52,7 +52,7 @@ TEST(OverlapModel, LoopsAndCopies_ShareFastMemory) {
   EXPECT_DOUBLE_EQ(flow.now(), 1.2);  // (500 + 100) / 500 times as long as alone
   EXPECT_DOUBLE_EQ(all(flow), 2.2);   // 1100 bytes
   EXPECT_DOUBLE_EQ(flow.loop_seconds(), 2.2);
-  // Loops that are held back by something else leave room for copies.
+  // Loops limited by something else leave bandwidth for copies.
   OverlapModel slower(make_tiers(0, 500, 100, 400));
   slower.run(1000, 1);
   slower.copy(Lane::in, 100, {});
@@ -79,7 +79,7 @@ TEST(OverlapModel, WorkOfOneLane_IsSerial) {
   EXPECT_DOUBLE_EQ(flow.loop_seconds(), 9);
 }
 
-// Half of a copy beside loops that take as long, half alone; then loops alone.
+// Half of a copy overlaps loops of the same length, half runs alone; then loops alone.
 TEST(OverlapModel, HiddenSeconds_AreCopiesDuringLoops) {
   auto tiers = make_tiers(0, 1000, 100, 500);
   tiers.launch = 1;
@@ -93,7 +93,7 @@ TEST(OverlapModel, HiddenSeconds_AreCopiesDuringLoops) {
   EXPECT_DOUBLE_EQ(all(flow), 6);
   EXPECT_DOUBLE_EQ(flow.copy_seconds(), 4);
   EXPECT_DOUBLE_EQ(flow.hidden_seconds(), 2);
-  // Both ways at a time count once; copies within the fast memory are no loops.
+  // Concurrent copies in both directions count once; copies within the fast memory are not loops.
   flow.copy(Lane::in, 100, {});
   flow.copy(Lane::out, 100, {});
   flow.copy_within(5000, 0);
@@ -102,7 +102,7 @@ TEST(OverlapModel, HiddenSeconds_AreCopiesDuringLoops) {
   EXPECT_DOUBLE_EQ(flow.hidden_seconds(), 2);
 }
 
-// A copy takes its call, its bytes, and from loops that run the stall and what the cores that copy do not compute.
+// A copy costs its call and its bytes, and slows running loops by the stall and by the cores that copy.
 TEST(OverlapModel, CopiesByCores_SlowLoops) {
   auto tiers = make_tiers(0, 1000, 100, 400);
   tiers.beside_copies = 0.75;
@@ -116,14 +116,14 @@ TEST(OverlapModel, CopiesByCores_SlowLoops) {
   EXPECT_DOUBLE_EQ(flow.loop_seconds(), 2.5);
   EXPECT_DOUBLE_EQ(flow.hidden_seconds(), 1);  // without the stall
   EXPECT_DOUBLE_EQ(all(flow), 4);
-  // Nothing is stalled where nothing runs.
+  // Without loops nothing stalls.
   flow.copy(Lane::in, 100, {2, 0.5});
   EXPECT_DOUBLE_EQ(all(flow), 7);
   flow.run(300, 1);
   EXPECT_DOUBLE_EQ(all(flow), 8);
 }
 
-// The mover has one copy after the other, whichever way: the sum of what they take.
+// The copier runs one copy at a time in either direction: the times add up.
 TEST(OverlapModel, SharedCopier_CopiesOneWayAtATime) {
   auto tiers = make_tiers(0, 1000, 100, 500);
   tiers.slow_read = tiers.slow_write = 1000;
@@ -162,7 +162,7 @@ TEST(OverlapModel, RandomWork_NeverExceedsBandwidth) {
     EXPECT_LE(in / tiers.slow_read + out / tiers.slow_write, took);
     EXPECT_LE((in + out + loops) / tiers.fast_bandwidth, took);
     EXPECT_LE(loops / tiers.loop_bandwidth, took);
-    // And something goes on at its full rate at any time.
+    // At any time some lane runs at its full rate.
     EXPECT_GE(in / tiers.in_bandwidth + out / tiers.out_bandwidth + (in + out + loops) / tiers.fast_bandwidth +
                   loops / tiers.loop_bandwidth,
               flow.now() * (1 - 1e-9));

@@ -1,5 +1,5 @@
-// The decisions of a scheduler of chunks in the plainest way: it looks at all frames for each of them, and at all
-// uses. The scheduler is to decide the same.
+// Reference scheduler by exhaustive search: examines all frames and uses for each decision. StreamScheduler
+// must decide the same.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +75,7 @@ class PlainScheduler {
     else
       chunk.is_clear = false;
   }
-  // Nobody needs the numbers of a dataset any more.
+  // Removes a dataset.
   void remove(DatasetId dataset) {
     for (auto& [id, chunk] : chunks_)
       if (id.dataset == dataset) {
@@ -102,8 +102,8 @@ class PlainScheduler {
     const auto found = std::ranges::find(plan->uses, id, &ChunkUse::chunk);
     return found == plan->uses.end() ? nullptr : &*found;
   }
-  // Steps until a chunk is used again, from the chain's first on; those behind all that is known come in the order
-  // in which they were used.
+  // Returns the steps until a chunk's next use, counted from the chain's first; chunks without a known use are
+  // ordered after these by last use.
   [[nodiscard]] std::uint64_t next_use(const ChunkId& id) const {
     const auto steps = plan_->steps.size();
     const auto* const use = use_in(plan_.get(), id);
@@ -111,8 +111,8 @@ class PlainScheduler {
     if (const auto* const ahead = use_in(ahead_.get(), id)) return steps + ahead->first;
     return 2 * steps + (ahead_ ? ahead_->steps.size() : 0) - (use ? use->last : 0);
   }
-  // What comes next: the first use of this chain, then of the next one, whose chunk is not there. Those before
-  // have come once.
+  // Returns the next fetch: the first use of this chain, then of the next one, whose chunk is not resident.
+  // Earlier uses were fetched once.
   const ChunkUse* wanted(std::uint64_t& when) {
     if (!plan_) return nullptr;
     for (; needed_ < plan_->uses.size(); ++needed_) {

@@ -1,4 +1,4 @@
-// What belongs to each point of a range, and each point in turn.
+// Stores a value for each point of a range, and iterates over points.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What gpu_kernels_test.cpp compares with: the same programs, compiled for the processor.
+// Reference of gpu_kernels_test.cpp: the same programs, compiled for the processor.
 #include "all_kinds.hpp"
 #include "rows.hpp"
 

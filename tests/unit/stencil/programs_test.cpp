@@ -1,4 +1,4 @@
-// The stencil programs at small sizes: every executor's results are as expected, and the same to the last bit.
+// Tests the stencil programs at small sizes: every executor's results are as expected and bitwise equal.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -18,7 +18,7 @@ std::vector<Result> run(const StencilProgram& program, const Options& options) {
   return program.run(context, arguments);
 }
 
-// At its default size, which takes a second or two at the most.
+// Default size: one to two seconds at most.
 TEST_P(Program, EveryExecutor_GivesExpectedResults) {
   const auto serial = run(*GetParam(), {.executor = "serial"});
   ASSERT_FALSE(serial.empty());
@@ -38,8 +38,8 @@ TEST_P(Program, EveryExecutor_GivesExpectedResults) {
   }
 }
 
-// Every layer comes once, its image is the point as far within, and no offset of a loop's stencil leads from one
-// of its points to another.
+// Every layer occurs once, its image is the point equally far inside, and no stencil offset of its loop
+// connects two of its points.
 TEST(MirrorLayers, EachLayer_OccursOnceAndReadsNoneOfItsLoop) {
   const Range grid{{0, 20}, {3, 30}, {0, 25}};
   for (std::size_t axis = 0; axis < 3; ++axis)
@@ -66,7 +66,7 @@ TEST(MirrorLayers, EachLayer_OccursOnceAndReadsNoneOfItsLoop) {
     }
 }
 
-// The right side is stored by a chain before, and each chain of sweeps reads it and what the one before has left.
+// An earlier chain stores the right side; each chain of sweeps reads it and the previous result.
 TEST(JacobiChains, Needs_AreRightSideAndPreviousSweep) {
   constexpr double k_points = 512 * 512, k_size = k_points * sizeof(double), k_memory = 1 << 20;
   const auto given = [] {
@@ -83,7 +83,7 @@ TEST(JacobiChains, Needs_AreRightSideAndPreviousSweep) {
   ASSERT_EQ(needs.chains.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(needs.chains[i].in, i == 0 ? 0 : 2 * k_size);
-    EXPECT_EQ(needs.chains[i].out, 2 * k_size);  // start and right side; two that take turns
+    EXPECT_EQ(needs.chains[i].out, 2 * k_size);  // start and right side; two that alternate
   }
   EXPECT_GT(needs.dataset_bytes, 3 * k_size);
 
@@ -98,7 +98,7 @@ TEST(JacobiChains, Needs_AreRightSideAndPreviousSweep) {
   EXPECT_EQ(streamed.statistics().chains, 5U);
 }
 
-// By hand: what is temporary is neither read nor written, whatever the chain is.
+// Computed by hand: temporaries are neither read nor written, whatever the chain.
 TEST(Needs, Temporaries_AreNotCounted) {
   Needs needs;
   auto context = counting_context(needs);
@@ -115,7 +115,7 @@ TEST(Needs, Temporaries_AreNotCounted) {
     context.run();
   };
   step();
-  EXPECT_EQ(needs.chains[0].in, 0);  // nobody has written u
+  EXPECT_EQ(needs.chains[0].in, 0);  // u was never written
   EXPECT_EQ(needs.chains[0].out, 50 * 8);
   u.set(block.range(), std::vector<double>(200, 1.0));
   step();

@@ -1,4 +1,4 @@
-// A random program that an engine has run.
+// A random program executed by an engine.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ struct Results {
   friend bool operator==(const Results&, const Results&) = default;
 };
 
-// Engines of several threads begin and end one at a time: some close files by system calls that the thread
-// sanitizer does not see, and the next one's files have the same numbers.
+// Serialises creation and destruction of multi-threaded engines: some close files by system calls that
+// ThreadSanitizer does not see, and later files reuse their descriptors.
 struct OneAtATime {
   static std::mutex& mutex() {
     static std::mutex mutex;
@@ -47,7 +47,8 @@ inline OwnEngine make_engine(const Options& options, std::unique_ptr<Ranks> rank
 
 class Ran {
  public:
-  // So often, and what waits is run behind the loops whose numbers are in `ends`. `prepare` changes each loop.
+  // Runs the program `repeats` times and flushes after the loops listed in `ends`. `prepare` modifies each
+  // loop.
   Ran(const RandomProgram& program, const Options& options, int times = 1, const std::set<std::size_t>& ends = {},
       std::unique_ptr<Ranks> ranks = nullptr, const std::function<void(Loop&)>& prepare = {})
       : engine_(make_engine(options, std::move(ranks))) {

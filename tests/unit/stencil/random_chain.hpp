@@ -1,4 +1,4 @@
-// Random chains of loops, and what they do to plain arrays, one loop after the other, point by point.
+// Generates random chains of loops and evaluates them on plain arrays, loop by loop and point by point.
 #pragma once
 
 #include <cmath>
@@ -33,7 +33,7 @@ struct RandomProgram {
   std::vector<RandomLoop> loops;
 };
 
-// All points of a dataset.
+// Returns the range of a dataset.
 [[nodiscard]] inline Range range_of(const RandomProgram& program, std::size_t dataset) {
   Range range;
   for (std::size_t d = 0; d < program.size.size(); ++d) {
@@ -43,7 +43,7 @@ struct RandomProgram {
   return range;
 }
 
-// What planning knows of a loop. Datasets have the numbers that they have in the program.
+// The part of a loop that planners see. Datasets have the program's ids.
 [[nodiscard]] inline Loop planned_loop(const RandomLoop& from) {
   Loop loop{"loop", 0, from.range, {}, {}, {}};
   for (const auto& argument : from.arguments)
@@ -62,7 +62,7 @@ struct RandomProgram {
   return {point[0] + offset[0], point[1] + offset[1], point[2] + offset[2]};
 }
 
-// How many chains tests make.
+// Returns the number of chains to test.
 [[nodiscard]] inline int random_chains() {
   const auto* const wanted = std::getenv("TERRACE_RANDOM_CHAINS");
   return wanted ? std::atoi(wanted) : 600;
@@ -70,15 +70,15 @@ struct RandomProgram {
 
 class RandomMaker {
  public:
-  // Blocks are `larger` times as large in each dimension.
+  // Blocks are `larger` times as long in each dimension.
   explicit RandomMaker(std::uint64_t seed, std::ptrdiff_t larger = 1) : random_(seed), larger_(larger) {}
 
   RandomProgram make() {
     return make([](const RandomProgram&) { return true; });
   }
 
-  // One that is `large` enough: of blocks that are longer in the outermost dimension, twice as long each time.
-  // Where loops use a layer alone that is to no avail, and another program is made.
+  // Returns a `large` enough program: doubles the blocks' outermost dimension until it is. If loops use only
+  // one layer this has no effect, and another program is generated.
   template <class Large>
   RandomProgram make(Large large) {
     constexpr std::ptrdiff_t k_longest = 512;
@@ -129,7 +129,7 @@ class RandomMaker {
     for (const auto dataset : chosen) common = intersection(common, range_of(program, dataset));
     made.range = common;
     for (std::size_t d = 0; d < dims; ++d) {
-      // Whole, a part of it, or one layer, as at a boundary.
+      // Returns the whole range, a part, or one layer, as at a boundary.
       const auto kind = number(0, 3);
       if (kind == 0) continue;
       made.range.begin[d] = number(common.begin[d], common.end[d] - 1);
@@ -170,7 +170,8 @@ class RandomMaker {
   std::ptrdiff_t larger_;
 };
 
-// What a loop does at a point: `element(argument, offset)` is a reference. Returns what reductions get.
+// Evaluates a loop at a point: `element(argument, offset)` is a reference. Returns the reductions'
+// contributions.
 template <class Element>
 double do_point(const RandomLoop& loop, const Point& point, Element element) {
   double value = loop.constant + 0.01 * static_cast<double>(point[0] + 3 * point[1] + 7 * point[2]);
@@ -180,7 +181,7 @@ double do_point(const RandomLoop& loop, const Point& point, Element element) {
     for (std::size_t k = 0; k < argument.factors.size(); ++k)
       value += argument.factors[k] * element(i, argument.stencil.offsets()[k]);
   }
-  value = value / (1 + std::abs(value));  // so that numbers stay as large as they are
+  value = value / (1 + std::abs(value));  // keeps the magnitude of values
   for (std::size_t i = 0; i < loop.arguments.size(); ++i) {
     auto& own = loop.arguments[i].access == Access::read ? value : element(i, Point{0, 0, 0});
     if (loop.arguments[i].access == Access::increment)
@@ -191,7 +192,7 @@ double do_point(const RandomLoop& loop, const Point& point, Element element) {
   return value;
 }
 
-// Plain arrays.
+// Evaluates programs on plain arrays.
 class PlainData {
  public:
   explicit PlainData(const RandomProgram& program) : all_(program.halos.size()) {}

@@ -1,4 +1,4 @@
-// Random chains: every executor, in tiles of every size, does what plain arrays do, to the last bit.
+// Tests random chains: every executor, with tiles of every size, is bitwise equal to plain arrays.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,13 +46,13 @@ TEST(RandomChains, EveryExecutor_MatchesPlainArrays) {
   }
 }
 
-// Data in a slow place, of which a part is in memory: chunks of a page, several chains that come again and again.
-// The memory is a part of what the chains use, so that nearly all programs stream. One in four has wide planes.
+// Out-of-core execution: chunks of one page, several repeated chains. The memory is a fraction of what chains
+// use, so nearly all programs stream. One in four has wide planes.
 class StreamedChains : public testing::TestWithParam<std::string_view> {};
 
 constexpr std::uint64_t k_page = 4096, k_min_pages = 64;
 
-// What a program writes; and what of that it reads before it writes it, when it comes again.
+// Bytes that a program writes; and those of them that a repetition reads before writing them.
 struct UsedPages {
   std::uint64_t written = 0;
   std::uint64_t carried = 0;
@@ -69,7 +69,7 @@ UsedPages used_pages(const RandomProgram& program) {
   return {points.written / k_points, points.carried / k_points};
 }
 
-// Its data are more than the smallest memory, and a part of them is moved whenever it comes again.
+// Its data exceed the smallest memory, and part of them moves at every repetition.
 RandomProgram large_program(RandomMaker& maker) {
   return maker.make([](const RandomProgram& program) {
     const auto used = used_pages(program);
@@ -105,7 +105,7 @@ TEST_P(StreamedChains, AnyMemory_MatchesPlainArrays) {
         both_ways += statistics.bytes_in > 0 && statistics.bytes_out > 0 ? 1 : 0;
         ++(statistics.shortened_chains > 0 ? shortened : whole);
       } catch (const Error& error) {
-        // A plane of each dataset of a single loop may be more than there is memory.
+        // One plane of each dataset of a single loop may exceed the memory.
         ASSERT_NE(std::string(error.what()).find(" is too little for a chain of 1 loops"), std::string::npos)
             << error.what();
       }

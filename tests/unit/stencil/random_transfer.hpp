@@ -1,4 +1,4 @@
-// Transfers of random parts, whose axes lie at random.
+// Generates transfers of random parts with random axis permutations.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace terrace::stencil::test {
 
-// From a part of one range to one of another range.
+// Transfers from a part of one range to a part of another.
 [[nodiscard]] inline BlockTransfer random_transfer(RandomMaker& maker, DatasetId from, const Range& source,
                                                    DatasetId to, const Range& target) {
   BlockTransfer made;

@@ -1,4 +1,4 @@
-// How blocks are divided among ranks, and how deep chains reach into others' parts.
+// Tests the decomposition of blocks among ranks, and halo depths of chains.
 #include "stencil/ranks/rank_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST(RankPlan, OverwrittenRange_IsNotNeeded) {
   maker.add(all, {}, {0});                                              // for something else
   maker.add(all, {{0, star(2, 0)}}, {2});                               // reads it there
   maker.add(all, {}, {0});                                              // sets it anew
-  maker.add({{0, 10}, {3, 37}}, {{0, Stencil{{0, -3}, {0, 3}}}}, {1});  // which is read further away
+  maker.add({{0, 10}, {3, 37}}, {{0, Stencil{{0, -3}, {0, 3}}}}, {1});  // read with a larger offset
   const auto work = work_of(maker.chain, {{0, 10}, {10, 20}});
   EXPECT_EQ(work.ranges[2], rows(7, 23));
   EXPECT_EQ(work.ranges[1], rows(10, 20));
@@ -97,7 +97,7 @@ TEST(RankPlan, OverwrittenRange_IsNotNeeded) {
   EXPECT_TRUE(plan_ranks(maker.chain, Division(all, 4), 1)[0].exchanged.empty());
 }
 
-// A wall's layers are made of rows far from them. That is the matter of those who have the wall.
+// A wall's layers depend on rows far from them, which concerns only ranks at the wall.
 TEST(RankPlan, LoopsAlongWall_NeedDeepHaloAtWallOnly) {
   const Range all{{0, 10}, {0, 40}};
   ChainMaker maker;

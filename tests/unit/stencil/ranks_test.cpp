@@ -1,4 +1,4 @@
-// Programs on several ranks, which are threads here: the numbers are those of one rank, to the last bit.
+// Tests distributed execution with threads as ranks: results are bitwise equal to those of one rank.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -38,7 +38,7 @@ RandomRun random_run(int seed, const std::string& executor, std::ptrdiff_t large
 
 constexpr int k_times = 3;
 
-// Returns what rank 0 did.
+// Returns rank 0's program.
 Statistics expect_as_one_rank(const RandomRun& run) {
   const auto one = Ran(run.program, {.executor = "serial"}, k_times, run.ends).results();
   std::vector<Results> results(run.ranks);
@@ -81,7 +81,7 @@ TEST_P(StreamedRanks, RandomChains_MatchOneRank) {
       const auto statistics = expect_as_one_rank(run);
       moved += statistics.bytes_in + statistics.bytes_out;
     } catch (const Error& error) {
-      // A plane of each dataset may be more than there is memory.
+      // One plane of each dataset may exceed the memory.
       ASSERT_NE(std::string(error.what()).find(" is too little for a chain of "), std::string::npos)
           << error.what();
     }
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Places, StreamedRanks, testing::Values("streamed", Host
 constexpr std::ptrdiff_t k_width = 12;
 constexpr std::ptrdiff_t k_height = 64;
 
-// Sweeps of Jacobi with a right side, so many chains of so many. Returns what each rank did.
+// Runs `chains` chains of Jacobi sweeps with a right side. Returns the statistics of each rank.
 std::vector<Statistics> sweep(std::size_t size, const Options& options, int chains, int sweeps) {
   std::vector<Statistics> statistics(size);
   std::vector<std::vector<double>> results(size + 1);
@@ -139,8 +139,9 @@ std::vector<Statistics> sweep(std::size_t size, const Options& options, int chai
 TEST(Ranks, Chain_ExchangesChangedDatasetsOnce) {
   constexpr int k_chains = 5;
   constexpr int k_sweeps = 8;
-  // Eight layers of u with the columns at its sides. The other dataset is written before it is read, but for these
-  // columns, seven layers of them. f does not change: it is exchanged once, as deep as the first sweep goes.
+  // Expected: eight layers of u with the columns at its sides. The other dataset is written before it is read,
+  // except for seven layers of these columns. f does not change: it is exchanged once, as deep as the first
+  // sweep reads.
   constexpr double k_each = 8.0 * (8 * (k_width + 2) + 7 * 2);
   constexpr double k_once = 8.0 * 7 * k_width;
   for (const auto* executor : {"serial", "tiled"}) {
@@ -190,7 +191,7 @@ TEST(Ranks, LoopReadingBeyondNeighbour_MatchesOneRank) {
 
 // --- what else a program asks for ---
 
-// A temporary dataset is written in one piece of a chain and read in the next.
+// A temporary is written in one piece of a chain and read in the next.
 TEST(Ranks, TemporaryAcrossPieces_IsKept) {
   const auto run = [](Context& context) {
     const auto grid = context.block("grid", {500, 300});
@@ -249,7 +250,7 @@ TEST(Ranks, SetAndGet_CoverWholeDataset) {
     };
     blur();
     auto all = b.get(grid.range());
-    // A part again, behind the exchange of the whole.
+    // Reads a part again, after the exchange of the whole.
     const Range part{{1, 3}, {2, 5}, {3, 4}};
     a.set(part, std::vector<float>(part.points(), 1e6F));
     blur();
@@ -313,7 +314,7 @@ TEST(Ranks, Reductions_MatchOneRank) {
     });
 }
 
-// A chain is planned once for all that have its ranges and accesses, whatever their kernels and results are.
+// Chains with equal ranges and accesses share a plan, whatever their kernels and results.
 TEST(Ranks, RepeatedChain_UsesItsOwnKernels) {
   run_ranks(3, [&](std::unique_ptr<Ranks> ranks) {
     Context context(std::make_unique<Engine>(Options{.executor = "serial"}, std::move(ranks)));

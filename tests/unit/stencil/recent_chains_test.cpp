@@ -1,4 +1,4 @@
-// Programs whose chains differ for ever: what is kept of chains stays bounded, and their numbers are right.
+// Tests programs whose chains never repeat: caches stay bounded, and results are right.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,12 +16,12 @@
 namespace terrace::stencil::test::recent_chains {
 namespace {
 
-// Against a list in the order of asking.
+// Compares with a list in order of use.
 TEST(LruMap, Full_EvictsLeastRecentlyUsed) {
   constexpr std::size_t k_max = 5;
   std::mt19937 random(1);
   LruMap<int, std::shared_ptr<int>> map(k_max);
-  std::vector<std::pair<int, std::weak_ptr<int>>> truth;  // asked for last comes last
+  std::vector<std::pair<int, std::weak_ptr<int>>> truth;  // most recently used at the end
   std::size_t found_ones = 0, left = 0;
   for (int i = 0; i < 10000; ++i) {
     const auto key = std::uniform_int_distribution(0, 9)(random);
@@ -52,9 +52,9 @@ Chain chain_over(std::ptrdiff_t points) {
   return {loop};
 }
 
-// A chain's plan has its number of points as its chunks.
+// Fake planner: a plan's chunk count is the chain's number of points.
 struct Book {
-  // The chain over so many points; the chain over `follows` points is the one that followed it the last time.
+  // Checks the plan of the chain over `points` points; the chain over `follows` points followed it last time.
   void run(std::ptrdiff_t points, std::ptrdiff_t follows) {
     const auto [of_chain, ahead] = book.next(chain_over(points));
     EXPECT_EQ(of_chain->stream->most_chunks, static_cast<std::size_t>(points)) << "the plan of another chain";
@@ -92,7 +92,7 @@ TEST(ChainPlanCache, ManyPlans_EvictOldest) {
   EXPECT_EQ(book.made.size(), 2000U);
 }
 
-// Chains that never come again leave, and not the one that comes between them.
+// Chains that never repeat are evicted; the recurring one between them is not.
 TEST(ChainPlanCache, FrequentChain_StaysCached) {
   Book book;
   for (int i = 2; i < 1000; ++i) {
@@ -106,7 +106,7 @@ TEST(ChainPlanCache, FrequentChain_StaysCached) {
   EXPECT_GT(book.known_ahead, 900);
 }
 
-// Each chain goes over other points; a temporary is in each. Twice, so that some come again that have left.
+// Each chain has another range and a temporary. The sequence runs twice, so that some evicted chains repeat.
 std::vector<double> numbers_of(const Options& options) {
   Context context(options);
   const auto block = context.block("block", {300, 90});
@@ -137,7 +137,7 @@ TEST(ChainsThatDiffer, NeverRepeating_GiveCorrectValues) {
             expected);
 }
 
-// A chain that was refused is refused when it comes again.
+// A refused chain is refused again.
 TEST(ChainsThatDiffer, TooLargeAgain_AreRefusedAgain) {
   Context context(Options{.executor = "serial"});
   const auto block = context.block("block", {8});

@@ -1,5 +1,5 @@
-// The plans that a program writes: what the document says is held against the plans themselves, against what the
-// engine counted, and against the loops of random programs, point by point.
+// Tests recorded plans against the plans themselves, against the engine's statistics, and against the loops of
+// random programs, point by point.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ Range hull_of(const Chain& chain) {
   return all;
 }
 
-// Where parts begin and end, in the order of tiles, by what the header says.
+// Decodes where parts begin and end, in tile order, as the header defines it.
 std::vector<std::ptrdiff_t> cuts(const std::vector<EdgeRun>& runs, std::ptrdiff_t size, std::ptrdiff_t first,
                                  std::ptrdiff_t begin, std::ptrdiff_t end) {
   std::vector<std::ptrdiff_t> found{begin};
@@ -73,7 +73,7 @@ TEST(EdgeRuns, RandomPlans_DecodeToPartEnds) {
   }
 }
 
-// Of loops that are alike all tiles between the first and the last are, whatever their number.
+// For alike loops all interior tiles are in one run, whatever their number.
 TEST(EdgeRuns, AlikeLoops_GiveFewRuns) {
   Chain chain;
   for (DatasetId i = 0; i < 8; ++i) {
@@ -89,7 +89,7 @@ TEST(EdgeRuns, AlikeLoops_GiveFewRuns) {
               (std::vector<EdgeRun>{{499, static_cast<std::ptrdiff_t>(7 - l)}}));
 }
 
-// A folder of this process alone, for other tests may run beside it.
+// A folder of this process, because other tests may run concurrently.
 struct Folder {
   std::filesystem::path path = testing::TempDir() + "plans-" + std::to_string(getpid());
   Folder() { std::filesystem::create_directory(path); }
@@ -110,8 +110,8 @@ Json read(const std::string& file) {
 
 Range range_in(const Json& of) { return Range::from_to(of["begin"].get<Point>(), of["end"].get<Point>()); }
 
-// Each point of each loop is in one tile: tiles are cut in each dimension by itself, so cuts that go from the
-// loop's beginning to its end without going back are enough.
+// Each point of each loop is in one tile: dimensions are cut independently, so it suffices that cuts go
+// monotonically from the loop's beginning to its end.
 void expect_whole(const Json& loop, const Json& plan, std::size_t number) {
   const auto range = range_in(loop), all = range_in(plan);
   for (std::size_t d = 0; d < k_max_dims; ++d) {
@@ -153,7 +153,7 @@ void add_stream(const Json& plan, const Json& stream, Sums& sums) {
     first = step["last_tile"];
     most = std::max(most, step["held"].get<std::uint64_t>());
     needed += step["needed"].get<std::uint64_t>() + step["new"].get<std::uint64_t>();
-    // What came and has not left is held.
+    // Resident chunks: fetched and not evicted.
     EXPECT_EQ(step["held"], needed - left);
     left += step["written"].get<std::uint64_t>() + step["dropped"].get<std::uint64_t>();
   }
@@ -180,7 +180,7 @@ void expect_document(const Json& document, const RandomProgram& program, const S
       if (plan.contains("stream")) add_stream(plan, plan["stream"], sums);
     }
   }
-  // One that has no room runs as two, of which each is in the file.
+  // A chain that does not fit runs as two; the file has both.
   EXPECT_EQ(sums.runs, statistics.chains + statistics.shortened_chains);
   EXPECT_EQ(sums.tiles, statistics.tiles);
   EXPECT_EQ(static_cast<double>(sums.in), statistics.bytes_in);
@@ -207,7 +207,7 @@ TEST(Plans, ExecutedChain_IsRecordedExactly) {
       try {
         Ran ran(program, options, 3);
         static_cast<void>(ran.results());
-        // What is under way when a context ends is waited for, and counted; nothing is after get().
+        // Transfers in flight at the end of a context are awaited and counted; after get() there are none.
         statistics = ran.statistics();
       } catch (const Error& error) {
         ASSERT_NE(std::string(error.what()).find(" is too little for a chain of "), std::string::npos)
@@ -235,7 +235,7 @@ TEST(Plans, ExecutedChain_IsRecordedExactly) {
   EXPECT_GT(whole, 10 * shortened);
 }
 
-// A chain that comes again is one chain, which ran so often; forward and back are two plans of it.
+// A repeated chain is recorded once with its number of runs; forward and backward are two plans.
 TEST(Plans, RepeatedChain_IsRecordedOnce) {
   const auto file = file_named("plans");
   {
@@ -294,7 +294,7 @@ std::string refusal(const std::string& file) {
   return "nothing is refused";
 }
 
-// A program whose plans have no room ends as others do; the file is that of its beginning.
+// A program whose plans do not fit into the file ends normally; the file has their beginning.
 TEST(Plans, FileSizeLimit_DoesNotEndProgram) {
   const auto file = file_named("plans");
   const auto found = in_child([&]() -> std::string {

@@ -1,5 +1,4 @@
-// What loops are asked back: the least, the greatest and the sum of all points, of every executor and length of
-// row, beside a plain loop over the same numbers.
+// Tests minimum, maximum and sum of every executor and row length against a plain loop.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,12 +16,12 @@ struct Results {
   std::int32_t last = std::numeric_limits<std::int32_t>::max();
 };
 
-// Few different numbers, some of which are no numbers, and zeros of both signs.
+// Few distinct values, some of them NaN, and zeros of both signs.
 double number_at(std::ptrdiff_t x, std::ptrdiff_t y, unsigned seed) {
   constexpr double k_values[] = {0.0, -0.0, 2.5, 7.0, -1.25, std::numeric_limits<double>::quiet_NaN(), 0.5, 3.0};
   std::minstd_rand random(seed + static_cast<unsigned>(131 * x + 7919 * y));
   random.discard(3);
-  // Of most seeds no number is below zero.
+  // For most seeds no value is negative.
   const auto value = k_values[random() % 8];
   return seed % 3 != 0 && value < 0 ? 0.0 * value : value;
 }

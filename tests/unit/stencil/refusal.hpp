@@ -1,4 +1,4 @@
-// What a call is refused with.
+// Returns the error text of a refused call.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace terrace::stencil::test {
 
-// The text of an Error of that kind.
+// Returns the text of an Error with this code.
 template <class Action>
 std::string refusal(Action action, Code code = Code::invalid) {
   try {
@@ -22,7 +22,7 @@ std::string refusal(Action action, Code code = Code::invalid) {
   return "nothing is refused";
 }
 
-// The text of a std::invalid_argument.
+// Returns the text of a std::invalid_argument.
 template <class Action>
 std::string wrong_call(Action action) {
   try {

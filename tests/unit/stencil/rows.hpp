@@ -1,5 +1,5 @@
-// Programs whose sums depend on the order of their points in the last digits, on blocks of different widths. Tests
-// compile it for the processor and as for a GPU, so all here is of one file alone.
+// Programs whose sums depend on the order of points in the last digits, on blocks of different widths. Compiled
+// for the processor and as for a GPU, so everything is local to the file.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The scheduler of chunks: whatever the order in which moves and steps end, no number is lost, no step meets
-// another chunk than its own, and it never stands still; how often it fetches, against the least that is possible.
+// Tests StreamScheduler: in any order of transfers and steps no value is lost, no step sees another chunk than
+// its own, and it never stalls; compares its fetches with the optimum.
 #include "stencil/stream/scheduler.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace terrace::stencil::test {
 namespace {
 
-// Moves and steps begin and end in a random order, some much more often than others.
+// Starts and ends transfers and steps in a random order, some much more often than others.
 void run_at_random(StreamModel& model, RandomStreams& random, std::size_t eagerness) {
   while (!model.is_over()) {
     if (model.is_running() && random.is_one_in(eagerness)) {
@@ -40,7 +40,7 @@ TEST(StreamScheduler, AnyOrder_LosesNoValueAndNeverStalls) {
     if (random.is_one_in(2)) model.set_all();
     const auto eagerness = random.number(1, 6);
     for (std::size_t c = 0; c < streams.plans.size(); ++c) {
-      // What is taken to come next may be nothing, or wrong.
+      // The predicted successor may be missing or wrong.
       Plan ahead;
       if (c + 1 < streams.plans.size() && !random.is_one_in(4)) ahead = streams.plans[c + 1];
       if (random.is_one_in(5)) ahead = streams.plans[random.number(0, streams.plans.size() - 1)];
@@ -59,13 +59,12 @@ TEST(StreamScheduler, AnyOrder_LosesNoValueAndNeverStalls) {
     fetches += model.fetches();
     stores += model.stores();
   }
-  // Or nothing was tried.
+  // Otherwise nothing was tested.
   EXPECT_GT(fetches, 10000U);
   EXPECT_GT(stores, 3000U);
 }
 
-// What a dataset has that is removed is not stored, and its frames are there for others, before the next chain
-// begins, too.
+// A removed dataset is not stored, and its frames are free at once, also before the next chain.
 TEST(StreamScheduler, RemovedDataset_IsNotStored) {
   const auto chain = [](DatasetId dataset, bool is_fetched) {
     auto plan = std::make_shared<StreamPlan>();
@@ -92,7 +91,7 @@ TEST(StreamScheduler, RemovedDataset_IsNotStored) {
   EXPECT_TRUE(model.is_ready());
 }
 
-// With many frames, used by steps that overlap: each decision as who looks at all frames takes it.
+// With many frames and overlapping steps, each decision equals that of the exhaustive scheduler.
 TEST(StreamScheduler, ManyFrames_MatchExhaustiveScheduler) {
   std::size_t stores = 0, fetches = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -112,8 +111,8 @@ TEST(StreamScheduler, ManyFrames_MatchExhaustiveScheduler) {
   EXPECT_GT(stores, 1000U);
 }
 
-// The least number of fetches of all that a memory with so many frames can have, whatever it keeps: the least over
-// all sets of chunks that are there after each step. (L. Belady's optimum, by brute force.)
+// Returns the minimum number of fetches with that many frames, over all sets of chunks resident after each
+// step: L. Belady's optimum, by brute force.
 std::size_t fewest_fetches(const StreamCase& of) {
   constexpr auto k_max = std::numeric_limits<std::size_t>::max();
   std::map<ChunkId, std::size_t> numbers;
@@ -145,13 +144,13 @@ std::size_t fewest_fetches(const StreamCase& of) {
 }
 
 enum class Moves : std::uint8_t {
-  on_demand,  // what a step needs comes once the step before has ended, and nothing else does
+  on_demand,  // on demand: chunks of a step are fetched once the previous step has ended
   at_random,
-  at_once  // all that may begin have ended before each step
+  at_once  // prefetch: all allowed transfers have ended before each step
 };
 
-// Each chain is known while the one before runs; numbers are in the file at first. `random` is for moves at
-// random.
+// Each chain is predicted while the previous one runs; values are in the file at first. `random` drives random
+// transfers.
 StreamModel ran(const StreamCase& of, Moves moves, RandomStreams* random = nullptr) {
   StreamModel model(of, moves == Moves::on_demand ? 1 : 3);
   model.set_all();
@@ -177,7 +176,7 @@ TEST(StreamScheduler, OnDemand_FetchesOptimalNumber) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomStreams random(seed);
-    // Two chains: beyond the next one nothing is known.
+    // Two chains: nothing is known beyond the next one.
     const auto streams = random.next(2, 4, 2, 20, true);
     const auto least = fewest_fetches(streams);
     ASSERT_EQ(ran(streams, Moves::on_demand).fetches(), least);
@@ -203,8 +202,8 @@ TEST(StreamScheduler, Prefetch_FetchesNearOptimalNumber) {
   EXPECT_LE(all, least + least / 8);
 }
 
-// Temporaries that many steps begin anew: what comes for them too early takes the room of what the next chain,
-// which goes the other way, needs again.
+// Temporaries that begin in many steps: mapping them too early evicts what the next chain, in reverse
+// direction, reuses.
 TEST(StreamScheduler, LaterTemporaries_KeepDataOfNextChain) {
   constexpr std::uint32_t k_steps = 60, k_temporaries = 4;
   const auto chain = [](bool is_reversed) {
@@ -225,8 +224,8 @@ TEST(StreamScheduler, LaterTemporaries_KeepDataOfNextChain) {
                 .frames = k_steps + 2};
   for (std::size_t c = 0; c < 8; ++c) of.plans.push_back(chain(c % 2 == 1));
   const auto least = ran(of, Moves::on_demand), ahead = ran(of, Moves::at_once);
-  // In each chain the temporaries of four steps are there too early, and no more.
-  // Who leaves for them is stored in that chain, and fetched in the next one.
+  // In each chain the temporaries of at most four steps are mapped early. Chunks evicted for them are stored in
+  // that chain and fetched in the next.
   constexpr auto k_early = 4 * k_temporaries;
   EXPECT_LE(ahead.stores(), least.stores() + of.plans.size() * k_early);
   EXPECT_LE(ahead.fetches(), least.fetches() + (of.plans.size() - 1) * k_early);

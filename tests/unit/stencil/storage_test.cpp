@@ -1,4 +1,4 @@
-// How datasets lie in memory: rows and the sets of a cache, counted line by line.
+// Tests the memory layout of datasets: rows and cache sets, counted line by line.
 #include "stencil/data/storage.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::ptrdiff_t k_line = 64;
 
-// The most lines of a tile of 64 rows of 4 KiB that lie in one set, of 2048.
+// Returns the maximum number of lines of a tile of 64 rows of 4 KiB in one of 2048 sets.
 int max_in_a_set(std::ptrdiff_t row_bytes) {
   std::vector<int> sets(2048);
   for (std::ptrdiff_t row = 0; row < 64; ++row)
@@ -22,14 +22,14 @@ int max_in_a_set(std::ptrdiff_t row_bytes) {
 }
 
 TEST(PaddedRow, Tiles_SpreadOverCacheSets) {
-  EXPECT_EQ(max_in_a_set(16384 * 8), 64);  // what this is about
+  EXPECT_EQ(max_in_a_set(16384 * 8), 64);  // the case that padding fixes
   for (std::ptrdiff_t length = 1024; length < 70000; length += length < 5000 ? 1 : 977)
     ASSERT_LE(max_in_a_set(padded_row(length, 8) * 8), 4) << length;
   for (std::ptrdiff_t power = 2048; power <= (1 << 20); power *= 2)
     for (const auto length : {power - 2, power, power + 2, power + 4, 3 * power + 2})
       for (const std::ptrdiff_t element : {8, 12, 24, 40, 128}) {
         const auto row = padded_row(length, static_cast<std::size_t>(element)) * element;
-        // Rows that are no whole lines share one more, at their ends.
+        // Rows that are not whole lines share one more at their ends.
         ASSERT_LE(max_in_a_set(row), row % k_line == 0 ? 4 : 5) << length << ' ' << element;
       }
 }
@@ -40,7 +40,7 @@ TEST(PaddedRow, AnyLength_AddsLittleMemory) {
       const auto row = padded_row(length, element);
       ASSERT_GE(row, length);
       const auto added = (row - length) * static_cast<std::ptrdiff_t>(element);
-      // Up to the end of a line, a line more for an odd number, and a 32nd part.
+      // Padding: to a whole line, one line for an odd number, and at most 1/32.
       const auto line = std::max(k_line, static_cast<std::ptrdiff_t>(element));
       ASSERT_LE(added, 2 * line + length * static_cast<std::ptrdiff_t>(element) / 32) << length << ' ' << element;
     }

@@ -1,6 +1,5 @@
-// What goes wrong while data are moved: a disk that is full, a file that is shorter than it was, a device that
-// does not answer. The chain ends with one line that says what failed, and so does each later call; nobody waits
-// for ever, and no number that was not moved is taken for one that was.
+// Tests failures of transfers: full disk, truncated file, failing device. The chain ends with a one-line error,
+// and so does each later call; no call waits forever, and no stale value is returned.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -21,10 +20,10 @@ namespace terrace::stencil::test::stream_failures {
 namespace {
 
 constexpr std::ptrdiff_t k_width = 512, k_height = 128;
-constexpr std::uint64_t k_memory = 64 * 4096;  // two datasets of 128 pages and more have a part of it
+constexpr std::uint64_t k_memory = 64 * 4096;  // two datasets of at least 128 pages have part of it
 constexpr auto k_lost = "; what was computed since the last checkpoint is lost";
 
-// Two datasets that are added to one another, over and over; or only read.
+// Two datasets that are repeatedly added to one another, or only read.
 struct Program {
   explicit Program(Context&& own) : context(std::move(own)) {}
   explicit Program(const std::string& folder)
@@ -48,7 +47,7 @@ struct Program {
         "total", block.range(), [](auto from, auto all) { all += from(); }, read(u), into(sum));
     return sum.value();
   }
-  // Several chains; the text of what ended one of them.
+  // Runs several chains; returns the error text of the one that failed.
   std::string error() {
     try {
       start();
@@ -67,13 +66,13 @@ struct Program {
   Sum<double> sum = context.sum<double>();
 };
 
-// What a call says that could not be carried out.
+// Returns the error text of a call that failed.
 template <class Action>
 std::string said(Action action) {
   return refusal(action, Code::failed);
 }
 
-// Each fetch and each store in turn, the first and the last ones included.
+// Fails each fetch and each store in turn, the first and the last included.
 class StreamFailure : public testing::TestWithParam<Failure::Of> {};
 
 TEST_P(StreamFailure, AnyCopyFails_EndsChainAndLaterOnes) {
@@ -87,14 +86,14 @@ TEST_P(StreamFailure, AnyCopyFails_EndsChainAndLaterOnes) {
     Program program(Context(std::make_unique<Engine>(options, variant, nullptr)));
     const auto error = program.error();
     if (error == "no error") {
-      // There were not so many copies. One of the last may have been under way for a chain that never came.
+      // There were fewer transfers. A late one may have been for a chain that never began.
       const auto moved = is_read ? program.context.statistics().bytes_in : program.context.statistics().bytes_out;
       EXPECT_GE(static_cast<double>(number) + 20, moved / 4096);
       break;
     }
     ASSERT_EQ(error, expected) << number;
     ++failed;
-    // What waited is gone, and what comes later is told the same.
+    // Queued loops are discarded, and later calls get the same error.
     EXPECT_EQ(said([&] { (void)program.total(); }), expected);
     EXPECT_EQ(said([&] { (void)program.u.get(Point{3, 4, 0}); }), expected);
     EXPECT_EQ(said([&] { program.u.set({{0, 1}, {0, 1}}, std::vector{1.0}); }), expected);
@@ -107,18 +106,18 @@ TEST_P(StreamFailure, AnyCopyFails_EndsChainAndLaterOnes) {
 INSTANTIATE_TEST_SUITE_P(Copies, StreamFailure, testing::Values(Failure::Of::fetches, Failure::Of::stores),
                          [](const auto& info) { return info.index == 0 ? "Fetches" : "Stores"; });
 
-// The file ends where a chunk is to be read.
+// The file ends where a chunk is read.
 TEST(StreamFile, ShortRead_IsReported) {
   const auto folder = testing::TempDir();
   Program program(folder);
   program.start();
   const auto whole = program.total();
   EXPECT_EQ(whole, 0.5 * k_width * k_height * (k_width - 1 + k_height - 1));
-  // All is in the file by now, and nothing is written any more.
+  // Everything is in the file, and nothing is written any more.
   for (int i = 0; i < 3; ++i) ASSERT_EQ(program.total(), whole);
   ASSERT_TRUE(empty_hidden_file(folder));
   const auto text = said([&] {
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(program.total(), whole);  // from what is still in memory
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(program.total(), whole);  // from what is still resident
   });
   const auto end = std::string(": a read failed: Input/output error") + k_lost;
   EXPECT_EQ(text.rfind("datasets in ", 0), 0U) << text;
@@ -126,8 +125,8 @@ TEST(StreamFile, ShortRead_IsReported) {
   EXPECT_EQ(said([&] { (void)program.total(); }), text);
 }
 
-// What `action` says of a program that has begun, in a process of its own: from then on each write to a file is
-// refused, in room that was reserved, too. The signal that comes with it would end the process.
+// Returns what `action` reports in a child in which every write to a file fails, also in reserved blocks. The
+// accompanying signal would kill the process.
 template <class Action>
 auto in_child_without_room(Action action) {
   return in_child([&]() -> std::string {
@@ -147,7 +146,7 @@ TEST(StreamFile, RefusedWrite_IsReported) {
   EXPECT_TRUE(found->ends_with(std::string(": a write failed: File too large") + k_lost)) << *found;
 }
 
-// The same for numbers that a program sets, which are written one chunk at a time.
+// The same for values that a program sets, which are written chunk by chunk.
 TEST(StreamFile, RefusedSet_IsReported) {
   const auto found = in_child_without_room([](Program& program) {
     return said([&] {
@@ -166,7 +165,7 @@ TEST(StreamFile, MissingFolder_IsNamed) {
   EXPECT_EQ(said([&] { const Program program{Context(paged)}; }), expected);
 }
 
-// A disk of 3 MiB, which only the child sees.
+// Mounts a disk of 3 MiB that only the child sees.
 bool mount_small_disk(const std::string& folder) {
   return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          mount("none", folder.c_str(), "tmpfs", 0, "size=3m") == 0;
@@ -184,7 +183,7 @@ TEST(StreamFile, FullDisk_IsReported) {
   std::filesystem::create_directories(folder);
   const auto found = in_child([&]() -> std::string {
     if (!mount_small_disk(folder)) return "no mount";
-    // A dataset for which there is no room is refused at once, and those that are there go on.
+    // A dataset that does not fit is refused at once; existing ones keep working.
     Program program(folder);
     const auto refused = said([&] { (void)program.block.dataset<double>("more", {{0, 0}, {0, 900}}); });
     if (refused.rfind("no room for the dataset 'more', 4180KiB, in folder=" + folder + ", which has ", 0) != 0 ||
@@ -193,7 +192,7 @@ TEST(StreamFile, FullDisk_IsReported) {
       return "more: " + refused;
     program.start();
     program.add();
-    // Others take the room that the file has had.
+    // Other files take the space that the file had.
     if (!empty_hidden_file(folder)) return "no file";
     fill(folder + "/other");
     return program.error();

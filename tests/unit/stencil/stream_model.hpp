@@ -1,5 +1,5 @@
-// What becomes of the numbers of chunks while a scheduler decides who is where: in the frames, in the file, and as
-// they would be without either. A chunk's numbers are one here, which is another one each time that it is written.
+// Model of chunk values under a scheduler's decisions: in frames, in the file, and without either (the
+// reference). A chunk's content is one number, which each write replaces by a new one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,9 +24,9 @@ using Plan = std::shared_ptr<const StreamPlan>;
 }
 
 struct StreamCase {
-  std::vector<std::uint32_t> chunks;  // of each dataset
+  std::vector<std::uint32_t> chunks;  // per dataset
   std::vector<bool> is_temporary;
-  std::vector<Plan> plans;  // of chains, one after the other
+  std::vector<Plan> plans;  // over consecutive chains
   std::size_t frames = 0;
 };
 
@@ -53,7 +53,7 @@ class StreamModel {
     scheduler_.begin(std::move(plan), std::move(ahead));
     check();
   }
-  // Begins what the scheduler wants next; false: nothing.
+  // Starts the scheduler's next transfer; returns false if there is none.
   bool begin_move() {
     const auto action = scheduler_.next();
     expect_same(action, plain_.next());
@@ -105,14 +105,14 @@ class StreamModel {
     check();
   }
 
-  // Somebody else writes it, while nothing is under way and no chain runs.
+  // The program writes the chunk, while no transfer is in flight and no chain runs.
   void set(const ChunkId& id) {
     auto& chunk = chunks_.at(id);
     (chunk.frame ? chunk.held : chunk.file) = chunk.truth = ++newest_;
     scheduler_.changed(id);
     plain_.changed(id);
   }
-  // Nobody uses it any more, while nothing is under way and no chain runs.
+  // Removes the dataset, while no transfer is in flight and no chain runs.
   void remove(DatasetId dataset) {
     for (auto& [id, chunk] : chunks_)
       if (id.dataset == dataset) chunk.is_temporary = true;
@@ -123,7 +123,7 @@ class StreamModel {
     for (const auto& [id, chunk] : chunks_)
       if (!chunk.is_temporary) set(id);
   }
-  // What somebody finds who asks for all numbers now.
+  // Returns what a reader of all values sees now.
   void expect_truth() const {
     for (const auto& [id, chunk] : chunks_) {
       if (chunk.is_temporary) continue;
@@ -137,14 +137,14 @@ class StreamModel {
 
  private:
   using Value = std::uint64_t;
-  static constexpr Value k_any = ~Value{0};  // of a temporary that its chain has not written
+  static constexpr Value k_any = ~Value{0};  // of a temporary that its chain did not write
   static constexpr Value k_garbage = k_any - 1;
 
   struct Chunk {
     Value truth = 0;
     Value held = k_garbage;
     Value file = k_garbage;
-    Value stored = k_garbage;  // what is on its way to the file
+    Value stored = k_garbage;  // contents in flight to the file
     std::optional<FrameId> frame;
     bool is_coming = false;
     bool is_storing = false;
@@ -215,7 +215,7 @@ class StreamModel {
     ++stores_;
   }
 
-  // All that the step writes. What is on its way meanwhile may be of before, or of both.
+  // Writes everything that the step writes. Contents in flight may be the old, or a mix.
   void write() {
     for (const auto& use : plan_->uses) {
       if (!uses_in(use, step_) || !use.is_written) continue;
@@ -225,7 +225,7 @@ class StreamModel {
     }
   }
 
-  // What holds at any time.
+  // Checks the invariants.
   void check() const {
     EXPECT_EQ(scheduler_.under_way(), under_way_.size());
     for (const auto& [id, chunk] : chunks_)
@@ -248,14 +248,14 @@ class StreamModel {
   std::vector<std::optional<ChunkId>> frames_;
   std::vector<StreamAction> under_way_;
   Plan plan_;
-  std::size_t step_ = 0;  // that runs, or is next
+  std::size_t step_ = 0;  // running or next step
   bool is_running_ = false;
   Value newest_ = 0;
   std::size_t fetches_ = 0;
   std::size_t stores_ = 0;
 };
 
-// Random numbers, and plans of chains that use random chunks.
+// Generates random plans of chains that use random chunks.
 class RandomStreams {
  public:
   explicit RandomStreams(std::uint64_t seed) : random_(seed) {}
@@ -264,7 +264,7 @@ class RandomStreams {
   }
   bool is_one_in(std::size_t of) { return number(1, of) == 1; }
 
-  // `only_reads`: all that is used is fetched, and nothing is written.
+  // With `only_reads`, all used chunks are fetched and none is written.
   StreamCase next(std::size_t datasets, std::size_t chunks, std::size_t chains, std::size_t steps,
                   bool only_reads) {
     StreamCase made;

@@ -1,4 +1,4 @@
-// What plans of streaming say about memory.
+// Tests the memory needs of stream plans.
 #include "stencil/plan/stream_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ void add_argument(Loop& loop, DatasetId dataset, Access access, const Point& off
   loop.arguments.push_back({dataset, "", access, Stencil(std::vector<Point>{offset}), offset, offset, 8});
 }
 
-// Eight of the ten rows that the first step writes are read again by the last one, and stay for the steps between:
-// these use a hundred others.
+// The last step reads eight of the ten rows again that the first one wrote; they stay counted for the steps
+// between, which use a hundred others.
 TEST(StreamPlan, Chunk_IsCountedFromFirstToLastUse) {
   constexpr DatasetId k_datasets = 11;
   std::vector<DatasetInfo> infos;

@@ -1,4 +1,4 @@
-// Threads that go from step to step: how long they wait for data, and what becomes of them where a kernel throws.
+// Tests threads that proceed from step to step: their waiting times, and what happens if a kernel throws.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@
 namespace terrace::stencil::test::stream_steps {
 namespace {
 
-// A kernel that throws in one row, by two threads, in memory that one step fills or more: from little to much.
+// A kernel that throws in one row, with two threads and memory for one step or more.
 TEST(StreamSteps, KernelThrows_EndsAllSteps) {
   int thrown = 0, refused = 0;
   for (std::ptrdiff_t width = 3000; width <= 7000; width += 100) {
@@ -63,7 +63,7 @@ class SlowVariant final : public ExecutorVariant {
   }
 };
 
-// Threads do little but wait, one at a time.
+// Threads mostly wait, one at a time.
 TEST(StreamSteps, SlowCopies_CountAsWaiting) {
   const SlowVariant slow;
   Options options{.executor = "slow", .threads = 3, .tile = {0, 4}};
@@ -85,7 +85,7 @@ TEST(StreamSteps, SlowCopies_CountAsWaiting) {
   EXPECT_GT(waited, 0.3 * took.count());
 }
 
-// Of loops one after the other over two datasets.
+// A chain of alternating loops over two datasets.
 Chain chain_of(std::size_t loops, const Range& range, std::ptrdiff_t reach) {
   Chain chain;
   for (std::size_t l = 0; l < loops; ++l) {
@@ -100,15 +100,15 @@ Chain chain_of(std::size_t loops, const Range& range, std::ptrdiff_t reach) {
   return chain;
 }
 
-// Chunks that steps [first, last] of a plan use, counted one by one.
+// Counts the chunks that steps [first, last] of a plan use, one by one.
 std::size_t chunks_between(const StreamPlan& plan, std::size_t first, std::size_t last) {
   std::size_t count = 0;
   for (const auto& use : plan.uses) count += use.first <= last && first <= use.last;
   return count;
 }
 
-// Of as many tiles as have room: all that threads are in at a time, and the next step. The next larger step has
-// none, or is more than two tiles for each thread.
+// Steps have as many tiles as fit: those that threads are in at one time, and the next step. The next larger
+// step does not fit, or has more than two tiles for each thread.
 TEST(StreamSteps, Steps_AreAsLargeAsMemoryAllows) {
   int smaller = 0, largest = 0;
   for (const std::size_t threads : {1U, 2U, 3U, 4U})

@@ -1,4 +1,4 @@
-// Transfers between datasets that are larger than memory: what their steps use, and what they move.
+// Tests transfers between datasets larger than memory: the chunks of their steps, and what moves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace terrace::stencil::test {
 namespace {
 
-// Chunks of which some point is in the range, point by point.
+// Returns the chunks with a point of the range, point by point.
 std::set<ChunkId> chunks_of_points(const DatasetInfo& info, const StreamLayout& layout, const Range& range) {
   std::set<ChunkId> chunks;
   for (auto z = range.begin[2]; z < range.end[2]; ++z)
@@ -25,7 +25,7 @@ std::set<ChunkId> chunks_of_points(const DatasetInfo& info, const StreamLayout& 
   return chunks;
 }
 
-// Points of the range that have a byte in the chunk, point by point.
+// Counts the points of the range with a byte in the chunk, point by point.
 int points_in(const DatasetInfo& info, const StreamLayout& layout, const ChunkId& chunk, const Range& range) {
   int count = 0;
   for (auto z = range.begin[2]; z < range.end[2]; ++z)
@@ -71,7 +71,7 @@ TEST(TransferPlans, Transfers_ListChunksOfEachStep) {
       std::set<ChunkId> there, written;
       for (const auto& use : plan->stream->uses)
         if (use.first <= s && s <= use.last) {
-          // Without its numbers a chunk comes only where the transfer writes all of them.
+          // A chunk is mapped without a fetch only if the transfer overwrites all of it.
           if (!use.is_fetched) {
             ++covered;
             EXPECT_EQ(use.chunk.dataset, transfer.to);
@@ -94,7 +94,7 @@ TEST(TransferPlans, Transfers_ListChunksOfEachStep) {
   EXPECT_LT(refused, 100);
 }
 
-// A column of one block becomes one of another block. Both are much larger than memory.
+// Copies a column of one block to a column of another. Both are much larger than memory.
 TEST(StreamedTransfers, ColumnToColumn_MovesEachChunkOnce) {
   constexpr std::ptrdiff_t k_nx = 300, k_ny = 1200;
   constexpr std::uint64_t k_memory = 512 << 10U;
@@ -111,8 +111,8 @@ TEST(StreamedTransfers, ColumnToColumn_MovesEachChunkOnce) {
   const auto& after = context.statistics();
   const auto in = after.bytes_in - before.bytes_in, out = after.bytes_out - before.bytes_out;
   const auto of_each = 8.0 * k_nx * k_ny;
-  EXPECT_GE(in, 2 * of_each - k_memory);  // what was in memory has not come
-  EXPECT_LE(in, 2.2 * of_each);           // with the ends of rows
+  EXPECT_GE(in, 2 * of_each - k_memory);  // resident chunks were not fetched
+  EXPECT_LE(in, 2.2 * of_each);           // including row ends
   EXPECT_LE(out, 1.1 * of_each + k_memory);
   EXPECT_GE(out, of_each - k_memory);
   EXPECT_EQ(after.copied_in, before.copied_in);
@@ -121,11 +121,11 @@ TEST(StreamedTransfers, ColumnToColumn_MovesEachChunkOnce) {
     ASSERT_EQ(column[static_cast<std::size_t>(2 * y)], static_cast<double>(k_nx - 1 + 1000 * y));
     ASSERT_EQ(column[static_cast<std::size_t>(2 * y + 1)], static_cast<double>(1000 * y));
   }
-  // Whole chunks have come for it, all that were not in memory.
+  // Whole chunks were fetched, all that were not resident.
   EXPECT_GE(context.statistics().copied_in, of_each - k_memory);
 }
 
-// What a transfer writes over need not come.
+// Overwritten chunks need no fetch.
 TEST(StreamedTransfers, WholeTarget_IsNotFetched) {
   constexpr std::ptrdiff_t k_nx = 512, k_ny = 1024;
   constexpr std::uint64_t k_memory = 512 << 10U;

@@ -1,5 +1,4 @@
-// Temporary datasets, some of whose numbers are kept: the numbers of a plain program in every way to run it, what
-// moves, and what is refused.
+// Tests temporary datasets with kept points: results in every configuration, bytes moved, and refusals.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -18,7 +17,7 @@ const Range k_below{{0, k_width}, {-1, 0}}, k_above{{0, k_width}, {k_height, k_h
 
 enum class Kind { ordinary, kept };
 
-// The rows beside the block are written now and then, and read in each step; all others each step writes first.
+// Halo rows are written sometimes and read in each step; each step writes all others first.
 std::vector<double> run(Context& context, Kind kind) {
   const auto block = context.block("block", {k_width, k_height});
   auto u = block.dataset<double>("u");
@@ -93,7 +92,7 @@ TEST(Temporaries, Temporaries_MoveFewerBytes) {
     return context.statistics();
   };
   const auto ordinary = moved(Kind::ordinary), kept = moved(Kind::kept);
-  EXPECT_LT(kept.bytes_out, 0.75 * ordinary.bytes_out);  // of three datasets one is hardly stored any more
+  EXPECT_LT(kept.bytes_out, 0.75 * ordinary.bytes_out);  // one of three datasets is hardly stored
   EXPECT_LT(kept.bytes_in, ordinary.bytes_in);
 }
 
@@ -117,7 +116,7 @@ TEST(Temporaries, ReadOfLostValues_Throws) {
   EXPECT_NO_THROW(context.run());
 }
 
-// A chunk that has a byte of a kept point is kept; one whose rows, or planes, have none is not.
+// A chunk is kept if and only if its rows, or planes, have a kept point.
 TEST(Temporaries, KeptPoints_KeepTheirChunks) {
   std::mt19937 random(3);
   const auto number = [&](std::ptrdiff_t low, std::ptrdiff_t high) {
@@ -155,7 +154,7 @@ TEST(Temporaries, KeptPoints_KeepTheirChunks) {
     const auto slow = info.slow_dimension();
     const auto stride = 8 * (slow == 2 ? info.plane : slow == 1 ? info.row : 1);
     for (auto i_slow = info.range.begin[slow]; i_slow < info.range.end[slow]; ++i_slow) {
-      auto piece = info.range;  // a row, or a plane, and what is left free behind it
+      auto piece = info.range;  // a row or a plane, padding included
       piece.begin[slow] = i_slow;
       piece.end[slow] = i_slow + 1;
       if (!info.keeps(piece)) continue;

@@ -1,4 +1,4 @@
-// Ranks that are threads of one process, and leave each other messages.
+// Implements Ranks by threads of one process with mailboxes.
 #pragma once
 
 #include <condition_variable>
@@ -25,7 +25,7 @@ class Mail {
     boxes_[{from, to}].push_back(std::move(bytes));
     changed_.notify_all();
   }
-  // Throws where a rank has failed.
+  // Throws if a rank has failed.
   std::vector<std::byte> take(std::size_t from, std::size_t to) {
     std::unique_lock lock(mutex_);
     auto& box = boxes_[{from, to}];
@@ -40,7 +40,7 @@ class Mail {
     if (!error_) error_ = error;
     changed_.notify_all();
   }
-  // Throws what the first rank that failed threw, or that messages are left.
+  // Throws the first failed rank's exception, or an error if messages are left.
   void check() {
     if (error_) std::rethrow_exception(error_);
     for (const auto& [ends, box] : boxes_)
@@ -84,7 +84,7 @@ class ThreadRanks final : public Ranks {
   std::size_t size_;
 };
 
-// Calls with the ranks of each of so many threads; throws what one of them threw.
+// Runs the action on `count` ranks, one thread each; throws the exception of any.
 inline void run_ranks(std::size_t size, const std::function<void(std::unique_ptr<Ranks>)>& work) {
   Mail mail;
   std::vector<std::thread> threads;

@@ -1,5 +1,5 @@
-// Tile plans, by the definition of what they promise: all points of all loops are done once, and no dependence
-// goes from a tile to one that may run before it.
+// Tests tile plans by definition: all points of all loops run once, and no dependence leads from a tile to one
+// that may run before it.
 #include "stencil/plan/tile_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 using Tile = std::array<std::size_t, k_max_dims>;
 using Size = std::array<std::ptrdiff_t, k_max_dims>;
 
-// Which tile does each point of a loop.
+// By loop and point: the tile that runs it.
 using Owners = OfPoints<std::optional<Tile>>;
 
 std::string text_of(const Tile& tile) {
@@ -44,7 +44,7 @@ void find_owners(const Chain& chain, const TilePlan& plan, std::vector<Owners>& 
     });
 }
 
-// A number of a dataset is read or written by a loop's point, which a tile does.
+// A loop's point, run by a tile, reads or writes a value of a dataset.
 struct Use {
   std::size_t loop;
   Tile tile;
@@ -115,7 +115,7 @@ TEST(TilePlan, RandomChains_KeepAllDependences) {
   }
 }
 
-// Sweeps by turns from one dataset to another.
+// Sweeps that alternate between two datasets.
 Chain sweeps(std::size_t count, std::ptrdiff_t points, const Stencil& stencil) {
   Chain chain;
   for (std::size_t i = 0; i < count; ++i) {
@@ -128,8 +128,8 @@ Chain sweeps(std::size_t count, std::ptrdiff_t points, const Stencil& stencil) {
   return chain;
 }
 
-// Each sweep has to be as much further than the next one as that reads ahead of its point, or as this reads behind
-// its own what the next one writes: the larger of both.
+// A sweep must be ahead of the next one by the larger of two distances: how far that one reads ahead of its
+// point, and how far this one reads behind its own what that one overwrites.
 TEST(TilePlan, Skew_IsMinimal) {
   for (const auto& [low, high] : {std::pair{-1, 1}, std::pair{-3, 1}, std::pair{-1, 2}, std::pair{0, 0}}) {
     const Stencil stencil(std::vector<Point>{{low, 0, 0}, {high, 0, 0}});

@@ -1,5 +1,5 @@
-// Sizes of tiles: the model's against all sizes, by the time that each tile of a plan takes and by who waits for
-// whom; the tuner's against times that are known.
+// Tests tile sizes: the model against all sizes, by simulating each tile's time and the waits of threads; the
+// tuner against known times.
 #include "stencil/execute/tile_size.hpp"
 
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@ namespace {
 
 // --- the model ---
 
-// What the model takes for granted, in times of a point whose data are in the cache.
-constexpr double k_row = 32;    // beginning a row
-constexpr double k_part = 100;  // beginning a loop's part of a tile
+// Constants of the model, relative to a point whose data are in the cache.
+constexpr double k_row = 32;    // overhead of a row
+constexpr double k_part = 100;  // overhead of a loop's part of a tile
 constexpr double k_doubling = 0.5;
 constexpr double k_first = 2;
 
-// `count` loops, each of which reads what the one before wrote, at points up to `reach` away.
+// Makes `count` loops; each reads the previous one's output at points up to `reach` away.
 Chain sweeps(const Range& range, DatasetId datasets, std::size_t count, std::ptrdiff_t reach, std::size_t dims) {
   Chain chain;
   for (std::size_t i = 0; i < count; ++i) {
@@ -40,7 +40,7 @@ Chain sweeps(const Range& range, DatasetId datasets, std::size_t count, std::ptr
   return chain;
 }
 
-// Of one tile, by what its loops do. A dataset's points are touched for the first time once in a tile.
+// Returns the time of one tile from its loops. A tile's first access to a point of a dataset counts once.
 double time_of_tile(const Chain& chain, const TilePlan& plan, const std::array<std::size_t, k_max_dims>& tile,
                     double room) {
   std::map<DatasetId, Range> touched;
@@ -60,7 +60,8 @@ double time_of_tile(const Chain& chain, const TilePlan& plan, const std::array<s
   return time + std::min(k_first * first / 2, k_first * points);  // a loop has two accesses
 }
 
-// Of all tiles: each thread has one of the outermost dimension in turns, and is behind the one before.
+// Returns the time of all tiles: outer tiles are dealt round robin, and each thread stays behind the previous
+// one.
 double time_of(const Chain& chain, const TileSize& size, const ModelledCache& cache, std::size_t last) {
   const TilePlan plan(chain, size);
   const auto room = 0.75 * static_cast<double>(cache.bytes) / static_cast<double>(cache.point_bytes);
@@ -122,7 +123,7 @@ TEST(ModelSize, DataFitCache_IsUncut) {
   EXPECT_EQ(model_size(chain, {std::size_t{1} << 20U, 16, 1}), TileSize{});
 }
 
-// A row of tiles that nobody shares would be done by one thread.
+// A single row of tiles would run on one thread.
 TEST(ModelSize, SeveralThreads_GetATileEach) {
   const auto chain = sweeps({{0, 900}, {0, 900}}, 2, 4, 1, 2);
   for (const std::size_t threads : {2U, 4U, 8U}) {
@@ -134,7 +135,7 @@ TEST(ModelSize, SeveralThreads_GetATileEach) {
 
 // --- the tuner ---
 
-// Of a time that is known: what stays after so many chains, and how often each size was tried.
+// Runs the tuner on a known time function; returns the final size and the trials of each size.
 TileSize tuned(const TileSize& model, const std::function<double(const TileSize&)>& time, int chains,
                std::map<TileSize, int>* tried = nullptr) {
   TileTuner tuner;
@@ -146,7 +147,7 @@ TileSize tuned(const TileSize& model, const std::function<double(const TileSize&
   return tuner.next(7, model);
 }
 
-// Of each factor from the best size.
+// Time function of the distance from the best size.
 std::function<double(const TileSize&)> time_with_best(const TileSize& best) {
   return [best](const TileSize& size) {
     double time = 1;
@@ -168,7 +169,7 @@ TEST(TileTuner, NoisyTimes_KeepsFastestTried) {
     const TileSize model{128, 32, 8};
     const auto kept = tuned(model, time, 60, &tried);
     for (const auto& [size, times] : tried) EXPECT_LE(time(kept), time(size));
-    // What is kept is what runs from then on, and its own neighbours are among them.
+    // The final size runs from then on, and its neighbours have been tried.
     for (std::size_t d = 0; d < k_max_dims; ++d)
       for (const auto length : {kept[d] * 2, kept[d] / 2}) {
         if (length < 4) continue;
@@ -191,7 +192,7 @@ TEST(TileTuner, SmallGain_IsNotTaken) {
             model);
 }
 
-// Data come to be in memory while the first chain runs.
+// Pages are faulted in during the first chain.
 TEST(TileTuner, SlowFirstRun_DoesNotRuleOutItsSize) {
   for (const auto& model : {TileSize{0, 64, 0}, TileSize{128, 32, 0}}) {
     const auto time = time_with_best(model);
@@ -202,7 +203,7 @@ TEST(TileTuner, SlowFirstRun_DoesNotRuleOutItsSize) {
   }
 }
 
-// The first time of a size that was taken may be a bad one, too: it is not what others have to beat.
+// A new best may be an outlier, too: others are not compared with that one time.
 TEST(TileTuner, OutlierOfBest_IsMeasuredAgain) {
   const std::map<std::ptrdiff_t, double> times{{64, 1.2}, {128, 1.0}, {256, 1.1}};
   int runs = 0;  // of the fastest
@@ -233,7 +234,7 @@ TEST(TileTuner, NewKindOfSameModel_StartsFromBest) {
   const TileSize model{0, 64, 0};
   for (int i = 0; i < 20; ++i) tuner.measured(one(tuner.next(1, model)));
   EXPECT_EQ(tuner.next(2, model), (TileSize{0, 128, 0}));
-  // Nothing is concluded from a chain that nobody measured.
+  // Chains that were not measured have no effect.
   EXPECT_EQ(tuner.next(2, model), (TileSize{0, 128, 0}));
   const TileSize another{0, 32, 0};
   EXPECT_EQ(tuner.next(2, another), another);

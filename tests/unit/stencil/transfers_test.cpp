@@ -1,5 +1,5 @@
-// Transfers between datasets: random programs of several blocks do what plain arrays do; chains are as long as
-// they can be; wrong calls are refused.
+// Tests transfers between datasets: random programs of several blocks equal plain arrays; chains are as long as
+// possible; wrong calls are refused.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -19,7 +19,7 @@ struct RandomSet {
 };
 struct Action {
   bool is_transfer = false;
-  BlockTransfer transfer;  // datasets by number
+  BlockTransfer transfer;  // datasets by id
   std::size_t into = 0, from = 0;
   Range range;
   Point offset{0, 0, 0};
@@ -40,7 +40,7 @@ Range moved_range(Range range, const Point& offset) {
   return range;
 }
 
-// Nothing where the parts are of one dataset and overlap.
+// Returns nothing if the parts are of one dataset and overlap.
 std::optional<BlockTransfer> random_transfer(const Several& program, RandomMaker& maker) {
   const auto last = static_cast<std::ptrdiff_t>(program.sets.size()) - 1;
   const auto from = static_cast<DatasetId>(maker.number(0, last));
@@ -108,7 +108,7 @@ void for_all(const Range& range, Action action) {
       for (auto x = range.begin[0]; x < range.end[0]; ++x) action(Point{x, y, z});
 }
 
-// Point by point, on plain arrays.
+// Evaluates transfers point by point on plain arrays.
 Numbers plainly(const Several& program) {
   std::vector<Field> fields(program.sets.size());
   for (const auto& action : program.actions) {
@@ -253,7 +253,7 @@ TEST_F(RefusedTransfers, InvalidTransfer_StatesReason) {
   const auto far = other.block("far", {8}).dataset<double>("far");
   EXPECT_EQ(transfer({{0, 4}, {0, 1}}, far, {{0, 4}}),
             "a transfer's datasets belong to the context that makes it");
-  // Of no points nothing is done.
+  // Empty transfers do nothing.
   EXPECT_EQ(transfer({{0, 0}, {0, 6}}, v, {{0, 0}, {0, 6}}), "nothing is refused");
 }
 }  // namespace

@@ -1,4 +1,4 @@
-// What checks_test.cpp compares with: the same program without checks.
+// Reference of checks_test.cpp: the same program without checks.
 #include "all_kinds.hpp"
 
 namespace terrace::stencil::test {

@@ -1,5 +1,4 @@
-// The fast memory as a cache, in virtual time: against caches of single points, and against all tiles that there
-// are.
+// Tests the mode `cache` against caches of single points, and against all possible tiles.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 namespace terrace::stencil::test {
 namespace {
 
-// A direct-mapped cache of single points, each of which has a random place; and what hits and leaves it.
+// A direct-mapped cache of single points at random sets; counts hits and evictions.
 class PointCache {
  public:
   PointCache(const std::vector<DatasetInfo>& infos, std::size_t room, std::uint64_t seed)
@@ -29,7 +28,7 @@ class PointCache {
     for (std::size_t i = 0; i < points; ++i) place_.push_back(place(random));
     is_changed_.resize(points, false);
   }
-  // A loop, or a part of it, row by row and point by point.
+  // Accesses a loop, or a part of it, row by row and point by point.
   void run(const Loop& of) { run(of, of.range); }
   void run(const Loop& of, const Range& part) {
     for (auto z = part.begin[2]; z < part.end[2]; ++z)
@@ -68,8 +67,8 @@ class PointCache {
   double missed_ = 0, stored_ = 0;
 };
 
-// Three datasets that sweep into one another, and layers at all sides that are copied between the sweeps: what the
-// mode says is missing is what is missing in a cache of single points.
+// Three datasets that sweep into one another, with boundary layers copied between the sweeps: the mode's misses
+// equal those of a cache of single points.
 TEST(Cache, Sweeps_MatchPointCache) {
   const Range inner{{0, 150}, {0, 150}}, whole{{-2, 152}, {-2, 152}};
   std::vector<DatasetInfo> infos;
@@ -109,7 +108,7 @@ TEST(Cache, Sweeps_MatchPointCache) {
   }
 }
 
-// A layer that is copied in each of many loops does not keep the rest of the data in the cache.
+// A layer copied in many loops does not keep the rest of the data in the cache.
 TEST(Cache, CopiedLayers_RefreshOnlyThemselves) {
   const Range whole{{0, 1000}, {0, 1000}};
   const std::vector<DatasetInfo> infos{dataset(0, whole), dataset(1, whole)};
@@ -123,8 +122,8 @@ TEST(Cache, CopiedLayers_RefreshOnlyThemselves) {
   EXPECT_GT(made->counts().bytes_in, 0.999 * made->counts().accesses);
 }
 
-// Parts that wait for the slow memory and parts that do not, in turns: one process has the sum of what each takes;
-// many have the slow memory and their loops at a time.
+// Parts limited by the slow memory and parts that are not alternate: one process takes the sum of both; many
+// overlap the slow memory and their loops.
 TEST(Cache, SeveralProcesses_OverlapLoopsAndMemory) {
   constexpr std::ptrdiff_t rows = 1000;
   std::vector<DatasetInfo> infos;
@@ -147,7 +146,7 @@ TEST(Cache, SeveralProcesses_OverlapLoopsAndMemory) {
               1e-6 * many.seconds);
 }
 
-// What a chain in tiles misses and stores in a cache of points; the first chain is not counted.
+// Returns the misses and stores of a tiled chain in a cache of points; the first chain is not counted.
 double moved(const Chain& chain, const std::vector<DatasetInfo>& infos, std::size_t room,
              const std::array<std::ptrdiff_t, k_max_dims>& size) {
   PointCache points(infos, room, room);
@@ -164,9 +163,8 @@ double moved(const Chain& chain, const std::vector<DatasetInfo>& infos, std::siz
   return points.missed() + points.stored() - before;
 }
 
-// In three dimensions a chain whose loops reach far has more of its data again in columns than in slices, where
-// the cache has no room for what a slice of whole planes reaches beyond itself. By all slices and columns that
-// there are, in a cache of points.
+// In three dimensions, a chain with wide stencils reuses more data in columns than in slices if the cache
+// cannot hold the overlap of whole planes. Compared with all slices and columns in a cache of points.
 TEST(Cache, DeepChain_IsCutInTwoDimensions) {
   const Range whole{{0, 4}, {0, 100}, {0, 100}};
   std::vector<DatasetInfo> infos;
@@ -182,7 +180,7 @@ TEST(Cache, DeepChain_IsCutInTwoDimensions) {
     columns = std::min(columns, moved(chain, infos, room, {0, length, length}));
   }
   EXPECT_LT(columns, 0.95 * slices);
-  // The slow memory is what counts.
+  // The slow memory dominates the time.
   const auto made = mode("cache", make_tiers(8.0 * room, 1e12, 1e5, 1e12), infos, {});
   made->run(chain);
   const auto first = made->counts();

@@ -1,4 +1,4 @@
-// Chains and machines for tests of virtual time, made by hand.
+// Hand-made chains and machines for tests of virtual time.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace terrace::stencil::test {
 
 inline const Range k_nowhere{{0, 0}, {0, 0}, {0, 0}};
 
-// Of 8 bytes, without a halo.
+// Makes datasets of 8-byte elements without halos.
 inline DatasetInfo dataset(DatasetId id, const Range& range) {
   DatasetInfo info{"", id, 0, 8, range};
   info.row = range.length(0);
@@ -32,7 +32,7 @@ inline Loop loop(const Range& range, std::vector<Argument> arguments) {
   return made;
 }
 
-// Bandwidths in bytes a second; nothing takes time before it begins.
+// Makes a machine from bandwidths in bytes/s; nothing has start-up costs.
 inline TwoTierMachine make_tiers(double fast_bytes, double fast, double slow, double loops) {
   TwoTierMachine tiers;
   tiers.fast_bytes = fast_bytes;

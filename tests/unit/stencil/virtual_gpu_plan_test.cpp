@@ -1,4 +1,4 @@
-// Virtual time cuts chains as the executor does that streams through a GPU, here through the stand-in for one.
+// Tests that virtual time cuts chains as the executor `gpu` does, on a fake GPU.
 #include "cut_chains.hpp"
 #include "fake_cuda/fake_cuda.hpp"
 
@@ -12,8 +12,7 @@ TEST(VirtualGpuPlan, SameChains_AreCutAsByExecutor) {
   std::vector<DatasetInfo> infos;
   for (DatasetId id = 0; id < 4; ++id) infos.push_back(dataset(id, {{0, row}, {0, rows}}));
   infos[3].is_temporary = true;
-  // Each loop reads what the one before wrote, and the rows beside it; 60 of them need more rows at a time than
-  // there is memory for.
+  // Each loop reads the previous one's output in adjacent rows; 60 loops need more rows at once than fit.
   for (const int loops : {2, 6, 60}) {
     Chain chain;
     for (int i = 0; i < loops; ++i) {

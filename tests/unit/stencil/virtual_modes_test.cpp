@@ -1,4 +1,4 @@
-// Ways to run a chain on two memories in virtual time: in closed forms.
+// Tests the modes of virtual time against closed forms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::ptrdiff_t k_row = 1000;
 
-// Rows of so many bytes of each dataset; `count` of them.
+// Makes `count` datasets with rows of that many bytes.
 std::vector<DatasetInfo> datasets(DatasetId count, std::ptrdiff_t rows) {
   std::vector<DatasetInfo> made;
   for (DatasetId id = 0; id < count; ++id) made.push_back(dataset(id, {{0, k_row}, {0, rows}}));
@@ -44,7 +44,7 @@ Chain updates(DatasetId id, std::ptrdiff_t rows) {
 
 TEST(Slots, WrongPrefetch_IsWasted) {
   constexpr std::ptrdiff_t rows = 100;
-  // A slot has ten rows, so there are ten tiles; copies take the time, loops next to none.
+  // A slot holds ten rows, so there are ten tiles; copies dominate the time.
   const auto tiers = make_tiers(240e3, 1e12, 8e3, 1e12);
   const auto same = updates(0, rows), other = updates(1, rows);
   const auto run = [&](const std::vector<const Chain*>& chains, bool is_prefetched) {
@@ -57,9 +57,9 @@ TEST(Slots, WrongPrefetch_IsWasted) {
   EXPECT_EQ(never.tiles, 20);
   EXPECT_DOUBLE_EQ(never.bytes_in, 1600e3);
   EXPECT_DOUBLE_EQ(right.bytes_in, 1600e3);
-  EXPECT_DOUBLE_EQ(wrong.bytes_in, 1680e3);  // a tile more
+  EXPECT_DOUBLE_EQ(wrong.bytes_in, 1680e3);  // one more tile
   EXPECT_DOUBLE_EQ(wrong.bytes_out, never.bytes_out);
-  // The memory is busy all the time: each byte takes its own.
+  // The slow memory is always busy: the time is that of all bytes.
   EXPECT_NEAR(wrong.seconds - right.seconds, 10, 1e-6);
   EXPECT_GE(wrong.seconds, never.seconds - 1e-6);
 }
@@ -74,12 +74,13 @@ TEST(Slots, PartialPrefetch_FetchesRemainder) {
   made->run(first);
   EXPECT_DOUBLE_EQ(made->counts().bytes_in, 800e3);
   made->run(second);
-  // The first tile has fewer rows now than came of its one dataset, twenty: ten of both, and ten came for nothing.
+  // The first tile now has fewer rows than were prefetched of its one dataset, twenty: it uses ten of each of
+  // two; ten were wasted.
   EXPECT_DOUBLE_EQ(made->counts().bytes_in, 800e3 + 160e3 + 1600e3 - 80e3);
 }
 
 TEST(Slots, DataOfLastTiles_AreNotPrefetched) {
-  // One tile has it all: nothing of what it writes can come for the next chain while it runs.
+  // One tile has all rows: nothing that it writes can be prefetched for the next chain while it runs.
   constexpr std::ptrdiff_t rows = 10;
   const auto tiers = make_tiers(300e3, 1e12, 8e3, 8e3);
   auto made = mode("slots", tiers, datasets(1, rows), {});
@@ -90,8 +91,9 @@ TEST(Slots, DataOfLastTiles_AreNotPrefetched) {
   EXPECT_NEAR(made->counts().seconds, 80, 1e-6);
 }
 
-// Ten tiles: while one runs, the next comes and the last one leaves. Copies one way take as long as loops, both
-// ways share the memory; so each tile's time is that of what is copied, and loops run for half of it.
+// Ten tiles in a pipeline: one runs, the next is fetched, the previous is written back. One-way copies take as
+// long as loops, and both directions share the memory; so each tile takes its copies' time, and loops run half
+// of it.
 TEST(Slots, Copies_OverlapLoops) {
   constexpr std::ptrdiff_t rows = 100;
   auto tiers = make_tiers(240e3, 1e12, 8e3, 32e3);  // loops read and write: 160e3 bytes of each tile, 5 s
@@ -99,7 +101,7 @@ TEST(Slots, Copies_OverlapLoops) {
   auto made = mode("slots", tiers, datasets(1, rows), {true, false, false});
   made->run(updates(0, rows));
   const auto& counts = made->counts();
-  // The first comes alone, and the last one's results leave alone: 10 s each; between, ten tiles wait for copies.
+  // The first fetch and the last write-back overlap nothing: 10 s each; between, ten tiles wait for copies.
   EXPECT_NEAR(counts.bytes_in, 800e3, 1);
   EXPECT_NEAR(counts.bytes_out, 800e3, 1);
   EXPECT_NEAR(counts.loop_seconds, 50, 1e-6);
@@ -110,7 +112,7 @@ TEST(Slots, Copies_OverlapLoops) {
 
 // --- streamed ---
 
-// Each loop reads what the one before wrote, at rows beside its own.
+// Each loop reads the previous one's output in adjacent rows.
 Chain sweeps(DatasetId count, std::ptrdiff_t rows, int loops) {
   Chain chain;
   for (int i = 0; i < loops; ++i) {
@@ -121,7 +123,7 @@ Chain sweeps(DatasetId count, std::ptrdiff_t rows, int loops) {
   return chain;
 }
 
-// Chains go forward and back, in chunks of 4096 bytes; loops take ten times as long as copies do.
+// Chains alternate in direction, in chunks of 4096 bytes; loops take ten times as long as copies.
 TEST(Streamed, Copies_OverlapLoops) {
   constexpr std::ptrdiff_t rows = 250;
   constexpr DatasetId count = 3;
@@ -144,21 +146,21 @@ TEST(Streamed, Copies_OverlapLoops) {
     return more;
   };
   const auto slow = run(30e3, true);
-  EXPECT_GT(slow.bytes_in + slow.bytes_out, 6e6);  // of 6e6 bytes a third stays from chain to chain
+  EXPECT_GT(slow.bytes_in + slow.bytes_out, 6e6);  // a third of 6e6 bytes stays between chains
   EXPECT_GT(slow.overlap(), 0.99);
   EXPECT_LT(slow.seconds, 1.01 * slow.loop_seconds);
-  // Where loops take next to nothing there is nothing to hide copies behind: they take their bytes' time.
+  // Without loop time there is nothing to hide copies behind: they take their bytes' time.
   const auto fast = run(1e9, true);
   EXPECT_LT(fast.overlap(), 0.01);
   EXPECT_NEAR(fast.seconds, (fast.bytes_in + fast.bytes_out) / 30e3, 0.05 * fast.seconds);
-  // And what is between: no more than the longer of the two, and the begin of chains.
+  // In between: at most the longer of both, plus the start of chains.
   const auto even = run(150e3, true);
   EXPECT_LT(even.seconds, 0.75 * (even.loop_seconds + even.copy_seconds));
   EXPECT_GT(even.overlap(), 0.5);
 }
 
-// Beside its bytes a chunk that comes takes mapping on a GPU, and one that goes either way what cores take for
-// each copy. Bytes and loops take next to nothing, and chunks come one after the other.
+// Besides its bytes, a fetched chunk costs its mapping on a GPU; with cores each transfer has a cost per copy.
+// Bytes and loops take almost no time, and chunks are serial.
 TEST(Streamed, Chunks_HaveFixedCosts) {
   constexpr std::ptrdiff_t rows = 25000;
   constexpr DatasetId count = 3;

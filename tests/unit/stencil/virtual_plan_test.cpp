@@ -1,4 +1,4 @@
-// Virtual time cuts chains as the executor cuts them that streams: random programs, in as much memory.
+// Tests that virtual time cuts chains as the executor `streamed` does: random programs in equal memory.
 #include <memory>
 #include <string>
 #include <utility>
@@ -42,7 +42,7 @@ TEST(VirtualPlan, RandomPrograms_AreCutAsByExecutor) {
   EXPECT_GT(steps, 30);
 }
 
-// Steps that are too many for the memory; their numbers go to and fro between two datasets.
+// Chains of too many steps for the memory; values alternate between two datasets.
 void long_chain(Context& context, int steps) {
   const auto block = context.block("block", {500, 80});
   const Halo around{{0, -1}, {0, 1}};

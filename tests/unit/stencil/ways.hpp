@@ -1,4 +1,4 @@
-// Every way to run a program of several blocks: all executors, and ranks that are threads.
+// Lists every way to run a program of several blocks: all executors, and ranks on threads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace terrace::stencil::test {
 
-// A context of its own, or of several threads that are ranks.
+// Runs with one context, or on several threads as ranks.
 struct Way {
   Options options;
   std::size_t ranks = 1;
@@ -33,7 +33,7 @@ struct Way {
           {{.executor = "tiled", .threads = 1, .tile = {9, 4, 0}, .depth = 2}, 2}};
 }
 
-// Of the first rank; the others have to come to the same.
+// Returns the first rank's result; the others must be equal.
 template <class Work>
 auto in(const Way& way, Work work) {
   using Result = decltype(work(std::declval<Context&>()));

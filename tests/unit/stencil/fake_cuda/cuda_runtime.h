@@ -1,6 +1,6 @@
-// A stand-in for CUDA's run-time library, for tests: with it a file of a stencil program is compiled by the host's
-// compiler as nvcc would compile it for a GPU. Kernels go to the stand-in for the driver (fake_cuda.hpp) and run
-// on the host: all blocks in turns, the 32 threads of a warp by a thread each.
+// Fake of the CUDA runtime for tests: with it the host's compiler compiles a stencil program as nvcc would
+// compile it for a GPU. Kernels go to the fake driver (fake_cuda.hpp) and run on the host: blocks in order, the
+// 32 threads of a warp on a thread each.
 #pragma once
 
 #include <barrier>
@@ -16,7 +16,7 @@
 #define __host__
 #define __device__
 #define __global__
-// All kernels are of the device alone, or, where this is defined, of the host, too.
+// Makes all kernels __device__ only, or, if this is defined, also __host__.
 #ifdef FAKE_CUDA_BOTH
 #define __nv_is_extended_device_lambda_closure_type(Type) false
 #define __nv_is_extended_host_device_lambda_closure_type(Type) (sizeof(Type) > 0)
@@ -46,7 +46,8 @@ struct cudaLaunchConfig_t {
   cudaStream_t stream = nullptr;
 };
 
-// What the lanes of a warp meet by. Values of one exchange are read while those of the next are written.
+// Exchanges values among the lanes of a warp. Values of one exchange are read while those of the next are
+// written.
 struct FakeWarp {
   std::barrier<> meeting{32};
   unsigned char values[2][32][8] = {};
@@ -66,7 +67,7 @@ T __shfl_sync(unsigned /*mask*/, T value, int lane) {
   return value;
 }
 
-// Whether a kernel with such an argument calls what a warp meets by; the others are done by one thread.
+// True if a kernel with such an argument uses warp exchanges; one thread runs all lanes of the others.
 template <class T>
 constexpr bool fake_meets() {
   if constexpr (requires { T::k_reduces; })

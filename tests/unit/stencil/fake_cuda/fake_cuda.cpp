@@ -1,4 +1,4 @@
-// See fake_cuda.hpp. Types are those of the driver's binary interface.
+// Implements fake_cuda.hpp. Types are those of the driver's binary interface.
 #include "fake_cuda.hpp"
 
 #include <sys/mman.h>
@@ -290,7 +290,7 @@ FAKE cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t s
   auto* const device = reinterpret_cast<char*>(static_cast<std::uintptr_t>(to));
   if (world().is_pinned(from, size)) {
     world().put(stream, {{{device, size, true}, {from, size, false}}, [=] { std::memcpy(device, from, size); }});
-  } else {  // the driver copies it first
+  } else {  // the driver copies it at the call
     auto kept =
         std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + size);
     world().put(stream, {{{device, size, true}}, [=] { std::memcpy(device, kept->data(), size); }});

@@ -1,5 +1,5 @@
-// What the stand-in for CUDA's driver keeps, and the rules that it holds callers to: memory, mappings, streams
-// whose operations run late and in an order of their own, events.
+// State of the fake CUDA driver and the rules that it checks: memory, mappings, streams whose operations run
+// late and in random order, events.
 #pragma once
 
 #include <sys/mman.h>
@@ -33,11 +33,11 @@ struct Operation {
 struct Stream {
   std::uint64_t put = 0;                                      // operations so far
   std::uint64_t done = 0;                                     // of them
-  std::deque<std::pair<std::uint64_t, Operation>> unsettled;  // that nobody has waited for
+  std::deque<std::pair<std::uint64_t, Operation>> unsettled;  // not waited for yet
 };
 struct Event {
   Stream* stream = nullptr;
-  std::uint64_t number = 0;  // the stream had so many operations
+  std::uint64_t number = 0;  // operations of the stream at the record
 };
 struct Mapping {
   std::size_t size = 0;
@@ -72,7 +72,7 @@ struct World {
   std::set<Event*> events;
   std::uint64_t next_handle = 1;
   std::map<std::string, int> called;
-  std::map<std::string, std::pair<int, int>> failures;  // calls that are left, and the error
+  std::map<std::string, std::pair<int, int>> failures;  // remaining calls, and the error
   std::vector<std::string> broken;
   int sticky = 0;
 
@@ -116,7 +116,7 @@ struct World {
     while (random() % 4 == 0 && do_one()) {
     }
   }
-  // Any stream's next one; false: there is none.
+  // Runs the next operation of a random stream; returns false if there is none.
   bool do_one() {
     std::vector<Stream*> pending;
     for (auto* stream : streams)
@@ -133,7 +133,7 @@ struct World {
     if (operation.run) operation.run();
     return true;
   }
-  // Everything in the stream before the number is done, and its caller knows.
+  // Marks everything in the stream before the number as done and waited for.
   int wait(Stream* stream, std::uint64_t number) {
     while (stream->done < number) do_one();
     while (!stream->unsettled.empty() && stream->unsettled.front().first < number) stream->unsettled.pop_front();
@@ -157,7 +157,7 @@ inline World& world() {
 
 inline thread_local bool has_context = false;
 
-// What each function begins with: the lock, the count, the error that is asked for.
+// Entry of each function: takes the lock, counts the call, and returns the requested error.
 class Entry {
  public:
   explicit Entry(const char* name, bool needs_context = true) : lock_(world().mutex) {

@@ -29,7 +29,7 @@ OuterTiles::OuterTiles(std::span<const Loop> chain, std::span<const DatasetInfo>
       for (const auto& argument : chain[l].arguments) {
         const auto reached = reached_range(range, argument);
         auto [found, is_new] =
-            used_[t].try_emplace(argument.dataset, Interval{reached.begin[outer_], reached.end[outer_]});
+            used_[t].try_emplace(argument.dataset, OuterInterval{reached.begin[outer_], reached.end[outer_]});
         found->second.begin = std::min(found->second.begin, reached.begin[outer_]);
         found->second.end = std::max(found->second.end, reached.end[outer_]);
       }

@@ -14,7 +14,7 @@
 namespace terrace::stencil {
 
 // An interval of positions in the outermost dimension: rows or planes.
-struct Interval {
+struct OuterInterval {
   std::ptrdiff_t begin = 0;
   std::ptrdiff_t end = 0;
   [[nodiscard]] std::ptrdiff_t length() const { return end > begin ? end - begin : 0; }
@@ -31,10 +31,10 @@ class OuterTiles {
   // Returns the part of a loop that a tile runs.
   [[nodiscard]] Range part(std::size_t loop, std::size_t tile) const;
   // Returns the interval of each dataset that the tile's loops use.
-  [[nodiscard]] const std::map<DatasetId, Interval>& used(std::size_t tile) const { return used_[tile]; }
+  [[nodiscard]] const std::map<DatasetId, OuterInterval>& used(std::size_t tile) const { return used_[tile]; }
   // Returns the bytes of a dataset's row or plane.
   [[nodiscard]] double row_bytes(DatasetId dataset) const;
-  [[nodiscard]] double bytes(DatasetId dataset, const Interval& interval) const {
+  [[nodiscard]] double bytes(DatasetId dataset, const OuterInterval& interval) const {
     return row_bytes(dataset) * static_cast<double>(interval.length());
   }
   // Returns the bytes that the largest tile uses of all datasets.
@@ -50,7 +50,7 @@ class OuterTiles {
   std::span<const DatasetInfo> infos_;
   std::size_t outer_;
   TilePlan plan_;
-  std::vector<std::map<DatasetId, Interval>> used_;
+  std::vector<std::map<DatasetId, OuterInterval>> used_;
   std::map<DatasetId, DatasetUse> uses_;
 };
 

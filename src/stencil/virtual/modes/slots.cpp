@@ -76,7 +76,7 @@ class Slots final : public Mode {
 
  private:
   using Lane = OverlapModel::Lane;
-  using Stretches = std::map<DatasetId, Interval>;
+  using OuterIntervals = std::map<DatasetId, OuterInterval>;
 
   void fetch(const Copies& copies) {
     counts_.bytes_in += copies.bytes;
@@ -88,7 +88,7 @@ class Slots final : public Mode {
     Copies late_copies;
     auto is_late = false;
     for (const auto& [dataset, interval] : needed(tiles, 0)) {
-      auto there = Interval{};
+      auto there = OuterInterval{};
       if (const auto found = ahead_.find(dataset); found != ahead_.end()) there = common(interval, found->second);
       late_copies.add(tiers_, tiles.bytes(dataset, interval) - tiles.bytes(dataset, there));
       const auto late = late_.find(dataset);
@@ -127,8 +127,8 @@ class Slots final : public Mode {
     if (copies.bytes > 0) flow_.copy(Lane::in, copies.bytes, copies.price);
   }
   // Returns what a tile needs of each dataset from before the chain.
-  [[nodiscard]] static Stretches needed(const OuterTiles& tiles, std::size_t tile) {
-    Stretches all;
+  [[nodiscard]] static OuterIntervals needed(const OuterTiles& tiles, std::size_t tile) {
+    OuterIntervals all;
     for (const auto& [dataset, interval] : tiles.used(tile))
       // needed: not overwritten first
       if (!tiles.use(dataset).needed.all().empty()) all.emplace(dataset, interval);
@@ -158,7 +158,7 @@ class Slots final : public Mode {
     }
     return copies;
   }
-  [[nodiscard]] static Interval common(const Interval& one, const Interval& other) {
+  [[nodiscard]] static OuterInterval common(const OuterInterval& one, const OuterInterval& other) {
     return {std::max(one.begin, other.begin), std::min(one.end, other.end)};
   }
   void copy_shared(const OuterTiles& tiles, std::size_t tile) {
@@ -177,8 +177,8 @@ class Slots final : public Mode {
   ModeOptions options_;
   std::vector<DatasetInfo> infos_;
   OverlapModel flow_;
-  Stretches late_;
-  Stretches ahead_;  // prefetched for the next chain while the last tile ran
+  OuterIntervals late_;
+  OuterIntervals ahead_;  // prefetched for the next chain while the last tile ran
   double ahead_bytes_ = 0;
 };
 

@@ -45,7 +45,7 @@ Misplacement misplaced_axpy(const Geometry& geometry, const Costs& costs, std::u
     const auto vector = [&](std::uint32_t on, std::uint32_t place, std::uint32_t row) {
       return Vector{{on, place, row, shape}, count, bits, dim, 0};
     };
-    // R lies in the first rows, A and B in those below it, be it there or elsewhere.
+    // R is in the first rows; A and B follow below or elsewhere.
     auto next = (device == 0 && subarray == 0 ? 3 : 1) * shape.rows;
     const auto blocks = [&](const Shape& asked) {
       const Block block{0, 0, next, asked};

@@ -1,4 +1,4 @@
-// R = Q * A + B (MCHPC'17, section 3.2), and what it costs to have its operands lie elsewhere.
+// Computes R = Q * A + B (MCHPC'17, section 3.2) and measures the cost of misplaced operands.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace terrace::pim {
 
-// Operands that are not beside R are brought there: B into R itself, A into a block of `blocks`, which also gives
-// the scratch rows. R may be B, but not A.
+// Copies operands that are not row-aligned with R: B into R itself, A into a block of `blocks`, which also
+// supplies the scratch rows. R may be B, but not A.
 Report axpy(Array& array, const Vector& r, std::uint64_t q, const Vector& a, const Vector& b,
             const Blocks& blocks);
 
@@ -19,9 +19,9 @@ struct Misplacement {
   Cycles other_device;
 };
 
-// The same AXPY on `count` elements of `bits` bits with its operands at each distance, on arrays made for it.
-// Throws Error{invalid} where a bank is too narrow for the vectors and their copies, or there is but one bank or
-// device.
+// Runs the same AXPY on `count` elements of `bits` bits with its operands at each distance, on arrays of its
+// own. Throws Error{invalid} if a bank is too narrow for the vectors and their copies, or if there is only one
+// bank or device.
 Misplacement misplaced_axpy(const Geometry& geometry, const Costs& costs, std::uint64_t count, std::uint32_t bits,
                             Dim dim, std::uint64_t q);
 

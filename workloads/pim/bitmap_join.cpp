@@ -32,7 +32,7 @@ void within(Alu& alu, const Vector& to, const Vector& spare, const Vector& colum
     alu.compare_lt(to, column, range.last + 1);
   if (range.first == 0) return;
   alu.compare_lt(spare, column, range.first);
-  alu.logic(Gate::xor_, to, to, spare);  // what lies below the first also lies below the last
+  alu.logic(Gate::xor_, to, to, spare);  // elements below the first are also below the last
 }
 
 }  // namespace

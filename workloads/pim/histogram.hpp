@@ -1,4 +1,4 @@
-// How many elements lie between given numbers, by comparing all of them at once and counting.
+// Computes a histogram: compares all elements with an edge at once and counts.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct Histogram {
   Report report;
 };
 
-// counts[i]: elements of at least edges[i] and below edges[i + 1]. One comparison and one count for every edge,
-// the host taking the differences; so an element of 64 ones is in no bin. Throws Error{invalid} for fewer than two
-// edges and where they do not ascend.
+// counts[i] is the number of elements in [edges[i], edges[i + 1]). Costs one comparison and one count for every
+// edge; the host takes the differences, so an element of 64 ones is in no bin. Throws Error{invalid} for fewer
+// than two edges and for edges that do not ascend.
 Histogram histogram(Array& array, const Vector& values, std::span<const std::uint64_t> edges,
                     const Blocks& blocks);
 

@@ -1,4 +1,4 @@
-// What every program of this folder tells of its run.
+// Common reporting of the PIM programs.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace terrace::pim {
 
 struct Report {
   Cycles cycles;
-  std::uint32_t rows = 0;  // of each subarray it works in: its operands there, its results and its scratch
+  std::uint32_t rows = 0;  // per subarray: operands, results and scratch
 };
 
-// Measures a run from where it is made to report(), and counts the rows it works in.
+// Measures a run from construction to report(), and counts the rows that it uses.
 class Run {
  public:
   Run(Array& array, const Blocks& blocks) : array_(array), blocks_(blocks), before_(array.cycles()) {}
 
   void uses(const Vector& vector) { report_.rows += extent_of(array_.geometry(), vector).rows; }
-  // Throws Error{invalid} for one smaller than was asked for.
+  // Throws Error{invalid} if the block is smaller than requested.
   Block block(const Shape& shape) {
     const auto block = blocks_(shape);
     if (block.shape.rows < shape.rows || block.shape.subarrays < shape.subarrays)

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t k_block_bytes = 64;
 constexpr std::array<std::uint32_t, 5> k_initial{0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};
 
-// A message is followed by a bit, then zeros, then its length in 64 bits (section 5.1.1).
+// Padding: a message is followed by a 1 bit, zeros, and its length in 64 bits (section 5.1.1).
 std::size_t blocks_of(std::string_view message) {
   return (message.size() + 9 + k_block_bytes - 1) / k_block_bytes;
 }
@@ -24,7 +24,7 @@ std::uint8_t padded_byte(std::string_view message, std::size_t at) {
   return static_cast<std::uint8_t>((std::uint64_t{message.size()} * 8) >> (8 * from_end));
 }
 
-// Word t of a block; zero for a message that has no such block.
+// Returns word t of a block; zero for a message that has no such block.
 std::uint32_t word(std::string_view message, std::size_t block, std::size_t t) {
   if (block >= blocks_of(message)) return 0;
   std::uint32_t result = 0;
@@ -63,7 +63,7 @@ class Hasher {
     for (std::size_t i = 0; i < hash_.size(); ++i) {
       if (all) {
         alu_.add(hash_[i], hash_[i], work_[i]);
-      } else {  // messages that have ended keep their hash
+      } else {  // finished messages keep their hash
         alu_.add(choice_, hash_[i], work_[i]);
         alu_.select(hash_[i], active_, choice_, hash_[i]);
       }
@@ -88,7 +88,7 @@ class Hasher {
     return {rows, lanes_, bits, Dim::vertical, 0};
   }
 
-  // W of round t, in the place of that of round t - 16. Rotations are other names for the same rows.
+  // Computes W of round t in the place of that of round t - 16. Rotations only rename rows.
   const Vector& schedule(std::uint32_t t) {
     auto& to = schedule_[t % 16];
     if (t < 16) return to;
@@ -96,7 +96,7 @@ class Hasher {
     return to = rotated(to, 1);
   }
 
-  // Section 4.1.1, by selection: fewer row cycles than the formulas.
+  // Computes the functions of section 4.1.1 by selection, in fewer row cycles than the formulas.
   void choose(std::uint32_t t, const Vector& b, const Vector& c, const Vector& d) {
     if (t < 20) return alu_.select(choice_, b, c, d);
     if (t < 40 || t >= 60) {
@@ -116,7 +116,7 @@ class Hasher {
     alu_.add(e, e, k_constants[t / 20]);
     alu_.add(e, e, rotated(a, 5));
     b = rotated(b, 30);
-    std::rotate(work_.begin(), work_.end() - 1, work_.end());  // the new a is in e's rows
+    std::rotate(work_.begin(), work_.end() - 1, work_.end());  // the new a is in the rows of e
   }
 
   Block block_;

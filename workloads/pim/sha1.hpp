@@ -1,4 +1,4 @@
-// SHA-1 (FIPS 180-4, section 6.1) of many messages at once, one in each column.
+// Computes SHA-1 (FIPS 180-4, section 6.1) of many messages at once, one in each column.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace terrace::pim {
 
 using Sha1Digest = std::array<std::uint8_t, 20>;
 
-// Of a subarray: a ring of 16 words of the schedule, five of the hash, five at work, two spare, a mask and
-// scratch.
+// Rows per subarray: a ring of 16 words of the schedule, five of the hash, five working variables, two spare, a
+// mask and scratch.
 inline constexpr std::uint32_t k_sha1_rows = (16 + 5 + 5 + 2) * 32 + 1 + scratch_rows(Dim::vertical);
 
 struct Sha1Batch {
@@ -22,7 +22,7 @@ struct Sha1Batch {
   Report report;
 };
 
-// Asks `blocks` once, for k_sha1_rows in as many subarrays as have a column for each message. Messages may differ
+// Allocates k_sha1_rows rows once, in as many subarrays as have a column for each message. Messages may differ
 // in length; all take as long as the longest. Throws Error{invalid} for none.
 Sha1Batch sha1(Array& array, std::span<const std::string_view> messages, const Blocks& blocks);
 

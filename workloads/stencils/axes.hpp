@@ -1,4 +1,4 @@
-// What kernels and loops need that are the same along each axis.
+// Helpers of kernels and loops that are generic in the axis.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace terrace::stencil::programs {
 
-// The element `r` points further along an axis.
+// Returns the element `r` points further along an axis.
 template <std::size_t Axis, class Field>
 [[nodiscard]] decltype(auto) at(const Field& f, std::ptrdiff_t r) {
   if constexpr (Axis == 0)
@@ -22,22 +22,22 @@ template <std::size_t Axis, class Field>
     return f(0, 0, r);
 }
 
-// Layers of points beyond a side of the grid that is a mirror, halfway between the side's points and the first
-// layer; the image of each is as far within. Layers share a loop as far as its stencil allows, which holds at each
-// of its points: from the last layer the first one's image, 2 first - 1 away, would be at a layer before the
-// first. So the last is 3 first - 2 at most.
+// A group of halo layers at a mirror side of the grid. The mirror is halfway between the side's points and the
+// first layer; the image of a layer is equally far inside. Layers share a loop as far as one stencil serves
+// each of its points: from the last layer, the first one's image, 2 first - 1 away, must not be in a layer
+// before the first. So `last` is at most 3 first - 2.
 struct MirrorLayers {
-  std::string name;  // of the loop
+  std::string name;  // name of the loop
   Range range;
-  std::ptrdiff_t side;  // where the grid begins or ends
+  std::ptrdiff_t side;  // position of the side
   Stencil stencil;
 
-  // How far along the axis the image is of a layer's point.
+  // Returns the distance along the axis from a layer's point to its image.
   [[nodiscard]] static std::ptrdiff_t image(std::ptrdiff_t side, std::ptrdiff_t point) {
     return 2 * (side - point) - 1;
   }
 
-  // All loops of both sides. `grid` is as far along the other axes as the layers go.
+  // Returns all loops of both sides. `grid` covers, along the other axes, what the layers cover.
   [[nodiscard]] static std::vector<MirrorLayers> of(const Range& grid, std::size_t axis, std::ptrdiff_t layers) {
     std::vector<MirrorLayers> all;
     for (std::ptrdiff_t first = 1, last = 1; first <= layers; first = last + 1) {
@@ -48,7 +48,7 @@ struct MirrorLayers {
   }
 
  private:
-  // Numbered from 1.
+  // Layers are numbered from 1.
   MirrorLayers(const Range& grid, std::size_t axis, bool is_low, std::ptrdiff_t first, std::ptrdiff_t last)
       : range(grid), side(is_low ? grid.begin[axis] : grid.end[axis]) {
     static const std::array<std::string, k_max_dims> axes{"x", "y", "z"};

@@ -1,4 +1,4 @@
-// See chain_needs.hpp.
+// Implements chain_needs.hpp.
 #include "workloads/stencils/chain_needs.hpp"
 
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace terrace::stencil::programs {
 namespace {
 
-// Points of the range that are in the set.
+// Returns the number of points of the range that are in the set.
 double common_points(const Boxes& set, const Range& range) {
   double points = 0;
   for (const auto& box : set.all())

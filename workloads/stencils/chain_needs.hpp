@@ -1,5 +1,5 @@
-// What chains have to read from the slow memory and write to it, whoever streams: points that a chain needs from
-// before, and those that it leaves behind, by themselves. No kernel runs.
+// Counts the minimum traffic of chains with the slow memory, for any out-of-core scheme: points that a chain
+// needs from before, and points that must outlive it. No kernel runs.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace terrace::stencil::programs {
 
-// Of a chain, in bytes.
+// Traffic of a chain in bytes.
 struct ChainNeeds {
   std::size_t loops = 0;
-  double in = 0;   // read before the chain writes it, and written by a chain before: what nobody has written is 0
+  double in = 0;   // read before the chain writes it, and written by an earlier chain: unwritten values are 0
   double out = 0;  // written, and not temporary
 };
 
@@ -22,7 +22,7 @@ struct Needs {
   double dataset_bytes = 0;
 };
 
-// A context whose chains are only counted, in `needs`, which outlives it. All numbers are 0.
+// Creates a context whose chains are only counted, in `needs`, which must outlive it. All values are 0.
 [[nodiscard]] Context counting_context(Needs& needs);
 
 }  // namespace terrace::stencil::programs

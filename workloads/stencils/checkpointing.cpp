@@ -1,4 +1,4 @@
-// See checkpointing.hpp.
+// Implements checkpointing.hpp.
 #include "workloads/stencils/checkpointing.hpp"
 
 #include "core/error.hpp"

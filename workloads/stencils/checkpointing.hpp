@@ -23,21 +23,22 @@ namespace terrace::stencil::programs {
 
 class Checkpointing {
  public:
-  // What a program's arguments() says of them.
+  // Help text of the arguments.
   static constexpr std::string_view k_arguments =
       "  checkpoint=FILE  where the state is kept, every=N steps\n"
       "  restart=FILE  goes on from there";
 
-  // Takes the arguments. Throws Error{invalid} for those that make no sense.
+  // Parses the arguments. Throws Error{invalid} for invalid ones.
   Checkpointing(Context& context, Arguments& arguments);
 
-  // When all datasets are there. Returns how many of so many steps are done: none, or those of the file that the
-  // program restarts from, whose numbers are in the datasets then. Throws what Checkpoint::restore does, and
-  // Error{invalid} where the file has more steps.
+  // Call it once all datasets exist. Returns how many of `steps` steps are done: none, or those of the
+  // checkpoint, whose values the datasets then have. Throws what Checkpoint::restore throws, and Error{invalid}
+  // if the file has more steps.
   [[nodiscard]] std::int64_t begin(std::int64_t steps);
-  // So many steps are done: keeps the state where it is time. Throws what Checkpoint::write does.
+  // Reports that `steps` steps are done, and writes a checkpoint if one is due. Throws what Checkpoint::write
+  // throws.
   void done(std::int64_t steps);
-  // What else belongs to the state.
+  // Returns the named numbers of the state.
   [[nodiscard]] Checkpoint& numbers() { return checkpoint_; }
 
  private:

@@ -1,4 +1,4 @@
-// What terrace-stencils and terrace-stencils-mpi differ in: one process, or those that MPI has started.
+// Interface of process start-up, which differs between terrace-stencils (one process) and terrace-stencils-mpi.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ class Launch {
 
   [[nodiscard]] Context context() const;
   [[nodiscard]] std::size_t ranks() const;
-  // Whether this process is the one that prints.
+  // Returns whether this process prints.
   [[nodiscard]] bool is_first() const;
-  // Prints what went wrong, and ends the other processes where it did not go wrong on all; returns the status.
+  // Prints the error, and ends the other processes if not all have failed; returns the exit status.
   int failed(const char* text, int status) const;
 };
 

@@ -1,4 +1,4 @@
-// One process. See launch.hpp.
+// Implements launch.hpp for one process.
 #include <cstdio>
 
 #include "workloads/stencils/launch.hpp"

@@ -1,4 +1,4 @@
-// Processes that MPI has started. See launch.hpp.
+// Implements launch.hpp for processes that MPI has started.
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -9,8 +9,8 @@
 namespace terrace::stencil::programs {
 namespace {
 
-constexpr int k_patience_ms = 2000;                   // for other ranks that fail, too
-constexpr std::chrono::milliseconds k_printing(200);  // until what was printed is out of the process manager
+constexpr int k_patience_ms = 2000;                   // in case other ranks fail, too
+constexpr std::chrono::milliseconds k_printing(200);  // until the process manager has forwarded the output
 
 }  // namespace
 
@@ -33,8 +33,8 @@ bool Launch::is_first() const {
 int Launch::failed(const char* text, int status) const {
   const auto print = [&] { std::fprintf(stderr, "terrace-stencils: %s\n", text); };
   if (is_first()) print();
-  // A wrong call is one on all ranks: they end in order, and the message is printed once. Who comes alone ends
-  // those that wait for it.
+  // A usage error occurs on all ranks: they end in order, and the message is printed once. A rank that fails
+  // alone aborts those that wait for it.
   MPI_Request all = MPI_REQUEST_NULL;
   MPI_Ibarrier(MPI_COMM_WORLD, &all);
   for (int waited = 0; waited < k_patience_ms; ++waited) {

@@ -1,15 +1,15 @@
-// terrace-stencils NAME [ARGUMENT=VALUE ...]: runs a stencil program, prints its results and what running it took,
-// as JSON. How it runs is a matter of TERRACE_STENCIL (terrace/stencil/options.hpp). Exit status: 1 where a result
-// is not as expected or the system refuses, 2 for a wrong call. terrace-stencils-mpi is the same on several ranks,
-// of which the first one prints; times, messages and bytes of exchanges are its own.
+// terrace-stencils NAME [ARGUMENT=VALUE ...]: runs a stencil program and prints its results and statistics as
+// JSON. TERRACE_STENCIL selects the executor (terrace/stencil/options.hpp). Exit status: 1 if a result is not
+// as expected or the system refuses, 2 for a usage error. terrace-stencils-mpi is the same on several ranks, of
+// which rank 0 prints; times, messages and bytes of exchanges are its own.
 //
-// With machine=FILE no kernel runs: what the chains would take on that machine is computed (src/stencil/virtual).
-// how=NAME says how they use its two fastest memories, memory=SIZE how much of the fast one they may take,
-// slow_memory=SIZE how much of the slow one, bandwidth=RATE what the program's own loops reach in the fast one;
-// tiled=0, cyclic=0, prefetched=0 leave these out; processes=N run the chains. One that has no effect with
-// how=NAME is refused.
+// With machine=FILE no kernel runs: the chains are priced on that machine in virtual time
+// (src/stencil/virtual). how=NAME is the mode that uses its two fastest memories, memory=SIZE the capacity of
+// the fast one, slow_memory=SIZE that of the slow one, bandwidth=RATE what the program's loops reach in the
+// fast one; tiled=0, cyclic=0, prefetched=0 switch these features off; processes=N run the chains. Arguments
+// without effect on the mode are refused.
 //
-// With needs=1 no kernel runs either: what each chain has to read and to write is counted (chain_needs.hpp).
+// With needs=1 no kernel runs either: the minimum traffic of each chain is counted (chain_needs.hpp).
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// See program.hpp.
+// Implements program.hpp.
 #include "workloads/stencils/program.hpp"
 
 #include <algorithm>

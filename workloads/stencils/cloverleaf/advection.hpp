@@ -1,6 +1,6 @@
-// The advection of CloverLeaf: what flows through the faces of one direction at a time, first mass and energy of
-// the cells, then momentum of the vertices. B. van Leer's limiter bounds the slopes. A number in brackets says
-// which work array a quantity is in.
+// Advection of CloverLeaf: fluxes through the faces of one direction at a time, first mass and energy of the
+// cells, then momentum of the vertices. B. van Leer's limiter bounds the slopes. A number in brackets is the
+// work array that holds a quantity.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace terrace::stencil::programs::cloverleaf {
 
 namespace detail {
 
-// `start` and what leaves through the faces of the directions, one after the other.
+// Returns `start` plus what leaves through the faces of the directions, added in order.
 template <std::size_t... Axis>
 [[nodiscard]] TERRACE_STENCIL_BOTH double swept(double start, Directions<Axis...> /*order*/, const auto&... flux) {
   ((start = start + along<Axis>(flux, 1) - flux()), ...);
@@ -22,8 +22,8 @@ template <std::size_t... Axis>
 
 }  // namespace detail
 
-// Volumes of cells before (1) and after (2) the sweep along Axis. `order` has the direction and those that are
-// still to come. In the first sweep the flows are summed before the volume is added.
+// Computes the cells' volumes before (1) and after (2) the sweep along Axis. `order` has the direction and the
+// remaining ones. In the first sweep the fluxes are summed before the volume is added.
 template <std::size_t Axis, bool Is_first, std::size_t Dims, std::size_t... Order>
 void cell_volumes(const Fields<Dims>& f, Directions<Order...> order) {
   f.grid.loop(
@@ -39,7 +39,7 @@ void cell_volumes(const Fields<Dims>& f, Directions<Order...> order) {
       write(f.work1), write(f.work2), read(f.volume), read(f.flux[Order], line(Order, 0, 1))...);
 }
 
-// The limited slope of a cell's value towards the face: k is the part of the cell that leaves.
+// Returns the limited slope of a cell's value towards the face; k is the fraction of the cell that leaves.
 [[nodiscard]] TERRACE_STENCIL_BOTH inline double limited(double upwind, double donor, double downwind, double k,
                                                          double s3, double s4) {
   constexpr double k_sixth = 1.0 / 6.0;
@@ -50,8 +50,8 @@ void cell_volumes(const Fields<Dims>& f, Directions<Order...> order) {
   return a * b > 0.0 ? slope : 0.0;
 }
 
-// Flows of mass and of energy (7). The published code goes one face further, which the halo sets anew before it is
-// read.
+// Computes the fluxes of mass and of energy (7). The published code goes one face further, which the halo
+// update overwrites before it is read.
 template <std::size_t Axis, std::size_t Dims>
 void cell_flux(const Fields<Dims>& f) {
   auto range = f.range_along(Axis, 0, 1, 0);
@@ -66,7 +66,7 @@ void cell_flux(const Fields<Dims>& f) {
         const auto downwind = [&](const auto& q) { return choose(q(), along<Axis>(q, -1)); };
         const double from = donor(pre);
         const double part = std::abs(flux()) / from;
-        // The quotient first: in the other order 2955 steps in two dimensions end 6e-6 from the published energy.
+        // Divide first: in the other order 2955 steps in two dimensions end 6e-6 from the published energy.
         const double s3 = (1.0 + part) * (width() / choose(width(-1), width(1)));
         const double s4 = 2.0 - part;
         const double rho = donor(density);
@@ -81,7 +81,7 @@ void cell_flux(const Fields<Dims>& f) {
       read(f.template axis<Axis>().vertex_width));
 }
 
-// What the flows leave in a cell.
+// Updates a cell by its fluxes.
 struct Swept {
   double mass, new_mass, new_energy, new_volume;
 };
@@ -94,7 +94,7 @@ template <std::size_t Axis>
           pre + flux() - along<Axis>(flux, 1)};
 }
 
-// In three dimensions masses before (3) and after (4), volume (5) and energy (6) are kept, as published; nothing
+// Three dimensions also store masses before (3) and after (4), volume (5) and energy (6), as published; nothing
 // reads them.
 template <std::size_t Axis, std::size_t Dims>
 void cell_update(const Fields<Dims>& f) {
@@ -124,8 +124,8 @@ void cell_update(const Fields<Dims>& f) {
     loop(write(f.work3), write(f.work4), write(f.work5), write(f.work6));
 }
 
-// Volumes of cells before (6) and after (7) the sweep of the momentum: `others` are the directions still to come.
-// The volume before, which nothing reads, has the flow along Before added.
+// Computes volumes before (6) and after (7) the momentum sweep: `others` are the remaining directions. The
+// volume before, which nothing reads, includes the flux along Before.
 template <std::size_t Before, std::size_t Dims, std::size_t... Others>
 void momentum_volumes(const Fields<Dims>& f, Directions<Others...> others) {
   f.grid.loop(
@@ -139,7 +139,7 @@ void momentum_volumes(const Fields<Dims>& f, Directions<Others...> others) {
       read(f.flux[Others], line(Others, 0, 1))...);
 }
 
-// The flow of mass through the face between two vertices (1).
+// Computes the mass flux through the face between two vertices (1).
 template <std::size_t Axis, std::size_t Dims>
 void node_flux(const Fields<Dims>& f) {
   f.grid.loop(
@@ -155,7 +155,7 @@ void node_flux(const Fields<Dims>& f) {
       write(f.work1), read(f.mass_flux[Axis], slab(Dims, Axis, 0, 1, -1, 0)));
 }
 
-// The mass of a vertex after (2) and before (3) the sweep.
+// Computes the mass of a vertex after (2) and before (3) the sweep.
 template <std::size_t Axis, std::size_t Dims>
 void node_mass(const Fields<Dims>& f) {
   f.grid.loop(
@@ -174,7 +174,7 @@ void node_mass(const Fields<Dims>& f) {
       read(f.work1, line(Axis, -1, 0)));
 }
 
-// The flow of a component of the momentum (5).
+// Computes the flux of a momentum component (5).
 template <std::size_t Axis, std::size_t Dims>
 void momentum_flux(const Fields<Dims>& f, const Field& velocity) {
   f.grid.loop(

@@ -1,4 +1,4 @@
-// CloverLeaf as a program: arguments and run, the same in two and in three dimensions.
+// Arguments and run of the CloverLeaf programs, common to two and three dimensions.
 #pragma once
 
 #include <span>
@@ -10,19 +10,19 @@
 
 namespace terrace::stencil::programs::cloverleaf {
 
-// What the two differ in.
+// Differences of the two programs.
 struct Edition {
   std::string_view name;
   std::string_view title;
-  std::string_view cells;  // as its argument is written: "NxM"
+  std::string_view cells;  // size format of its argument: "NxM"
   std::size_t dims = 0;
   std::span<const Deck> decks;
   OtherRun other;
   Safety safety;
-  double loops = 0;  // of a step
+  double loops = 0;  // loops of a step
 };
 
-// HydroOf has the loops.
+// HydroOf supplies the loops.
 template <class HydroOf>
 class CloverleafProgram final : public StencilProgram {
  public:

@@ -1,4 +1,4 @@
-// The published problems of CloverLeaf: size, initial states, when they stop, and the kinetic energy at the end.
+// Published input decks of CloverLeaf: size, initial states, end criterion, and the final kinetic energy.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,10 @@ namespace terrace::stencil::programs::cloverleaf {
 
 using Vector = std::array<double, k_max_dims>;
 
-// What a published run ended with.
+// Result of a published run.
 struct Published {
   double kinetic = 0;
-  bool is_held = false;  // to k_allowed; not after 2955 steps, which amplify each difference in rounding
+  bool is_held = false;  // compared to k_allowed; not after 2955 steps, which amplify rounding differences
 };
 inline constexpr double k_allowed = 1e-10;
 
@@ -29,7 +29,7 @@ struct Deck {
   std::string_view name;
   Point cells{1, 1, 1};
   Vector box{1, 1, 1};
-  Vector dense{1, 1, 1};  // the box from the origin that holds the dense state
+  Vector dense{1, 1, 1};  // the box at the origin with the dense state
   double dt_init = 0;
   double t_end = 10;
   std::int64_t end_step = 640000;
@@ -44,7 +44,7 @@ struct State {
 inline constexpr State k_background{0.2, 1.0};
 inline constexpr State k_dense{1.0, 2.5};
 
-// A published run of a deck with other cells and steps.
+// A published run of a deck with another size and number of steps.
 struct OtherRun {
   std::string_view deck;
   Point cells{1, 1, 1};
@@ -52,15 +52,15 @@ struct OtherRun {
   Published published{};
 };
 
-// How the time step is bounded.
+// Limits of the time step.
 struct Safety {
-  double growth = 0;  // from one step to the next
+  double growth = 0;  // maximum growth between steps
   double sound = 0;
   double velocity = 0;
   double divergence = 0;
 };
 
-// A deck and what the user changes of it.
+// A deck and the user's changes to it.
 struct Problem {
   Deck deck;
   Safety safety;
@@ -68,14 +68,14 @@ struct Problem {
   Published published{};
   double dt_min = 1e-7;
 
-  // Whether a run is over.
+  // Returns whether a run is over.
   [[nodiscard]] bool is_over(double t, std::int64_t step) const {
     constexpr double k_small = 1e-16;
     return t + k_small > deck.t_end || step >= deck.end_step;
   }
 };
 
-// "960x960" as a point.
+// Parses "960x960" to a point.
 [[nodiscard]] inline Point parse_cells(const std::string& text, std::size_t dims) {
   Point cells{1, 1, 1};
   const auto* at = text.data();
@@ -92,7 +92,7 @@ struct Problem {
   return cells;
 }
 
-// The problem of the arguments `problem`, `cells`, `steps` and `summary`.
+// Returns the problem of the arguments `problem`, `cells`, `steps` and `summary`.
 [[nodiscard]] inline Problem make_problem(Arguments& arguments, std::size_t dims, std::span<const Deck> decks,
                                           const OtherRun& other, const Safety& safety) {
   const auto name = arguments.text("problem", "tp1");

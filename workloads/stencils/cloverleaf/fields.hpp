@@ -1,4 +1,4 @@
-// The datasets of CloverLeaf in two or three dimensions. Thermodynamics are at cells, velocities at vertices,
+// Datasets of CloverLeaf in two or three dimensions. Thermodynamic fields are at cells, velocities at vertices,
 // fluxes and areas at faces. Vertex i is the low corner of cell i, face i its low face.
 #pragma once
 
@@ -15,15 +15,15 @@ namespace terrace::stencil::programs::cloverleaf {
 
 using Field = Dataset<double>;
 
-// Two layers below the first cell, three above the last one: two, and the vertices and faces at the end.
+// Halo: two layers below the first cell, three above the last: two, plus the vertices and faces at the end.
 inline constexpr std::ptrdiff_t k_below = -2;
 inline constexpr std::ptrdiff_t k_above = 3;
 
-// The coordinates of one direction.
+// Coordinates of one direction.
 template <std::size_t Axis>
 struct Coordinates {
   Line<double, Axis> vertex;
-  Line<double, Axis> vertex_width;  // to the vertex before
+  Line<double, Axis> vertex_width;  // distance to the previous vertex
   Line<double, Axis> centre;
   Line<double, Axis> width;
 
@@ -46,16 +46,16 @@ template <std::size_t Dims>
 struct Fields {
   Block grid;
   Point count;  // of cells
-  Vector h;     // widths of a cell
+  Vector h;     // widths of cells
 
-  // 0 is the start of the step, 1 what it makes.
+  // Index 0 is the start of the step, 1 its end.
   Field density0, density1, energy0, energy1, pressure, viscosity, sound_speed, volume;
   std::array<Field, Dims> velocity0, velocity1;
   std::array<Field, Dims> flux;  // of volume
   std::array<Field, Dims> mass_flux;
   std::array<Field, Dims> area;
-  // Their uses follow the published arrays; each loop says what is in them. As in the hand-written code the volume
-  // ratio and the step over the mass are numbers of the kernels.
+  // Work arrays are used as in the published code; each loop states their contents. As in the hand-written
+  // code, the volume ratio and the step over the mass are local to the kernels.
   Field work1, work2, work3, work4, work5, work6, work7;
 
   std::tuple<Coordinates<0>, Coordinates<1>, Coordinates<2>> coordinates;
@@ -66,7 +66,7 @@ struct Fields {
         h(widths(deck)),
         coordinates(Coordinates<0>(count[0], h[0]), Coordinates<1>(count[1], h[1]),
                     Coordinates<2>(count[2], h[2])) {
-    // A chain is a step, from one time step's length to the next: what is written first in it need not be kept.
+    // A chain is a step, between two computations of the time step: what a chain writes first is temporary.
     density0 = make("density0"), density1 = make("density1", true);
     energy0 = make("energy0"), energy1 = make("energy1", true);
     pressure = make("pressure"), viscosity = make("viscosity"), sound_speed = make("sound speed", true);
@@ -81,8 +81,8 @@ struct Fields {
     work7 = make("work7", true);
   }
 
-  // Whether mirrors show cells alone. The third face is mirrored, too: with two cells it is one of the halo, so
-  // that results depend on what the halo had before.
+  // Whether mirrors reflect cells only. The third face is mirrored, too: with two cells it is itself a halo
+  // face, so results depend on the halo's earlier contents.
   [[nodiscard]] bool is_wide() const { return *std::min_element(count.begin(), count.begin() + Dims) > 2; }
 
   template <std::size_t Axis>
@@ -90,7 +90,7 @@ struct Fields {
     return std::get<Axis>(coordinates);
   }
 
-  // In each direction from `begin` to `beyond` points after the last cell.
+  // Returns the range from `begin` to `beyond` points after the last cell in each direction.
   [[nodiscard]] Range range(std::ptrdiff_t begin, std::ptrdiff_t beyond) const {
     Range range;
     for (std::size_t d = 0; d < Dims; ++d) {
@@ -117,8 +117,8 @@ struct Fields {
     for (std::size_t d = 0; d < Dims; ++d) h[d] = deck.box[d] / static_cast<double>(deck.cells[d]);
     return h;
   }
-  // Faces of a direction that a step reads before it writes them: in three dimensions those of which the mirrors
-  // in z leave out the last (takes_old() in halo.hpp), in the layers of the halo in z.
+  // Faces of a direction that a step reads before writing them: in three dimensions those in the z halo layers
+  // of which the z mirrors omit the last (takes_old() in halo.hpp).
   [[nodiscard]] std::vector<terrace::stencil::Range> not_renewed(std::size_t d) const {
     if (Dims == 2 || d == 2) return {};
     auto below = range(k_below, k_above), above = below;

@@ -1,4 +1,4 @@
-// The walls: all are mirrors, each layer of the halo is a loop of its own.
+// Halo update of CloverLeaf: all walls are mirrors; each halo layer is a loop of its own.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace terrace::stencil::programs::cloverleaf {
 
-// The fields that a call brings up to date, in the groups that share loops.
+// The fields that a call updates, in the groups that share loops.
 template <std::size_t Dims>
 struct Exchange {
   std::vector<Field> cells{};
@@ -21,12 +21,12 @@ struct Exchange {
 
 namespace detail {
 
-// Of a group: all fields of cells, before the first step.
+// A group: all fields of cells, before the first step.
 inline constexpr std::size_t k_max_fields = 6;
 
 enum class Place { cell, vertex, face };
 
-// Of a group: where its fields are, and which component of the velocity, or which direction's faces.
+// A group: the location of its fields, and the component of the velocity or the direction of the faces.
 struct Group {
   Place place = Place::cell;
   std::size_t axis = 0;
@@ -35,7 +35,7 @@ struct Group {
   [[nodiscard]] bool is_like_cells(std::size_t d) const {
     return place == Place::cell || (place == Place::face && d != axis);
   }
-  // What turns round at the wall.
+  // Fields that change sign at the wall.
   [[nodiscard]] double sign(std::size_t d) const { return place != Place::cell && d == axis ? -1.0 : 1.0; }
 };
 
@@ -48,7 +48,7 @@ void mirror(const Block& grid, std::string name, const Range& layer, const Point
       read_write(fields[I], Stencil(std::vector<Point>{from}))...);
 }
 
-// A loop over one layer that sets each field to what it is at the offset, times the sign.
+// Runs a loop over one layer that sets each field to its value at the offset, times the sign.
 template <std::size_t Count = 0>
 void mirror(const Block& grid, std::string name, const Range& layer, const Point& from, double sign,
             const std::vector<Field>& fields) {
@@ -58,20 +58,20 @@ void mirror(const Block& grid, std::string name, const Range& layer, const Point
     mirror<Count + 1>(grid, std::move(name), layer, from, sign, fields);
 }
 
-// The directions in turns, as published: y, x, z.
+// Order of directions, as published: y, x, z.
 inline constexpr std::array<std::size_t, 3> k_turn{1, 0, 2};
 
-// Whether layers have, as in the published code, what they find in those of a direction that comes later, from the
-// call before. Results depend on that on narrow meshes; and in z for the faces of which that direction leaves out
-// the last. All others are written over by the later direction.
+// Whether layers keep, as in the published code, values of a later direction's layers from the previous call.
+// On narrow meshes results depend on that; and in z for the faces of which that direction omits the last. The
+// later direction overwrites all others.
 template <std::size_t Dims>
 [[nodiscard]] bool takes_old(const Fields<Dims>& f, const Group& group, std::size_t direction) {
   return !f.is_wide() || (direction == 2 && group.place == Place::face && group.axis != 2);
 }
 
-// The layer `n` of a group's halo on one side; the layers of the directions before it, up to `depth`, belong to
-// it. Where nothing depends on them, those of the directions behind it do not: they come to be written over, and a
-// chain would need values from before for nothing.
+// Returns layer `n` of a group's halo on one side. Layers of earlier directions, up to `depth`, are part of it.
+// Those of later directions are not where nothing depends on them: they are overwritten, and a chain would
+// needlessly require their earlier values.
 template <std::size_t Dims>
 [[nodiscard]] Range layer(const Fields<Dims>& f, const Group& group, std::size_t side, bool is_high,
                           std::ptrdiff_t n, std::ptrdiff_t depth) {
@@ -98,8 +98,8 @@ void update_group(const Fields<Dims>& f, const Group& group, const std::vector<F
     if (side >= Dims) continue;
     for (const auto is_high : {false, true}) {
       for (auto n = depth; n > 0; --n) {
-        // Cells are mirrored at the wall. All others are mirrored at the first and the last of them; for faces of
-        // other directions that is the centre of a cell, as published.
+        // Cells are mirrored at the wall. Other locations are mirrored at their first and last one; for faces
+        // of other directions that is a cell's centre, as published.
         const auto distance = group.place == Place::cell ? 2 * n - 1 : 2 * n;
         Point from{0, 0, 0};
         from[side] = is_high ? -distance : distance;
@@ -113,8 +113,8 @@ void update_group(const Fields<Dims>& f, const Group& group, const std::vector<F
 
 }  // namespace detail
 
-// Brings `depth` layers of the halo up to date. In three dimensions groups without a field have loops, too, as
-// published: these touch nothing.
+// Updates `depth` layers of the halo. In three dimensions, groups without a field have loops, too, as
+// published: these access nothing.
 template <std::size_t Dims>
 void update_halo(const Fields<Dims>& f, const Exchange<Dims>& exchange, std::ptrdiff_t depth) {
   const auto update = [&](detail::Place place, std::size_t axis, std::string name,

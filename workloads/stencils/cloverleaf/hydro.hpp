@@ -1,5 +1,5 @@
-// CloverLeaf's steps: what comes after what in two and in three dimensions, and the results of a run. The loops
-// that differ are the programs' own.
+// Time steps of CloverLeaf in two and three dimensions, and the results of a run. Loops that differ are in the
+// programs.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Hydro {
   Hydro(const Hydro&) = delete;
   Hydro& operator=(const Hydro&) = delete;
 
-  // Until the problem says so. The loops of the first step are counted.
+  // Runs until the problem's end criterion. Counts the loops of the first step.
   [[nodiscard]] std::vector<Result> run(double expected_loops, Checkpointing& checkpoints) {
     auto step = checkpoints.begin(std::numeric_limits<std::int64_t>::max());
     const auto first = step;
@@ -61,21 +61,21 @@ class Hydro {
                                 {"t", t},
                                 {"dt", dt},
                                 {"steps", static_cast<double>(step)},
-                                // Those of this run, which may have begun at a checkpoint.
+                                // Steps of this run, which may have begun at a checkpoint.
                                 {"steps_run", static_cast<double>(step - first)}};
-    // None where the last checkpoint was the end.
+    // Zero if the last checkpoint was the end.
     if (loops > 0) results.push_back({"loops_per_step", static_cast<double>(loops), expected_loops, 1e-12});
     return results;
   }
 
-  // The length of a step. Public, since nvcc takes no kernels of functions that are not.
+  // Returns the length of a step. Public, because nvcc takes no kernels of private functions.
   [[nodiscard]] double time_step(double last_dt) {
     cell_dt();
     f.grid.loop(
         "least time step", f.cells(), [] TERRACE_STENCIL_KERNEL(auto least, auto dt) { least(dt()); },
         into(min_dt_), read(f.work1));
     const auto dt = std::min({min_dt_.value(), problem_.safety.growth * last_dt, problem_.deck.dt_init});
-    // The published codes print here where the least step was.
+    // The published codes print here where the minimum was.
     f.grid.loop(
         "position of the least", Range{{0, 1}, {0, 1}, {0, 1}},
         [] TERRACE_STENCIL_KERNEL(auto /*x*/, auto /*y*/) {}, read(f.template axis<0>().centre),
@@ -88,9 +88,10 @@ class Hydro {
 
  protected:
   virtual void viscosity() = 0;
-  // The largest step that each cell allows (1).
+  // Computes the maximum step of each cell (1).
   virtual void cell_dt() = 0;
-  // Work of the pressure: half a step with the velocities of its start, then all of it with those of both ends.
+  // Applies the pressure's work: half a step with the initial velocities, then a whole one with those of both
+  // ends.
   virtual void predictor(double dt) = 0;
   virtual void corrector(double dt) = 0;
   virtual void accelerate(double dt) = 0;
@@ -100,7 +101,7 @@ class Hydro {
   void halo(const Exchange<Dims>& exchange, std::ptrdiff_t depth) const { update_halo(f, exchange, depth); }
 
   const Problem problem_;
-  const Fields<Dims> f;  // short, for it is in all formulas
+  const Fields<Dims> f;  // short name, because all formulas use it
 
  private:
   [[nodiscard]] std::uint64_t loops_so_far() const {
@@ -110,19 +111,19 @@ class Hydro {
   void start() {
     set_initial_state(f, problem_.deck.dense);
     equation_of_state(f, f.density0, f.energy0);
-    // The published code updates the halos of the fields of a step's end, too: these are 0 everywhere.
+    // The published code also updates the halos of the end-of-step fields: these are 0 everywhere.
     Exchange<Dims> all;
     all.cells = {f.density0, f.energy0, f.pressure, f.viscosity};
     for (std::size_t d = 0; d < Dims; ++d) all.velocities[d] = {f.velocity0[d]};
     halo(all, 2);
   }
 
-  // One step; returns its length.
+  // Runs one step and returns its length.
   [[nodiscard]] double advance(double last_dt, std::int64_t step) {
     equation_of_state(f, f.density0, f.energy0);
     Exchange<Dims> exchange;
     exchange.cells = {f.pressure, f.energy0, f.density0};
-    // The third component is left out, as published: nothing reads its halo.
+    // Omits the third component, as published: nothing reads its halo.
     for (std::size_t d = 0; d < 2; ++d) exchange.velocities[d] = {f.velocity0[d]};
     halo(exchange, 1);
     viscosity();

@@ -1,5 +1,5 @@
-// Kernels that are the same in all directions: elements along a direction, sums over the corners of a cell's
-// faces. The orders of the sums are part of the scheme: long runs amplify each difference in rounding.
+// Direction-generic helpers of kernels: elements along a direction, sums over the corners of a cell's faces.
+// The order of sums is part of the scheme: long runs amplify rounding differences.
 #pragma once
 
 #include <bit>
@@ -17,13 +17,13 @@ namespace terrace::stencil::programs::cloverleaf {
 template <std::size_t... Axis>
 struct Directions {};
 
-// f at `i` points from its own along the direction.
+// Returns f at `i` points from its own along the direction.
 template <std::size_t Axis>
 [[nodiscard]] TERRACE_STENCIL_BOTH double along(const auto& f, std::ptrdiff_t i) {
   return f(Axis == 0 ? i : 0, Axis == 1 ? i : 0, Axis == 2 ? i : 0);
 }
 
-// f at i, j, k along the direction and the two across it, the lower one first.
+// Returns f at i, j, k along the direction and the two others, the lower one first.
 template <std::size_t Axis>
 [[nodiscard]] TERRACE_STENCIL_BOTH double turned(const auto& f, std::ptrdiff_t i, std::ptrdiff_t j,
                                                  std::ptrdiff_t k) {
@@ -35,8 +35,8 @@ template <std::size_t Axis>
     return f(j, k, i);
 }
 
-// The sum of vertex values over the corners of a cell's face in the direction, low (0) or high (1); of several
-// fields one after the other, strictly from left to right.
+// Returns the sum of vertex values over the corners of a cell's face in the direction, low (0) or high (1); for
+// several fields in order, strictly from left to right.
 template <std::size_t Dims, std::size_t Axis>
 [[nodiscard]] TERRACE_STENCIL_BOTH double face_sum(std::ptrdiff_t side, const auto& field, const auto&... others) {
   const auto add_others = [&](double sum, const auto& f) {
@@ -56,23 +56,23 @@ template <std::size_t Dims, std::size_t Axis>
 [[nodiscard]] TERRACE_STENCIL_BOTH double high(const auto&... fields) {
   return face_sum<Dims, Axis>(1, fields...);
 }
-// The difference of the two, in the direction.
+// Returns the difference of the two, in the direction.
 template <std::size_t Dims, std::size_t Axis>
 [[nodiscard]] TERRACE_STENCIL_BOTH double rise(const auto& field) {
   return high<Dims, Axis>(field) - low<Dims, Axis>(field);
 }
 
-// A loop's name and its direction.
+// Returns a loop's name with its direction.
 [[nodiscard]] inline std::string with_axis(const std::string& name, std::size_t axis) {
   return name + " " + "xyz"[axis];
 }
 
-// By value, so that a kernel stays free of branches.
+// By value, so that kernels have no branches.
 [[nodiscard]] TERRACE_STENCIL_BOTH inline double least(double a, double b) { return b < a ? b : a; }
 [[nodiscard]] TERRACE_STENCIL_BOTH inline double most(double a, double b) { return a < b ? b : a; }
 
-// One of two values, by the sign of a number, in integers. Of a conditional expression the compiler makes a branch
-// that loads one value only, and then it uses no vectors. The sign of 0 does not matter where nothing flows.
+// Selects one of two values by a number's sign, in integer arithmetic. A conditional expression would become a
+// branch that loads one value, which prevents vectorisation. The sign of 0 does not matter where nothing flows.
 class BySign {
  public:
   TERRACE_STENCIL_BOTH explicit BySign(double number)
@@ -86,11 +86,11 @@ class BySign {
   std::uint64_t mask_;
 };
 
-// The corners of a cell, from one of its own vertices; the cells around a vertex.
+// Stencils: the corners of a cell, from one of its vertices; the cells around a vertex.
 [[nodiscard]] inline Stencil corners(std::size_t dims) { return box(dims, 0, 1); }
 [[nodiscard]] inline Stencil cells_around(std::size_t dims) { return box(dims, -1, 0); }
 
-// Offsets along a direction, both ends included.
+// Returns the offsets along a direction, both ends included.
 [[nodiscard]] inline Stencil line(std::size_t axis, std::ptrdiff_t from, std::ptrdiff_t to) {
   std::vector<Point> offsets;
   for (auto i = from; i <= to; ++i) {
@@ -101,7 +101,7 @@ class BySign {
   return Stencil(std::move(offsets));
 }
 
-// `from` to `to` along the direction, `low_across` to `high_across` in the others.
+// Returns the offsets `from` to `to` along the direction, `low_across` to `high_across` in the others.
 [[nodiscard]] inline Stencil slab(std::size_t dims, std::size_t axis, std::ptrdiff_t from, std::ptrdiff_t to,
                                   std::ptrdiff_t low_across, std::ptrdiff_t high_across) {
   std::vector<Point> offsets;

@@ -1,5 +1,5 @@
-// What needs no direction: the initial state, the equation of state, the beginning and the end of a step, the sums
-// over all cells.
+// Loops of CloverLeaf without a direction: initial state, equation of state, begin and end of a step, sums over
+// all cells.
 #pragma once
 
 #include <cmath>
@@ -11,20 +11,21 @@ namespace terrace::stencil::programs::cloverleaf {
 
 inline constexpr double k_gamma_less_1 = 1.4 - 1.0;
 
-// Volumes, areas and the two states. A box holds each cell that it overlaps by more than a hundredth of a cell.
+// Sets volumes, areas and the two states. A box covers each cell that it overlaps by more than a hundredth of a
+// cell.
 template <std::size_t Dims>
 void set_initial_state(const Fields<Dims>& f, const Vector& dense) {
   const double volume = Dims == 2 ? f.h[0] * f.h[1] : f.h[0] * f.h[1] * f.h[2];
   f.grid.loop(
       "volumes", f.volume.range(), [volume] TERRACE_STENCIL_KERNEL(auto v) { v() = volume; }, write(f.volume));
   for (std::size_t d = 0; d < Dims; ++d) {
-    // The order of the factors is x, y, z.
+    // Multiplies in the order x, y, z.
     double area = 1;
     for (std::size_t b = 0; b < Dims; ++b) area *= b == d ? 1.0 : f.h[b];
     f.grid.loop(
         "areas", f.area[d].range(), [area] TERRACE_STENCIL_KERNEL(auto a) { a() = area; }, write(f.area[d]));
   }
-  // A direction that the grid does not have is 0 to 1.
+  // A missing direction of the grid is 0 to 1.
   Vector low{0, 0, 0}, high{1, 1, 1};
   for (std::size_t d = 0; d < Dims; ++d) {
     low[d] = f.h[d] / 100.0;
@@ -69,13 +70,13 @@ void copy_cells(const Fields<Dims>& f, const char* name, const Field& density_to
       write(density_to), write(energy_to), read(density), read(energy));
 }
 
-// Back to the start of the step, after its first half.
+// Resets to the start of the step, after its first half.
 template <std::size_t Dims>
 void revert(const Fields<Dims>& f) {
   copy_cells(f, "revert", f.density1, f.energy1, f.density0, f.energy0);
 }
 
-// What the step made is the start of the next one.
+// Makes the step's end the start of the next one.
 template <std::size_t Dims>
 void reset(const Fields<Dims>& f) {
   copy_cells(f, "reset of cells", f.density0, f.energy0, f.density1, f.energy1);
@@ -99,7 +100,7 @@ void reset(const Fields<Dims>& f) {
         read(f.velocity1[1]), read(f.velocity1[2]));
 }
 
-// Sums over all cells at the start of a step.
+// Computes the sums over all cells at the start of a step.
 struct Summary {
   double volume = 0;
   double mass = 0;
@@ -118,7 +119,7 @@ class Summing {
         kinetic_(context.sum<double>()),
         pressure_(context.sum<double>()) {}
 
-  // Two loops; they end the chain.
+  // Runs two loops, which end the chain.
   [[nodiscard]] Summary operator()(const Fields<Dims>& f) const {
     equation_of_state(f, f.density0, f.energy0);
     const auto sums = [] TERRACE_STENCIL_KERNEL(auto volumes, auto masses, auto internals, auto kinetics,

@@ -1,5 +1,5 @@
-// CloverLeaf in two dimensions: the compressible Euler equations on a staggered grid, Lagrangian steps and then
-// advection back to the grid. 156 loops a step.
+// CloverLeaf in two dimensions: solves the compressible Euler equations on a staggered grid by Lagrangian steps
+// and advection back to the grid. 156 loops a step.
 #include <array>
 #include <cmath>
 
@@ -29,7 +29,7 @@ constexpr std::array k_decks{
 };
 constexpr OtherRun k_finer{"tp2", {6144, 6144, 1}, 10, {1.994495048539736e-02, true}};
 
-// Density and energy once the cell has grown by what its faces sweep in the time.
+// Computes density and energy after the cell has grown by the volume that its faces sweep.
 template <class Written, class Read>
 TERRACE_STENCIL_BOTH void compress(double time, const Written& rho1, const Written& e1, const Read& rho0,
                                    const Read& e0, const Read& p, const Read& q, const Read& volume,
@@ -49,7 +49,7 @@ class Hydro2d final : public Hydro<k_dims> {
  public:
   using Hydro::Hydro;
 
-  // nvcc takes no kernels of functions that are private.
+  // Public, because nvcc takes no kernels of private functions.
   void viscosity() override {
     f.grid.loop(
         "viscosity", f.cells(),
@@ -171,7 +171,7 @@ class Hydro2d final : public Hydro<k_dims> {
     cell_update<Axis>(f);
   }
 
-  // Volumes, fluxes of mass and masses are made anew for each component.
+  // Volumes, mass fluxes and masses are recomputed for each component.
   template <std::size_t Axis, std::size_t Before, std::size_t... Others>
   void sweep_momentum(Directions<Others...> others) {
     for (const auto& velocity : f.velocity1) {
@@ -196,7 +196,7 @@ class Hydro2d final : public Hydro<k_dims> {
     sweep_cells<Second>();
     swept.fluxes[Second] = {f.mass_flux[Second]};
     halo(swept, 2);
-    // The unused volume before the sweep has the flow of the other direction, as published.
+    // The unused volume before the sweep includes the flux of the other direction, as published.
     sweep_momentum<Second, First>(Directions<>{});
   }
   void advect(bool is_odd) override {

@@ -1,5 +1,5 @@
-// CloverLeaf in three dimensions: the compressible Euler equations on a staggered grid, Lagrangian steps and then
-// advection back to the grid. 603 loops a step, of which 240 are those of halo groups without a field.
+// CloverLeaf in three dimensions: solves the compressible Euler equations on a staggered grid by Lagrangian
+// steps and advection back to the grid. 603 loops a step, of which 240 are halo groups without a field.
 #include <array>
 #include <cmath>
 
@@ -82,7 +82,8 @@ class Hydro3d final : public Hydro<k_dims> {
           const double width = least(least(hx(), hy()), hz());
           const double rate = std::sqrt(1.0 / (width * width) * (c() * c() + 2.0 * q() / rho()));
           const double by_sound = safety.sound / most(rate, k_small);
-          // In the z direction the corner in y is added before that in x. Both faces have the area of the low one.
+          // In the z direction the corner in y is added before that in x. Both faces use the area of the low
+          // one.
           const auto face_w = [&](std::ptrdiff_t z) { return w(0, 0, z) + w(0, 1, z) + w(1, 0, z) + w(1, 1, z); };
           const double u_low = low<3, 0>(u) * ax();
           const double u_high = high<3, 0>(u) * ax();
@@ -95,7 +96,7 @@ class Hydro3d final : public Hydro<k_dims> {
                    most(most(std::abs(a), std::abs(b)), k_small_part * volume());
           };
           const double divergence = u_high - u_low + v_high - v_low + w_high - w_low;
-          // Expansion bounds the step, too, as published.
+          // Expansion limits the step, too, as published.
           const double by_divergence =
               safety.divergence * 4.0 * volume() / most(volume() * k_small_part, std::abs(divergence));
           dt() = least(least(least(by_sound, by_divergence), by_flow(u_low, u_high)),
@@ -107,7 +108,7 @@ class Hydro3d final : public Hydro<k_dims> {
         read(f.axis<2>().width));
   }
 
-  // Density and energy once the cell has grown by what its faces sweep in the time.
+  // Computes density and energy after the cell has grown by the volume that its faces sweep.
   static constexpr auto compress = [](double time, auto& rho1, auto& e1, auto& rho0, auto& e0, auto& p, auto& q,
                                       auto& volume, auto& ax, auto& ay, auto& az, auto& u0, auto& v0, auto& w0,
                                       auto& u, auto& v, auto& w) {
@@ -200,7 +201,7 @@ class Hydro3d final : public Hydro<k_dims> {
   void volume_fluxes(double dt) override {
     volume_flux<0>(dt);
     volume_flux<1>(dt);
-    // Of the old velocity the corner in x counts twice, that in y not at all, as published.
+    // The corner in x of the old velocity counts twice, that in y not at all, as published.
     f.grid.loop(
         with_axis("volume flux", 2), f.range_along(2, 0, 1, 0),
         [dt](auto flux, auto area, auto w0, auto w1) {
@@ -212,7 +213,8 @@ class Hydro3d final : public Hydro<k_dims> {
         read(f.velocity1[2], face_corners(2)));
   }
 
-  // Density, energy and volume fluxes; density, energy, velocities and the mass flux of a direction.
+  // Updates the halos of density, energy and volume fluxes; of density, energy, velocities and the mass flux of
+  // a direction.
   void halo_before_cells() const {
     halo({.cells = {f.density1, f.energy1}, .fluxes = {{{f.flux[0]}, {f.flux[1]}, {f.flux[2]}}}}, 2);
   }
@@ -230,7 +232,7 @@ class Hydro3d final : public Hydro<k_dims> {
     cell_update<Axis>(f);
   }
 
-  // Volumes are made anew for each component, fluxes of mass and masses are not.
+  // Volumes are recomputed for each component, mass fluxes and masses are not.
   template <std::size_t Axis, std::size_t... Others>
   void sweep_momentum(Directions<Others...> others) {
     halo_before_momentum(Axis);
@@ -245,7 +247,7 @@ class Hydro3d final : public Hydro<k_dims> {
     }
   }
 
-  // Along z or x at first, then y, then the other of them.
+  // Sweeps along z or x first, then y, then the other of them.
   template <std::size_t First, std::size_t Last, std::size_t... Others>
   void advect_from(Directions<Others...> others) {
     halo_before_cells();

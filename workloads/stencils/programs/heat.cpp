@@ -1,5 +1,5 @@
-// The heat equation by explicit steps of the second order in space, in two or three dimensions: two datasets that
-// take turns, without anything asked back in between.
+// Solves the heat equation by explicit steps of second order in space, in two or three dimensions: two datasets
+// that alternate, without a result in between.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -10,7 +10,7 @@
 namespace terrace::stencil::programs {
 namespace {
 
-// Walls are at 0: a product of sines stays one, and each step multiplies it by the same factor.
+// Walls are at 0: a product of sines is an eigenvector, and each step multiplies it by the same factor.
 template <std::size_t Dims>
 std::vector<Result> solve(Context& context, std::int64_t cells, std::int64_t steps, std::int64_t chain) {
   const auto grid = context.block("grid", std::vector<std::ptrdiff_t>(Dims, cells));
@@ -30,7 +30,7 @@ std::vector<Result> solve(Context& context, std::int64_t cells, std::int64_t ste
   grid.loop(
       "start", range, [] TERRACE_STENCIL_KERNEL(auto u, auto x, auto y, auto z) { u() = x() * y() * z(); },
       write(u), read(x), read(y), read(z));
-  constexpr double k_part = 1.0 / (4.0 * Dims);  // of the stable step
+  constexpr double k_part = 1.0 / (4.0 * Dims);  // fraction of the maximum stable step
   for (std::int64_t step = 1; step <= steps; ++step) {
     grid.loop(
         "step", range,

@@ -1,4 +1,4 @@
-// Poisson's equation on a square by Jacobi's iterations: two datasets that take turns.
+// Solves Poisson's equation on a square by Jacobi iterations: two datasets that alternate.
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -28,8 +28,8 @@ class Jacobi final : public StencilProgram {
     return text;
   }
 
-  // The boundary is zero, and the right side a product of sines times the source. That product is an eigenvector:
-  // each iteration multiplies what is not yet the solution by the same factor.
+  // The boundary is zero, and the right side a product of sines times the source. That product is an
+  // eigenvector: each iteration multiplies the error by the same factor.
   [[nodiscard]] std::vector<Result> run(Context& context, Arguments& arguments) const override {
     const auto cells = arguments.number("cells", 256, 1);
     const auto iterations = arguments.number("iterations", 100, 0);

@@ -1,4 +1,4 @@
-// The compressible Taylor-Green vortex: a laminar flow that becomes turbulent and decays.
+// Simulates the compressible Taylor-Green vortex: a laminar flow that becomes turbulent and decays.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,20 +23,20 @@ struct Setting {
   Gas gas;
   std::int64_t cells = 0;
   std::int64_t steps = 0;
-  double step = 0;         // its length
-  std::int64_t chain = 0;  // steps that run together
-  std::int64_t every = 0;  // steps from one measurement to the next; 0: none but at the end
+  double step = 0;         // length of a step
+  std::int64_t chain = 0;  // steps in a chain
+  std::int64_t every = 0;  // steps between measurements; 0: only at the end
   [[nodiscard]] double distance() const { return std::numbers::pi / static_cast<double>(cells); }
 };
 
-// A time step that is stable: for sound, flow and heat on a grid with such a distance.
+// Returns a stable time step: for sound, convection and heat conduction on a grid with this spacing.
 double stable_step(double distance, const Gas& gas) {
   const auto waves = (1 + 1 / gas.mach) / (0.5 * distance);
   const auto heat = 1 / (0.05 * distance * distance * gas.reynolds);
   return 1 / (waves + heat);
 }
 
-// Without `until` there are so many steps. They are stable on a grid that is finer by a factor.
+// Without `until`, returns `steps` steps. They are stable on a grid that is finer by a factor.
 Setting setting_of(Arguments& arguments, std::int64_t cells, std::int64_t steps, double until, double finer = 1) {
   Setting setting;
   setting.gas.mach = arguments.real("mach", setting.gas.mach);
@@ -70,8 +70,8 @@ std::vector<Means> run(Flow& flow, const Setting& setting) {
 
 // --- the flow's history ---
 
-// Of the incompressible flow, over its start: the series that G. Taylor, A. Green, Proceedings of the Royal
-// Society A 158, 1937, give, up to t^5; and its integral over the time.
+// Kinetic energy of the incompressible flow relative to its start, by the series of G. Taylor, A. Green,
+// Proceedings of the Royal Society A 158, 1937, up to t^5; and its integral over time.
 struct Series {
   std::array<double, 6> factors;
   explicit Series(double reynolds) {
@@ -95,7 +95,7 @@ struct Series {
   }
 };
 
-// The largest of a series of numbers, and when.
+// Returns the maximum of a series and its time.
 struct Peak {
   double time = 0;
   double value = 0;
@@ -104,9 +104,9 @@ struct Peak {
   }
 };
 
-// Direct simulations by several spectral and discontinuous methods: the kinetic energy falls fastest, by 0.0129 in
-// a unit of time, near t = 9 (C. Carton de Wiart, K. Hillewaert, M. Duponcheel, G. Winckelmans, International
-// Journal for Numerical Methods in Fluids 74, 2014).
+// Reference: direct numerical simulations by several spectral and discontinuous Galerkin methods. The kinetic
+// energy falls fastest, by 0.0129 per unit of time, near t = 9 (C. Carton de Wiart, K. Hillewaert, M.
+// Duponcheel, G. Winckelmans, International Journal for Numerical Methods in Fluids 74, 2014).
 void add_peaks(const std::vector<Means>& measured, const Setting& setting, std::vector<Result>& results) {
   Peak dissipation, decay, enstrophy;
   for (std::size_t i = 1; i + 1 < measured.size(); ++i) {
@@ -137,15 +137,15 @@ std::vector<Result> run_vortex(Context& context, Arguments& arguments) {
   const auto h = setting.distance(), mach = setting.gas.mach, t = last.time;
   const auto factor = (8 * std::sin(h) - std::sin(2 * h)) / (6 * h);
   const auto enstrophy = 3. / 8 * factor * factor;
-  // As long as the series is good: how far compressibility, the differences and what the series leaves out may
-  // lead. Sound moves more energy than enstrophy.
+  // Tolerance while the series is valid: compressibility, discretisation and truncation of the series. Sound
+  // exchanges more energy than enstrophy.
   const Series series(setting.gas.reynolds);
   const auto is_early = t < 1.5 && mach <= 0.3 && setting.gas.reynolds >= 100;
   const auto allowed = [&](double of_sound) {
     return is_early ? of_sound * mach * mach + 2 * std::pow(h, 4) * t * t + 1e-3 * std::pow(t, 6) : 0;
   };
-  // Energy is lost where the grid is too coarse: friction brakes by second differences, and heats by the squares
-  // of first ones, which see less of the shortest waves.
+  // Energy is lost if the grid is too coarse: friction brakes by second differences, and heats by squares of
+  // first differences, which attenuate the shortest waves.
   std::vector<Result> results{
       {"time", t},
       {"mass", last.mass, 1, k_roundoff},
@@ -159,7 +159,7 @@ std::vector<Result> run_vortex(Context& context, Arguments& arguments) {
       {"dissipation", last.dissipation},
       {"datasets", static_cast<double>(flow.datasets()), 29, k_roundoff},
       {"loops", static_cast<double>(flow.loops()), 27, k_roundoff},
-      // The published 9 are of sides that repeat by copies; here each layer's mirror is one of its own.
+      // The published 9 have periodic sides; here each layer's mirror is a loop of its own.
       {"stencils", static_cast<double>(flow.stencils())},
       {"mirror_stencils", static_cast<double>(flow.mirror_stencils())}};
   add_peaks(measured, setting, results);
@@ -178,8 +178,9 @@ Numbers final_state(Context& context, const std::string& name, const Setting& se
   return numbers;
 }
 
-// The sum of squared differences of quantities, at the points of the coarse grid. The fine one has `ratio` times
-// as many in each direction, an odd number: the middle one of them is where the coarse grid's is.
+// Returns the sum of squared differences of quantities, at the points of the coarse grid. The fine grid has
+// `ratio` times as many points in each direction, an odd number: the middle one of them coincides with the
+// coarse point.
 double difference(const Numbers& coarse, const Numbers& fine, std::int64_t cells, std::int64_t ratio,
                   std::size_t q) {
   const auto in_fine = [&](std::int64_t i) { return ratio * i + ratio / 2; };
@@ -195,7 +196,7 @@ double difference(const Numbers& coarse, const Numbers& fine, std::int64_t cells
   return sum / static_cast<double>(cells * cells * cells);
 }
 
-// The quantities' errors on two grids, and the order that follows from them.
+// The errors of the quantities on two grids, and the resulting order.
 void add_order(const std::string& of, double coarse, double middle, double factor, double expected,
                std::vector<Result>& results) {
   results.push_back({"error_of_" + of + "_coarse", std::sqrt(coarse)});
@@ -214,8 +215,8 @@ std::vector<Result> orders(const Coarse& coarse, const Middle& middle, double fa
   return results;
 }
 
-// In space: three grids, each of a third of the distance, errors against the finest. All have the same time steps,
-// so that their errors are nearly the same and do not count.
+// Order in space: three grids, each with a third of the spacing, errors against the finest. Time steps are
+// equal, so that their errors nearly cancel.
 std::vector<Result> run_convergence(Context& context, Arguments& arguments) {
   constexpr std::int64_t ratio = 3;
   auto setting = setting_of(arguments, 8, 1, 0.1, ratio * ratio);
@@ -229,7 +230,7 @@ std::vector<Result> run_convergence(Context& context, Arguments& arguments) {
                 [&](std::size_t q) { return difference(middle, fine, cells * ratio, ratio, q); }, ratio, 4);
 }
 
-// In time: a grid three times, each with half the step, differences of one to the next.
+// Order in time: one grid three times, each with half the step; compares consecutive runs.
 std::vector<Result> run_time_convergence(Context& context, Arguments& arguments) {
   auto setting = setting_of(arguments, 16, 1, 0.2);
   const auto halve = [&] {

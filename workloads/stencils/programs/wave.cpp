@@ -1,4 +1,5 @@
-// Acoustic waves: a standing wave, whose every step is known, or a source in a medium of one or two layers.
+// Simulates acoustic waves: a standing wave, whose every step is known, or a source in a medium of one or two
+// layers.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,8 +20,8 @@ using wave::Medium;
 struct Setting {
   std::int64_t cells = 0;
   std::int64_t steps = 0;
-  std::int64_t chain = 0;  // steps that run together
-  double courant = 0;      // how far a wave comes in a step, in cells
+  std::int64_t chain = 0;  // steps in a chain
+  double courant = 0;      // Courant number: distance of a wave in a step, in cells
 };
 
 void require_stable(std::size_t dims, double courant) {
@@ -30,7 +31,7 @@ void require_stable(std::size_t dims, double courant) {
                                    " cells far in a step: stable are up to " + std::to_string(most));
 }
 
-// Without `steps` they are as many as a wave takes for `way`, in cells for each of the cells; or 50.
+// Without `steps`, uses as many as a wave takes for `way`, in cells for each of the cells; or 50.
 Setting setting_of(Arguments& arguments, std::size_t dims, std::int64_t cells, double courant, double way) {
   Setting setting;
   setting.cells = arguments.number("cells", cells, wave::k_reach);
@@ -94,10 +95,11 @@ std::vector<Result> run_standing(Context& context, Arguments& arguments) {
         power += u() * u();
       },
       read(medium.now()), read(x), read(y), read(z), into(amplitude), into(power));
-  // Over the sum of the squared sines, half of the cells in each direction.
+  // Divided by the sum of the squared sines, half of the cells in each direction.
   const auto whole = std::pow(0.5 * static_cast<double>(cells), Dims);
   const auto expected = std::cos(static_cast<double>(setting.steps) * phase);
-  // What a step rounds goes on as a wave, too, of up to 1 / sin(phase) times the size. The amplitude began as 1.
+  // Rounding errors of a step propagate as a wave, too, of up to 1 / sin(phase) times their size. The amplitude
+  // began as 1.
   const auto rounding =
       4 * std::numeric_limits<double>::epsilon() * static_cast<double>(setting.steps) / std::sin(phase);
   const auto allowed = std::max(1e-12, rounding);
@@ -105,7 +107,7 @@ std::vector<Result> run_standing(Context& context, Arguments& arguments) {
           {"power", power.value() / whole, expected * expected, allowed / (expected * expected)}};
 }
 
-// A source's strength over the time: N. Ricker's wavelet, which has begun at 0.
+// Source strength over time: N. Ricker's wavelet, which has begun at 0.
 struct Wavelet {
   double frequency;
   [[nodiscard]] double operator()(double t) const {
@@ -115,9 +117,9 @@ struct Wavelet {
   }
 };
 
-// The wave of a source in free space, at such a distance and time, where its speed is 1: Green's function with the
-// source's strength (P. Morse, K. Ingard, Theoretical Acoustics, 1968, section 7.1). In two dimensions it is the
-// wave of a line of sources, the integral over which is done by the trapezoidal rule.
+// Returns the wave of a source in free space at this distance and time, for speed 1: Green's function with the
+// source's strength (P. Morse, K. Ingard, Theoretical Acoustics, 1968, section 7.1). In two dimensions it is
+// the wave of a line of sources, whose integral the trapezoidal rule evaluates.
 double free_wave(std::size_t dims, const Wavelet& wavelet, double r, double t) {
   if (dims == 3) return wavelet(t - r) / (4 * pi * r);
   if (t <= r) return 0;
@@ -128,7 +130,7 @@ double free_wave(std::size_t dims, const Wavelet& wavelet, double r, double t) {
   return sum * part / (2 * pi);
 }
 
-// As long as no wave has come to a side, the wave is that in free space.
+// Until a wave reaches a side, it equals the wave in free space.
 template <std::size_t Dims>
 std::vector<Result> run_source(Context& context, Arguments& arguments) {
   const auto setting = setting_of(arguments, Dims, Dims == 3 ? 96 : 256, 0.2, 0.5);
@@ -147,7 +149,7 @@ std::vector<Result> run_source(Context& context, Arguments& arguments) {
   const Wavelet wavelet{1 / (wavelength * distance)};
   Point source{0, 0, 0};
   for (std::size_t d = 0; d < Dims; ++d) source[d] = cells / 2;
-  const auto share = step * step / std::pow(distance, Dims);  // of a source that has no size
+  const auto share = step * step / std::pow(distance, Dims);  // of a point source
   for (std::int64_t n = 1; n <= setting.steps; ++n) {
     medium.step();
     medium.add(source, share * wavelet(static_cast<double>(n - 1) * step));

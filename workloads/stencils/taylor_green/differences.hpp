@@ -1,4 +1,4 @@
-// Central differences of the fourth order on a uniform grid, and the stencils that they read.
+// Central differences of fourth order on a uniform grid, and their stencils.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace terrace::stencil::programs::taylor_green {
 
-// So many points of the halo do differences reach.
+// Halo width that the differences need.
 inline constexpr std::ptrdiff_t k_reach = 2;
 
-// The factors of first and second differences, for a distance between points.
+// Factors of first and second differences, for the grid spacing h.
 struct Weights {
   double first;   // 1 / (12 h)
   double second;  // 1 / (12 h^2)
@@ -34,7 +34,7 @@ template <class Field>
   return second_difference<0>(f, weights) + second_difference<1>(f, weights) + second_difference<2>(f, weights);
 }
 
-// The sums of a velocity at a point and at its neighbours along an axis.
+// Sums of a velocity at a point and at its neighbours along an axis.
 template <std::size_t Axis>
 struct Velocities {
   double low2, low1, high1, high2;
@@ -46,9 +46,9 @@ struct Velocities {
         high2(u() + at<Axis>(u, 2)) {}
 };
 
-// Convection of `f` along an axis, half of D(f u) + u D(f) + f D(u), where `slope` is D(u). In this split form
-// products of badly resolved waves do not feed the shortest ones, and the sum over a periodic grid is 0:
-// G. Blaisdell, E. Spyropoulos, J. Qin, Applied Numerical Mathematics 21, 1996.
+// Returns the convection of `f` along an axis, half of D(f u) + u D(f) + f D(u), where `slope` is D(u). In this
+// split form products of under-resolved waves do not feed the shortest ones, and the sum over a periodic grid
+// is 0: G. Blaisdell, E. Spyropoulos, J. Qin, Applied Numerical Mathematics 21, 1996.
 template <std::size_t Axis, class Field>
 [[nodiscard]] double convection(const Field& f, const Velocities<Axis>& u, double slope, const Weights& weights) {
   return 0.5 * (weights.first * (8 * (at<Axis>(f, 1) * u.high1 - at<Axis>(f, -1) * u.low1) -
@@ -56,7 +56,7 @@ template <std::size_t Axis, class Field>
                 f() * slope);
 }
 
-// What a difference along one axis reads.
+// Stencil of a difference along one axis.
 [[nodiscard]] inline Stencil along(std::size_t axis) {
   std::vector<Point> offsets;
   for (auto r = -k_reach; r <= k_reach; ++r) {
@@ -67,7 +67,7 @@ template <std::size_t Axis, class Field>
   return Stencil(std::move(offsets));
 }
 
-// What differences along two axes read.
+// Stencil of differences along two axes.
 [[nodiscard]] inline Stencil along(std::size_t axis, std::size_t other) {
   auto offsets = along(axis).offsets();
   const auto others = along(other);

@@ -1,5 +1,5 @@
-// The compressible Navier-Stokes equations at a point, as kernels. Without dimensions: density, velocity and
-// temperature are 1 at the start, the size of a vortex is 1; viscosity and conductivity are constant.
+// Compressible Navier-Stokes equations at a point, as kernels. Dimensionless: density, velocity and temperature
+// are 1 at the start, the size of a vortex is 1; viscosity and conductivity are constant.
 #pragma once
 
 #include "workloads/stencils/taylor_green/differences.hpp"
@@ -17,7 +17,7 @@ struct Gas {
   [[nodiscard]] double conductivity() const { return constant() * gamma / (gamma - 1) / (prandtl * reynolds); }
 };
 
-// Velocity, pressure and temperature of the conserved quantities.
+// Computes velocity, pressure and temperature from the conserved quantities.
 struct State {
   double gamma, constant;
   explicit State(const Gas& gas) : gamma(gas.gamma), constant(gas.constant()) {}
@@ -32,7 +32,7 @@ struct State {
   }
 };
 
-// What friction turns into heat, for a viscosity of 1: the stress times the derivatives of the velocity.
+// Returns the viscous dissipation for a viscosity of 1: the stress times the velocity gradient.
 [[nodiscard]] inline double friction(double u_x, double u_y, double u_z, double v_x, double v_y, double v_z,
                                      double w_x, double w_y, double w_z) {
   const auto divergence = u_x + v_y + w_z;
@@ -40,7 +40,7 @@ struct State {
   return 2 * (u_x * u_x + v_y * v_y + w_z * w_z) - 2. / 3 * divergence * divergence + xy * xy + xz * xz + yz * yz;
 }
 
-// The rates of change of the conserved quantities: most of the work.
+// Computes the rates of change of the conserved quantities: most of the work.
 struct Rates {
   Weights weights;
   double viscosity, conductivity;
@@ -59,8 +59,8 @@ struct Rates {
     const auto p_x = first_difference<0>(p, weights);
     const auto p_y = first_difference<1>(p, weights);
     const auto p_z = first_difference<2>(p, weights);
-    // Second derivatives along one axis come from the velocity itself, which sees the shortest waves; mixed ones
-    // are differences of first ones.
+    // Second derivatives along one axis are computed from the velocity itself, which resolves the shortest
+    // waves; mixed ones are differences of first ones.
     const auto u_xx = second_difference<0>(u, weights);
     const auto v_yy = second_difference<1>(v, weights);
     const auto w_zz = second_difference<2>(w, weights);
@@ -77,7 +77,7 @@ struct Rates {
     rate_u() = friction_x - p_x - convected(rho_u);
     rate_v() = friction_y - p_y - convected(rho_v);
     rate_w() = friction_z - p_z - convected(rho_w);
-    // The pressure's work is split, too: p D(u) + u D(p).
+    // Pressure work is split, too: p D(u) + u D(p).
     rate_e() = u() * (friction_x - p_x) + v() * (friction_y - p_y) + w() * (friction_z - p_z) -
                p() * (u_x() + v_y() + w_z()) +
                viscosity * friction(u_x(), u_y(), u_z(), v_x(), v_y(), v_z(), w_x(), w_y(), w_z()) +
@@ -85,7 +85,7 @@ struct Rates {
   }
 };
 
-// What is summed over the grid.
+// Sums over the grid.
 struct Sums {
   double viscosity;
   void operator()(auto rho, auto rho_e, auto u, auto v, auto w, auto u_x, auto u_y, auto u_z, auto v_x, auto v_y,

@@ -24,21 +24,21 @@
 
 namespace terrace::stencil::programs::taylor_green {
 
-// Means over the cube.
+// Averages over the cube.
 struct Means {
   double time = 0;
   double mass = 0;
   double energy = 0;  // kinetic and internal
   double kinetic_energy = 0;
   double enstrophy = 0;    // (curl u)^2 / 2
-  double dissipation = 0;  // what friction turns into heat in a unit of time
+  double dissipation = 0;  // viscous dissipation per unit of time
 };
 
 using Field = Dataset<double>;
 
 class Flow {
  public:
-  // So many points in each direction of the eighth.
+  // Points in each direction of the eighth.
   Flow(Context& context, const std::string& name, std::int64_t cells, const Gas& gas)
       : context_(&context),
         cells_(cells),
@@ -74,9 +74,9 @@ class Flow {
   [[nodiscard]] const Range& inner() const { return grid_.range(); }
 
   void step(double length) {
-    // Three stages, of the third order. A new state is the second register and a part of the rates; another part
-    // stays in the register, which ends as the new state. The form is P. van der Houwen's: C. Kennedy,
-    // M. Carpenter, R. Lewis, Applied Numerical Mathematics 35, 2000.
+    // Runs a Runge-Kutta step of three stages and third order. A new state is the second register plus a
+    // fraction of the rates; another fraction stays in the register, which ends as the new state. The form is
+    // P. van der Houwen's: C. Kennedy, M. Carpenter, R. Lewis, Applied Numerical Mathematics 35, 2000.
     constexpr std::array<std::array<double, 2>, 3> stages{
         {{2. / 3, 1. / 4}, {5. / 12, 3. / 20}, {3. / 5, 3. / 5}}};
     for (const auto& [to_state, to_register] : stages) {
@@ -119,15 +119,15 @@ class Flow {
             dissipation_.value() / points};
   }
 
-  // Different ones that have run.
+  // Number of distinct loops that have run.
   [[nodiscard]] std::size_t loops() const { return loops_.size(); }
   [[nodiscard]] std::size_t datasets() const { return datasets_.size(); }
   [[nodiscard]] std::size_t stencils() const { return stencils_.size(); }
-  // Those of them that belong to mirrors: each layer's image is elsewhere.
+  // Of these, the loops of mirrors: each layer has another image.
   [[nodiscard]] std::size_t mirror_stencils() const { return mirror_stencils_.size(); }
 
  private:
-  // The grid with its halo along some of the axes.
+  // Returns the grid with its halo along some of the axes.
   [[nodiscard]] Range wide(bool x, bool y, bool z) const {
     auto range = inner();
     const std::array<bool, 3> is_wide{x, y, z};
@@ -138,7 +138,7 @@ class Flow {
     }
     return range;
   }
-  // Mixed second derivatives read du/dx beyond the grid, along y and z.
+  // Mixed second derivatives read du/dx in the halo, along y and z.
   [[nodiscard]] Range slope_range(std::size_t d, std::size_t axis) const {
     return d == axis ? wide(axis != 0, axis != 1, axis != 2) : inner();
   }
@@ -168,7 +168,7 @@ class Flow {
   std::array<Field, 5> now_, saved_, rate_;
   std::array<Field, 3> velocity_;
   Field pressure_, temperature_;
-  std::array<std::array<Field, 3>, 3> slope_;  // of velocity, axis
+  std::array<std::array<Field, 3>, 3> slope_;  // by velocity component and axis
   std::array<std::array<std::string, 3>, 3> slope_names_;
   std::array<std::array<Range, 3>, 3> slope_ranges_;
   Sum<double> mass_, energy_, kinetic_, enstrophy_, dissipation_;
@@ -178,8 +178,8 @@ class Flow {
   std::set<std::vector<Point>> stencils_, mirror_stencils_;
 };
 
-// A vortex of uniform temperature, with the pressure of the incompressible flow: G. Taylor, A. Green, Proceedings
-// of the Royal Society A 158, 1937.
+// Sets a vortex of uniform temperature with the pressure of the incompressible flow: G. Taylor, A. Green,
+// Proceedings of the Royal Society A 158, 1937.
 inline void Flow::start() {
   Line<double, 0> sin_x(0, cells_), cos_x(0, cells_);
   Line<double, 1> sin_y(0, cells_), cos_y(0, cells_);
@@ -220,7 +220,7 @@ inline void Flow::start() {
 
 template <std::size_t Axis>
 void Flow::mirror() {
-  // Halos along the axes before are there already, so that edges and corners are filled, too.
+  // Includes the halos of earlier axes, so that edges and corners are filled, too.
   for (const auto& layers : MirrorLayers::of(wide(Axis > 0, Axis > 1, false), Axis, k_reach))
     grid_.loop(
         layers.name, layers.range,

@@ -16,8 +16,8 @@
 namespace terrace::stencil::programs::wave {
 
 inline constexpr std::ptrdiff_t k_reach = 4;
-// The second difference of the eighth order, from its middle outwards: B. Fornberg, Mathematics of Computation 51,
-// 1988, table 1.
+// Coefficients of the second difference of eighth order, from the middle outwards: B. Fornberg, Mathematics of
+// Computation 51, 1988, table 1.
 inline constexpr std::array<double, k_reach + 1> k_weights{-205. / 72, 8. / 5, -1. / 5, 8. / 315, -1. / 560};
 
 // Without the middle.
@@ -27,8 +27,7 @@ template <std::size_t Axis, class Field>
          k_weights[3] * (at<Axis>(f, 3) + at<Axis>(f, -3)) + k_weights[4] * (at<Axis>(f, 4) + at<Axis>(f, -4));
 }
 
-// What the second difference multiplies a wave by, that goes on by such an angle from point to point; times the
-// distance squared, and positive.
+// Returns the eigenvalue of the second difference for a wave of this phase per point, times -h^2.
 [[nodiscard]] inline double symbol(double angle) {
   auto sum = -k_weights[0];
   for (std::size_t r = 1; r < k_weights.size(); ++r)
@@ -39,7 +38,7 @@ template <std::size_t Axis, class Field>
 template <std::size_t Dims>
 class Medium {
  public:
-  // So many points in each direction.
+  // Points in each direction.
   Medium(Context& context, std::int64_t cells)
       : grid_(context.block("medium", std::vector<std::ptrdiff_t>(Dims, cells))) {
     Halo around;
@@ -57,7 +56,7 @@ class Medium {
   [[nodiscard]] const Dataset<double>& now() const { return now_; }
   [[nodiscard]] const Dataset<double>& previous() const { return previous_; }
 
-  // How far a wave comes in a step, in cells, by the last coordinate.
+  // Courant number by the last coordinate: distance of a wave in a step, in cells.
   void set_model(const Line<double, Dims - 1>& courant) {
     grid_.loop(
         "model", inner(), [](auto model, auto c) { model() = c() * c(); }, write(model_), read(courant));
@@ -78,7 +77,7 @@ class Medium {
     std::swap(now_, previous_);
   }
 
-  // What a source has brought to a point in the last step.
+  // Contribution of a source to a point in the last step.
   void add(const Point& point, double amount) {
     auto one = Range::from_to(point, point);
     for (auto& end : one.end) ++end;

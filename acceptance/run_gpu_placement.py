@@ -7,9 +7,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from fuzzing import add_option
 from gpu_placement_lines import camat, conservation, degenerate, robustness, speed, study, truths
 from harness import main
-from main_job.robustness import GOAL_SECONDS
 
 # In the order of what was promised.
 LINES = [
@@ -33,13 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--small", action="store_true", help="programs at their smallest size, and the study's few rules"
     )
-    parser.add_argument(
-        "--fuzz-seconds",
-        type=int,
-        default=GOAL_SECONDS,
-        metavar="N",
-        help=f"for each fuzzer ({GOAL_SECONDS}); with fewer the criterion cannot hold",
-    )
+    add_option(parser)
 
 
 if __name__ == "__main__":

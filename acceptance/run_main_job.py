@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from fuzzing import add_option
 from harness import main
 from main_job import demo, domains, guest, languages, programs, properties, robustness, static, timing
 
@@ -23,16 +24,13 @@ LINES = [
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    few = "with fewer the criterion cannot hold"
+    add_option(parser)
     parser.add_argument(
-        "--fuzz-seconds",
+        "--random-plans",
         type=int,
-        default=robustness.GOAL_SECONDS,
+        default=properties.CASES,
         metavar="N",
-        help=f"for each fuzzer ({robustness.GOAL_SECONDS}); {few}",
-    )
-    parser.add_argument(
-        "--random-plans", type=int, default=properties.CASES, metavar="N", help=f"({properties.CASES}); {few}"
+        help=f"({properties.CASES}); with fewer the criterion cannot hold",
     )
 
 

@@ -3,11 +3,10 @@ function."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 
+from fuzzing import add_option
 from harness import main
-from main_job.robustness import GOAL_SECONDS
 from virtual_time import dependence, forms, instructions, repeat, replay, robustness, speed, tracer, validate
 
 # In the order of what was promised.
@@ -24,15 +23,5 @@ LINES = [
 ]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--fuzz-seconds",
-        type=int,
-        default=GOAL_SECONDS,
-        metavar="N",
-        help=f"for each fuzzer ({GOAL_SECONDS}); with fewer the criterion cannot hold",
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(main("virtual-time", LINES, options))
+    sys.exit(main("virtual-time", LINES, add_option))

@@ -5,19 +5,16 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import random
 import re
 import struct
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness import ROOT, SETTINGS, TERRACE, Line, Measured, run
-from main_job.robustness import GOAL_SECONDS, SEED, FuzzResult, build_fuzzers, judge, read_log
+from fuzzing import GOAL_SECONDS, SEED, build_fuzzers, fuzz, write_corpus
+from harness import ROOT, TERRACE, Line, Measured, run
 from terrace import _core, cli
 from virtual_time.robustness import decompressed
 
@@ -172,35 +169,14 @@ def _text_seeds(folder: Path) -> Iterator[bytes]:
         yield b"\0".join(parts)
 
 
-def _fuzzed(binary: Path, folder: Path, words: list[str]) -> FuzzResult:
-    seconds = SETTINGS.fuzz_seconds
-    options = [f"-max_total_time={seconds}", f"-seed={SEED}", "-max_len=65536", "-print_final_stats=1"]
-    with (folder / "log").open("w") as log:
-        done = subprocess.run(
-            [binary, *options, f"-artifact_prefix={folder}/found-", *words, folder / "corpus"],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            timeout=seconds + 300,
-        )
-    return read_log(binary.name, done.returncode, folder)
-
-
 def fuzzers() -> Measured:
-    """Runs both fuzzers, concurrently on two cores; valid traces are replayed on a small GPU."""
-    binaries = build_fuzzers(("warp_file_fuzz", "accelsim_fuzz"))
-    folder = fresh("fuzz")
-    makers = {"warp_file_fuzz": (_warp_seeds, []),
-              "accelsim_fuzz": (_text_seeds, [f"-dict={ROOT / 'tests/fuzz/accelsim.dict'}"])}  # fmt: skip
-    ready = []
-    for name, (seeds, words) in makers.items():
-        corpus = folder / name / "corpus"
-        corpus.mkdir(parents=True)
-        for number, seed in enumerate(seeds(folder)):
-            (corpus / f"seed{number}").write_bytes(seed)
-        ready.append((binaries / name, folder / name, words))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return judge(list(pool.map(lambda one: _fuzzed(*one), ready)))
+    """Runs both fuzzers; valid traces are replayed on a small GPU."""
+    binaries, folder = build_fuzzers(("warp_file_fuzz", "accelsim_fuzz")), fresh("fuzz")
+    for name, seeds in (("warp_file_fuzz", _warp_seeds), ("accelsim_fuzz", _text_seeds)):
+        write_corpus(folder / name, list(seeds(folder)))
+    length = "-max_len=65536"
+    words = [length, f"-dict={ROOT / 'tests/fuzz/accelsim.dict'}"]
+    return fuzz(binaries, folder, {"warp_file_fuzz": [length], "accelsim_fuzz": words})
 
 
 LINES = [

@@ -4,41 +4,25 @@ from __future__ import annotations
 
 import os
 import random
-import re
-import shutil
 import signal
 import sqlite3
 import struct
 import subprocess
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from harness import ROOT, SETTINGS, TERRACE, Line, Measured, Unavailable, run
+from fuzzing import GOAL_SECONDS, SEED, build_fuzzers, fuzz, write_corpus
+from harness import ROOT, TERRACE, Line, Measured, run
 
 from main_job.common import fresh, workload
 
 FUZZERS = ("machine_file_fuzz", "journal_fuzz")
-GOAL_SECONDS = 600
-BUILD = ROOT / "build" / "fuzz"
 KILLS = 50
-SEED = 1
 
 
 # --- fuzzers ----------------------------------------------------------------------------------------------------
-
-
-def build_fuzzers(names: tuple[str, ...] = FUZZERS) -> Path:
-    """Builds the fuzzers with clang, as described in tests/fuzz/CMakeLists.txt."""
-    if shutil.which("clang++") is None:
-        raise Unavailable("no clang++, and gcc has no libFuzzer")
-    clang = ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"]
-    options = ["-DTERRACE_WORKLOADS=OFF", "-DTERRACE_FUZZ=ON", "-DTERRACE_SANITIZE=fuzzer-no-link,address"]
-    run(["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", *clang, *options])
-    run(["ninja", "-C", BUILD, *names], timeout=3600)
-    return BUILD / "tests" / "fuzz"
 
 
 def journal_seeds(folder: Path) -> None:
@@ -65,79 +49,15 @@ def journal_seeds(folder: Path) -> None:
         (folder / f"record{kind}").write_bytes(b"\1" + struct.pack("<BH", kind, len(payload)) + payload)
 
 
-@dataclass(frozen=True)
-class FuzzResult:
-    name: str
-    status: int
-    executions: int
-    covered: int
-    seconds: int
-    crashes: int
-    last: str
-
-
-def fuzz_all(binaries: Path) -> list[FuzzResult]:
-    """Runs every fuzzer concurrently, each for --fuzz-seconds."""
-    seconds = SETTINGS.fuzz_seconds
-    folder = fresh("fuzz")
-    for name in FUZZERS:
-        (folder / name / "corpus").mkdir(parents=True)
-    journal_seeds(folder / "journal_fuzz" / "seeds")
-    extra = {
-        "machine_file_fuzz": [f"-dict={ROOT / 'tests/fuzz/machine.dict'}", "CORPUS", str(ROOT / "machines")],
-        "journal_fuzz": ["CORPUS", str(folder / "journal_fuzz" / "seeds")],
-    }
-    running = []
-    for name in FUZZERS:
-        own = folder / name
-        words = [word.replace("CORPUS", str(own / "corpus")) for word in extra[name]]
-        limits = [f"-max_total_time={seconds}", f"-seed={SEED}", "-print_final_stats=1"]
-        command: list[str | Path] = [binaries / name, *limits]
-        with (own / "log").open("w") as log:
-            running.append(
-                subprocess.Popen(
-                    [*command, f"-artifact_prefix={own}/found-", *words],
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    cwd=own,
-                )
-            )
-    statuses = [one.wait(timeout=seconds + 300) for one in running]
-    return [read_log(name, status, folder / name) for name, status in zip(FUZZERS, statuses, strict=True)]
-
-
-def read_log(name: str, status: int, folder: Path) -> FuzzResult:
-    text = (folder / "log").read_text(errors="replace")
-    executions = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
-    done = re.search(r"Done \d+ runs in (\d+) second", text)
-    covered = re.findall(r" cov: (\d+) ", text)
-    return FuzzResult(
-        name=name,
-        status=status,
-        executions=int(executions[1]) if executions else 0,
-        covered=int(covered[-1]) if covered else 0,
-        seconds=int(done[1]) if done else 0,
-        crashes=len(list(folder.glob("found-*"))),
-        last=next((line for line in text.splitlines() if "ERROR" in line or "deadly" in line), ""),
-    )
-
-
-def judge(results: Sequence[FuzzResult]) -> Measured:
-    """Returns a result that holds if every fuzzer ran for the promised time and found no crash."""
-    lines = [
-        f"{one.name}: {one.executions} inputs in {one.seconds} s, {one.covered} points reached, "
-        f"{one.crashes} crashes" + (f", status {one.status}: {one.last}" if one.status else "")
-        for one in results
-    ]
-    holds = all(
-        one.status == 0 and one.crashes == 0 and one.executions > 0 and one.seconds >= GOAL_SECONDS
-        for one in results
-    )
-    return Measured("\n".join(lines), holds)
-
-
 def fuzzers() -> Measured:
-    return judge(fuzz_all(build_fuzzers()))
+    """Runs the fuzzers of the machine-file parser and the journal reader."""
+    binaries, folder = build_fuzzers(FUZZERS), fresh("fuzz")
+    for name in FUZZERS:
+        write_corpus(folder / name, ())
+    seeds = folder / "journal_fuzz" / "seeds"
+    journal_seeds(seeds)
+    machines: list[str | Path] = [f"-dict={ROOT / 'tests/fuzz/machine.dict'}", ROOT / "machines"]
+    return fuzz(binaries, folder, {"machine_file_fuzz": machines, "journal_fuzz": [seeds]})
 
 
 # --- sudden death -----------------------------------------------------------------------------------------------

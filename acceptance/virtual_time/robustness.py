@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import struct
-import subprocess
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
-from harness import SETTINGS, TERRACE, Line, Measured, run
-from main_job.robustness import GOAL_SECONDS, SEED, FuzzResult, build_fuzzers, judge, read_log
+from fuzzing import GOAL_SECONDS, build_fuzzers, fuzz, write_corpus
+from harness import TERRACE, Line, Measured, run
 
 from virtual_time.common import OWN, fresh, program, simulate
 from virtual_time.tracer import needs_qemu
@@ -77,38 +73,12 @@ def _seeds(folder: Path) -> dict[str, list[bytes]]:
     return seeds
 
 
-@dataclass(frozen=True)
-class Fuzzer:
-    binary: Path
-    folder: Path
-
-    def run(self, seconds: int) -> FuzzResult:
-        options = [f"-max_total_time={seconds}", f"-seed={SEED}", "-max_len=65536", "-print_final_stats=1"]
-        with (self.folder / "log").open("w") as log:
-            done = subprocess.run(
-                [self.binary, *options, f"-artifact_prefix={self.folder}/found-", self.folder / "corpus"],
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=self.folder,
-                timeout=seconds + 300,
-            )
-        return read_log(self.binary.name, done.returncode, self.folder)
-
-
 def fuzzers() -> Measured:
-    """Runs the fuzzers, as many concurrently as there are cores."""
-    seconds = SETTINGS.fuzz_seconds
-    binaries = build_fuzzers(FUZZERS)
-    folder = fresh("fuzz")
-    ready = []
+    """Runs the fuzzers of the readers and of replays."""
+    binaries, folder = build_fuzzers(FUZZERS), fresh("fuzz")
     for name, seeds in _seeds(folder).items():
-        corpus = folder / name / "corpus"
-        corpus.mkdir(parents=True)
-        for number, seed in enumerate(seeds):
-            (corpus / f"seed{number}").write_bytes(seed)
-        ready.append(Fuzzer(binaries / name, folder / name))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return judge(list(pool.map(lambda one: one.run(seconds), ready)))
+        write_corpus(folder / name, seeds)
+    return fuzz(binaries, folder, {name: ["-max_len=65536"] for name in FUZZERS})
 
 
 LINES = [

@@ -23,13 +23,13 @@ def _guest(which: str) -> tuple[str, bool]:
 
 def residence() -> Measured:
     """Compares the node of each page with the plan, at phases' starts and inside them."""
-    last, passed = _guest("inside_phases")
+    last, passed = _guest("inside_phases or check_timed_plan")
     return Measured(f"cg, mg, hydro, each by timer and by sentinel: {last}", passed)
 
 
 def both_backends() -> Measured:
     """Compares the order of moves in the journal, simulated and in the guest."""
-    last, passed = _guest("on_both_backends or makes_elsewhere")
+    last, passed = _guest("on_both_backends or first_difference")
     return Measured(f"cg, mg, hydro, each by timer and by sentinel: {last}", passed)
 
 

@@ -234,7 +234,7 @@ std::vector<Spill> spills() {
 
 class EverySpill : public OrderedSpill, public ::testing::WithParamInterface<Spill> {};
 
-TEST_P(EverySpill, IsInTheOrderingsOrder) {
+TEST_P(EverySpill, AnyOrdering_PagesFillPlacesInOrder) {
   const auto& [intent, initiator, core, when] = GetParam();
   spill(intent, initiator, when);
 }
@@ -247,7 +247,7 @@ std::string name_of(const ::testing::TestParamInfo<Spill>& spill) {
 INSTANTIATE_TEST_SUITE_P(All, EverySpill, ::testing::ValuesIn(spills()), name_of);
 
 // Chunks in random order: each node ends at its mark all the same.
-TEST_F(OrderedSpill, TouchesInAnyOrderFillThePlacesInTheOrderingsOrder) {
+TEST_F(OrderedSpill, TouchesInRandomOrder_FillPlacesInOrder) {
   const auto nodes = order("bandwidth");
   auto& heap = this->heap();
   const auto size = spilling_size(nodes);
@@ -265,7 +265,7 @@ TEST_F(OrderedSpill, TouchesInAnyOrderFillThePlacesInTheOrderingsOrder) {
 }
 
 // Resident pages are moved, absent ones are populated.
-TEST_F(OrderedSpill, ARangeThatIsPartlyThereIsPutInOrder) {
+TEST_F(OrderedSpill, PartlyResidentRange_IsPutInOrder) {
   const auto nodes = order("bandwidth");
   const auto size = spilling_size(nodes);
   const tests::Mapping map(size, k_huge_page);
@@ -287,7 +287,7 @@ TEST_F(OrderedSpill, ARangeThatIsPartlyThereIsPutInOrder) {
 class SeveralProcesses : public OrderedSpill, public ::testing::WithParamInterface<FillMode> {};
 
 // Four processes fill at once: no place but the last passes its mark by more than a batch.
-TEST_P(SeveralProcesses, FillAtOnceAndNobodyPassesAMark) {
+TEST_P(SeveralProcesses, FillConcurrently_NoPlacePassesItsWatermark) {
   const auto nodes = order("bandwidth");
   std::vector<long> room(nodes.size());
   std::ranges::transform(nodes, room.begin(), above_mark);
@@ -349,7 +349,7 @@ INSTANTIATE_TEST_SUITE_P(Both, SeveralProcesses, ::testing::Values(FillMode::eag
                          [](const auto& when) { return when.param == FillMode::eager ? "AtOnce" : "AtTouch"; });
 
 // Beyond all watermarks the place with the most free memory serves; the kernel kills no process.
-TEST_F(OrderedSpill, BehindAllMarksMemoryIsStillThere) {
+TEST_F(OrderedSpill, BeyondAllWatermarks_MemoryIsServed) {
   const auto nodes = order("bandwidth");
   long pages = 0;
   for (const auto node : nodes) pages += above_mark(node);

@@ -26,12 +26,12 @@ def later(*jobs):
 # --- pages -------------------------------------------------------------------------------------------------------
 
 
-def test_backing_and_mover_page_by_page(guest):
+def test_two_nodes_pages_lie_on_requested_nodes(guest):
     assert guest.status("two_nodes") == 0, guest.text("two_nodes")
     assert "SKIPPED" not in guest.text("two_nodes")
 
 
-def test_kinds_come_from_the_firmware(guest):
+def test_kinds_of_memory_are_the_firmwares(guest):
     machine = json.loads(guest.text("machine"))
     assert [(place["kind"], place["numa_node"]) for place in machine["places"]] == [("ddr", NEAR), ("cxl", FAR)]
     near, far = machine["paths"]
@@ -45,7 +45,7 @@ def test_the_kernel_gives_huge_pages(guest):
     assert "[always]" in guest.text("huge_pages")
 
 
-def test_used_pages_are_told_by_this_kernel_too(guest):
+def test_page_watches_work_on_this_kernel(guest):
     """Its marks of written pages are not in every kernel; those of used ones are."""
     said = guest.text("page_watches")
     assert guest.status("page_watches") == 0, said
@@ -56,7 +56,7 @@ def test_used_pages_are_told_by_this_kernel_too(guest):
 # --- data by intent ----------------------------------------------------------------------------------------------
 
 
-def test_ordered_spill_page_by_page(guest):
+def test_ordered_spill_pages_lie_in_order(guest):
     """Intents, eagerly and at touch, in order and at random, and four processes at once."""
     assert guest.status("ordered") == 0, guest.text("ordered")
     spilled = re.findall(
@@ -89,7 +89,7 @@ MIB = 256  # pages
         ("mine", "mine", FAR),
     ],
 )
-def test_a_program_by_intent_fills_one_place_after_another(guest, job, intent, first):
+def test_run_by_intent_fills_places_in_order(guest, job, intent, first):
     job = f"intent_{job}"
     assert guest.status(job) == 0, guest.errors(job)
     runs = runs_of(guest.text(job))
@@ -102,7 +102,7 @@ def test_a_program_by_intent_fills_one_place_after_another(guest, job, intent, f
     assert said == pytest.approx([pages / MIB for _, pages in places], rel=0.01)
 
 
-def test_a_larger_mark_leaves_more(guest):
+def test_larger_watermark_leaves_more_free(guest):
     (_, usual), _ = runs_of(guest.text("intent_touch"))
     (_, less), _ = runs_of(guest.text("intent_mark"))
     assert usual - less == pytest.approx(0.4 * 160 * MIB, rel=0.25), "0.4 of about 160 MiB that the kernel gives"
@@ -115,7 +115,7 @@ def test_calls_by_intent_spill_in_order(guest, job):
     assert job != "apply" or "apply: 0; " in guest.text("intent_apply")
 
 
-def test_a_forked_child_goes_on_in_the_first_place(guest):
+def test_forked_child_continues_in_first_place(guest):
     assert guest.status("intent_fork") == 0, guest.text("intent_fork")
     assert "child: 0" in guest.text("intent_fork")
     assert {node for node, _ in runs_of(guest.text("intent_fork"))} == {NEAR}
@@ -128,7 +128,7 @@ def small_on(text: str) -> dict[int, int]:
     }
 
 
-def test_small_blocks_by_the_runs_intent_follow_the_first_16_mib(guest):
+def test_small_blocks_of_runs_intent_first_16_mib_are_near(guest):
     text = guest.text("intent_small_run")
     assert guest.status("intent_small_run") == 0, text
     blocks = small_on(text)
@@ -136,7 +136,7 @@ def test_small_blocks_by_the_runs_intent_follow_the_first_16_mib(guest):
     assert f"unknown: {blocks[NEAR]}\n" in text
 
 
-def test_small_blocks_by_a_threads_intent_fill_one_place_after_another(guest):
+def test_small_blocks_of_threads_intent_fill_places_in_order(guest):
     text = guest.text("intent_small_thread")
     assert guest.status("intent_small_thread") == 0, text
     blocks = small_on(text)
@@ -155,7 +155,7 @@ def test_small_blocks_by_a_threads_intent_fill_one_place_after_another(guest):
         *later("bind", "bind_all", "interleave", "run_preferred", "both_bind_all", "far_bind", "huge_preferred"),
     ],
 )
-def test_high_bandwidth_memory_page_by_page(guest, job):
+def test_high_bandwidth_memory_pages_lie_on_policys_nodes(guest, job):
     job = f"hbw_{job}"
     assert guest.status(job) == 0, guest.text(job)
     assert guest.text(job).endswith("all right\n")
@@ -163,7 +163,7 @@ def test_high_bandwidth_memory_page_by_page(guest, job):
         assert "huge pages: 10\n" in guest.text(job)
 
 
-def test_what_memkinds_names_place_is_on_the_runs_account(guest):
+def test_memkind_names_blocks_are_charged_to_the_run(guest):
     (line,) = [line for line in guest.errors("hbw_run_bind").splitlines() if "hbw bind" in line]
     assert "MiB of data by hbw bind: " in line
 
@@ -172,7 +172,7 @@ def test_what_memkinds_names_place_is_on_the_runs_account(guest):
 
 
 @pytest.mark.parametrize(("job", "iterations", "moved"), [("cg_s", 15, 2), *later(("cg_w", 15, 6))])
-def test_at_each_phases_start_every_page_lies_where_the_plan_says(guest, job, iterations, moved):
+def test_plan_pages_at_phase_starts_lie_on_planned_nodes(guest, job, iterations, moved):
     assert guest.status(job) == 0, guest.errors(job)
     run, samples = guest.run(job, "cg"), guest.samples(job)
     assert run.backend == "real"
@@ -184,7 +184,7 @@ def test_at_each_phases_start_every_page_lies_where_the_plan_says(guest, job, it
 
 
 @pytest.mark.parametrize("job", ["cg_s", *later("cg_w")])
-def test_the_comparison_sees_a_plan_that_was_not_obeyed(guest, job, tmp_path):
+def test_check_plan_disobeyed_plan_is_found(guest, job, tmp_path):
     text = (guest.plans / f"{job}.toml").read_text()
     last = text.rindex("[[segment]]")
     for number, other in enumerate([text[:last], text.replace('place = "ddr"', 'place = "cxl"', 1)]):
@@ -194,7 +194,7 @@ def test_the_comparison_sees_a_plan_that_was_not_obeyed(guest, job, tmp_path):
 
 
 @pytest.mark.parametrize("job", ["cg_s", "live", *later("cg_w")])
-def test_the_journals_moves_are_the_kernels(guest, job):
+def test_journal_moves_equal_the_kernels(guest, job):
     run = guest.run(job, "cg")
     verdict = fine(check_journal(guest.samples(job), run), guest.samples(job), run)
     assert verdict.exact > verdict.either
@@ -217,7 +217,7 @@ def test_the_journals_moves_are_the_kernels(guest, job):
 
 
 @pytest.mark.parametrize(("job", "budget"), [("cg_s", 700 << 10), ("live", 512 << 10), *later(("cg_w", 5 << 20))])
-def test_the_kernel_never_sees_more_than_the_budget_in_near_memory(guest, job, budget):
+def test_near_memory_by_the_kernel_stays_within_budget(guest, job, budget):
     run = guest.run(job, "cg")
     most = most_on_node(guest.samples(job), run, NEAR)
     assert 0 < most <= budget
@@ -246,7 +246,7 @@ streams = pytest.mark.parametrize(("name", "progress"), STREAMS)
 # Measures time: the guest has the machine to itself only in the whole suite.
 @soak
 @streams
-def test_inside_phases_every_page_lies_where_the_plan_has_it(guest, name, progress):
+def test_plan_pages_inside_phases_lie_on_planned_nodes(guest, name, progress):
     job = f"stream_{name}_{progress}"
     assert guest.status(job) == 0, guest.errors(job)
     run, samples = guest.run(job, name), guest.samples(job)
@@ -266,7 +266,7 @@ def test_inside_phases_every_page_lies_where_the_plan_has_it(guest, name, progre
 
 @soak
 @streams
-def test_the_comparison_inside_phases_sees_a_plan_that_was_not_obeyed(guest, name, progress, tmp_path):
+def test_check_timed_plan_disobeyed_plan_is_found(guest, name, progress, tmp_path):
     job = f"stream_{name}_{progress}"
     text = (guest.plans / f"{job}.toml").read_text()
     plan = tmp_path / "other.toml"
@@ -279,7 +279,7 @@ def test_the_comparison_inside_phases_sees_a_plan_that_was_not_obeyed(guest, nam
 
 
 @streams
-def test_one_plan_moves_the_same_in_the_same_order_on_both_backends(guest, name, progress):
+def test_plan_on_both_backends_moves_in_equal_order(guest, name, progress):
     real = guest.run(f"stream_{name}_{progress}", name)
     virtual = accounts.read_run(guest.plans / f"virtual_{name}_{progress}.terrace", name)
     assert (real.backend, virtual.backend) == ("real", "virtual")
@@ -290,7 +290,7 @@ def test_one_plan_moves_the_same_in_the_same_order_on_both_backends(guest, name,
         assert iteration == 2 or not given_up(real, iteration) + given_up(virtual, iteration)
 
 
-def test_moves_that_a_run_does_not_make_or_makes_elsewhere_are_found(guest):
+def test_first_difference_missing_or_other_moves_are_found(guest):
     virtual = accounts.read_run(guest.plans / "virtual_mg_sentinel.terrace", "mg")
     moves = [one for one in virtual.moves if one.iteration == 1]
     assert first_difference(virtual, virtual, 1) is None
@@ -301,7 +301,7 @@ def test_moves_that_a_run_does_not_make_or_makes_elsewhere_are_found(guest):
 
 
 @soak
-def test_a_plan_in_accesses_is_followed_by_sentinel_and_says_so(guest):
+def test_plan_in_accesses_is_followed_by_sentinel_with_a_note(guest):
     sentence = "its segments begin by accesses, and a run on real memory counts no accesses"
     assert guest.errors("stream_cg_accesses").count(sentence) == 1
     assert sentence in " ".join(guest.run("stream_cg_accesses", "cg").notes)
@@ -326,7 +326,7 @@ def placed_as_touched(objects, run, near):
     return places
 
 
-def test_live_it_learns_in_the_first_iteration_and_moves_afterwards(guest):
+def test_live_run_learns_in_first_iteration_then_moves(guest):
     run, samples = guest.run("live", "cg"), guest.samples("live")
     # An emulated machine's phases take any time, so that it may learn again; not every segment has a sentinel.
     usual = (
@@ -359,7 +359,7 @@ def test_live_it_learns_in_the_first_iteration_and_moves_afterwards(guest):
 
 
 @soak
-def test_a_watched_program_has_what_it_uses_in_near_memory(guest):
+def test_watched_program_used_data_are_in_near_memory(guest):
     """Made last, so that it did not fit; the kernel says where it is at the end, and the journal says the same."""
     assert guest.status("watched") == 0, guest.errors("watched")
     found = re.search(r"hot (\d+) cold (\d+) of (\d+) on node 0", guest.text("watched"))
@@ -374,7 +374,7 @@ def test_a_watched_program_has_what_it_uses_in_near_memory(guest):
 
 
 @soak
-def test_a_watched_programs_plan_is_compared_and_its_data_are_where_the_verdict_says(guest):
+def test_watched_program_plan_is_compared_and_data_follow_verdict(guest):
     """Times of an emulated machine's iterations do not depend on memory, so the plan may or may not be undone.
     Where other load disturbs them, its gain is unknown, which a note reports."""
     assert guest.status("proved") == 0, guest.errors("proved")

@@ -17,7 +17,7 @@ def test_forks_while_data_moves(guest):
     fine(check_journal(guest.samples("forks"), guest.run("forks", "victim")))
 
 
-def test_a_run_killed_while_data_moves_leaves_a_profile(guest):
+def test_run_killed_during_moves_leaves_a_profile(guest):
     assert guest.status("killed") == 128 + signal.SIGKILL
     run = guest.run("killed", "victim")
     assert run.ended is None
@@ -26,7 +26,7 @@ def test_a_run_killed_while_data_moves_leaves_a_profile(guest):
     assert "cut" in " ".join(run.notes) or "end" in " ".join(run.notes), run.notes
 
 
-def test_a_job_that_may_use_one_node_only_is_left_in_peace(guest):
+def test_job_bound_to_one_node_is_not_managed(guest):
     assert guest.status("restricted") == 7, guest.errors("restricted")
     assert guest.text("restricted") == "sums are right\n"
     run, samples = guest.run("restricted", "victim"), guest.samples("restricted")
@@ -40,7 +40,7 @@ def test_a_job_that_may_use_one_node_only_is_left_in_peace(guest):
             assert set(sample.nodes(one.address, one.address + one.size)) <= {NEAR}
 
 
-def test_nothing_was_killed_for_want_of_memory(guest):
+def test_kernel_killed_no_process(guest):
     counters = dict(line.split() for line in (guest.folder / "vmstat.txt").read_text().splitlines())
     assert counters["oom_kill"] == "0"
     assert int(counters["thp_fault_alloc"]) > 0

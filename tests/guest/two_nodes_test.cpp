@@ -127,7 +127,7 @@ class TwoNodes : public ::testing::Test {
   std::unique_ptr<MoveQueue> mover_;
 };
 
-TEST_F(TwoNodes, ChunksSettleWhereTheyAreTold) {
+TEST_F(TwoNodes, ChunkWithPlace_FirstTouchUsesIt) {
   start(32 * k_chunk_pages);
   for (std::size_t i = 0; i < 32; ++i)
     chunks_.add(map_->address(i * k_chunk_pages), k_chunk_size, 0, 0, k_no_place);
@@ -140,7 +140,7 @@ TEST_F(TwoNodes, ChunksSettleWhereTheyAreTold) {
   }
 }
 
-TEST_F(TwoNodes, WhatIsTouchedAlreadyIsBroughtAlong) {
+TEST_F(TwoNodes, TouchedPages_AreMovedOnPlacement) {
   start(4 * k_chunk_pages);
   for (std::size_t i = 0; i < 4; ++i)
     chunks_.add(map_->address(i * k_chunk_pages), k_chunk_size, 0, 0, k_no_place);
@@ -154,7 +154,7 @@ TEST_F(TwoNodes, WhatIsTouchedAlreadyIsBroughtAlong) {
   expect_all_on(1, 1);
 }
 
-TEST_F(TwoNodes, MovesEveryPageAndNoOtherAndKeepsContents) {
+TEST_F(TwoNodes, Move_MovesExactlyItsPagesAndKeepsContents) {
   start(8 * k_chunk_pages);
   bind_all(8 * k_chunk_pages, 1);
   map_->touch(0, 8 * k_chunk_pages);
@@ -171,7 +171,7 @@ TEST_F(TwoNodes, MovesEveryPageAndNoOtherAndKeepsContents) {
   EXPECT_EQ(held(1), 5 * k_chunk_size);
 }
 
-TEST_F(TwoNodes, WhatIsTouchedAfterAMoveLiesOnTheTarget) {
+TEST_F(TwoNodes, TouchAfterMove_UsesTarget) {
   start(2 * k_chunk_pages);
   bind_all(2 * k_chunk_pages, 1);
   ASSERT_EQ(::madvise(map_->page(0), 2 * k_chunk_size, MADV_NOHUGEPAGE), 0);
@@ -187,7 +187,7 @@ TEST_F(TwoNodes, WhatIsTouchedAfterAMoveLiesOnTheTarget) {
   expect_all_on(1, 0);
 }
 
-TEST_F(TwoNodes, AHugePageDoesNotDragItsNeighboursAlong) {
+TEST_F(TwoNodes, HugePage_MoveOfPartLeavesNeighbours) {
   constexpr std::size_t k_pages = 4 * k_huge / k_page;
   start(k_pages);
   bind_all(k_pages, 1);
@@ -201,7 +201,7 @@ TEST_F(TwoNodes, AHugePageDoesNotDragItsNeighboursAlong) {
   for (std::size_t i = 0; i < k_pages; ++i) ASSERT_EQ(*map_->page(i), static_cast<unsigned char>(i + 1));
 }
 
-TEST_F(TwoNodes, HugePagesThatAChunkCoversMoveWhole) {
+TEST_F(TwoNodes, HugePages_CoveredByChunk_MoveWhole) {
   constexpr std::size_t k_pages = 4 * k_huge / k_page;
   start(k_pages);
   bind_all(k_pages, 1, 512);
@@ -214,7 +214,7 @@ TEST_F(TwoNodes, HugePagesThatAChunkCoversMoveWhole) {
 }
 
 // More than the first node has, whatever the budget says.
-TEST_F(TwoNodes, AFullNodeRefusesAndNobodyIsKilled) {
+TEST_F(TwoNodes, FullNode_RefusesMoveWithoutKill) {
   const auto pages = (free_memory(0) + (16u << 20)) / (256 * k_page) * 256;
   start(pages);
   bind_all(pages, 1, 256);
@@ -241,7 +241,7 @@ TEST_F(TwoNodes, AFullNodeRefusesAndNobodyIsKilled) {
   for (std::size_t i = 0; i < pages; ++i) ASSERT_EQ(*map_->page(i), static_cast<unsigned char>(i + 1));
 }
 
-TEST_F(TwoNodes, AnObjectMayBeFreedWhileItsMovesAreQueued) {
+TEST_F(TwoNodes, QueuedMoves_ObjectFreed_AreDropped) {
   constexpr std::size_t k_pages = 256 * k_chunk_pages;
   start(k_pages);
   bind_all(k_pages, 1);
@@ -271,7 +271,7 @@ TEST_F(TwoNodes, AnObjectMayBeFreedWhileItsMovesAreQueued) {
 }
 
 // Random moves under a small budget, with the program writing all the while.
-TEST_F(TwoNodes, TheBudgetHoldsByTheKernelsAccount) {
+TEST_F(TwoNodes, RandomMoves_KernelPages_StayWithinBudget) {
   constexpr std::size_t k_chunks = 64;
   constexpr std::uint64_t k_fast = 10;
   start(k_chunks * k_chunk_pages, {k_fast * k_chunk_size, 1ULL << 30});
@@ -333,7 +333,7 @@ class Sharer {
   pid_t child_ = -1;
 };
 
-TEST_F(TwoNodes, PagesSharedWithAChildStayWholeUntilItEnds) {
+TEST_F(TwoNodes, PagesSharedWithChild_StayWholeUntilItEnds) {
   start(2 * k_chunk_pages);
   bind_all(2 * k_chunk_pages, 1);
   ASSERT_EQ(::madvise(map_->page(0), 2 * k_chunk_size, MADV_NOHUGEPAGE), 0);
@@ -355,7 +355,7 @@ TEST_F(TwoNodes, PagesSharedWithAChildStayWholeUntilItEnds) {
 
 // The way on and the way back are both closed: the chunk is in parts, and the account says so until it is whole
 // again or freed. Its own place here is a node that does not exist: nothing can go back there.
-TEST_F(TwoNodes, AChunkInPartsIsHeldOnEachOfThem) {
+TEST_F(TwoNodes, ChunkOnTwoPlaces_IsChargedToBoth) {
   for (const bool freed : {false, true}) {
     std::destroy_at(&chunks_);
     std::construct_at(&chunks_);

@@ -107,7 +107,7 @@ class Balancing : public ::testing::Test {
 };
 
 // Pages that wait for a touch are there, small ones and huge ones, whatever the kernel says of them.
-TEST_F(Balancing, WhatWaitsForATouchIsPlacedByIntent) {
+TEST_F(Balancing, PageAwaitingHintFault_IsPlacedByIntent) {
   run_on(discovered_.processors[0].front());
   for (const int advice : {MADV_NOHUGEPAGE, MADV_HUGEPAGE}) {
     const Mapping map(k_pages * k_page, k_huge_page);
@@ -129,7 +129,7 @@ TEST_F(Balancing, WhatWaitsForATouchIsPlacedByIntent) {
   }
 }
 
-TEST_F(Balancing, WhatWasPlacedStaysWhileTheKernelMovesTheRest) {
+TEST_F(Balancing, PlacedPages_StayWhileKernelMovesOthers) {
   run_on(discovered_.processors[0].front());
   const Mapping nobodys(k_pages * k_page);
   const Mapping placed(k_pages * k_page);
@@ -162,7 +162,7 @@ TEST_F(Balancing, WhatWasPlacedStaysWhileTheKernelMovesTheRest) {
 
 // Memory that is named late (static arrays) has been the kernel's until then. Pages that wait for their
 // hinting fault can be moved all the same.
-TEST_F(Balancing, WhatWaitsForItsNextTouchIsPlacedAndMoved) {
+TEST_F(Balancing, PageAwaitingHintFault_IsPlacedAndMoved) {
   run_on(discovered_.processors[0].front());
   const Mapping late(k_pages * k_page);
   const Mapping other(k_pages * k_page);

@@ -44,7 +44,7 @@ which = pytest.mark.parametrize("which", ["four", "nvm"])
 
 
 @which
-def test_the_guest_is_what_it_was_meant_to_be(guest, which):
+def test_guest_has_requested_nodes(guest, which):
     """The kernel shows the figures of HMAT that this machine was started with, of the nearest processors."""
     nodes = guest.nodes(f"nodes_{which}")
     wanted = parse_nodes(",".join(NODES))
@@ -58,7 +58,7 @@ def test_the_guest_is_what_it_was_meant_to_be(guest, which):
 
 
 @which
-def test_places_domains_and_paths_are_the_kernels(guest, which):
+def test_places_domains_and_paths_equal_the_kernels(guest, which):
     nodes = guest.nodes(f"nodes_{which}")
     machine = guest.json(f"machine_{which}")
     places = {place["name"]: place for place in machine["places"]}

@@ -15,7 +15,7 @@ soak = pytest.mark.soak
 
 
 @soak
-def test_what_was_placed_stays_with_numa_balancing(guest):
+def test_numa_balancing_leaves_placed_pages(guest):
     assert guest.status("balancing") == 0, guest.text("balancing")
     assert "SKIPPED" not in guest.text("balancing")
 
@@ -65,12 +65,12 @@ LIMIT = 120 * MIB
         *(pytest.param(job, marks=soak) for job in ("bind_0", "preferred_1", "bind_all_1")),
     ],
 )
-def test_high_bandwidth_memory_is_the_nearest_sockets(guest, job):
+def test_high_bandwidth_memory_is_of_nearest_socket(guest, job):
     assert guest.status(f"hbw_{job}") == 0, guest.text(f"hbw_{job}")
     assert guest.text(f"hbw_{job}").endswith("all right\n")
 
 
-def test_discovery_says_the_groups_limit(guest):
+def test_discovery_reports_the_groups_limit(guest):
     limit = guest.json("limited_machine")["memory_limit"]
     assert (limit["limit"], limit["version"]) == (LIMIT, 2)
     assert 0 < limit["used"] < LIMIT
@@ -93,7 +93,7 @@ def test_budgets_stay_within_the_groups_limit(guest):
     assert "Verification    =               SUCCESSFUL" in guest.text("limited_budget")
 
 
-def test_memory_over_a_file_says_in_one_line_that_this_kernel_pages_it(guest):
+def test_memory_over_a_file_reports_kernel_paging_in_one_line(guest):
     assert guest.status("limited_spill") == 0
     said = [line for line in guest.errors("limited_spill").splitlines() if "memory over a file" in line]
     assert len(said) == 1
@@ -116,7 +116,7 @@ def test_the_group_lost_no_process(guest):
     assert events["oom"] == events["oom_kill"] == "0"
 
 
-def test_nothing_was_killed_for_want_of_memory(guest):
+def test_kernel_killed_no_process(guest):
     counters = dict(line.split() for line in (guest.folder / "vmstat.txt").read_text().splitlines())
     assert counters["oom_kill"] == "0"
     if os.environ.get("TERRACE_SOAK"):

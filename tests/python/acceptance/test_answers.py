@@ -31,7 +31,7 @@ def documents(tmp_path):
     return tmp_path / "documents"
 
 
-def test_all_come_back_as_they_were(documents, tmp_path):
+def test_bring_back_restores_all_answers(documents, tmp_path):
     bring_back(documents, ONE, "study-W", tmp_path / "there")
     files = {
         root: {path.relative_to(tmp_path / root): path.read_bytes() for path in (tmp_path / root).rglob("*.json")}
@@ -41,20 +41,20 @@ def test_all_come_back_as_they_were(documents, tmp_path):
     assert len(files["there"]) == 2
 
 
-def test_what_is_there_stays(documents, tmp_path):
+def test_bring_back_existing_answer_stays(documents, tmp_path):
     leave(tmp_path / "there", "cg/a/any/slow-only.json", 4.0)
     bring_back(documents, ONE, "study-W", tmp_path / "there")
     assert json.loads((tmp_path / "there/cells/cg/a/any/slow-only.json").read_text())["loop_s"] == 4.0
 
 
-def test_nothing_of_another_commit_or_step_comes_back(documents, tmp_path):
+def test_bring_back_other_commit_or_step_restores_nothing(documents, tmp_path):
     bring_back(documents, ONE, "study-S", tmp_path / "there")
     assert not (tmp_path / "there").exists()
     with pytest.raises(Refused):
         bring_back(documents, Version("2" * 40, False), "study-W", tmp_path / "there")
 
 
-def test_a_finished_one_leaves_none(documents):
+def test_drop_finished_experiment_leaves_no_answers(documents):
     drop(documents, "study-W")
     drop(documents, "study-W")
     assert not list(documents.glob("*"))

@@ -35,7 +35,7 @@ FOUND = {
 }
 
 
-def test_runs_as_without_fall_short_in_nothing():
+def test_wrong_equal_runs_are_accepted():
     assert arrays.wrong(FOUND) == []
 
 
@@ -58,7 +58,7 @@ def test_what_falls_short_is_told(name, changed, told):
     assert told in "\n".join(arrays.wrong(found))
 
 
-def test_tests_are_compared_one_by_one():
+def test_differences_compares_each_test():
     plain = {"a": "call passed", "b": "call failed", "c": "setup skipped"}
     assert arrays.differences(plain, dict(reversed(plain.items()))) == []
     assert arrays.differences(plain, {"a": "call failed", "b": "call passed", "d": "call passed"}) == [

@@ -29,7 +29,7 @@ def off(error: float) -> dict[str, Any]:
     return {**ROW, "virtual": 1 + error, "error": error}
 
 
-def test_it_holds_and_says_each_programs_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_small_errors_hold_and_name_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     found = measured(monkeypatch, [off(-0.5), *[ROW] * 19])
     assert found.holds
     first, worst, *_ = found.text.splitlines()
@@ -51,7 +51,7 @@ def test_it_holds_and_says_each_programs_constant(monkeypatch: pytest.MonkeyPatc
     ],
     ids=["few programs", "the mean", "three large ones", "one that failed"],
 )
-def test_it_falls_short(monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, Any]]) -> None:
+def test_clock_large_errors_fall_short(monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, Any]]) -> None:
     found = measured(monkeypatch, rows)
     assert not found.holds
     assert len(found.rows) == len(rows)

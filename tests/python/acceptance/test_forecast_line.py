@@ -22,18 +22,18 @@ def line(monkeypatch, *pairs):
     return predicted._forecasts()
 
 
-def test_errors_are_shares_of_what_was_measured():
+def test_errors_are_relative_to_measured():
     assert predicted.errors(turns((5, 4), (3, 4), (0, 0))) == pytest.approx([0.25, -0.25])
     assert predicted.near(turns((5, 4), (3, 4), (0, 0), (6, 4))) == 0.5
 
 
-def test_nine_tenths_of_the_turns_have_to_be_near(monkeypatch):
+def test_forecasts_nine_tenths_near_hold(monkeypatch):
     good, bad = (4, 4), (6, 4)
     assert line(monkeypatch, *[good] * 9, bad).holds
     assert not line(monkeypatch, *[good] * 8, bad, bad).holds
 
 
-def test_no_forecast_is_said_and_falls_short(monkeypatch):
+def test_forecasts_missing_fall_short(monkeypatch):
     found = line(monkeypatch, (0, 0), (0, 0))
     assert not found.holds
     assert "one no forecast" in found.text

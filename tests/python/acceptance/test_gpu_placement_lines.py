@@ -26,7 +26,7 @@ def run():
     return _core.simulate_gpu_policy(about, common.trace("needle"), "touch", threshold=1)
 
 
-def test_a_lost_byte_is_seen(run, monkeypatch):
+def test_conservation_lost_byte_is_found(run, monkeypatch):
     assert broken_laws(run) == []
     assert run["counts"]["copied_bytes"] == 4096 * run["moved_pages"] > 0
     rule = ccnuma.Rule("remote")
@@ -39,7 +39,7 @@ def test_a_lost_byte_is_seen(run, monkeypatch):
     assert conservation.conservation().holds
 
 
-def test_machines_differ_in_what_is_asked_for():
+def test_machine_differs_only_in_requested_numbers():
     about = _core.Machine.read(ccnuma.MACHINE)
     trace = common.trace("pathfinder")
     cycles = _core.simulate_gpu_share(about, trace, 0.0)["cycles"]
@@ -50,7 +50,7 @@ def test_machines_differ_in_what_is_asked_for():
         common.machine(processor=1)
 
 
-def test_the_traces_are_as_they_say(tmp_path):
+def test_traces_have_stated_loads(tmp_path):
     about = _core.Machine.read(ccnuma.MACHINE)
     for list_, loads in ((traces.stream(tmp_path, 3), 3 * 8 * 4), (traces.chase(tmp_path, 50), 50)):
         counts = _core.simulate_gpu_share(about, list_, 0.0, allocations=traces.side_file(list_))["counts"]
@@ -58,7 +58,7 @@ def test_the_traces_are_as_they_say(tmp_path):
         assert counts["dram_fill_bytes"] == loads * traces.LINE
 
 
-def test_a_chase_is_the_sum_of_its_latencies(monkeypatch):
+def test_chase_takes_the_sum_of_latencies(monkeypatch):
     monkeypatch.setattr(truths, "STEPS", 200)
     monkeypatch.setattr(truths, "NEAR", 0.10)  # the launch of the kernel weighs more on so few steps
     truths._made.cache_clear()
@@ -80,11 +80,11 @@ def test_a_chase_is_the_sum_of_its_latencies(monkeypatch):
         (134, "", "wrong"),
     ],
 )
-def test_what_a_damaged_trace_may_come_to(status, said, verdict):
+def test_cases_verdict_by_status_and_message(status, said, verdict):
     assert robustness._Cases(Path("/x"), 1)._verdict(status, said) == verdict
 
 
-def test_the_order_of_the_study(monkeypatch):
+def test_order_of_rules_is_judged(monkeypatch):
     """Programs that take these times under the rules in turn."""
 
     class Answered:
@@ -120,7 +120,7 @@ def test_the_order_of_the_study(monkeypatch):
     assert not study.order().holds
 
 
-def test_options_that_make_lines_smaller(monkeypatch):
+def test_options_make_criteria_smaller(monkeypatch):
     monkeypatch.setattr(common, "SETTINGS", Namespace(small=True))
     assert common.size() == "test"
     monkeypatch.setattr(common, "SETTINGS", Namespace(small=False))

@@ -24,7 +24,7 @@ FOUND = {
 }
 
 
-def test_all_well():
+def test_wrong_complete_results_are_accepted():
     assert hbwmalloc.wrong(FOUND, LISTED) == []
 
 
@@ -43,11 +43,11 @@ def test_what_falls_short_is_told(changed, told):
     assert told in text
 
 
-def test_calls_of_all_processes_count():
+def test_called_sums_over_processes():
     assert hbwmalloc.called("hbw_malloc 3\nhbw_free 0\nhbw_malloc 4\n") == {"hbw_malloc": 7, "hbw_free": 0}
 
 
-def test_each_function_of_the_manual_can_be_broken():
+def test_witness_can_break_each_function_of_the_manual():
     """The library that stands before Terrace's defines each of them."""
     text = (ROOT / "acceptance" / "programs_lines" / "hbw_witness.c").read_text()
     assert sorted(re.findall(r"\bX\((hbw_\w+)\)", text)) == sorted(hbwmalloc.manual())

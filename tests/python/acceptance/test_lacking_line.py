@@ -19,15 +19,15 @@ CLOSING = [
 MORE = ["terrace: no userfaultfd here: pages are watched less well", "terrace: 7 pages are lost"]
 
 
-def test_lines_of_how_the_run_went_are_left_out():
+def test_beyond_closing_drops_closing_lines():
     assert lacking.beyond_closing([*CLOSING, *MORE, "of the program"]) == MORE
 
 
-def test_there_is_a_system_that_lacks_nothing():
+def test_conditions_include_a_complete_system():
     assert lacking.ALL_THERE in lacking._conditions().CONDITIONS
 
 
-def test_where_pages_can_be_watched_they_have_to_be():
+def test_short_of_unmonitored_pages_are_named():
     conditions = lacking._conditions().CONDITIONS
     assert set(lacking.NOT_WATCHED) | set(lacking.NOT_MOVED) < set(conditions)
     found = [{"name": name, "why": "", "seen": ["g++, 0 moves", "sweeps, 12 moves"]} for name in conditions]

@@ -73,7 +73,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Any:
     return give
 
 
-def test_all_hold_where_all_is_well(given: Any) -> None:
+def test_memory_criteria_good_rows_hold(given: Any) -> None:
     given(row(), row(ratio=4))
     assert over_file.compared(study.rows(DISK), over_file.SWAP, 10).ratios.keys() == {"cg x1 2x", "cg x1 4x"}
     assert over_file.against_mapping(DISK).holds
@@ -85,7 +85,7 @@ def test_all_hold_where_all_is_well(given: Any) -> None:
 
 
 @pytest.mark.parametrize("way", ways.WAYS[1:])
-def test_a_rival_that_failed_is_no_rival_that_lost(given: Any, way: str) -> None:
+def test_memory_criteria_failed_rival_is_not_compared(given: Any, way: str) -> None:
     given(row(), without(way, "status 139", program="mg"), row(ratio=4))
     slower = over_file.never_slower(DISK)
     assert not slower.holds
@@ -93,7 +93,7 @@ def test_a_rival_that_failed_is_no_rival_that_lost(given: Any, way: str) -> None
     assert over_file.against_mapping(DISK).holds == (way == "swap")
 
 
-def test_nothing_to_compare_falls_short(given: Any) -> None:
+def test_memory_criteria_nothing_to_compare_falls_short(given: Any) -> None:
     given(*(without("mapping", "status 1", ratio=ratio) for ratio in (2, 4)))
     measured = over_file.against_mapping(DISK)
     assert not measured.holds
@@ -102,7 +102,7 @@ def test_nothing_to_compare_falls_short(given: Any) -> None:
     assert not over_file.against_mapping(DISK).holds
 
 
-def test_a_rival_that_was_always_killed_counts_as_promised_in_memory_lines(given: Any) -> None:
+def test_memory_criteria_always_killed_rival_counts_as_goal(given: Any) -> None:
     given(without("swap", KILLED), row(program="mg"))
     found = over_file.compared(study.rows(DISK), over_file.SWAP, 10)
     assert found.holds
@@ -117,7 +117,7 @@ def test_a_rival_that_was_always_killed_counts_as_promised_in_memory_lines(given
     assert "not compared: cg x1 2x: swap: killed, status 1" in over_file.against_swap(DISK).text
 
 
-def test_one_memory_mapping_that_was_killed_leaves_the_other(given: Any) -> None:
+def test_memory_criteria_one_killed_mapping_leaves_the_other(given: Any) -> None:
     given(without("mapping", KILLED), row(ratio=4))
     assert over_file.compared(study.rows(DISK), ways.MAPPINGS, 2).ratios["cg x1 2x"] == 30
     assert over_file.never_slower(DISK).holds
@@ -125,14 +125,14 @@ def test_one_memory_mapping_that_was_killed_leaves_the_other(given: Any) -> None
     assert not over_file.against_mapping(DISK).holds
 
 
-def test_a_memory_rival_that_was_stopped_counts_as_long_as_it_ran(given: Any) -> None:
+def test_memory_criteria_stopped_rival_counts_as_long_as_it_ran(given: Any) -> None:
     given(without("swap", STOPPED, 150.0))
     measured = over_file.against_swap(DISK)
     assert measured.text.startswith("15.00 times as fast")
     assert "1 times a rival was stopped" in measured.text
 
 
-def test_memory_bytes_that_the_kernel_counts_otherwise_fall_short(given: Any) -> None:
+def test_same_bytes_other_kernel_count_falls_short(given: Any) -> None:
     given(row(turns=[TURN, TURN, {**TURN, "kernel_read": 1165 * MIB}]))
     measured = over_file.same_bytes(DISK)
     assert not measured.holds
@@ -147,7 +147,7 @@ def test_memory_bytes_that_the_kernel_counts_otherwise_fall_short(given: Any) ->
     assert (measured.rows[0]["swap_read_mib"], measured.rows[0]["swap_written_mib"]) == ("3", "")
 
 
-def test_less_than_the_least_bytes_is_not_within_the_bound(given: Any) -> None:
+def test_near_bound_fewer_than_least_bytes_falls_short(given: Any) -> None:
     given(row(), row(program="mg", written=49))
     measured = over_file.near_bound(DISK)
     assert not measured.holds
@@ -155,7 +155,7 @@ def test_less_than_the_least_bytes_is_not_within_the_bound(given: Any) -> None:
     assert "less than any schedule moves: mg x1 2x: written" in measured.text
 
 
-def test_errors_of_turns_do_not_cancel(given: Any) -> None:
+def test_well_predicted_errors_do_not_cancel(given: Any) -> None:
     given(row(turns=[{**TURN, "predicted_s": 8 * share} for share in (1.3, 0.7, 1.0)]))
     measured = over_file.well_predicted(DISK)
     assert not measured.holds
@@ -164,14 +164,14 @@ def test_errors_of_turns_do_not_cancel(given: Any) -> None:
     assert not over_file.well_predicted(DISK).holds  # of one turn less than half
 
 
-def test_virtual_time_reads_what_the_real_run_reads(given: Any) -> None:
+def test_simulated_reads_are_compared_with_the_real_run(given: Any) -> None:
     given(row(simulated_read=160), row(threads=2, simulated_read=1000))
     measured = over_file.simulated(DISK)
     assert not measured.holds
     assert measured.text.startswith("0 of 1 cases within 25%; worst cg x1 2x, +33%")
 
 
-def test_what_a_memory_run_counts_for() -> None:
+def test_judged_time_by_outcome() -> None:
     def judged(way: str, status: int | None, is_right: bool = True, killed: bool = False) -> TrialResult:
         return ways.judged(way, Run(status, "", 7.0, 0, killed, DiskBytes(5, 6)), 150.0, is_right)
 
@@ -185,13 +185,13 @@ def test_what_a_memory_run_counts_for() -> None:
     assert ways.judged("swap", Run(0, "", 7.0, 0), 150.0, True).read is None
 
 
-def test_memory_results_are_the_same_but_for_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_ignores_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "workloads", lambda: {"cg": Namespace(time_lines="^Time ")})
     assert study._same("cg", "a\nTime 9 s\nterrace: b\nDigest 1\n") == "a\nDigest 1"
     assert study._same("cg", "a\n1 second\nDigest 1\n") != "a\nDigest 1"
 
 
-def test_the_memory_runs_that_count() -> None:
+def test_counted_takes_the_median_of_valid_runs() -> None:
     killed, wrong = TrialResult(1, KILLED), TrialResult(1, "status 1")
     nine, eight = TrialResult(9, counts=9.0), TrialResult(8, counts=8.0)
     assert ways.counted("swap", [killed, nine, killed]) == 9
@@ -203,7 +203,7 @@ def test_the_memory_runs_that_count() -> None:
     assert ways.reasons([killed, nine, wrong, killed]) == "killed, status 1"
 
 
-def test_which_memory_runs_are_done_again() -> None:
+def test_is_run_again_only_if_results_can_change() -> None:
     def again(way: str, **first: float | str) -> bool:
         runs = {"terrace": 10.0, "swap": 200.0, "mapping": 20.0, "sequential": 20.0, **first}
         tried = {
@@ -230,7 +230,7 @@ def test_which_memory_runs_are_done_again() -> None:
     assert not again(plain, mapping=31.0, sequential=31.0)  # far behind
 
 
-def test_no_memory_run_is_faster_than_the_disk() -> None:
+def test_reached_takes_the_best_of_valid_runs() -> None:
     runs = [
         TrialResult(2, "", 2, 8, 4),
         TrialResult(1, STOPPED, 150, 3, 5),
@@ -240,7 +240,7 @@ def test_no_memory_run_is_faster_than_the_disk() -> None:
     assert ways.reached(runs) == {"read": 4, "write": 5, "both": 8}
 
 
-def test_the_kernels_count_of_the_disk_of_a_memory_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_limited_counts_the_disks_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "stat").write_text("  1 0 16 3 2 0 32 4 0 5 6\n")
     assert moved(tmp_path) == DiskBytes(16 * 512, 32 * 512)
     assert DiskBytes(9, 8).since(DiskBytes(2, 3)) == DiskBytes(7, 5)
@@ -250,7 +250,7 @@ def test_the_kernels_count_of_the_disk_of_a_memory_run(tmp_path: Path, monkeypat
         limits._disk_of(tmp_path)
 
 
-def test_a_fault_is_told_by_its_lines_alone() -> None:
+def test_fault_is_told_by_exactly_its_lines() -> None:
     fault = Fault(lambda: FaultOutcome(0, "", (), ()), ("cannot be read",), also="cannot be written")
     assert fault.is_told_by(["terrace: it cannot be read"])
     assert fault.is_told_by(["terrace: it cannot be written", "terrace: it cannot be read"])
@@ -259,7 +259,7 @@ def test_a_fault_is_told_by_its_lines_alone() -> None:
     assert not Fault(lambda: FaultOutcome(0, "", (), ())).is_told_by(["terrace: more"])
 
 
-def test_a_memory_fault_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_left_since_finds_remaining_resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(left, "PATIENCE", 0.0)
     for name in ("spill", "journals", "session"):
         (tmp_path / name).mkdir()

@@ -95,7 +95,7 @@ def profile(file: Path) -> Profile:
     return Profile(file)
 
 
-def test_names_that_can_be_taken(tmp_path: Path) -> None:
+def test_names_of_loops_lists_candidates(tmp_path: Path) -> None:
     of = profile(tmp_path / "a.terrace")
     assert of.names_of_loops() == ["run:3", "sort:5", "cut:9", "step", "sum:7", "fill<a, b>"]
     assert (of.first_turn(), of.last_turn()) == (2, 8)
@@ -104,7 +104,7 @@ def test_names_that_can_be_taken(tmp_path: Path) -> None:
     ]
 
 
-def test_the_longest_of_each_kind_is_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_takes_the_longest_of_each_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = {
         "sort:5": [TakenLoop("sort:5", 0.6, 1.6, 1.7)],
         "step": [TakenLoop("step:2", 2.0, 7.0, 7.9), TakenLoop("run:3", 4.0, 4.0, 8.0)],
@@ -135,7 +135,7 @@ def cost(name: str = "", turns: int = 0, misses: float | None = 0.9, time: float
     return {"loop": loop, "miss_share": misses, "time_share": time, "misses": 10**6, "compares": True}
 
 
-def test_a_loop_of_a_program_that_has_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loops_found_where_none_is_stated_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     costs(monkeypatch, {"blas": cost("dchk1_:300", 7), "lua": cost(), "mrbayes": cost("RunChain:16736", 5000)})
     first, *rest = programs.loops().text.splitlines()
     assert first == "1 of 1 that have one; one is reported in 1 of 2 that have none"
@@ -151,13 +151,15 @@ def test_a_loop_of_a_program_that_has_none_is_named(monkeypatch: pytest.MonkeyPa
         ({"lua": {**cost("f:1", 9, 0.1, 0.5), "misses": 9_999}}, True),  # which says nothing
     ],
 )
-def test_no_small_loop(monkeypatch: pytest.MonkeyPatch, others: dict[str, Any], holds: bool) -> None:
+def test_none_small_judges_the_share_of_the_loop(
+    monkeypatch: pytest.MonkeyPatch, others: dict[str, Any], holds: bool
+) -> None:
     names = [name for name in read_all() if name not in others][: 20 - len(others)]
     costs(monkeypatch, {**{name: cost("g:2", 9) for name in names}, **others})
     assert programs.none_small().holds == holds
 
 
-def test_few_programs_say_nothing_of_small_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_none_small_few_programs_fall_short(monkeypatch: pytest.MonkeyPatch) -> None:
     names = list(read_all())[:20]
     costs(monkeypatch, {name: cost("g:2", 9) for name in names[:-1]} | {names[-1]: FAILED})
     measured = programs.none_small()
@@ -165,7 +167,7 @@ def test_few_programs_say_nothing_of_small_loops(monkeypatch: pytest.MonkeyPatch
     assert measured.text.splitlines() == ["0 of 19 are", f"{names[-1]}: a: not built"]
 
 
-def test_recipes_that_change_more_than_compilers_are_no_unchanged_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_builds_changed_recipes_do_not_count_as_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     built = {name: {"native": 1.0, "hooked": 1.0} for name in read_all()}
     for name in ("jpeg", "mrbayes"):  # which build unchanged, too
         built[name]["unchanged"] = 1.0
@@ -181,14 +183,14 @@ def test_recipes_that_change_more_than_compilers_are_no_unchanged_ones(monkeypat
 @pytest.mark.parametrize(
     ("of_run", "alike"), [(("f:1", 102), True), (("f:1", 97), False), (("f:2", 100), False), (("", 0), False)]
 )
-def test_a_bound_is_of_a_run_with_as_many_turns(of_run: tuple[str, int], alike: bool) -> None:
+def test_are_alike_requires_as_many_iterations(of_run: tuple[str, int], alike: bool) -> None:
     assert are_alike(MainLoop("f:1", "", 100), MainLoop(of_run[0], "", of_run[1])) == alike
 
 
 # --- gaps ------------------------------------------------------------------------------------------------------
 
 
-def test_gaps_that_cancel_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gaps_do_not_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
     both = {"marked": {"latency": 0.10, "bandwidth": 0.10}, "found": {"latency": 0.13, "bandwidth": 0.07}}
     monkeypatch.setattr(gaps, "every_workload", lambda size: {"w": []})
     monkeypatch.setattr(gaps, "keep_part", lambda name, make: both)

@@ -26,7 +26,7 @@ DEMO = {
 }  # fmt: skip
 
 
-def test_a_line_that_falls_short_is_printed_so(tree):
+def test_pages_criterion_falling_short_is_marked(tree):
     tree.run("--only", "toy")
     page = tree.read(PAGE)
     assert "| first | at least 3 | 4 of 5 | holds |" in page
@@ -36,7 +36,7 @@ def test_a_line_that_falls_short_is_printed_so(tree):
     assert "3 of 3 lines measured, falling short: 1" in tree.read("docs/results/index.md")
 
 
-def test_what_made_a_table_stands_beside_it(tree):
+def test_pages_table_has_a_caption(tree):
     tree.run("--only", "toy")
     line = tree.document()["lines"][0]
     page = tree.read(PAGE)
@@ -44,7 +44,7 @@ def test_what_made_a_table_stands_beside_it(tree):
     assert f"{line['machine']['processor']}, {line['machine']['cores']} core" in page
 
 
-def test_lines_of_two_machines_say_which(tree):
+def test_pages_criteria_of_two_machines_name_them(tree):
     tree.run("--only", "toy")
     content = tree.document()
     content["lines"][1]["machine"] = {**content["lines"][1]["machine"], "processor": "Another one"}
@@ -58,7 +58,7 @@ def test_lines_of_two_machines_say_which(tree):
     assert "| 9.25 % on average | **falls short** | 2 |" in page
 
 
-def test_what_was_not_run_is_said_with_its_goal(tree):
+def test_pages_unmeasured_criterion_shows_its_goal(tree):
     tree.run("--only", "toy", "--budget", "0")
     page = tree.read(PAGE)
     assert "*Not run on this commit: `acceptance/toy`.*" in page
@@ -66,7 +66,7 @@ def test_what_was_not_run_is_said_with_its_goal(tree):
     assert "commit `" not in page
 
 
-def test_the_readmes_block_is_replaced_in_place(tree):
+def test_pages_readmes_block_is_replaced_in_place(tree):
     before = tree.read("README.md")
     tree.run("--pages")
     assert "17 %" not in tree.read("README.md")
@@ -84,7 +84,7 @@ def test_the_readmes_block_is_replaced_in_place(tree):
         assert after.split(cut)[position] == before.split(cut)[position]
 
 
-def test_a_readme_without_the_markers_is_refused(tree):
+def test_pages_readme_without_markers_is_refused(tree):
     tree.write("README.md", "# Title\n")
     tree.commit("Drop the markers")
     done = tree.run("--pages")
@@ -108,13 +108,13 @@ def test_pages_written_twice_are_equal(tree):
     assert {path.name for path in first} == {"toy.md", "index.md", "README.md"}
 
 
-def test_a_page_that_nothing_makes_goes(tree):
+def test_pages_stale_page_is_removed(tree):
     tree.write("docs/results/old.md", "17 % faster\n")
     tree.run("--pages")
     assert not (tree.root / "docs/results/old.md").exists()
 
 
-def test_a_new_program_has_a_page_without_a_template(tree):
+def test_pages_new_program_needs_no_template(tree):
     (tree.root / "acceptance/results/templates/toy.md").unlink()
     tree.commit("Drop the template")
     tree.run("--only", "toy")
@@ -224,13 +224,13 @@ def prose(text):
     return text
 
 
-def test_prose_has_no_figures():
+def test_templates_prose_has_no_figures():
     assert prose("a `9`\n{{ table x-9 }}\n    9\n[b](9.md) 8\n").split() == ["a", "[b", "8"]
     for name, text in texts(ROOT).items():
         assert not re.findall(r"\d", prose(text)), f"{name}: {re.findall(r'.*[0-9].*', prose(text))}"
 
 
-def test_every_fill_in_can_be_made():
+def test_templates_every_placeholder_can_be_rendered():
     steps = {step.name for step in all_steps(ROOT)}
     views = {path.stem for path in (ROOT / "acceptance/results/views").glob("*.py")} - {"__init__"}
     for text in texts(ROOT).values():

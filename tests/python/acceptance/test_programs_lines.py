@@ -34,7 +34,7 @@ All 2 tests {word}.
 Total duration: {n} min 12 sec"""
 
 
-def test_times_do_not_count():
+def test_filtered_removes_times():
     one, other = (
         filters.filtered("lmp", LMP.format(time=t, share=s, digit=d))
         for t, s, d in ((1.8, 59.6, 2), (2.25, 99, 3))
@@ -62,11 +62,11 @@ def test_times_do_not_count():
         ("unknown", "0.5 seconds", ("0.5", "0.6")),
     ],
 )
-def test_results_do(kind, text, changed):
+def test_filtered_keeps_results(kind, text, changed):
     assert filters.filtered(kind, text) != filters.filtered(kind, text.replace(*changed))
 
 
-def test_all_that_is_run_has_a_package():
+def test_packages_list_every_command():
     listed = needed.packages()
     assert {name for case in cases.CASES for name in case.needs} <= set(listed)
     with pytest.raises(KeyError):
@@ -84,7 +84,7 @@ def _require_from(listed):
         needed.packages = before
 
 
-def test_a_new_case_is_one_new_file(monkeypatch, tmp_path):
+def test_new_case_is_one_new_file(monkeypatch, tmp_path):
     """Those with an order come first; a file without lines is not imported."""
     folder = tmp_path / "acceptance" / "some_lines"
     folder.mkdir(parents=True)
@@ -115,25 +115,25 @@ def row(plain, ours, *, wrong=()):
 
 
 @pytest.mark.parametrize(("ours", "holds"), [([1.0, 1.02, 9.0], True), ([1.0, 1.04, 1.05], False)])
-def test_the_median_is_what_counts(ours, holds, monkeypatch):
+def test_time_takes_the_median(ours, holds, monkeypatch):
     monkeypatch.setattr(cost, "rows", lambda: [row([1.0, 1.0, 1.0], ours)])
     assert cost._time(cost.OURS).holds is holds
 
 
-def test_a_run_with_other_output_is_told(monkeypatch):
+def test_same_output_other_output_falls_short(monkeypatch):
     monkeypatch.setattr(cost, "rows", lambda: [row([1.0], [1.0], wrong=["terrace: 'a' became 'b'"])])
     assert not cost.same_output(cost.rows(), cost.OURS).holds
     assert cost.same_output(cost.rows(), cost.OFF).holds
 
 
-def test_more_memory_is_told(monkeypatch):
+def test_memory_above_limit_falls_short(monkeypatch):
     much = row([1.0], [1.0])
     much["peak"][cost.OURS] = [(1 << 30) + (1 << 30) // 20 + (65 << 20)]
     monkeypatch.setattr(cost, "rows", lambda: [much])
     assert not cost._memory().holds
 
 
-def test_a_killed_run_is_no_level_run(monkeypatch):
+def test_level_killed_run_falls_short(monkeypatch):
     each = {
         "program": "one",
         "peak": 1 << 30,
@@ -157,7 +157,7 @@ def cost_row(**changed):
 
 
 @pytest.mark.parametrize("what", ["wrong", "said", "left"])
-def test_an_output_is_as_plain_without_lines_and_files_of_ours(what):
+def test_same_output_lines_or_files_of_terrace_fall_short(what):
     assert cost.same_output([cost_row()], cost.OURS).holds
     assert cost.same_output([cost_row(**{what: ["off: that"]})], cost.OURS).holds
     found = cost.same_output([cost_row(**{what: ["terrace: that"]})], cost.OURS)
@@ -165,7 +165,7 @@ def test_an_output_is_as_plain_without_lines_and_files_of_ours(what):
     assert "one: terrace: that" in found.text
 
 
-def test_files_are_compared_with_those_of_plain_runs(tmp_path):
+def test_other_files_compares_with_plain_runs(tmp_path):
     for name in ("data/0000A1", "data/17", "kept"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()

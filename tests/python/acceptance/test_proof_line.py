@@ -67,7 +67,7 @@ def line(gain):
 
 
 @pytest.mark.parametrize("kind", [{}, {"undone": True}, {"again": True}, {"replanned": 55}])
-def test_what_the_iterations_give_is_accepted(kind):
+def test_proof_consistent_gain_is_accepted(kind):
     found = list(proof.proofs(journal(**kind)))
     (one,) = found
     assert one.gain_by_iterations == pytest.approx(one.gain)
@@ -88,7 +88,7 @@ def test_what_the_iterations_give_is_accepted(kind):
         ("UPDATE phase_instance SET ended = ended + 0.2 WHERE iteration > 50", "an iteration with the plan"),
     ],
 )
-def test_other_iterations_are_told(change, told):
+def test_proof_other_iterations_are_rejected(change, told):
     store = journal()
     store.execute(change)
     found = list(proof.proofs(store))
@@ -96,7 +96,7 @@ def test_other_iterations_are_told(change, told):
 
 
 @pytest.mark.parametrize("capped", [False, True])
-def test_what_is_next_to_each_other_counts(capped):
+def test_proof_takes_adjacent_iterations(capped):
     """A program that becomes slower, or faster, for reasons of its own gains nothing by that."""
     store = journal()
     if capped:
@@ -107,7 +107,7 @@ def test_what_is_next_to_each_other_counts(capped):
 
 
 @pytest.mark.parametrize(("undone", "placed"), [(False, 5.0), (True, 5.0), (False, 1.1), (False, 0.9)])
-def test_equal_times_are_no_loss_and_no_gain(undone, placed):
+def test_proof_equal_times_are_no_gain(undone, placed):
     store = journal(undone=undone)
     store.execute("UPDATE phase_instance SET ended = begun + 0.15")
     store.execute("UPDATE proof SET unplaced = 0.3, placed = 0.3 * ?", (placed,))
@@ -116,14 +116,14 @@ def test_equal_times_are_no_loss_and_no_gain(undone, placed):
     assert "an iteration with the plan" in "\n".join(proof.wrong(found, [line(1 - placed)]))
 
 
-def test_what_others_did_may_be_taken_out_of_a_gain():
+def test_proof_interference_may_reduce_a_gain():
     store = journal()
     store.execute("UPDATE proof SET placed = 0.9 * unplaced")
     found = list(proof.proofs(store))
     assert proof.wrong(found, [line(0.1)]) == []
 
 
-def test_a_gain_that_is_said_to_be_a_loss_is_told():
+def test_proof_gain_reported_as_loss_is_rejected():
     store = journal()
     store.execute("UPDATE proof SET placed = 1.2 * unplaced")
     found = list(proof.proofs(store))
@@ -132,7 +132,7 @@ def test_a_gain_that_is_said_to_be_a_loss_is_told():
     assert "an iteration with the plan" in told
 
 
-def test_a_sign_within_the_noise_is_not_told():
+def test_proof_sign_within_noise_is_accepted():
     store = journal()
     store.execute("UPDATE phase_instance SET ended = begun + 0.5 + (iteration % 5) * 0.1 + (begun > 43.5) * 0.02")
     found = list(proof.proofs(store))
@@ -140,7 +140,7 @@ def test_a_sign_within_the_noise_is_not_told():
     assert not any("noise" in one for one in proof.wrong(found, [line(0.04)]))
 
 
-def test_an_undone_plan_without_a_note_proves_nothing():
+def test_proof_undone_plan_without_note_is_rejected():
     store = journal(undone=True)
     store.execute("DELETE FROM note")
     found = list(proof.proofs(store))
@@ -149,20 +149,20 @@ def test_an_undone_plan_without_a_note_proves_nothing():
 
 
 @pytest.mark.parametrize("off", [-0.02, 0.02])
-def test_the_line_says_what_was_found(off):
+def test_proof_closing_line_equals_the_gain(off):
     found = list(proof.proofs(journal()))
     assert "in the journal's proof" in proof.wrong(found, [line(found[0].gain + off)])[0]
     assert proof.wrong(found, ["terrace: 80 iterations"]) == ["nothing is said of a gain"]
 
 
-def test_gains_are_read_with_their_sign():
+def test_said_gain_has_its_sign():
     assert proof.said_gain(["terrace: gained 17 % (predicted 19 %): 1ms"]) == pytest.approx(0.17)
     assert proof.said_gain(["terrace: lost 3.2 % (predicted 19 %): 1ms"]) == pytest.approx(-0.032)
     assert proof.said_gain(["terrace: undone, as it lost 12 %: 1ms"]) == pytest.approx(-0.12)
     assert proof.said_gain([]) is None
 
 
-def test_iterations_that_may_not_have_counted_widen_the_median():
+def test_bounds_uncounted_iterations_widen_the_median():
     times = [5.0, 1.0, 4.0, 2.0, 3.0]
     assert proof.bounds(times, 5) == (3, 3)
     assert proof.bounds(times, 3) == (2, 4)

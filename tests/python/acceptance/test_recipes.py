@@ -117,11 +117,11 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
         ("", 0, False),
     ],
 )
-def test_the_stated_loop_is_told_by_function_and_turns(tmp_path: Path, name: str, turns: int, right: bool) -> None:
+def test_is_right_compares_function_and_iterations(tmp_path: Path, name: str, turns: int, right: bool) -> None:
     assert is_right(recipe(tmp_path), "small", MainLoop(name, "", turns)) == right
 
 
-def test_a_program_without_a_main_loop_is_right_where_none_is_found(tmp_path: Path) -> None:
+def test_is_right_no_loop_stated_none_found(tmp_path: Path) -> None:
     none = recipe(tmp_path, WHOLE[: WHOLE.index("[loop]")] + '[loop]\nnone = true\nbecause = "one pass"')
     assert is_right(none, "small", MainLoop("", "", 0))
     assert not is_right(none, "small", MainLoop("main:3", "", 9))

@@ -33,11 +33,11 @@ def test_what_falls_short_is_told(changed, told):
     assert told in found.text
 
 
-def test_a_row_has_no_windows_where_they_do_not_suffice():
+def test_windows_insufficient_row_has_none():
     assert references.judged_plans([row(windows=7)]).rows[0]["windows"] == 0
     assert references.judged_plans([row(windows=8)]).rows[0]["windows"] == 8
 
 
-def test_windows_take_a_share_of_the_time():
+def test_windows_in_takes_a_share_of_the_time():
     assert references.windows_in(1.0, 0) == 50
     assert references.windows_in(10.0, 64 << 20) == 17

@@ -13,7 +13,7 @@ PAGE = "docs/results/toy.md"
 # --- going on ----------------------------------------------------------------------------------------------------
 
 
-def test_each_line_is_measured_once(tree):
+def test_harness_each_criterion_is_measured_once(tree):
     done = tree.run("--only", "toy")
     assert done.returncode == 0, done.stderr
     assert tree.measured() == ["first", "second", "part0", "part1", "part2"]
@@ -22,7 +22,7 @@ def test_each_line_is_measured_once(tree):
     assert tree.measured() == []
 
 
-def test_an_interrupted_program_goes_on_with_the_line_that_it_did_not_finish(tree):
+def test_harness_interrupted_program_resumes_at_its_criterion(tree):
     tree.order("die second")
     assert tree.run("--only", "toy").returncode == 1
     assert tree.measured() == ["first", "second"]
@@ -32,7 +32,7 @@ def test_an_interrupted_program_goes_on_with_the_line_that_it_did_not_finish(tre
     assert [line["verdict"] for line in tree.document()["lines"]] == ["holds", "falls short", "holds"]
 
 
-def test_a_program_that_is_ended_takes_down_what_its_line_has_set_up(tree):
+def test_harness_terminated_program_cleans_up(tree):
     tree.order("end second")
     assert tree.toy().returncode == 143
     assert tree.measured() == ["first", "second", "cleared"]
@@ -41,7 +41,7 @@ def test_a_program_that_is_ended_takes_down_what_its_line_has_set_up(tree):
     assert tree.measured() == ["second", "part0", "part1", "part2"]
 
 
-def test_an_interrupted_line_goes_on_with_the_part_that_it_did_not_finish(tree):
+def test_harness_interrupted_criterion_resumes_at_its_part(tree):
     tree.order("die part1")
     assert tree.toy().returncode == 9
     assert tree.measured() == ["first", "second", "part0", "part1"]
@@ -52,7 +52,7 @@ def test_an_interrupted_line_goes_on_with_the_part_that_it_did_not_finish(tree):
 
 
 @pytest.mark.parametrize(("order", "said"), [("fail first", "failed: it broke"), ("miss first", "no such tool")])
-def test_what_failed_falls_short_and_is_tried_again_last(tree, order, said):
+def test_harness_failed_criterion_is_retried_last(tree, order, said):
     tree.order(order)
     assert tree.toy("--only", "first").returncode == 1
     assert said in tree.document()["lines"][0]["measured"]
@@ -64,7 +64,7 @@ def test_what_failed_falls_short_and_is_tried_again_last(tree, order, said):
     assert tree.document()["lines"][0]["measured"] == "4 of 5"
 
 
-def test_nothing_is_begun_when_the_time_is_up(tree):
+def test_harness_time_is_up_starts_nothing(tree):
     done = tree.run("--only", "toy", "--budget", "0")
     assert done.returncode == 3
     assert "unfinished, the same command goes on: toy" in done.stdout
@@ -72,7 +72,7 @@ def test_nothing_is_begun_when_the_time_is_up(tree):
     assert [line["verdict"] for line in tree.document()["lines"]] == ["not run"] * 3
 
 
-def test_the_time_may_be_up_between_parts(tree):
+def test_harness_time_may_end_between_parts(tree):
     tree.order("late part0")
     done = tree.toy("--only", "third")
     assert done.returncode == 3
@@ -82,13 +82,13 @@ def test_the_time_may_be_up_between_parts(tree):
     assert tree.measured() == ["part0", "part1", "part2"]
 
 
-def test_some_lines_only(tree):
+def test_harness_only_selects_criteria(tree):
     assert tree.run("--only", "toy:sec").returncode == 0
     assert tree.measured() == ["second"]
     assert "| first | at least 3 |  | *not run on this commit* |" in tree.read(PAGE)
 
 
-def test_a_wrong_step_is_named(tree):
+def test_runner_unknown_step_is_named(tree):
     for words, said in ((["--only", "nothing"], "there is no such step"), (["--only", "demo:x"], "has no lines")):
         done = tree.run(*words)
         assert done.returncode == 2
@@ -96,7 +96,7 @@ def test_a_wrong_step_is_named(tree):
         assert done.stderr.count("\n") == 1
 
 
-def test_a_program_that_breaks_down_is_a_failed_step(tree):
+def test_runner_crashed_program_is_a_failed_step(tree):
     tree.write("acceptance/run_toy.py", "raise SystemExit(1)\n")
     tree.commit("Break it")
     done = tree.run("--only", "toy")
@@ -104,7 +104,7 @@ def test_a_program_that_breaks_down_is_a_failed_step(tree):
     assert "acceptance/toy ended with 1 before all was measured" in done.stderr
 
 
-def test_a_quick_look_is_not_kept(tree):
+def test_harness_reduced_run_is_not_kept(tree):
     done = tree.toy("--quick")
     assert "nothing is kept" in done.stderr
     assert not tree.folder().exists()
@@ -117,7 +117,7 @@ def test_a_quick_look_is_not_kept(tree):
 # --- one commit --------------------------------------------------------------------------------------------------
 
 
-def test_each_result_says_what_it_is_of(tree):
+def test_results_name_commit_machine_and_day(tree):
     tree.run("--only", "toy")
     document = tree.document()
     assert document["commit"] == tree.git("rev-parse", "HEAD")
@@ -146,7 +146,7 @@ def test_a_folder_that_is_of_another_commit_throughout_is_refused(tree):
     assert "demo.json is of ffffffffffff, the tree is at " in done.stderr
 
 
-def test_another_commit_begins_anew_and_shows_no_old_figure(tree):
+def test_runner_other_commit_starts_anew(tree):
     tree.run("--only", "toy")
     assert "9.25 % on average" in tree.read(PAGE)
     tree.write("source.txt", "changed")
@@ -159,7 +159,7 @@ def test_another_commit_begins_anew_and_shows_no_old_figure(tree):
     assert tree.measured() == ["first", "second", "part0", "part1", "part2"]
 
 
-def test_to_commit_the_pages_is_no_other_version(tree):
+def test_version_commit_of_pages_is_no_other_version(tree):
     tree.run("--only", "toy")
     before = tree.git("rev-parse", "HEAD")
     tree.commit("Write the pages")
@@ -203,7 +203,7 @@ def test_a_tree_with_changes_is_refused(tree, name):
     assert tree.measured() == []
 
 
-def test_changes_that_are_allowed_are_said(tree):
+def test_pages_allowed_changes_are_named(tree):
     tree.write("new.txt", "changed")
     assert tree.run("--only", "toy", "--allow-dirty").returncode == 0
     assert "**with changes that are in no commit**" in tree.read(PAGE)
@@ -217,7 +217,7 @@ def test_changes_that_are_allowed_are_said(tree):
     assert "no commit" not in tree.read(PAGE)
 
 
-def test_a_program_alone_keeps_nothing_of_a_tree_with_changes(tree):
+def test_harness_dirty_tree_keeps_nothing(tree):
     tree.write("new.txt", "changed")
     done = tree.toy()
     assert "the tree has changes: nothing is kept" in done.stderr
@@ -228,7 +228,7 @@ def test_a_program_alone_keeps_nothing_of_a_tree_with_changes(tree):
     assert tree.measured() == ["first", "second", "part0", "part1", "part2"]
 
 
-def test_pages_and_pictures_are_no_changes(tree):
+def test_version_pages_and_pictures_are_no_changes(tree):
     tree.run("--only", "toy")
     tree.write("docs/pictures/report.png", "a picture")
     done = tree.run("--only", "toy")
@@ -258,7 +258,7 @@ def made(tree):
     return words
 
 
-def test_what_is_measured_is_made_of_the_tree_before(tree, made):
+def test_runner_builds_the_tree_before_measuring(tree, made):
     done = tree.toy("--only", "first")
     assert done.returncode == 0, done.stderr
     assert "some words" not in done.stdout
@@ -267,7 +267,7 @@ def test_what_is_measured_is_made_of_the_tree_before(tree, made):
     assert made() == ["benchmarks", "build"]
 
 
-def test_nothing_is_made_where_nothing_is_kept_or_measured(tree, made):
+def test_runner_builds_nothing_if_nothing_is_kept_or_measured(tree, made):
     tree.toy("--budget", "0")
     tree.toy("--only", "first", "--quick")
     tree.run("--list")
@@ -278,7 +278,7 @@ def test_nothing_is_made_where_nothing_is_kept_or_measured(tree, made):
     assert made() == []
 
 
-def test_a_tree_that_cannot_be_made_is_not_measured(tree, made):
+def test_runner_failed_build_measures_nothing(tree, made):
     tree.log.with_name("log.broken").write_text("")
     for done, target in ((tree.toy(), "build"), (tree.run(), "benchmarks")):
         assert done.returncode == 2
@@ -288,7 +288,7 @@ def test_a_tree_that_cannot_be_made_is_not_measured(tree, made):
     assert made() == ["build", "benchmarks"]
 
 
-def test_a_copy_that_changed_is_the_one_that_measures(tree, made):
+def test_runner_changed_copy_restarts_the_program(tree, made):
     """Modules of the copy before it are loaded: the program begins again, and finds nothing to install."""
     log = "build/release/install.log"
     rule = f".PHONY: build\nbuild:\n\t@if test -d build; then echo '-- Up-to-date: x' > {log}; "
@@ -302,7 +302,7 @@ def test_a_copy_that_changed_is_the_one_that_measures(tree, made):
     assert tree.measured() == ["first"]
 
 
-def test_a_copy_that_never_stays_as_it_is_is_refused(tree, made):
+def test_runner_unstable_copy_is_refused(tree, made):
     rule = (
         ".PHONY: build\nbuild:\n\t@mkdir -p build/release; echo '-- Installing: x' > build/release/install.log\n"
     )

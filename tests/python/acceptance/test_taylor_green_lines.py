@@ -32,7 +32,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("points", taylor_green.GOALS)
-def test_published_values_hold(given: Any, points: int) -> None:
+def test_taylor_green_published_values_hold(given: Any, points: int) -> None:
     given(**FINE)
     assert taylor_green.decay(points).holds
 
@@ -45,7 +45,7 @@ def test_published_values_hold(given: Any, points: int) -> None:
         ({"largest_decay": 0.0120, "largest_enstrophy": 7.0}, 128, "decay, enstrophy"),
     ],
 )
-def test_a_value_that_is_too_far_off_falls_short(
+def test_taylor_green_distant_value_falls_short(
     given: Any, changed: dict[str, float], points: int, short: str
 ) -> None:
     given(**FINE | changed)
@@ -54,12 +54,12 @@ def test_a_value_that_is_too_far_off_falls_short(
     assert measured.text.endswith(f"; short: {short}")
 
 
-def test_the_enstrophy_of_a_coarse_grid_is_no_goal(given: Any) -> None:
+def test_taylor_green_coarse_enstrophy_is_no_goal(given: Any) -> None:
     given(**FINE | {"largest_enstrophy": 5.6})
     assert taylor_green.decay(64).holds
 
 
-def test_other_counts_fall_short(given: Any) -> None:
+def test_taylor_green_other_counts_fall_short(given: Any) -> None:
     given(datasets=29, stencils=20, mirror_stencils=12, loops=27)
     assert taylor_green.counts().holds
     assert not taylor_green.stencils().holds

@@ -40,7 +40,7 @@ def able(monkeypatch):
 
 @pytest.mark.usefixtures("able")
 @pytest.mark.parametrize("way", [watched.WATCHED, watched.PLACED])
-def test_a_program_that_is_not_watched_falls_short(monkeypatch, way):
+def test_watched_unmonitored_program_falls_short(monkeypatch, way):
     monkeypatch.setattr(watched, "rows", lambda: [row()])
     assert watched._time(way).holds
     monkeypatch.setattr(watched, "rows", lambda: [row(seen=2)])
@@ -50,7 +50,7 @@ def test_a_program_that_is_not_watched_falls_short(monkeypatch, way):
 
 
 @pytest.mark.usefixtures("able")
-def test_a_program_of_which_nothing_is_moved_falls_short(monkeypatch):
+def test_watched_unmoved_program_falls_short(monkeypatch):
     monkeypatch.setattr(watched, "rows", lambda: [row(moves=(0, 0, 9))])
     assert watched._time(watched.WATCHED).holds
     found = watched._time(watched.PLACED)
@@ -58,7 +58,7 @@ def test_a_program_of_which_nothing_is_moved_falls_short(monkeypatch):
     assert f"{ONE}: nothing was moved" in found.text
 
 
-def test_memory_is_judged_in_each_way():
+def test_watched_judges_memory_in_each_way():
     much = row(peak=(1 << 30) + (1 << 30) // 20 + (65 << 20))
     assert cost.memory([row()], watched.PLACED).holds
     assert not cost.memory([much], watched.PLACED).holds

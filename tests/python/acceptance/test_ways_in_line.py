@@ -25,7 +25,7 @@ the wheel has no bin</system-out></testcase>
 </testsuite>"""
 
 
-def test_outcomes_are_told_apart():
+def test_outcomes_are_distinguished():
     found = ways_in.outcomes(REPORT)
     assert {name: (row["ended"], row["why"]) for name, row in found.items()} == {
         "install.a": ("passed", ""),
@@ -35,7 +35,7 @@ def test_outcomes_are_told_apart():
     }
 
 
-def test_all_tests_of_installed_copies_are_in_the_line():
+def test_shown_lists_every_install_test():
     text = (ROOT / "tests" / "install" / "CMakeLists.txt").read_text()
     named = re.findall(r"^\s*terrace_install_test\((\w+) ", text, re.M)
     assert {f"install.{name}" for name in named} == set(ways_in.SHOWN)

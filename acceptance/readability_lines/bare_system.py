@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Criteria of the first run on a bare Debian 12 with g++, make and python3, on two cores, without a compiler cache.
+
+debootstrap makes the system in a temporary folder; commands run there by chroot, in a mount namespace of their own,
+so that no mount outlives them. Downloads count. Needs root, and the distribution's and Python's package indexes.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from harness import ROOT, Line, Measured, Unavailable, run
+
+RELEASE = "bookworm"
+PRESENT = ("g++", "make", "python3")
+NUM_CORES = 2
+DEMO_MINUTES, TEST_MINUTES, CI_MINUTES = 5, 15, 25
+MAX_PACKAGES = 20
+TIMEOUT_SECONDS = 3 * 3600
+# Settings of this machine without which downloads may fail. Files that they name are copied.
+_PASSED = (
+    *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+    *("PIP_CERT", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "SSL_CERT_FILE"),
+)
+_ENTER = """\
+mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && mount --rbind /dev "$1/dev" &&
+exec chroot "$1" bash -euo pipefail -c "$2"
+"""
+
+
+@dataclass
+class Ended:
+    """Outcome of a command in the bare system."""
+
+    status: int
+    seconds: float
+    output: str
+
+    @property
+    def last_line(self) -> str:
+        """Returns the last line of the output that is not empty."""
+        return next((line.strip() for line in reversed(self.output.splitlines()) if line.strip()), "")
+
+
+@dataclass
+class BareSystem:
+    """A system with a clone of this repository in /terrace."""
+
+    root: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="terrace-bare-system.")))
+
+    def install(self) -> None:
+        """Installs the system and its compiler, and clones the repository."""
+        run(["debootstrap", "--variant=minbase", RELEASE, self.root], timeout=TIMEOUT_SECONDS)
+        for file in ["/etc/resolv.conf", *(os.environ[name] for name in _PASSED if name in os.environ)]:
+            if file.startswith("/") and Path(file).is_file():
+                copy = self.root / file.lstrip("/")
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(Path(file).resolve(), copy)
+        install = f"apt-get -qq update && apt-get -qq install -y --no-install-recommends {' '.join(PRESENT)}"
+        if (done := self.run(install)).status != 0:
+            raise Unavailable(f"the bare system's packages cannot be installed: {done.last_line}")
+        run(["git", "clone", "--quiet", ROOT, self.root / "terrace"])
+
+    def run(self, command: str) -> Ended:
+        """Runs a line of shell in the system, as root, on two cores."""
+        cores = ",".join(str(core) for core in sorted(os.sched_getaffinity(0))[:NUM_CORES])
+        words = ["taskset", "-c", cores, "unshare", "-m", "bash", "-c", _ENTER, "-", str(self.root), command]
+        environment = {
+            **{name: os.environ[name] for name in _PASSED if name in os.environ},
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/root",
+            "LANG": "C.UTF-8",
+            "DEBIAN_FRONTEND": "noninteractive",
+            "CCACHE_DISABLE": "1",
+        }
+        begin = time.monotonic()
+        done = subprocess.run(
+            words,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_SECONDS,
+        )
+        return Ended(done.returncode, time.monotonic() - begin, done.stdout)
+
+    def build(self, command: str) -> Ended:
+        """Runs a command in the clone."""
+        return self.run(f"cd /terrace && {command}")
+
+    def packages(self, *query: str) -> set[str]:
+        """Returns the package names that a query prints, one on each line."""
+        return set(self.run(shlex.join(query)).output.split())
+
+    def remove(self) -> None:
+        """Removes the system's files."""
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+_INSTALLED = ("dpkg-query", "-W", "-f", "${Package}\\n")
+_REQUESTED = ("apt-mark", "showmanual")
+
+
+def _bare_system() -> BareSystem:
+    if os.geteuid() != 0:
+        raise Unavailable("only root can make a bare system")
+    for tool in ("debootstrap", "unshare", "taskset"):
+        if shutil.which(tool) is None:
+            raise Unavailable(f"{tool} is not installed")
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+        raise Unavailable("this machine grants no mount namespace")
+    if len(os.sched_getaffinity(0)) < NUM_CORES:
+        raise Unavailable(f"the goal is that of {NUM_CORES} cores")
+    system = BareSystem()
+    try:
+        system.install()
+    except BaseException:
+        system.remove()
+        raise
+    return system
+
+
+@dataclass(frozen=True)
+class DemoRun:
+    """The first `make demo` on a bare system, which stays for `make test`."""
+
+    system: BareSystem
+    ended: Ended
+    requested: frozenset[str]  # packages that set-up asked for
+    installed: frozenset[str]  # with their dependencies
+
+
+@cache
+def _demo_run() -> DemoRun:
+    system = _bare_system()
+    installed, requested = system.packages(*_INSTALLED), system.packages(*_REQUESTED)
+    ended = system.build(f"make demo JOBS={NUM_CORES}")
+    return DemoRun(
+        system,
+        ended,
+        frozenset(system.packages(*_REQUESTED) - requested),
+        frozenset(system.packages(*_INSTALLED) - installed),
+    )
+
+
+def _timed(command: str, ended: Ended, minutes: float, more: str = "") -> Measured:
+    text = f"`{command}`: {ended.seconds / 60:.1f} minutes, exit status {ended.status}{more}"
+    holds = ended.status == 0 and ended.seconds <= 60 * minutes
+    return Measured("\n".join([text, *([ended.last_line] if ended.last_line else [])]), holds)
+
+
+def demo() -> Measured:
+    first = _demo_run()
+    count = f"; {len(first.requested)} packages installed, {len(first.installed)} with their dependencies"
+    measured = _timed("make demo", first.ended, DEMO_MINUTES, count)
+    return Measured(measured.text, measured.holds and len(first.requested) <= MAX_PACKAGES)
+
+
+def tests() -> Measured:
+    first = _demo_run()
+    try:
+        return _timed("make test", first.system.build(f"make test JOBS={NUM_CORES}"), TEST_MINUTES)
+    finally:
+        first.system.remove()
+        _demo_run.cache_clear()
+
+
+def continuous_integration() -> Measured:
+    system = _bare_system()
+    try:
+        return _timed(".ci/run", system.build(f"JOBS={NUM_CORES} .ci/run"), CI_MINUTES)
+    finally:
+        system.remove()
+
+
+LINES = [
+    Line(
+        "first demo",
+        f"on a bare Debian 12 with {', '.join(PRESENT)}, two cores: `make demo` with set-up takes at most "
+        f"{DEMO_MINUTES} minutes and installs at most {MAX_PACKAGES} packages, dependencies not counted",
+        demo,
+        apart=True,
+    ),
+    Line("first tests", f"`make test` after it takes at most {TEST_MINUTES} minutes and passes", tests, apart=True),
+    Line(
+        "continuous integration",
+        f"on a bare Debian 12, from a clean clone: `.ci/run` takes at most {CI_MINUTES} minutes and passes",
+        continuous_integration,
+        apart=True,
+    ),
+]

@@ -282,7 +282,7 @@ Released Allocator::release(Handle handle) {
   const Locked locked(*this, first);
   auto& record = records_[index_of(*place)];
   const auto age = (record.generation - generation_of(handle)) & k_generation;
-  // Of wrapped generations, half count as past, the others as never issued.
+  // Generation counters wrap: half of all values count as past, the others as never issued.
   if (age != 0) return age < k_generation / 2 ? Released::already : Released::foreign;
   const auto shape = record.shape;
   const Locked rest(*this, {first.first + 1, banks_of(*place, shape).count - 1});

@@ -14,8 +14,8 @@ namespace terrace::pim {
 namespace {
 
 bool same_place(const Geometry& geometry, const Vector& a, const Vector& b) {
-  return a.bits == b.bits && a.turn == b.turn && a.block.row == b.block.row && is_row_aligned(geometry, a, b) &&
-         extent_of(geometry, a) == extent_of(geometry, b);
+  return a.bits == b.bits && a.rotation == b.rotation && a.block.row == b.block.row &&
+         is_row_aligned(geometry, a, b) && extent_of(geometry, a) == extent_of(geometry, b);
 }
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(Code::invalid, why); }

@@ -22,8 +22,8 @@ namespace terrace::pim {
 // 64 neighbouring columns of a row; bit 0 is the lowest column.
 using Word = std::uint64_t;
 
-// The same row of neighbouring subarrays, which work in lock-step. `subarray` is numbered through the device as
-// in Block.
+// A row of neighbouring subarrays, which work in lock-step. `subarray` is numbered through the device as in
+// Block.
 struct Line {
   std::uint32_t device = 0;
   std::uint32_t subarray = 0;

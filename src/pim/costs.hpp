@@ -21,7 +21,7 @@ struct Costs {
   std::uint32_t logic = 3;
   // Assumed: an inversion has one operand, but the paper names no less for it.
   std::uint32_t invert = 3;
-  // By one column; assumed: one more for every further column, since a bit reaches only its neighbour.
+  // A shift by one column. Assumed: one more for every further column, since a bit reaches only its neighbour.
   std::uint32_t shift = 3;
   std::uint32_t shift_further = 1;
   // Within a subarray. Assumed: the sense amplifiers keep the row while the target is activated (RowClone,

@@ -14,11 +14,11 @@ namespace terrace::pim {
 struct RowGroup {
   Line first;
   std::uint32_t count = 1;
-  std::uint32_t turn = 0;
+  std::uint32_t rotation = 0;
 
   Line operator[](std::uint32_t i) const {
     auto line = first;
-    line.row += (i + turn) % count;
+    line.row += (i + rotation) % count;
     return line;
   }
   bool operator==(const RowGroup&) const = default;
@@ -42,7 +42,7 @@ inline RowGroup row_group(const Geometry& geometry, const Vector& vector, std::u
   const auto count = vector.dim == Dim::vertical ? vector.bits : 1;
   const auto lanes = lanes_of(geometry, vector) - std::uint64_t{group} * block.shape.subarrays;
   const auto span = static_cast<std::uint32_t>(std::min<std::uint64_t>(block.shape.subarrays, lanes));
-  return {{block.device, block.subarray, block.row + group * count, span}, count, vector.turn};
+  return {{block.device, block.subarray, block.row + group * count, span}, count, vector.rotation};
 }
 
 }  // namespace terrace::pim

@@ -113,8 +113,8 @@ void check(const Geometry& geometry, const Vector& vector) {
   if (vector.dim == Dim::horizontal && vector.bits > geometry.columns)
     throw Error(Code::invalid,
                 named(vector) + ": a subarray has " + std::to_string(geometry.columns) + " columns");
-  if (vector.turn >= vector.bits || (vector.turn != 0 && vector.dim == Dim::horizontal))
-    throw Error(Code::invalid, named(vector) + ", turned by " + std::to_string(vector.turn) +
+  if (vector.rotation >= vector.bits || (vector.rotation != 0 && vector.dim == Dim::horizontal))
+    throw Error(Code::invalid, named(vector) + ", turned by " + std::to_string(vector.rotation) +
                                    ": only vertical ones are, by less than their bits");
   if (block.shape.rows == 0 || block.shape.subarrays == 0 || block.device >= geometry.devices ||
       std::uint64_t{block.row} + block.shape.rows > geometry.rows ||
@@ -150,7 +150,7 @@ Vector rotated(const Vector& vector, std::uint32_t by) {
   if (vector.dim != Dim::vertical || vector.bits == 0)
     throw Error(Code::invalid, named(vector) + ": only vertical ones rotate by renaming rows; call rotate()");
   auto result = vector;
-  result.turn = (vector.turn + vector.bits - by % vector.bits) % vector.bits;
+  result.rotation = (vector.rotation + vector.bits - by % vector.bits) % vector.bits;
   return result;
 }
 
@@ -216,7 +216,7 @@ Vector copied(Array& array, const Vector& vector, const Block& to) {
   return copy;
 }
 
-Vector brought_beside(Array& array, const Vector& vector, const Vector& target, const Blocks& blocks) {
+Vector align_to(Array& array, const Vector& vector, const Vector& target, const Blocks& blocks) {
   if (is_row_aligned(array.geometry(), vector, target)) return vector;
   const auto copy = copied(array, vector, blocks(extent_of(array.geometry(), vector)));
   if (!is_row_aligned(array.geometry(), copy, target))

@@ -24,8 +24,8 @@ struct Vector {
   std::uint64_t count = 0;
   std::uint32_t bits = 0;
   Dim dim = Dim::vertical;
-  // Vertical only: bit i is in row (i + turn) mod bits of its layer, so rotation is free. See rotated().
-  std::uint32_t turn = 0;
+  // Vertical only: bit i is in row (i + rotation) mod bits of its layer, so rotation is free. See rotated().
+  std::uint32_t rotation = 0;
 };
 
 // Throws Error{invalid} if the block is outside the devices or too small, and for more than k_max_bits bits.
@@ -58,7 +58,7 @@ Vector copied(Array& array, const Vector& vector, const Block& to);
 // Allocates blocks that begin in the subarrays where the work is done.
 using Blocks = std::function<Block(const Shape&)>;
 // Returns the vector if it is row-aligned with `target`, else a copy of it in a block of `blocks`.
-Vector brought_beside(Array& array, const Vector& vector, const Vector& target, const Blocks& blocks);
+Vector align_to(Array& array, const Vector& vector, const Vector& target, const Blocks& blocks);
 
 // Number of scratch rows that operations of an Alu use.
 constexpr std::uint32_t scratch_rows(Dim dim) { return dim == Dim::vertical ? 2 : 8; }

@@ -8,14 +8,14 @@ namespace terrace::pim {
 
 Report axpy(Array& array, const Vector& r, std::uint64_t q, const Vector& a, const Vector& b,
             const Blocks& blocks) {
-  if (b.count != r.count || b.bits != r.bits || b.dim != r.dim || b.turn != r.turn)
+  if (b.count != r.count || b.bits != r.bits || b.dim != r.dim || b.rotation != r.rotation)
     throw Error(Code::invalid, "AXPY: B has " + std::to_string(b.count) + " elements of " +
                                    std::to_string(b.bits) + " bits, R " + std::to_string(r.count) + " of " +
                                    std::to_string(r.bits) + "; they must lie alike");
   Run run(array, blocks);
   run.uses(r);
   Alu alu(array, run.scratch(r));
-  const auto near = run.brought_beside(a, r);
+  const auto near = run.align_to(a, r);
   if (!is_row_aligned(array.geometry(), b, r)) {
     copied(array, b, r.block);
   } else {

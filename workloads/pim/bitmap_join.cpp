@@ -46,7 +46,7 @@ Joined bitmap_join(Array& array, std::span<const Dimension> dimensions, const Bl
 
   alu.fill(chosen, ~std::uint64_t{0});
   for (const auto& dimension : dimensions) {
-    const auto column = run.brought_beside(dimension.foreign_keys, first);
+    const auto column = run.align_to(dimension.foreign_keys, first);
     alu.fill(some, 0);
     for (const auto& keys : ranges_of(dimension.keys)) {
       within(alu, range, spare, column, keys);

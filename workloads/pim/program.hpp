@@ -39,9 +39,9 @@ class Run {
   Block scratch(const Vector& like) {
     return block({scratch_rows(like.dim), extent_of(array_.geometry(), like).subarrays});
   }
-  Vector brought_beside(const Vector& vector, const Vector& target) {
+  Vector align_to(const Vector& vector, const Vector& target) {
     if (is_row_aligned(array_.geometry(), vector, target)) uses(vector);
-    return pim::brought_beside(array_, vector, target, [this](const Shape& shape) { return block(shape); });
+    return pim::align_to(array_, vector, target, [this](const Shape& shape) { return block(shape); });
   }
   [[nodiscard]] Report report() {
     report_.cycles = array_.cycles() - before_;

@@ -20,7 +20,7 @@ TERRACE_STENCIL_BEGIN_TARGET
 template <class Argument>
 using CursorOf =
     decltype(std::declval<const Argument&>().cursor(std::declval<const Call&>(), std::declval<const Point&>()));
-// True if the kernel is callable with the accessors of these arguments.
+// States whether the kernel is callable with the accessors of these arguments.
 template <class Kernel, class... Arguments>
 inline constexpr bool k_takes =
     std::is_invocable_v<const Kernel&, decltype(std::declval<CursorOf<Arguments>&>().get(std::ptrdiff_t{}))...>;

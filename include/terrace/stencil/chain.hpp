@@ -61,7 +61,7 @@ struct Call {
   std::byte* const* partials;  // by reduction: one element for each row of the whole loop
 };
 
-// The same on a GPU: a launch to enqueue on a CUDA stream. All addresses are device addresses.
+// Parameters of a launch on a GPU, to enqueue on a CUDA stream. All addresses are device addresses.
 struct DeviceCall {
   const Loop& loop;
   Range range;

@@ -59,13 +59,13 @@ CopyStream::~CopyStream() {
   thread_.join();
 }
 
-void CopyStream::begun(std::uint64_t ticket) {
+void CopyStream::track(std::uint64_t ticket) {
   {
     const std::scoped_lock lock(mutex_);
     const auto event = free_.back();
     events_[event].record(stream_);
     free_.pop_back();
-    begun_.push_back({ticket, event});
+    in_flight_.push_back({ticket, event});
   }
   changed_.notify_all();
 }
@@ -73,10 +73,10 @@ void CopyStream::begun(std::uint64_t ticket) {
 void CopyStream::body() noexcept {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return is_over_ || !begun_.empty(); });
-    if (begun_.empty()) return;
-    const auto [ticket, event] = begun_.front();
-    begun_.pop_front();
+    changed_.wait(lock, [&] { return is_over_ || !in_flight_.empty(); });
+    if (in_flight_.empty()) return;
+    const auto [ticket, event] = in_flight_.front();
+    in_flight_.pop_front();
     lock.unlock();
     auto result = device_.driver().set_context(device_.context());
     if (result == k_success) result = events_[event].wait();

@@ -46,10 +46,10 @@ class CopyStream {
 
   [[nodiscard]] StreamHandle handle() const { return stream_.handle(); }
   // Associates everything enqueued so far with the ticket.
-  void begun(std::uint64_t ticket);
+  void track(std::uint64_t ticket);
 
  private:
-  struct Begun {
+  struct InFlight {
     std::uint64_t ticket;
     std::size_t event;
   };
@@ -62,7 +62,7 @@ class CopyStream {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::size_t> free_;  // unused events
-  std::deque<Begun> begun_;
+  std::deque<InFlight> in_flight_;
   bool is_over_ = false;
   std::thread thread_;
 };

@@ -91,7 +91,7 @@ void DeviceBackend::move_frame(FrameId number, const std::optional<ChunkId>& fro
   frame.chunk.reset();
   driver_.check(driver_.map(address(to), chunk_, 0, frame.memory, 0), "memory cannot be mapped");
   frame.chunk = to;
-  AccessOf access;
+  AccessDescriptor access;
   access.location = device_->allocation().location;
   driver_.check(driver_.set_access(address(to), chunk_, &access, 1), "memory cannot be mapped");
 }
@@ -104,7 +104,7 @@ std::byte* DeviceBackend::host(const ChunkId& chunk) {
 
 bool DeviceBackend::clear(const ChunkId& chunk, std::uint64_t ticket) {
   driver_.check(driver_.fill(address(chunk), 0, chunk_, up_.handle()), "a copy failed");
-  up_.begun(ticket);
+  up_.track(ticket);
   ++under_way_;
   return false;
 }
@@ -112,14 +112,14 @@ bool DeviceBackend::clear(const ChunkId& chunk, std::uint64_t ticket) {
 void DeviceBackend::fetch(const ChunkId& chunk, std::uint64_t ticket) {
   device_->enter();
   driver_.check(driver_.copy_to_device(address(chunk), host(chunk), chunk_, up_.handle()), "a copy failed");
-  up_.begun(ticket);
+  up_.track(ticket);
   ++under_way_;
 }
 
 void DeviceBackend::store(const ChunkId& chunk, std::uint64_t ticket) {
   device_->enter();
   driver_.check(driver_.copy_to_host(host(chunk), address(chunk), chunk_, down_.handle()), "a copy failed");
-  down_.begun(ticket);
+  down_.track(ticket);
   ++under_way_;
 }
 

@@ -41,7 +41,7 @@ struct Allocation {
   unsigned short usage = 0;
   unsigned char reserved[4] = {0, 0, 0, 0};
 };
-struct AccessOf {
+struct AccessDescriptor {
   Location location;
   int flags = k_read_write;
 };
@@ -72,7 +72,7 @@ struct Driver {
   Result (*release)(Handle) = nullptr;
   Result (*map)(Address, std::size_t, std::size_t, Handle, unsigned long long) = nullptr;
   Result (*unmap)(Address, std::size_t) = nullptr;
-  Result (*set_access)(Address, std::size_t, const AccessOf*, std::size_t) = nullptr;
+  Result (*set_access)(Address, std::size_t, const AccessDescriptor*, std::size_t) = nullptr;
   Result (*allocate)(Address*, std::size_t) = nullptr;
   Result (*free)(Address) = nullptr;
   Result (*allocate_host)(void**, std::size_t, unsigned) = nullptr;

@@ -73,7 +73,7 @@ std::vector<std::vector<std::byte>> Reductions::partials(const Loop& loop) const
   return all;
 }
 
-void Reductions::enter(const Loop& loop, const std::vector<std::vector<std::byte>>& partials) {
+void Reductions::combine(const Loop& loop, const std::vector<std::vector<std::byte>>& partials) {
   for (std::size_t use = 0; use < loop.reductions.size(); ++use) {
     auto& one = all_[loop.reductions[use].reduction];
     const auto& bytes = partials[use];
@@ -112,7 +112,7 @@ std::size_t Reductions::best(ReductionId reduction, const std::byte* partials, s
   });
 }
 
-void Reductions::take(ReductionId reduction, std::byte* number) {
+void Reductions::take_result(ReductionId reduction, std::byte* number) {
   auto& one = all_[reduction];
   with_type(one.number, [&](auto zero) {
     using T = decltype(zero);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores the results of reductions (sum, minimum, maximum) over loops. Each row has a partial result; enter()
+// Stores the results of reductions (sum, minimum, maximum) over loops. Each row has a partial result; combine()
 // combines them in a fixed order, so the result does not depend on threads, tiles or ranks.
 #pragma once
 
@@ -18,9 +18,9 @@ class Reductions {
   // each.
   [[nodiscard]] virtual std::vector<std::vector<std::byte>> partials(const Loop& loop) const;
   // Combines the partial results of a loop that ran into the totals.
-  virtual void enter(const Loop& loop, const std::vector<std::vector<std::byte>>& partials);
+  virtual void combine(const Loop& loop, const std::vector<std::vector<std::byte>>& partials);
   // Copies the result so far to `number` and resets it to the identity.
-  void take(ReductionId reduction, std::byte* number);
+  void take_result(ReductionId reduction, std::byte* number);
 
   [[nodiscard]] ReductionKind kind(ReductionId reduction) const { return all_[reduction].kind; }
   // Returns the size of the reduction's value in bytes.

@@ -195,7 +195,7 @@ void Engine::set(DatasetId dataset, const Range& range, const std::byte* values)
 
 void Engine::value_of(ReductionId reduction, std::byte* number) {
   run();
-  reductions_.take(reduction, number);
+  reductions_.take_result(reduction, number);
 }
 
 }  // namespace terrace::stencil

@@ -184,7 +184,7 @@ TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
   auto& one = *known;
   one.tried = one.best;
   if (one.is_new) return one.tried;
-  for (; one.failed_directions < k_directions; turn(one)) {
+  for (; one.failed_directions < k_directions; next_direction(one)) {
     const auto other = neighbour(one.best, one.direction);
     if (!other || std::ranges::any_of(one.compared, [&](const auto& size) { return is_about(size, *other); }))
       continue;
@@ -193,12 +193,12 @@ TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
   return one.tried;
 }
 
-void TileTuner::turn(Kind& kind) {
+void TileTuner::next_direction(Kind& kind) {
   ++kind.failed_directions;
   kind.direction = (kind.direction + 1) % k_directions;
 }
 
-void TileTuner::measured(double seconds) {
+void TileTuner::record_time(double seconds) {
   auto& one = *last_;
   if (one.tried == one.best) {
     one.best_seconds = one.best_seconds == 0 ? seconds : std::min(one.best_seconds, seconds);
@@ -206,7 +206,7 @@ void TileTuner::measured(double seconds) {
     return;
   }
   one.compared.push_back(one.tried);
-  if (seconds >= k_better * one.best_seconds) return turn(one);
+  if (seconds >= k_better * one.best_seconds) return next_direction(one);
   one.best = one.tried;
   one.best_seconds = seconds;
   one.is_new = true;

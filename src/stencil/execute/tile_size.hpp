@@ -51,7 +51,7 @@ class TileTuner {
   // size.
   [[nodiscard]] TileSize next(std::uint64_t kind, const TileSize& model);
   // Reports the time per point of the chain that next() was called for; points differ a little within a kind.
-  void measured(double seconds);
+  void record_time(double seconds);
 
  private:
   static constexpr std::size_t k_directions = 2 * k_max_dims;
@@ -67,7 +67,7 @@ class TileTuner {
     // tried again.
     std::vector<TileSize> compared{};
   };
-  static void turn(Kind& kind);
+  static void next_direction(Kind& kind);
 
   LruMap<std::pair<std::uint64_t, TileSize>, Kind> kinds_{k_max_kinds};
   LruMap<TileSize, TileSize> starts_{k_max_kinds};  // by the model's size

@@ -56,7 +56,7 @@ class Gpu final : public StreamedData {
     }
     numbers_.collect(all);
     statistics().tiles += plan->tiles->count();
-    for (const auto& running : all) reductions.enter(*running.loop, running.partials);
+    for (const auto& running : all) reductions.combine(*running.loop, running.partials);
   }
 
  private:

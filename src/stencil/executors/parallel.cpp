@@ -39,7 +39,7 @@ class Parallel final : public InMemory {
         begun = now;
       }
     });
-    for (const auto& running : all) reductions.enter(*running.loop, running.partials);
+    for (const auto& running : all) reductions.combine(*running.loop, running.partials);
   }
 };
 

@@ -17,7 +17,7 @@ class Serial final : public InMemory {
       const auto start = std::chrono::steady_clock::now();
       running.run_part(loop.range);
       note(loop, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      reductions.enter(loop, running.partials);
+      reductions.combine(loop, running.partials);
     }
   }
 };

@@ -26,10 +26,10 @@ class Tiled final : public InMemory {
     const auto start = std::chrono::steady_clock::now();
     run_tiles(plan, all, team(), outermost(plan));
     if (!is_given)
-      tuner_.measured(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-                      points_of(chain));
+      tuner_.record_time(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+                         points_of(chain));
     statistics().tiles += plan.count();
-    for (const auto& running : all) reductions.enter(*running.loop, running.partials);
+    for (const auto& running : all) reductions.combine(*running.loop, running.partials);
   }
 
   [[nodiscard]] CutChain cut() const override { return {.tiles = plan_}; }

@@ -12,8 +12,8 @@ namespace {
 
 constexpr auto k_nothing = std::numeric_limits<std::ptrdiff_t>::min() / 2;
 
-// By dataset, how far earlier loops must have advanced: up to there, values that later loops of the tile read
-// are written, and values that they overwrite have been read.
+// Stores, by dataset, how far earlier loops must have advanced: up to there, values that later loops of the
+// tile read are written, and values that they overwrite have been read.
 struct Needs {
   std::vector<std::ptrdiff_t> written;
   std::vector<std::ptrdiff_t> read;

@@ -89,7 +89,7 @@ class Planner {
     return false;
   }
 
-  // By dataset: values from before the chain that the chain reads.
+  // Collects, by dataset, the values from before the chain that the chain reads.
   void add_traffic(std::span<const Loop> loops, const std::vector<RankWork>& works, RankPiece& piece) const {
     for (const auto& [dataset, use] : uses_of(loops)) {
       if (!use.written.all().empty()) piece.written.insert(dataset);

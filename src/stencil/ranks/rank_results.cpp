@@ -99,7 +99,7 @@ void gather_results(std::span<const Loop> chain, std::span<const RankResults::Ke
         part.unpack(from[rank], partials[number]);
         from[rank] += part.bytes();
       }
-    results.enter(loop, partials);
+    results.combine(loop, partials);
   }
 }
 

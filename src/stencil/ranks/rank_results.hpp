@@ -20,7 +20,7 @@ class RankResults final : public Reductions {
   [[nodiscard]] std::vector<std::vector<std::byte>> partials(const Loop& loop) const override {
     return all_.partials(loop);
   }
-  void enter(const Loop& loop, const std::vector<std::vector<std::byte>>& partials) override {
+  void combine(const Loop& loop, const std::vector<std::vector<std::byte>>& partials) override {
     if (!loop.reductions.empty()) kept_[&loop] = {loop.range, partials};
   }
   struct Kept {

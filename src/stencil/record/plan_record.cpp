@@ -113,7 +113,7 @@ struct PlanRecord::Plan {
   std::set<std::shared_ptr<const StreamMoves>> moved;
 };
 
-struct PlanRecord::Known {
+struct PlanRecord::ChainRecord {
   BlockId block = 0;
   std::uint64_t runs = 0;
   double seconds = 0;
@@ -144,20 +144,20 @@ void PlanRecord::add(const DatasetInfo& info) {
                                   {"is_temporary", info.is_temporary}});
 }
 
-PlanRecord::Known* PlanRecord::find(std::span<const Loop> chain) {
+PlanRecord::ChainRecord* PlanRecord::find(std::span<const Loop> chain) {
   auto signature = signature_of(chain);
   if (const auto found = by_signature_.find(signature); found != by_signature_.end()) return found->second;
-  if (known_.size() == k_max_chains) return nullptr;
-  auto& made = *known_.emplace_back(std::make_unique<Known>());
+  if (chains_.size() == k_max_chains) return nullptr;
+  auto& made = *chains_.emplace_back(std::make_unique<ChainRecord>());
   made.block = chain.front().block;
   for (const auto& loop : chain) made.loops.push_back(json_of(loop));
   return by_signature_.emplace(std::move(signature), &made).first->second;
 }
 
-void PlanRecord::ran(std::span<const Loop> chain, const CutChain& cut, double seconds) {
+void PlanRecord::add_run(std::span<const Loop> chain, const CutChain& cut, double seconds) {
   auto* const known = find(chain);
   if (!known) {
-    ++left_out_;
+    ++num_skipped_;
     return;
   }
   ++known->runs;
@@ -185,9 +185,9 @@ void PlanRecord::ran(std::span<const Loop> chain, const CutChain& cut, double se
 
 std::string PlanRecord::text() const {
   auto document = *head_;
-  document["left_out"] = left_out_;
+  document["left_out"] = num_skipped_;
   auto& chains = document["chains"] = Json::array();
-  for (const auto& known : known_) {
+  for (const auto& known : chains_) {
     Json chain{{"block", known->block},
                {"runs", known->runs},
                {"seconds", known->seconds},

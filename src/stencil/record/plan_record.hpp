@@ -27,7 +27,7 @@ class PlanRecord {
   void add_block(const std::string& name, const Range& range);
   void add(const DatasetInfo& info);
   // Records a run of a chain, how it was cut, and its seconds.
-  void ran(std::span<const Loop> chain, const CutChain& cut, double seconds);
+  void add_run(std::span<const Loop> chain, const CutChain& cut, double seconds);
   // Returns the document. Requires that no chunk moves meanwhile, because it reads their counts.
   [[nodiscard]] std::string text() const;
 
@@ -35,13 +35,13 @@ class PlanRecord {
 
  private:
   struct Plan;
-  struct Known;
-  Known* find(std::span<const Loop> chain);
+  struct ChainRecord;
+  ChainRecord* find(std::span<const Loop> chain);
 
   std::unique_ptr<nlohmann::ordered_json> head_;
-  std::map<Signature, Known*> by_signature_;
-  std::vector<std::unique_ptr<Known>> known_;  // in order of first run
-  std::uint64_t left_out_ = 0;                 // runs of chains beyond the record's capacity
+  std::map<Signature, ChainRecord*> by_signature_;
+  std::vector<std::unique_ptr<ChainRecord>> chains_;  // in order of first run
+  std::uint64_t num_skipped_ = 0;                     // runs of chains beyond the record's capacity
 };
 
 }  // namespace terrace::stencil

@@ -73,7 +73,7 @@ void Recorded::run(std::span<const Loop> chain, Reductions& reductions) {
   const auto start = std::chrono::steady_clock::now();
   ExecutorDecorator::run(chain, reductions);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  record_.ran(chain, cut(), seconds.count());
+  record_.add_run(chain, cut(), seconds.count());
 }
 
 }  // namespace terrace::stencil

@@ -56,7 +56,7 @@ class Streamed final : public StreamedData {
     StepGate gate(stream(), plan->stream->steps);
     run_tiles(*plan->tiles, all, team_, outer_dimension(chain), &gate);
     statistics().tiles += plan->tiles->count();
-    for (const auto& running : all) reductions.enter(*running.loop, running.partials);
+    for (const auto& running : all) reductions.combine(*running.loop, running.partials);
   }
 
   // Runs the transfer in steps of resident chunks, as a chain.

@@ -157,7 +157,7 @@ TEST(ContigVectors, EmptyShape_Throws) {
   EXPECT_FALSE(contig.allocate({1, 5}));
 }
 
-// By unit: the owning thread, or none.
+// Stores the owning thread of each unit, or none.
 TEST(ContigVectors, SeveralThreads_NeverShareAUnit) {
   constexpr std::uint32_t k_rows = 32, k_subarrays = 8;
   ContigVectors contig(k_rows, k_subarrays);

@@ -136,7 +136,7 @@ TEST(CheckpointCrash, SizeLimitAnywhere_KeepsPreviousCheckpoint) {
   }
 }
 
-// The same with a killed process.
+// Repeats the test with a killed process.
 TEST(CheckpointCrash, KillAnywhere_KeepsPreviousCheckpoint) {
   const Folder folder;
   const auto path = folder / "state.h5";

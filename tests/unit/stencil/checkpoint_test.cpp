@@ -140,7 +140,7 @@ TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
                 }),
       path + ": the dataset 'grid/u' is float64 of -1..7 x -1..5 x 0..1 there, float32 of -1..7 x -1..5 x 0..1" +
           wanted);
-  // The same size in bytes.
+  // Uses another type of the same size in bytes.
   EXPECT_EQ(restoring(path,
                       [](Context& context) {
                         const auto grid = context.block("grid", {6, 4});
@@ -289,7 +289,7 @@ TEST(Checkpoints, UnwritablePath_IsRefused) {
   State other;
   other.checkpoint.restore(folder / "folder/state.h5");
   EXPECT_EQ(other.bytes(), state.bytes());
-  // A killed program's leftover does not matter.
+  // A killed program's partial file does not matter.
   write_content(folder / "folder/state.h5.part", std::string(100'000, 'x'));
   state.fill(2);
   state.checkpoint.write(folder / "folder/state.h5");

@@ -63,8 +63,8 @@ TEST(CudaHeader, LayoutsAndConstants_MatchDriverDeclarations) {
   EXPECT_EQ(offsetof(Allocation, location), offsetof(CUmemAllocationProp, location));
   EXPECT_EQ(offsetof(Allocation, windows), offsetof(CUmemAllocationProp, win32HandleMetaData));
   EXPECT_EQ(offsetof(Allocation, usage), offsetof(CUmemAllocationProp, allocFlags.usage));
-  EXPECT_EQ(sizeof(AccessOf), sizeof(CUmemAccessDesc));
-  EXPECT_EQ(offsetof(AccessOf, flags), offsetof(CUmemAccessDesc, flags));
+  EXPECT_EQ(sizeof(AccessDescriptor), sizeof(CUmemAccessDesc));
+  EXPECT_EQ(offsetof(AccessDescriptor, flags), offsetof(CUmemAccessDesc, flags));
   EXPECT_EQ(sizeof(Handle), sizeof(CUmemGenericAllocationHandle));
   EXPECT_EQ(k_success, int{CUDA_SUCCESS});
   EXPECT_EQ(k_has_virtual_memory, int{CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED});

@@ -13,8 +13,8 @@ namespace terrace::stencil::test {
 
 // The transfer that fails, counted from 0, and its error text.
 struct Failure {
-  enum class Of { fetches, stores };
-  Of of = Of::fetches;
+  enum class Kind { fetches, stores };
+  Kind of = Kind::fetches;
   std::size_t number = 0;
   std::string text{};
 };
@@ -39,11 +39,11 @@ class FailingBackend final : public TieredBackend {
     return backend_.clear(chunk, ticket);
   }
   void fetch(const ChunkId& chunk, std::uint64_t ticket) override {
-    count(Failure::Of::fetches, ticket);
+    count(Failure::Kind::fetches, ticket);
     backend_.fetch(chunk, ticket);
   }
   void store(const ChunkId& chunk, std::uint64_t ticket) override {
-    count(Failure::Of::stores, ticket);
+    count(Failure::Kind::stores, ticket);
     backend_.store(chunk, ticket);
   }
   [[nodiscard]] bool next(Completion& completion) override {
@@ -56,7 +56,7 @@ class FailingBackend final : public TieredBackend {
   void write(const Part& part, const std::byte* from) override { backend_.write(part, from); }
 
  private:
-  void count(Failure::Of of, std::uint64_t ticket) {
+  void count(Failure::Kind of, std::uint64_t ticket) {
     if (of == failure_.of && failure_.number-- == 0) failing_.insert(ticket);
   }
   HostBackend backend_;

@@ -1,7 +1,6 @@
-// What nvcc compiles of a program (terrace/stencil/gpu.hpp), here by the host's compiler and with stand-ins for
-// CUDA: kernels meet all kinds of arguments at the right points, and reductions have the digits that they have on
-// the processor.
-// clang-format off: the stand-in says what all others are compiled for
+// Tests what nvcc compiles of a program (terrace/stencil/gpu.hpp), with the host's compiler and fakes of CUDA: kernels
+// get all kinds of arguments at the right points, and reductions are bitwise equal to the processor's.
+// clang-format off: the fake must be included first, since it selects the target
 #include "fake_cuda/cuda_runtime.h"
 // clang-format on
 

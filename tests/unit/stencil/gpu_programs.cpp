@@ -1,6 +1,6 @@
-// Stencil programs as nvcc compiles them, here by the host's compiler and with stand-ins for CUDA. Their kernels
-// run by every executor.
-// clang-format off: the stand-in says what all others are compiled for
+// Compiles the stencil programs as nvcc would, with the host's compiler and fakes of CUDA. Their kernels run on every
+// executor.
+// clang-format off: the fake must be included first, since it selects the target
 #define FAKE_CUDA_BOTH
 #include "fake_cuda/cuda_runtime.h"
 // clang-format on

@@ -159,7 +159,7 @@ TEST_F(Hdf5Refuses, AnotherRange_Throws) {
             path +
                 ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1 there, float64 of 0..6 x 0..4 x 0..1 "
                 "is wanted: name a file of the same program and size");
-  // The same number of points elsewhere.
+  // A range elsewhere with the same number of points.
   EXPECT_EQ(reading(grid.dataset<double>("v", {{0, -1}, {2, 1}}), "after/u"),
             path +
                 ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1 there, float64 of 0..8 x -1..5 x 0..1 "

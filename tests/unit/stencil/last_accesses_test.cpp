@@ -20,7 +20,7 @@ constexpr double k_bytes = 8;  // of a point
 class PlacedPoints {
  public:
   PlacedPoints(std::size_t room, std::uint64_t seed) : random_(seed), who_(room, nullptr) {}
-  // By touch: the number of missing points, and of points stored since their last touch.
+  // Returns, for each touch, the number of missing points, and of points stored since their last touch.
   std::vector<LastAccesses::Found> access(const std::vector<LastAccesses::Touch>& touches) {
     std::vector<LastAccesses::Found> all;
     for (const auto& touch : touches) {
@@ -131,7 +131,7 @@ TEST(LastAccesses, RandomTouches_MatchPointCaches) {
     }
     // Pieces of different age in one sweep get one averaged moment.
     EXPECT_NEAR(lost / points, true_lost / points, 0.02);
-    // Of partly written ranges only the dirty fraction is kept, so some is not stored.
+    // The model keeps only the dirty fraction of partly written ranges, so it stores somewhat less.
     EXPECT_NEAR(stored / points, true_stored / points, 0.025);
     EXPECT_GT(true_lost / points, 0.3);
   }

@@ -73,10 +73,10 @@ std::string said(Action action) {
 }
 
 // Fails each fetch and each store in turn, the first and the last included.
-class StreamFailure : public testing::TestWithParam<Failure::Of> {};
+class StreamFailure : public testing::TestWithParam<Failure::Kind> {};
 
 TEST_P(StreamFailure, AnyCopyFails_EndsChainAndLaterOnes) {
-  const auto is_read = GetParam() == Failure::Of::fetches;
+  const auto is_read = GetParam() == Failure::Kind::fetches;
   const auto expected = "datasets in memory: " + std::string(is_read ? "a read" : "a write") +
                         " failed: the device is gone" + k_lost;
   const Options options{.executor = "streamed", .threads = 2, .memory = k_memory};
@@ -103,7 +103,7 @@ TEST_P(StreamFailure, AnyCopyFails_EndsChainAndLaterOnes) {
   EXPECT_GT(of_later, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Copies, StreamFailure, testing::Values(Failure::Of::fetches, Failure::Of::stores),
+INSTANTIATE_TEST_SUITE_P(Copies, StreamFailure, testing::Values(Failure::Kind::fetches, Failure::Kind::stores),
                          [](const auto& info) { return info.index == 0 ? "Fetches" : "Stores"; });
 
 // The file ends where a chunk is read.
@@ -146,7 +146,7 @@ TEST(StreamFile, RefusedWrite_IsReported) {
   EXPECT_TRUE(found->ends_with(std::string(": a write failed: File too large") + k_lost)) << *found;
 }
 
-// The same for values that a program sets, which are written chunk by chunk.
+// Tests the same for values that a program sets, which are written chunk by chunk.
 TEST(StreamFile, RefusedSet_IsReported) {
   const auto found = in_child_without_room([](Program& program) {
     return said([&] {

@@ -16,7 +16,7 @@ namespace {
 using Tile = std::array<std::size_t, k_max_dims>;
 using Size = std::array<std::ptrdiff_t, k_max_dims>;
 
-// By loop and point: the tile that runs it.
+// Stores the tile that runs each point of each loop.
 using Owners = OfPoints<std::optional<Tile>>;
 
 std::string text_of(const Tile& tile) {

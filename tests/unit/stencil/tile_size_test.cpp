@@ -142,7 +142,7 @@ TileSize tuned(const TileSize& model, const std::function<double(const TileSize&
   for (int i = 0; i < chains; ++i) {
     const auto size = tuner.next(7, model);
     if (tried) ++(*tried)[size];
-    tuner.measured(time(size));
+    tuner.record_time(time(size));
   }
   return tuner.next(7, model);
 }
@@ -220,9 +220,9 @@ TEST(TileTuner, KindsOfChains_AreTunedSeparately) {
   const TileSize model{0, 64, 0};
   for (int i = 0; i < 20; ++i) {
     const auto of_one = tuner.next(1, model);
-    tuner.measured(one(of_one));
+    tuner.record_time(one(of_one));
     const auto of_other = tuner.next(2, model);
-    tuner.measured(other(of_other));
+    tuner.record_time(other(of_other));
   }
   EXPECT_EQ(tuner.next(1, model), (TileSize{0, 128, 0}));
   EXPECT_EQ(tuner.next(2, model), (TileSize{0, 32, 0}));
@@ -232,7 +232,7 @@ TEST(TileTuner, NewKindOfSameModel_StartsFromBest) {
   TileTuner tuner;
   const auto one = time_with_best({0, 128, 0});
   const TileSize model{0, 64, 0};
-  for (int i = 0; i < 20; ++i) tuner.measured(one(tuner.next(1, model)));
+  for (int i = 0; i < 20; ++i) tuner.record_time(one(tuner.next(1, model)));
   EXPECT_EQ(tuner.next(2, model), (TileSize{0, 128, 0}));
   // Chains that were not measured have no effect.
   EXPECT_EQ(tuner.next(2, model), (TileSize{0, 128, 0}));

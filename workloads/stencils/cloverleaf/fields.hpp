@@ -102,7 +102,7 @@ struct Fields {
   [[nodiscard]] Range cells() const { return range(0, 0); }
   [[nodiscard]] Range cells_and_halo() const { return range(-2, 2); }
   [[nodiscard]] Range vertices() const { return range(0, 1); }
-  // The same along one direction, and from 0 to `across` after the last cell in the others.
+  // Returns the range along one direction, and from 0 to `across` after the last cell in the others.
   [[nodiscard]] Range range_along(std::size_t axis, std::ptrdiff_t begin, std::ptrdiff_t beyond,
                                   std::ptrdiff_t across) const {
     Range all = range(0, across);

@@ -67,7 +67,7 @@ template <std::size_t Dims, std::size_t Axis>
   return name + " " + "xyz"[axis];
 }
 
-// By value, so that kernels have no branches.
+// Returns by value, so that kernels have no branches.
 [[nodiscard]] TERRACE_STENCIL_BOTH inline double least(double a, double b) { return b < a ? b : a; }
 [[nodiscard]] TERRACE_STENCIL_BOTH inline double most(double a, double b) { return a < b ? b : a; }
 

@@ -123,7 +123,7 @@ class Flow {
   [[nodiscard]] std::size_t loops() const { return loops_.size(); }
   [[nodiscard]] std::size_t datasets() const { return datasets_.size(); }
   [[nodiscard]] std::size_t stencils() const { return stencils_.size(); }
-  // Of these, the loops of mirrors: each layer has another image.
+  // Number of loops of mirrors among them: each layer has another image.
   [[nodiscard]] std::size_t mirror_stencils() const { return mirror_stencils_.size(); }
 
  private:

@@ -134,7 +134,7 @@ class Slots final : public Mode {
       if (!tiles.use(dataset).needed.all().empty()) all.emplace(dataset, interval);
     return all;
   }
-  // The same, without data shared with the previous tile.
+  // Returns what a tile needs, without data shared with the previous tile.
   [[nodiscard]] Copies coming(const OuterTiles& tiles, std::size_t tile) const {
     Copies copies;
     for (auto [dataset, own] : needed(tiles, tile)) {

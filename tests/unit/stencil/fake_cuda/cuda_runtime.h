@@ -67,7 +67,7 @@ T __shfl_sync(unsigned /*mask*/, T value, int lane) {
   return value;
 }
 
-// True if a kernel with such an argument uses warp exchanges; one thread runs all lanes of the others.
+// States whether a kernel with such an argument uses warp exchanges; one thread runs all lanes of the others.
 template <class T>
 constexpr bool fake_meets() {
   if constexpr (requires { T::k_reduces; })

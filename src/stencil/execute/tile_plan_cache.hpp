@@ -15,10 +15,14 @@ namespace terrace::stencil {
 class TilePlanCache {
  public:
   // Returns the plan, which is valid until the next call.
-  const TilePlan& get(std::span<const Loop> chain, const TileSize& size);
+  const TilePlan& get(std::span<const Loop> chain, const TileSize& size) {
+    std::pair key(signature_of(chain), size);
+    if (const auto* const plan = plans_.find(key)) return *plan;
+    return plans_.add(std::move(key), TilePlan(chain, size));
+  }
 
  private:
-  LruMap<std::pair<Signature, TileSize>, TilePlan> kept_{64};
+  LruMap<std::pair<Signature, TileSize>, TilePlan> plans_{64};
 };
 
 }  // namespace terrace::stencil

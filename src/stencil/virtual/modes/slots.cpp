@@ -33,7 +33,7 @@ struct Copies {
 class Slots final : public Mode {
  public:
   Slots(const TwoTierMachine& tiers, const ModeOptions& options)
-      : tiers_(tiers), slow_(tiers), options_(options), flow_(tiers) {}
+      : tiers_(tiers), slow_(tiers), options_(options), overlap_(tiers) {}
   void add(const DatasetInfo& info) override {
     slow_.reserve(static_cast<double>(info.bytes()));
     infos_.push_back(info);
@@ -47,24 +47,24 @@ class Slots final : public Mode {
     fetch_first(tiles);
     for (std::size_t t = 0; t < tiles.count(); ++t) {
       const auto is_last = t + 1 == tiles.count();
-      flow_.wait(Lane::loops);
-      flow_.wait(Lane::in);
+      overlap_.wait(Lane::loops);
+      overlap_.wait(Lane::in);
       if (!is_last)
         fetch(coming(tiles, t + 1));
       else if (options_.is_prefetched)
         prefetch_next(tiles);
-      flow_.run(tiles.loop_bytes(t), tiles.pieces(t));
+      overlap_.run(tiles.loop_bytes(t), tiles.pieces(t));
       counts_.accesses += tiles.loop_bytes(t);
-      flow_.wait(Lane::loops);
-      flow_.wait(Lane::out);
+      overlap_.wait(Lane::loops);
+      overlap_.wait(Lane::out);
       if (!is_last) copy_shared(tiles, t);
       const auto stored = leaving(tiles, t);
       counts_.bytes_out += stored.bytes;
-      if (stored.bytes > 0) flow_.copy(Lane::out, stored.bytes, stored.price);
+      if (stored.bytes > 0) overlap_.copy(Lane::out, stored.bytes, stored.price);
       counts_.tiles += 1;
     }
     // Prefetches for a chain that has not begun do not count into this chain's time.
-    auto all = flow_;
+    auto all = overlap_;
     all.wait(Lane::loops);
     all.wait(Lane::out);
     counts_.seconds = all.now();
@@ -80,7 +80,7 @@ class Slots final : public Mode {
 
   void fetch(const Copies& copies) {
     counts_.bytes_in += copies.bytes;
-    if (copies.bytes > 0) flow_.copy(Lane::in, copies.bytes, copies.price);
+    if (copies.bytes > 0) overlap_.copy(Lane::in, copies.bytes, copies.price);
   }
   // Fetches the first tile's data, except what was prefetched while the previous chain ended. Prefetched bytes
   // are counted now: they count whether this chain needs them or not, but only if there is a chain.
@@ -97,7 +97,7 @@ class Slots final : public Mode {
     counts_.bytes_in += ahead_bytes_;
     ahead_bytes_ = 0;
     ahead_.clear();
-    if (is_late) flow_.wait(Lane::out);
+    if (is_late) overlap_.wait(Lane::out);
     fetch(late_copies);
     find_late(tiles);
   }
@@ -124,7 +124,7 @@ class Slots final : public Mode {
       copies.add(tiers_, tiles.bytes(dataset, own));
     }
     ahead_bytes_ = copies.bytes;
-    if (copies.bytes > 0) flow_.copy(Lane::in, copies.bytes, copies.price);
+    if (copies.bytes > 0) overlap_.copy(Lane::in, copies.bytes, copies.price);
   }
   // Returns what a tile needs of each dataset from before the chain.
   [[nodiscard]] static OuterIntervals needed(const OuterTiles& tiles, std::size_t tile) {
@@ -169,14 +169,14 @@ class Slots final : public Mode {
       bytes += tiles.bytes(dataset, common(interval, next->second));
       copies += 1;
     }
-    flow_.copy_within(bytes, copies);
+    overlap_.copy_within(bytes, copies);
   }
 
   TwoTierMachine tiers_;
   SlowMemoryBudget slow_;
   ModeOptions options_;
   std::vector<DatasetInfo> infos_;
-  OverlapModel flow_;
+  OverlapModel overlap_;
   OuterIntervals late_;
   OuterIntervals ahead_;  // prefetched for the next chain while the last tile ran
   double ahead_bytes_ = 0;

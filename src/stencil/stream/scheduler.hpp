@@ -25,7 +25,7 @@ namespace terrace::stencil {
 using FrameId = std::uint32_t;
 inline constexpr FrameId k_no_frame = ~FrameId{0};
 inline constexpr std::size_t k_max_ahead = 4;   // maximum prefetch distance in steps, where a fetch evicts
-inline constexpr std::size_t k_max_moves = 16;  // maximum transfers in flight
+inline constexpr std::size_t k_max_moves = 16;  // maximum transfers in flight, unless the backend allows fewer
 
 // A transfer to start now. `frame` is where the chunk is or will be.
 struct StreamAction {

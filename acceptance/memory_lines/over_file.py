@@ -42,7 +42,7 @@ class GainRatios:
     rows: Sequence[Row]
     goal: float
     ratios: dict[str, float]  # by case: of the best rival
-    killed: list[str]  # cases of these whose rivals have no time, as they were killed in every turn: at the goal
+    killed: list[str]  # cases of these whose rivals have no time, as they were killed in every trial: at the goal
     missing: list[str]  # the other cases, and why there is nothing to compare
     stopped: int  # rivals that count as long as they ran
 
@@ -254,7 +254,7 @@ def _case(row: Row) -> dict[str, Any]:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    """Times, for the page. Predictions are those of the worst turn."""
+    """Times, for the page. Predictions are those of the worst trial."""
     worst = max(row["turns"], key=lambda turn: abs(_error(turn)))
     return {
         **_case(row),

@@ -46,7 +46,7 @@ PROGRAMS = {
 THREADS = (1, 2)
 RATIOS = (2, 4)  # data over memory
 DISKS: dict[str, tuple[int, int] | None] = {"as it is": None, "1.0 / 1.7 GB/s": (10**9, 17 * 10**8)}
-_BYTES = ("read", "written", "kernel_read", "kernel_written")  # of a turn
+_BYTES = ("read", "written", "kernel_read", "kernel_written")  # of a trial
 _JSON = '{"schema":'  # how the line of `--json` begins
 
 

@@ -17,7 +17,7 @@ MACHINE = "unimem-lat4"
 
 @dataclass(frozen=True)
 class Loop:
-    """A program's main loop: its name, and its turns, those before it was recognised among them."""
+    """A program's main loop: its name, and its iterations, with those before it was recognised."""
 
     name: str
     turns: int

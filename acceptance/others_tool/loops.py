@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from others_tool.recipe import Loop, Recipe
 
-TOLERATED = 0.02  # of the turns, or one: a turn at either end may count as set-up or as what comes after
+TOLERATED = 0.02  # of the iterations, or one: an iteration at either end may count as set-up or as the end
 HALF = 0.5  # of the misses after set-up, which a loop that is reported has to hold at least
 
 
@@ -17,7 +17,7 @@ class MainLoop:
 
     name: str  # "" where no loop was found
     why: str
-    turns: int  # those before it was recognised among them
+    turns: int  # iterations, with those before it was recognised
 
     def text(self) -> str:
         return f"{self.name}, {self.turns} turns" if self.name else "none"

@@ -80,7 +80,7 @@ class Profile:
         return held / since * min(time[0][0] / unbounded, 1.0) if since > 0 and unbounded > 0 else None
 
     def misses_after_set_up(self) -> int:
-        """Lines that the run missed since the first turn of the loop that was found; 0 without one."""
+        """Lines that the run missed since the first iteration of the loop that was found; 0 without one."""
         (all_of_them,) = self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0]
         since = [
             all_of_them - before + min(misses * turns_before / max(turns, 1), before)

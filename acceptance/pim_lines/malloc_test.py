@@ -74,7 +74,7 @@ def over_paper() -> Measured:
     """Against the reading that takes the times which the paper prints (docs/results/pim.md).
 
     Down a column the vectors' elements that changed are computed anew, else all of them. What it would take at its
-    kindest stands beside."""
+    kindest is shown as well."""
     rows, columns = _over("paper-all", ("horizontal", "vertical as area")), _over("paper", ("vertical as column",))
     least = min(rows + columns, key=lambda figure: figure.median)
     lines = [f"{least.median:.0f}x and more; the least {_named(least)}"]

@@ -24,7 +24,7 @@ MIB = 1 << 20
 MIN = 64 * MIB  # that --memory takes
 POINTS = 0.05
 NEAR = 0.25  # of what was measured: a forecast that is off by no more
-MIN_SHARE = 0.9  # of a program's turns that are near
+MIN_SHARE = 0.9  # of a program's runs whose forecasts are near
 PROGRAMS = {
     "mg": "--class B --iterations 5",
     "ft": "--class A --iterations 3",

@@ -22,7 +22,7 @@ from programs_lines.runs import PLAIN, RunResult, forget
 
 MACHINE = Path(__file__).with_name("same_node.toml")
 WATCHED, PLACED = "watched", "placed"
-_KEPT = ["-o", "../kept.terrace", "--"]  # beside the folder that the program runs in
+_KEPT = ["-o", "../kept.terrace", "--"]  # next to the folder that the program runs in
 PREFIXES: dict[str, list[str]] = {
     PLAIN: [],
     WATCHED: [str(TERRACE), "run", "--profile", *_KEPT],

@@ -1,4 +1,4 @@
-"""Data in a file, and memory for a part of them: streamed, beside the kernel's paging of the same file."""
+"""Data in a file, and memory for a part of them: streaming against the kernel's paging of the same file."""
 
 from __future__ import annotations
 

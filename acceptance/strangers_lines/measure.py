@@ -14,7 +14,7 @@ from typing import Any
 
 from harness import TERRACE, Line, Measured, keep_part, work
 
-FILES = 10  # half of them beside others
+FILES = 10  # half of them while other programs run
 BUSY = 4
 WITHIN = 0.15  # of the median of quiet files, in each figure
 LONGEST = {"quick": 30.0, "default": 120.0}  # seconds

@@ -46,7 +46,7 @@ observe::PipelineConfig config_of(Caches caches) {
   return config;
 }
 
-// For the length of a benchmark this thread's accesses are followed; its memory is chunks of 64 KiB.
+// Traces this thread's accesses while it lives; its memory is chunks of 64 KiB.
 class Followed {
  public:
   explicit Followed(Caches caches)

@@ -100,7 +100,7 @@ void pages(benchmark::State& state, const PageWatchVariant* variant, bool huge) 
   state.SetLabel(misses.empty() ? "misses nothing" : "misses " + std::string(misses));
 }
 
-// Where each load goes decides the next one.
+// Returns a chain of dependent loads: each value is the next index.
 std::vector<std::uint64_t> chain() {
   std::vector<std::uint64_t> next(std::size_t{8} << 20U);
   for (std::size_t i = 0; i < next.size(); ++i) next[i] = (i * 2654435761U + 12345) % next.size();

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* k_section = "churn";
 constexpr double k_share = 0.9;
 
-// As many small ones as large ones: each power of two is as likely as the next.
+// Draws work: each power of two is as likely as the next, so that small blocks are as frequent as large ones.
 Work random_work(std::mt19937& random) {
   const auto length = [&](unsigned powers) {
     const auto top = 1u << (random() % powers);
@@ -92,7 +92,7 @@ class Tenant {
   std::vector<Live> live_;
 };
 
-// Which part of what is free the largest free rectangle is.
+// Tracks free units, and the share of them in the largest free rectangle.
 class FreeUnits {
  public:
   FreeUnits() : taken_(k_device.units()) {}

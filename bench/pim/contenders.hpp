@@ -54,7 +54,7 @@ struct Malloc {
 };
 // Returns nothing if the machine has no such library.
 const std::optional<Malloc>& library_of(Contender contender);
-// Those of the list that can be measured here.
+// Returns the contenders of the list that are available here.
 std::vector<Contender> present(std::vector<Contender> contenders);
 // jemalloc's thread-local storage is larger than what the loader keeps for libraries that come late: starts the
 // program again with more of it, once.

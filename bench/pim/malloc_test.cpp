@@ -118,7 +118,7 @@ void compare(const Series& series, const Settings& settings, Report& report) {
       for (const auto threads : k_threads) {
         auto& length = lengths[{contender, threads}];
         const double long_enough =
-            threads > cores() ? 2 * ns : ns;  // they share processors: a turn takes its time
+            threads > cores() ? 2 * ns : ns;  // the threads share processors: a time slice is long
         if (length == 0) length = enough(contender, threads, series.requests(threads), series.work, long_enough);
         const auto timed = min_disturbed(contender, threads, length, series.work, ns);
         const auto add = [&](const char* measure, const char* unit, double sample) {

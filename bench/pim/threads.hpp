@@ -28,7 +28,7 @@ inline double processor_nanoseconds() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// How often the system took the processor from this thread for something else. Waiting for a lock is not counted.
+// Returns the involuntary context switches of this thread. Waits for a lock do not count.
 inline long interruptions() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);

@@ -127,7 +127,7 @@ profile::Profile large_profile(std::uint32_t objects, std::uint32_t phases) {
   return profile;
 }
 
-// All of it: from the profile to the plan in names.
+// Measures the whole planning, from the profile to the plan in names.
 void plan_large(benchmark::State& state) {
   const auto machine = two_places();
   const auto objects = static_cast<std::uint32_t>(state.range(0));
@@ -176,7 +176,7 @@ void marker(benchmark::State& state) {
   parts.configurations.push_back(std::move(configuration));
   runtime::Runtime runtime(std::move(parts));
   runtime.loop_begin("main");
-  for (auto turn : state) runtime.phase(state.iterations() % 2 ? "a" : "b");
+  for (auto iteration : state) runtime.phase(state.iterations() % 2 ? "a" : "b");
   runtime.loop_end();
 }
 BENCHMARK(marker)->Iterations(100000);
@@ -212,9 +212,10 @@ class InstantMover final : public transfer::Mover {
   std::vector<transfer::TransferResult> finished_;
 };
 
-// Two objects x and y of `chunks` chunks in a runtime that obeys `plan`; each of the benchmark's turns is `turn`.
-template <class Turn>
-void obey(benchmark::State& state, std::uint32_t chunks_each, Plan plan, Turn turn) {
+// Runs `iterate` for each iteration of the benchmark, in a runtime that follows `plan`, with two objects x and y
+// of `chunks_each` chunks.
+template <class Iterate>
+void obey(benchmark::State& state, std::uint32_t chunks_each, Plan plan, Iterate iterate) {
   const auto machine = two_places();
   auto page = std::make_unique<memory::LedgerPage>();
   memory::Ledger ledger(*page, machine::fast_budget(machine, Bytes{1 << 30}));
@@ -244,12 +245,12 @@ void obey(benchmark::State& state, std::uint32_t chunks_each, Plan plan, Turn tu
   runtime.add_object("y", observe::ObjectKind::heap, reinterpret_cast<void*>(1ULL << 41), size);
   runtime.loop_begin("main");
   bool odd = false;
-  for (auto one : state) turn(runtime, (odd = !odd) ? "a" : "b");
+  for (auto one : state) iterate(runtime, (odd = !odd) ? "a" : "b");
   runtime.loop_end();
 }
 
-// They change places in every phase, spans of the one taking turns with spans of the other, as they do where moves
-// out make room for moves in. From one span to the next it is `step` chunks: with gaps between them no chunk is
+// Measures moves: x and y change places in every phase, in alternating spans, as where evictions free space for
+// moves to fast memory. From one span to the next it is `step` chunks: with gaps between them no chunk is
 // another's neighbour.
 void moves(benchmark::State& state) {
   const auto chunks_each = static_cast<std::uint32_t>(state.range(0));

@@ -47,7 +47,7 @@ std::uint32_t next(std::uint64_t& state) {  // Knuth's linear congruential gener
   for (const auto key : keys) ++table[key];
   return table[0];
 }
-// Each access waits for the one before.
+// Dependent accesses: each waits for the one before.
 [[gnu::noinline]] std::uint32_t chase(const Words& table, std::size_t hops) {
   std::uint32_t at = 0;
   for (std::size_t hop = 0; hop < hops; ++hop) at = table[at];
@@ -96,7 +96,7 @@ void scatter(unsigned bits) {
   time_kernel("chase", bits, hops, [&] { return chase(table, hops); });
 }
 
-// As many keys as fill the memory, their sizes as NPB IS draws them: the mean of four random numbers.
+// Sorts as many keys as fill the memory. Their sizes are drawn as in NPB IS: the mean of four random numbers.
 void sort(unsigned bits) {
   std::uint64_t state = 1;
   Words keys(std::size_t{1} << (bits - 2));

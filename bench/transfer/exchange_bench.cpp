@@ -1,5 +1,5 @@
-// Pages that are exchanged for others of the same node, beside the bare copy of as many bytes by each copy kernel,
-// while another thread of the program computes. Time is that of a chunk; bytes a second are the chunk's.
+// Compares the exchange of pages within a node with the bare copy of as many bytes by each copy kernel, while
+// another thread of the program computes. Time is that of a chunk; bytes a second are the chunk's.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 
@@ -24,7 +24,7 @@ class NoAccount final : public SlotAccounting {
   void uncharge(int, std::size_t) noexcept override {}
 };
 
-// A thread that goes over memory of its own, as a program does beside the mover.
+// A thread that passes over memory of its own, as a program's thread does while the mover works.
 class BackgroundLoad {
  public:
   BackgroundLoad()

@@ -42,7 +42,7 @@ std::string_view cut(std::string_view& text) {
   return part;
 }
 
-// All of it, without a simulator.
+// Reads the whole trace, without a simulator.
 void read_all(TraceSource& trace) {
   Cta cta;
   for (TraceEvent event; trace.next(event);)

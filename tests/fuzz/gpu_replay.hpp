@@ -74,7 +74,8 @@ class EverySecond final : public PagePlacement {
   }
 };
 
-// It ends. Kernels that no SM has room for and addresses that are in no allocation are refused; nothing else is.
+// Replays the beginning of a trace, which must end. Only kernels that fit in no SM and addresses outside of all
+// allocations may be refused.
 inline void replay_beginning(TraceSource& trace, const std::string& folder) {
   auto gpu = test_gpu();
   gpu.processors = 2;

@@ -105,7 +105,7 @@ RecordingHeader header() {
   return made;
 }
 
-// How many quanta were told, with which traffic; -1 where it threw.
+// Replays a process; returns the number of quanta and their traffic, or -1 after an exception.
 std::pair<std::int64_t, std::uint64_t> tell(const RecordedProcess& process, bool wants) {
   Checker checker(wants);
   try {

@@ -20,7 +20,7 @@ from results import JobResults
 HERE = Path(__file__).parent
 SOAK = bool(os.environ.get("TERRACE_SOAK"))
 BUILD = Path(os.environ.get("TERRACE_BUILD", HERE.parents[1] / "build" / "release"))
-# The near node is the smaller one: the machine's home is far memory, as with high-bandwidth memory beside DDR.
+# The near node is the smaller one: the machine's home is far memory, as with high-bandwidth memory next to DDR.
 NODES = "192M:cpu:100ns:16384,512M:400ns:2048"
 
 
@@ -57,7 +57,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
         pytest.skip("no guest here, for want of " + "; ".join(lacks))
     build = BUILD.resolve()
     folder = tmp_path_factory.mktemp("guest")
-    # ctest has made them beside other tests.
+    # ctest has made them in parallel with other tests.
     if "TERRACE_GUEST_PLANS" not in os.environ:
         make_plans.make_all(build, SOAK)
     status, output = vm.run(

@@ -68,8 +68,8 @@ double listed(int node) {
 }
 
 // Free memory of a node, in pages.
-struct Free {
-  explicit Free(int node)
+struct FreePages {
+  explicit FreePages(int node)
       : total(static_cast<double>(figure(node, "MemTotal:")) / k_page),
         account(static_cast<double>(figure(node, "MemFree:")) / k_page),
         all(account + listed(node)) {}
@@ -171,7 +171,7 @@ class OrderedSpill : public ::testing::Test {
   // the kernel's account, to within a batch, when they had been touched: `free` is what they had left then. What
   // each had before is not known as well, as the kernel itself takes and gives back.
   void expect_order(const std::vector<int>& nodes, const std::vector<int>& order,
-                    const std::vector<Free>& free) const {
+                    const std::vector<FreePages>& free) const {
     std::size_t at = 0;
     std::size_t last = 0;
     for (; last < order.size() && at < nodes.size(); ++last)
@@ -180,11 +180,11 @@ class OrderedSpill : public ::testing::Test {
     EXPECT_GT(last, 1U) << "nothing was spilled";
     expect_marks(std::span(order).first(last - 1), free);
   }
-  void expect_marks(std::span<const int> left, const std::vector<Free>& free) const {
+  void expect_marks(std::span<const int> left, const std::vector<FreePages>& free) const {
     for (std::size_t i = 0; i < left.size(); ++i)
       free[i].expect_at_mark(left[i], listed_.at(static_cast<std::size_t>(left[i])));
   }
-  static std::vector<Free> free_of(const std::vector<int>& nodes) { return {nodes.begin(), nodes.end()}; }
+  static std::vector<FreePages> free_of(const std::vector<int>& nodes) { return {nodes.begin(), nodes.end()}; }
   void spill(const std::string& intent, InitiatorId initiator, FillMode when) {
     const auto nodes = order(intent, initiator);
     auto& heap = this->heap(initiator);
@@ -221,7 +221,7 @@ struct Spill {
   FillMode when = FillMode::eager;
 };
 
-// All that this machine has.
+// Returns all orderings of this machine, at touch and at once.
 std::vector<Spill> spills() {
   std::vector<Spill> all;
   const auto machine = machine_here();

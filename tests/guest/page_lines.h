@@ -19,7 +19,7 @@
 
 enum { k_page = 4096, k_batch = 4096 };
 
-// All memory that is used, so that nothing is allocated under a program.
+// All memory of the auditor is static, so that it allocates none in the program.
 static int g_file = -1;  // where the lines go
 static char g_line[1 << 16];
 static size_t g_used;

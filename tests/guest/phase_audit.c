@@ -1,17 +1,17 @@
-// The kernel's own account of a program's memory at the start of each phase: preloaded before Terrace's library,
-// it passes terrace_phase() and its sisters on and then asks the kernel, by move_pages(2), where every page of the
-// program's private writable mappings lies. It shares nothing with Terrace, and decides nothing.
+// Prints the kernel's node of each page of a program at the start of each phase. Preloaded before Terrace's
+// library, it forwards terrace_phase() and the other markers and then queries the kernel, by move_pages(2), for
+// every page of the program's private writable mappings. It shares no code with Terrace.
 //
 // Writes lines to $PHASE_AUDIT.PID:
 //   loop NAME
 //   pages ADDRESS COUNT NODE    as in page_lines.h
-//   phase ITERATION POSITION NAME BEFORE AFTER END    what the lines of pages before it are about; CLOCK_MONOTONIC
-//   in
-//                               ns: terrace_phase() was called, has returned, the kernel has answered
+//   phase ITERATION POSITION NAME BEFORE AFTER END    the phase of the lines of pages before it; times are
+//                               CLOCK_MONOTONIC in ns: terrace_phase() was called, has returned, the kernel has
+//                               answered
 //   inside ITERATION POSITION NAME BEFORE AFTER END    the same in the middle of that phase; BEFORE is AFTER
 //
-// With $PHASE_AUDIT_EVERY, in microseconds, a thread of its own asks inside phases, too, that long apart; a phase
-// does not end while it does.
+// With $PHASE_AUDIT_EVERY, in microseconds, a separate thread samples inside phases, too, at that interval; a
+// phase does not end during a sample.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -34,7 +34,7 @@ kernel_nodes() (
     done
   done
 )
-# Terrace's view of the machine beside the kernel's.
+# Terrace's view of the machine, to compare with the kernel's.
 views() {
   job "nodes_$1" kernel_nodes
   job "machine_$1" terrace machine --json

@@ -265,7 +265,7 @@ class Stress {
   std::uint64_t seed_;
   machine::Machine machine_ = machine::discover();
   machine::Budget budget_ = budget_of(machine_);
-  std::vector<std::uint64_t> before_;  // by place: memory of the node that has no file, before anybody began
+  std::vector<std::uint64_t> before_;  // by place: memory of the node that has no file, before any process began
   std::string folder_ = "/dev/shm/terrace-stress-XXXXXX";
   std::optional<memory::JobFile> file_;
   StressAccount* account_ = nullptr;

@@ -1,4 +1,4 @@
-// Where a stress's pages are, by the kernel.
+// Queries the kernel for the nodes of a stress's pages.
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-# The component stencil_hdf5 installs beside stencil, and only where it is named: a program finds it with find_package
-# and with pkg-config, links, and goes on from its checkpoint; and the copy can be moved.
+# The component stencil_hdf5 installs next to stencil, and only if it is named: a program finds it with
+# find_package and with pkg-config, links, and goes on from its checkpoint; and the copy can be moved.
 source "$(dirname "$0")/common.sh"
 install_to "$work/first" stencil
 [[ ! -e $work/first/include/terrace/stencil/hdf5.hpp ]] || { echo "hdf5.hpp came with stencil" >&2; exit 1; }

@@ -65,11 +65,11 @@ Plan plan_of(const machine::Machine& machine) {
 }
 
 // Events of the program's run, on its own clock.
-class Story {
+class SyntheticRun {
  public:
-  Story(Journal& journal, const SyntheticOptions& options) : journal_(journal), options_(options) {}
+  SyntheticRun(Journal& journal, const SyntheticOptions& options) : journal_(journal), options_(options) {}
 
-  void tell() {
+  void write() {
     begin();
     for (std::uint32_t n = 0; n < k_synthetic_iterations; ++n) {
       if (n == 1 && options_.plans) adopt_plan();
@@ -293,7 +293,7 @@ observe::Iteration synthetic_iteration(std::uint32_t number, bool exact, const s
 
 void write_synthetic_journal(const std::string& path, const SyntheticOptions& options) {
   Journal journal(path);
-  Story(journal, options).tell();
+  SyntheticRun(journal, options).write();
 }
 
 }  // namespace terrace::test

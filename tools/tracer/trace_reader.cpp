@@ -111,7 +111,7 @@ bool TraceReader::next(TraceRecord& record) {
   return false;
 }
 
-// As much of the file as the buffer takes: then the longest frame is in it whole.
+// Fills the buffer from the file, so that it contains the longest frame whole.
 void TraceReader::fill() {
   if (at_end_ || to_ - from_ >= k_longest_frame) return;
   std::memmove(file_.get(), file_.get() + from_, to_ - from_);
@@ -163,7 +163,7 @@ void TraceReader::begin_records() {
   }
 }
 
-// One code; true when it was a record.
+// Decodes one code; returns true if it was a record.
 bool TraceReader::decode(TraceRecord& record) {
   std::uint64_t code = 0;
   const auto damaged = [&] {

@@ -1,6 +1,6 @@
 // Pointer chase: the latency of memory. Each step loads the address of the next from a line of 64 bytes, so no
 // step can begin before the one before it is done. The lines are visited in a random cyclic order, which no
-// prefetcher foresees. K chains are K such cycles over disjoint lines of one array, stepped in turn: K misses
+// prefetcher predicts. K chains are K such cycles over disjoint lines of one array, stepped in turn: K misses
 // are under way at a time.
 #include <algorithm>
 #include <array>

@@ -53,7 +53,7 @@ double velocity_bound(const Settings& settings) {
          20.0 * k_velocity_tolerance * static_cast<double>(settings.steps);
 }
 
-/// Prints a figure beside the largest that it may be. Returns whether it is within that.
+/// Prints a figure and its limit. Returns whether it is within that.
 bool check(const char* name, double value, double bound) {
   std::printf("%-22s %.3e, at most %.3e\n", name, value, bound);
   // A NaN compares false, so it fails.

@@ -95,7 +95,7 @@ double wave_square(std::uint64_t index, std::uint64_t n) {
   return 1.0 / static_cast<double>(shape.points()) * Complex{re, im};
 }
 
-/// A part of a checksum beside the official value.
+/// Compares a part of a checksum with the official value.
 struct Compared {
   double value;
   double reference;

@@ -1,4 +1,4 @@
-// The surface integral by which NPB LU is verified beside its norms.
+// The surface integral by which, with its norms, NPB LU is verified.
 #pragma once
 
 #include "cfd/cube.hpp"

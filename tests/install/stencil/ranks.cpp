@@ -1,4 +1,4 @@
-// Jacobi's iterations on the processes of MPI, beside the same in one process. Exits 1 if a number differs.
+// Compares Jacobi's iterations on the processes of MPI with those in one process. Exits 1 if a number differs.
 #include <cstdio>
 #include <terrace/stencil/mpi.hpp>
 #include <utility>

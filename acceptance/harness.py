@@ -89,7 +89,7 @@ def lines_in(package: str, order: Sequence[str] = ()) -> list[Line]:
     # Helpers are not imported: their dependencies may not be installed.
     names = [file.stem for file in folder.glob("*.py") if re.search(r"^LINES\b", file.read_text(), re.MULTILINE)]
     if strange := set(order) - set(names):
-        raise LookupError(f"{folder} has no lines of {', '.join(sorted(strange))}")
+        raise LookupError(f"{folder} has no criteria of {', '.join(sorted(strange))}")
     names.sort(key=lambda name: (order.index(name) if name in order else len(order), name))
     return [line for name in names for line in import_module(f"{package}.{name}").LINES]
 
@@ -324,5 +324,5 @@ def _close(name: str, rows: Sequence[Document]) -> int:
     held, short, missing = (sum(row["verdict"] == v for row in rows) for v in (HOLDS, FALLS_SHORT, NOT_RUN))
     where = (_SESSION.folder / f"{name}.json").relative_to(ROOT)
     rest = f", {missing} are still to be measured" if missing else ""
-    print(f"{held} of {len(rows)} lines hold{rest}; {where}")
+    print(f"{held} of {len(rows)} criteria hold{rest}; {where}")
     return UNFINISHED if missing else 1 if short else 0

@@ -48,7 +48,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="STEP[:LINE]",
-        help="this step; of an acceptance program the lines whose item contains LINE. May be repeated",
+        help="this step; of an acceptance program the criteria whose item contains LINE. May be repeated",
     )
     parser.add_argument("--budget", type=float, metavar="MINUTES", help="begin nothing more after so many")
     parser.add_argument("--allow-dirty", action="store_true", help="of a tree with changes, too; the pages say so")
@@ -92,7 +92,7 @@ def _chosen(steps: Sequence[Step], only: Sequence[str]) -> list[tuple[Step, str]
         if name not in by_name:
             raise WrongTree(f"--only {name}: there is no such step; there are {', '.join(by_name)}")
         if line and not by_name[name].lines:
-            raise WrongTree(f"--only {name}:{line}: {name} has no lines")
+            raise WrongTree(f"--only {name}:{line}: {name} has no criteria")
     return [(by_name[name], line) for name, _, line in asked]
 
 

@@ -88,7 +88,7 @@ class Step:
             return "done"
         verdicts = [line["verdict"] for line in document["lines"]]
         missing, short = verdicts.count(NOT_RUN), verdicts.count(FALLS_SHORT)
-        text = f"{len(verdicts) - missing} of {len(verdicts)} lines measured"
+        text = f"{len(verdicts) - missing} of {len(verdicts)} criteria measured"
         return f"{text}, falling short: {short}" if short else text
 
 

@@ -33,7 +33,7 @@ def test_pages_criterion_falling_short_is_marked(tree):
     assert "| second | at most 7 % | 9.25 % on average | **falls short** |" in page
     assert "3 lines; hold: 2, **fall short**: 1." in page
     assert "*second*:\n\n- 9.25 % on average\n- cg 9 %\n- mg 9.5 %" in page
-    assert "3 of 3 lines measured, falling short: 1" in tree.read("docs/results/index.md")
+    assert "3 of 3 criteria measured, falling short: 1" in tree.read("docs/results/index.md")
 
 
 def test_pages_table_has_a_caption(tree):

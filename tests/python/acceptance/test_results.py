@@ -89,7 +89,10 @@ def test_harness_only_selects_criteria(tree):
 
 
 def test_runner_unknown_step_is_named(tree):
-    for words, said in ((["--only", "nothing"], "there is no such step"), (["--only", "demo:x"], "has no lines")):
+    for words, said in (
+        (["--only", "nothing"], "there is no such step"),
+        (["--only", "demo:x"], "has no criteria"),
+    ):
         done = tree.run(*words)
         assert done.returncode == 2
         assert said in done.stderr

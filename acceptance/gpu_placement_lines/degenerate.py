@@ -32,9 +32,9 @@ def infinite() -> Measured:
 
 
 def free_first_touch() -> Measured:
-    """Every program at its smallest size. All accesses are to the GPU's own memory, as if all had been there; what
-    is left are the accesses that wait for a page, at the most as long as all pages take that move one by one.
-    Frames are in the order in which pages came: some programs gain by their other channels."""
+    """Compares free migration at first touch with all pages in the GPU's own memory, for every program at its
+    smallest size. The difference is the accesses that wait for a page, at most as long as all pages take that move
+    one by one. Frames are in the order of arrival of the pages: some programs gain by other channels."""
     about = _core.Machine.read(ccnuma.MACHINE)
     lines, holds = [], True
     for name in programs():

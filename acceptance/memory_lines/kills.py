@@ -48,10 +48,10 @@ def _is_killed(places: Places, options: Sequence[str | Path], turn: int, after: 
 
 
 def kills() -> Measured:
-    """At random moments: the program is killed, or the launcher with it; data over a file, or by intent.
+    """Kills the program, or also the launcher, at random moments; data are over a file, or by intent.
 
-    A launcher that is killed leaves the journals, so that `terrace merge` can read what was learned until then,
-    and the ledger, which the next launcher removes."""
+    A killed launcher leaves the journals, so that `terrace merge` can read the observations until then, and the
+    ledger, which the next launcher removes."""
     if os.geteuid() != 0:
         raise Unavailable("mounts need root")
     run(["cmake", "--build", "--preset", "release", "--target", "large_data"])

@@ -29,10 +29,10 @@ def _medians(measure: str, contender: str) -> list[float]:
 
 
 def growth() -> Measured:
-    """Two threads with one device against one thread with it.
+    """Compares two threads on one device with one thread on it.
 
-    Beside it, two threads with one device against two with a device each, which share nothing: what the latter
-    take longer by than one thread is what the machine makes of two that do just this."""
+    It also compares them with two threads on a device each, which share nothing: the excess of the latter over one
+    thread is the machine's own cost of two such threads."""
     most = max(figures(SECTION, "growth"), key=lambda figure: figure.median)
     sharing = max(figures(SECTION, "sharing"), key=lambda figure: figure.median)
     lines = [
@@ -71,10 +71,10 @@ def _over(contender: str, kinds: tuple[str, ...]) -> list[Figure]:
 
 
 def over_paper() -> Measured:
-    """Against the reading that takes the times which the paper prints (docs/results/pim.md).
+    """Compares with the reading of the paper that has its printed times (docs/results/pim.md).
 
-    Down a column the vectors' elements that changed are computed anew, else all of them. What it would take at its
-    kindest is shown as well."""
+    Down a column only the changed elements of the vectors are recomputed, otherwise all of them. The time of the most
+    favourable reading is shown as well."""
     rows, columns = _over("paper-all", ("horizontal", "vertical as area")), _over("paper", ("vertical as column",))
     least = min(rows + columns, key=lambda figure: figure.median)
     lines = [f"{least.median:.0f}x and more; the least {_named(least)}"]

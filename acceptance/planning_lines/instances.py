@@ -13,9 +13,9 @@ CHUNK = 65536  # bytes, of which a chunk has 1 to 64
 
 
 def instance(seed: int) -> Dump:
-    """Two places, of which the second is slower in bandwidth, latency or both; each phase touches a share of the
-    chunks, so much that a copy takes between a third and ten times of a chunk's traffic. Under odd seeds moves
-    cost the mover and the program more than their bytes."""
+    """Returns a random problem with two places, of which the second is slower in bandwidth, latency or both. Each
+    phase touches a share of the chunks, such that a copy takes between a third and ten times of a chunk's traffic.
+    Under odd seeds moves cost the mover and the program more than their bytes."""
     dice = random.Random(seed)
     fast, slow = _places(dice)
     sizes = [dice.randint(1, 64) * CHUNK for _ in range(dice.randint(4, MAX_CHUNKS))]

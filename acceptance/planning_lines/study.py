@@ -106,8 +106,8 @@ def overlap() -> Measured:
 
 
 def baselines() -> Measured:
-    """Like with like: what learns offline against planned, what acts while the program runs against live. The
-    geometric mean of what each takes over ours, and the case in which it gains most on ours."""
+    """Compares offline baselines with planned, and online ones with live: the geometric mean of their time over
+    ours, and the case in which each gains most on ours."""
     ratios: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for row in _table("baselines"):
         ratios[row["how"], row["baseline"]][f"{row['workload']} on {row['machine']}"] = 1 + row["over_ours_gap"]

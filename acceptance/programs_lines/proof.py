@@ -117,9 +117,10 @@ def proofs(store: sqlite3.Connection) -> Iterator[Proof]:
 def _in_force(
     store: sqlite3.Connection, run: int, iterations: list[Iteration]
 ) -> tuple[list[Iteration], list[Iteration]]:
-    """Without: those that ended before the first plan, but for the first, which makes much anew. With: those that
-    began with the last plan in force, but for the last, whose end is the loop's. A plan is in force from the first
-    iteration that begins with no move under way; one that takes the place of such a plan is at once."""
+    """Returns the iterations without and with the plan. Without: those that ended before the first plan, except
+    the first, which does much set-up. With: those that began with the last plan in force, except the last, whose
+    end is the loop's. A plan is in force from the first iteration that begins without a move in flight; one that
+    replaces such a plan is at once."""
     rows = store.execute("SELECT at FROM plan WHERE run = ? ORDER BY at", (run,))
     plans = [at for (at,) in rows if at < iterations[-1].ended]
     if not plans:

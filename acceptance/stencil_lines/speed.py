@@ -126,9 +126,9 @@ def _beside_devito() -> dict[str, Any]:
 
 
 def devito() -> Measured:
-    """Level is within a twentieth. Devito's time is the best of what its tuning has found, compiled and tuned
-    before the clock runs, its threads bound to cores; ours that of all chains, what sets the problem up and looks
-    at the end included, with threads that are not bound and sizes of tiles that are found in the time itself."""
+    """Compares with Devito; level means within a twentieth. Devito's time is the best of its tuning, compiled and
+    tuned before the clock runs, its threads bound to cores. Ours is that of all chains, with set-up and final
+    checks, with unbound threads and with tile sizes that are found within that time."""
     found: dict[str, Any] = keep_part(
         f"stencil-speed-devito{'-small' if is_small() else ''}", _beside_devito, timed=True
     )

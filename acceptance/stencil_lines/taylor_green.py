@@ -77,9 +77,9 @@ def counts() -> Measured:
 
 
 def stencils() -> Measured:
-    """As the paper counts: different lists of offsets that loops read (I. Reguly et al., MCHPC 2017, section 5.2).
-    The published code's sides repeat, by copies that have no stencil. Ours are mirrors, each layer of which reads
-    an image that is elsewhere."""
+    """Counts stencils as the paper does: different lists of offsets that loops read (I. Reguly et al., MCHPC 2017,
+    section 5.2). The published code's sides repeat, by copies that have no stencil. Ours are mirrors, each layer
+    of which reads an image that is elsewhere."""
     found = _counts()
     mirrors = found["mirror_stencils"]
     text = (

@@ -90,8 +90,8 @@ def _kept(program: str, machine: str, how: str, size: int) -> float:
 
 
 def published() -> Measured:
-    """Held is that the published way is near what was published, faster or slower, and that ours, where it is
-    another one, is no slower than that, to the percent that was published."""
+    """Checks that the published way is near its published speed, faster or slower. Ours, if it is another way,
+    must be no slower than that, to the published percent."""
     size = SMALL_SIZE if is_small() else THREE
     lines: list[str] = []
     short, rows = [], []
@@ -122,8 +122,8 @@ def _enlarged(question: Question) -> str:
 
 
 def _accessed_for_goal(question: Question) -> str:
-    """How often a byte that comes has to be accessed while the next one comes, at the share of the loops' speed
-    that is the goal. Of copies; a cache's also write back."""
+    """Returns how often a byte of a copy has to be accessed while the next one arrives, at the goal's share of the
+    loops' speed. It is empty for a cache, which also writes back."""
     if question.how == "cache":
         return ""
     rate = PROGRAMS[question.program].rate(question.machine) * 1e9

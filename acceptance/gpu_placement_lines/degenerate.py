@@ -12,7 +12,7 @@ from gpu_placement_lines.common import programs, study, trace
 from gpu_placement_lines.truths import page_cycles
 
 NEVER = 0xFFFFFFFF  # accesses
-COLD = 0.05  # of the time, beside the cold misses that are counted
+COLD = 0.05  # of the time, in addition to the counted cold misses
 
 
 def infinite() -> Measured:

@@ -22,7 +22,7 @@ from gpu_placement_lines import traces
 from gpu_placement_lines.common import fresh
 
 PROGRAM = "needle"  # the smallest trace
-PROCESSES = 40  # of the cases that are given to a process of its own, too
+PROCESSES = 40  # cases that run in a process of their own, too
 RANDOM = 3000  # changes of bytes of a text
 # Messages for a readable trace whose addresses or numbers were changed so that the call is invalid.
 OTHER = ("is in no allocation", "than an SM has", "allocations of more than")
@@ -51,7 +51,7 @@ class _Cases:
 
     def __init__(self, folder: Path, every: int) -> None:
         self.folder = folder
-        self.every = every  # so many cases one is given to a process
+        self.every = every  # one of so many cases also runs in a process of its own
         self.counts: Counter[str] = Counter()
         self.wrong: list[str] = []
 

@@ -28,7 +28,7 @@ PROGRAM = [str(BUILD / "tests" / "integration" / "large_data"), "192"]
 CALLS = [str(BUILD / "bench" / "bin" / "intent_calls"), "64"]  # terrace_alloc, terrace_apply
 MEMORY = "96MiB"
 MIB = 1 << 20
-DISK, METADATA = 512 * MIB, 8 * MIB  # of a disk that fails; what comes first on it
+DISK, METADATA = 512 * MIB, 8 * MIB  # sizes of a failing disk, and of its metadata at the beginning
 WRITTEN = 192 * MIB  # twice the block that the program grows, and gives back: some of it is of what stays
 BUS_ERROR = -signal.SIGBUS  # the launcher ends as the program does
 # All by which the kernel is told where pages are to be.
@@ -153,7 +153,7 @@ class Fault:
 
     measure: Callable[[], FaultOutcome]
     lines: tuple[str, ...] = ()  # expressions of what each line says, in this order; no others
-    also: str = ""  # of a line that may be there, too
+    also: str = ""  # expression of an optional further line
     status: int = 0
     program: Sequence[str] = tuple(PROGRAM)  # whose own output is the right one
 
@@ -193,7 +193,7 @@ FAULTS: dict[str, Fault] = {
         _refuses_reads,
         (f"cannot be read: .*{_IO_ERROR}", "did not end by itself"),
         status=BUS_ERROR,
-        also=f"cannot be written: {_STAYS}{_IO_ERROR}",  # where something is to be written before that
+        also=f"cannot be written: {_STAYS}{_IO_ERROR}",  # if a page is written before that
     ),
     "no userfaultfd, --memory": Fault(_fine_disk(_NO_USERFAULTFD), ("which is slower",)),
     **_by_intent("no userfaultfd", _NO_USERFAULTFD, "for want of the right to wait for page faults", "", ()),

@@ -68,7 +68,7 @@ def run_limited(
     group.mkdir()
     device = device_of(folder) if folder else None
     if device:
-        os.sync()  # what others have left to be written is not of this run
+        os.sync()  # pending writes of other programs must not count for this run
     try:
         (group / kind.limit).write_text(str(memory))
         words = ["/bin/sh", "-c", f'echo $$ > {group / kind.members} && exec "$@"', "sh", *map(str, command)]

@@ -21,7 +21,7 @@ SIMULATED = 0.25  # of the bytes that the real run reads
 # Terrace's count of the bytes of a run and the kernel's of the disk's may differ by this share of the smaller, and
 # by what the rest of the machine may move meanwhile: logs, the file system's own, the program's files.
 COUNTED, REST_OF_MACHINE = 0.10, 64 * MIB
-LOSS = 0.10  # of the time in memory, at 2x, where the disk is not what the bound is made of
+LOSS = 0.10  # of the time in memory, at 2x, where the disk does not determine the bound
 SWAP = ("swap",)
 
 Row = dict[str, Any]

@@ -39,7 +39,7 @@ class Cost:
     seen_time: float | None  # share of the time that hooked code took; None where it was not measured
     seen_heap: float | None
     virtual: float  # seconds
-    said: float | None  # what it printed as its own time natively
+    said: float | None  # the time that it printed itself, natively
     complaint: str  # of `terrace show`, where it shows nothing
 
     def document(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def measure(recipe: Recipe, size: str, work: Path) -> Cost:
     natives = [execute(recipe, built["native"], size, work) for _ in range(NATIVE_RUNS)]
     native, hooked = natives[0], built["hooked"]
     idle = execute(recipe, hooked, size, work)
-    observed(recipe, hooked, "small", work, "record")  # what is found out of a program's files once is kept
+    observed(recipe, hooked, "small", work, "record")  # fills the cache of facts about the program's files
     recorded, record = observed(recipe, hooked, size, work, "record")
     footprint = Profile(record).footprint()
     simulated, simulate = observed(

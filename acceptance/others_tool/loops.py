@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from others_tool.recipe import Loop, Recipe
 
 TOLERATED = 0.02  # of the iterations, or one: an iteration at either end may count as set-up or as the end
-HALF = 0.5  # of the misses after set-up, which a loop that is reported has to hold at least
+HALF = 0.5  # of the misses after set-up, the least share of a reported loop
 
 
 @dataclass(frozen=True)

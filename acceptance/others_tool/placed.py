@@ -29,7 +29,7 @@ class PlacedTimes:
     slow: float | None
     live: float | None
     planned: float | None
-    bound: float | None  # that no placement of the turns beats that were recorded; None where a run has others
+    bound: float | None  # lower bound of the recorded iterations; None if a run has others
     live_run: float  # virtual seconds of the whole run
     first_touch_run: float
     takes_a_loop: bool  # live

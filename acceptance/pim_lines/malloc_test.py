@@ -73,8 +73,8 @@ def _over(contender: str, kinds: tuple[str, ...]) -> list[Figure]:
 def over_paper() -> Measured:
     """Compares with the reading of the paper that has its printed times (docs/results/pim.md).
 
-    Down a column only the changed elements of the vectors are recomputed, otherwise all of them. The time of the most
-    favourable reading is shown as well."""
+    Down a column only the changed elements of the vectors are recomputed, otherwise all of them. The time of the
+    most favourable reading is shown as well."""
     rows, columns = _over("paper-all", ("horizontal", "vertical as area")), _over("paper", ("vertical as column",))
     least = min(rows + columns, key=lambda figure: figure.median)
     lines = [f"{least.median:.0f}x and more; the least {_named(least)}"]

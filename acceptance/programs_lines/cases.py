@@ -44,10 +44,10 @@ class Case:
     needs: tuple[str, ...]
     command: Callable[[Prefix], list[str]]
     make: Callable[[Path], None] = _nothing  # the folder that each run gets a copy of
-    files: Callable[[Path], str] = _no_files  # what of a run's folder has to be the same
+    files: Callable[[Path], str] = _no_files  # the parts of a run's folder that have to be equal
     is_large: bool = False  # it holds hundreds of MB: memory over a file is of use
     is_timed: bool = True  # it does not sleep for most of its time
-    errors_count: bool = True  # what it writes to standard error is the same in every run
+    errors_count: bool = True  # standard error is equal in every run
     env: Mapping[str, str] = field(default_factory=dict)
 
     def outcome(self, done: RunResult) -> str:

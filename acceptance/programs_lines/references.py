@@ -23,7 +23,7 @@ LOSS = 0.03
 SLOW, FIRST = "slow-only", "first-touch"  # planners
 MACHINE = "unimem-lat4"
 RANKED = "long"  # beyond the last cache several times over, and long enough for windows to meet each phase
-MIN_WINDOWS = 8  # that a collector has to have met: before, nothing is planned by it while a program runs
+MIN_WINDOWS = 8  # of a collector, before a live run plans by it
 # Cost of a window, and the largest share of time of windows: src/tiering/observe/collecting/sampling_overhead.hpp.
 WINDOW_SECONDS, PAGE_SECONDS, SHARE_OF_TIME, PAGE = 0.3e-3, 515e-9, 0.015, 4096
 MIN_SHARE = 1e-3  # of the objects' cost: objects below it have negligible cost and no rank

@@ -28,10 +28,10 @@ PREFIXES: dict[str, list[str]] = {
     WATCHED: [str(TERRACE), "run", "--profile", *_KEPT],
     PLACED: [str(TERRACE), "run", "--machine", str(MACHINE), "--fast", "64MiB", *_KEPT],
 }
-# postgres runs as a user that may write nothing there; a build's processes are over before anything is learned.
+# postgres runs as a user that may not write there; a build's processes end before anything is learned.
 _NOT = ("postgres", "g++", "python3 -m test, processes")
-# Those with enough data for watching, and, of them, those with the time for a plan and its moves: else the line
-# would not tell what these cost.
+# Programs with enough data to be monitored; those with enough run time for a plan and its moves. The criterion
+# requires both, as it would otherwise not measure their cost.
 WATCHABLE = ("lmp, liquid", "hpcc", "redis-server")
 MOVABLE = ("lmp, liquid", "hpcc")
 

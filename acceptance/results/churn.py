@@ -7,7 +7,7 @@ from pathlib import Path
 
 _DEVICE = "devices=1 banks=8 subarrays=16 rows=1024 columns=65536"  # the study's
 _UNITS = 8 * 16 * 1024
-_SHARE = 0.9  # of the device; while less is asked for, the next rectangle is, else one is given back
+_SHARE = 0.9  # of the device: below it the next rectangle is requested, otherwise one is released
 _OPERATIONS = 20_000
 _SEED = 1
 

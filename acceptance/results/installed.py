@@ -8,7 +8,7 @@ from pathlib import Path
 
 from results.version import WrongTree
 
-_NEW = "-- Installing: "  # what CMake says of a file that was not there, or was another; else "Up-to-date"
+_NEW = "-- Installing: "  # CMake's message for a new or changed file; otherwise "Up-to-date"
 
 
 def bring_up_to_date(root: Path, target: str = "build") -> bool:
@@ -18,7 +18,7 @@ def bring_up_to_date(root: Path, target: str = "build") -> bool:
     if not makefile.is_file() or not re.search(rf"^{target}:", makefile.read_text(encoding="utf-8"), re.MULTILINE):
         return False
     log = root / "build" / "release" / "install.log"
-    log.unlink(missing_ok=True)  # what an earlier call installed is not said again
+    log.unlink(missing_ok=True)  # drop the messages of an earlier call
     done = subprocess.run(["make", target], cwd=root, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
         print(done.stdout + done.stderr)

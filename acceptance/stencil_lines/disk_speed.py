@@ -55,7 +55,7 @@ def measure(folder: Path, piece: int, size: int = SIZE) -> Speed:
         file = os.open(named.name, os.O_RDWR | os.O_DIRECT)
         try:
             os.posix_fallocate(file, 0, size)
-            _timed(file, size, [True], piece)  # what was never written is not on the disk
+            _timed(file, size, [True], piece)  # unwritten blocks are not on the disk
             written = _timed(file, size, [True], piece)
             read = _timed(file, size, [False], piece)
             return Speed(read, written, _timed(file, size, [False, True], piece))

@@ -23,7 +23,7 @@ PROBLEM = {"problem": "tp2", "cells": "192x192", "steps": STEPS}
 SUMMARY = ("vol", "mass", "pressure", "ie", "ke", "t")
 SMALL_DISK = 1 << 20  # less than the data of the problem, which are 0.3 MB a dataset
 FULL = ": a write failed: No space left on device; what was computed since the last checkpoint is lost"
-NEARLY_ALL = 0.9  # of the kills behind the first checkpoint leave one from which a run goes on
+NEARLY_ALL = 0.9  # least share of kills after the first checkpoint from which a run resumes
 
 
 @contextmanager

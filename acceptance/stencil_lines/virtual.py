@@ -32,8 +32,8 @@ from stencil_lines.common import is_small
 
 THREE, TEN = PUBLISHED_SIZE, 160  # GB
 SMALL_SIZE = 12
-NEAR = 0.1  # of the baseline: how far the published way may be from what was published, on either side
-LOSS = 0.1  # what ten times the fast memory may cost where the chain has the reuse
+NEAR = 0.1  # of the baseline: largest deviation of the published way from its published speed
+LOSS = 0.1  # largest loss at ten times the fast memory, if the chain has enough reuse
 NVLINK, PCIE = LINKS["NVLink"], LINKS["PCIe"]
 # Machine and way, as published; and our own, where it is another.
 WAYS = {KNL: "cache", NVLINK: "slots", PCIE: "slots"}

@@ -17,7 +17,7 @@ from others_tool.fetch import NoArchive
 from others_tool.profiles import Profile
 from others_tool.recipe import Recipe, read_all
 
-MAX_SECONDS = 2.0  # of processor time, with what starting Python takes
+MAX_SECONDS = 2.0  # of processor time, with Python's start
 MAX_OBJECTS = 40
 MIN_PROGRAMS = 5  # whose recording has a main loop and at most so many objects
 RUNS = 3  # the least counts: other load only adds

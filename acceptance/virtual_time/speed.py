@@ -20,7 +20,7 @@ from virtual_time.common import FinishedRun, fresh, query, simulate, timed, work
 ROUNDS = 3
 HOOKS_OFF, PROFILE, SIMULATED = 5.0, 10.0, 25.0  # at most, native being 1
 ACCESSES = 100e6  # a second, at least
-CACHEGRIND = 1.0  # of its time, at most: it follows the same accesses, and keeps no time
+CACHEGRIND = 1.0  # times its time, at most: it follows the same accesses without timing
 CACHEGRIND_SECONDS = 180  # beyond, it runs at the smaller size
 OPTIONS = ["--machine", "unimem-lat4"]
 FAST = ["--fast", "64MiB"]

@@ -47,7 +47,7 @@ victim() {
   job "$1" terrace run --keep-plan --plan "$here/victim.toml" --machine "$here/guest.toml" -o "$out/$1.terrace" -- \
     "${audited[@]}" "$guest/victim" "${@:2}"
 }
-# As a batch system does for a job that gets one node's memory only.
+# Restricts a job to one node's memory, as a batch system does.
 restricted() {
   mkdir -p /tmp/cpuset
   mount -t cgroup -o cpuset none /tmp/cpuset

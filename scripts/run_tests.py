@@ -81,6 +81,8 @@ class Count:
         except (OSError, ElementTree.ParseError):
             self.add_failure(f"{name} (ended before its last case)")
             return
+        if not found:
+            self.add_failure(f"{name} (has no cases)")
         self.add_cases(found, name)
         if has_failed(test) and not any(has_failed(case) for case in found):
             self.add_failure(f"{name} (failed outside of its cases)")

@@ -28,6 +28,7 @@ SHOWN = {
     "install.hooks_pkg_config": "a program with hooks is built with what pkg-config says",
     "install.pim": "the library for memories that compute",
     "install.stencil": "the library for stencils: a program through CMake and pkg-config; checks; two ranks",
+    "install.stencil_headers": "the same with clang, and each of its headers by itself",
     "install.stencil_hdf5": "files and checkpoints of stencil programs, through CMake and pkg-config",
 }
 

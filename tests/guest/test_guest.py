@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 import sqlite3
 from dataclasses import replace
@@ -56,18 +55,15 @@ def test_page_watches_work_on_this_kernel(guest):
 # --- data by intent ----------------------------------------------------------------------------------------------
 
 
+@soak
 def test_ordered_spill_pages_lie_in_order(guest):
     """Intents, eagerly and at touch, in order and at random, and four processes at once."""
     assert guest.status("ordered") == 0, guest.text("ordered")
     spilled = re.findall(
         r"^\[       OK \] All/EverySpill\S*/([a-z]+)_cores0_at_(once|touch)", guest.text("ordered"), re.M
     )
-    if os.environ.get("TERRACE_SOAK"):
-        intents = ("bandwidth", "latency", "capacity", "normal", "mine")
-        assert sorted(spilled) == sorted(itertools.product(intents, ("once", "touch")))
-    else:
-        assert sorted(spilled) == [("bandwidth", "touch"), ("capacity", "once")]
-        assert guest.text("ordered").count("[       OK ] ") == 2 + 3 + 1
+    intents = ("bandwidth", "latency", "capacity", "normal", "mine")
+    assert sorted(spilled) == sorted(itertools.product(intents, ("once", "touch")))
     assert "SKIPPED" not in guest.text("ordered")
 
 
@@ -83,10 +79,12 @@ MIB = 256  # pages
     ("job", "intent", "first"),
     [
         ("touch", "bandwidth", NEAR),
-        *later(("eager", "bandwidth", NEAR)),
-        ("mark", "bandwidth", NEAR),
-        ("capacity", "capacity", FAR),
-        ("mine", "mine", FAR),
+        *later(
+            ("eager", "bandwidth", NEAR),
+            ("mark", "bandwidth", NEAR),
+            ("capacity", "capacity", FAR),
+            ("mine", "mine", FAR),
+        ),
     ],
 )
 def test_run_by_intent_fills_places_in_order(guest, job, intent, first):
@@ -102,13 +100,14 @@ def test_run_by_intent_fills_places_in_order(guest, job, intent, first):
     assert said == pytest.approx([pages / MIB for _, pages in places], rel=0.01)
 
 
+@soak
 def test_larger_watermark_leaves_more_free(guest):
     (_, usual), _ = runs_of(guest.text("intent_touch"))
     (_, less), _ = runs_of(guest.text("intent_mark"))
     assert usual - less == pytest.approx(0.4 * 160 * MIB, rel=0.25), "0.4 of about 160 MiB that the kernel gives"
 
 
-@pytest.mark.parametrize("job", ["apply", *later("alloc")])
+@pytest.mark.parametrize("job", later("apply", "alloc"))
 def test_calls_by_intent_spill_in_order(guest, job):
     assert guest.status(f"intent_{job}") == 0, guest.text(f"intent_{job}")
     assert [node for node, _ in runs_of(guest.text(f"intent_{job}"))[-2:]] == [NEAR, FAR]
@@ -136,6 +135,7 @@ def test_small_blocks_of_runs_intent_first_16_mib_are_near(guest):
     assert f"unknown: {blocks[NEAR]}\n" in text
 
 
+@soak
 def test_small_blocks_of_threads_intent_fill_places_in_order(guest):
     text = guest.text("intent_small_thread")
     assert guest.status("intent_small_thread") == 0, text
@@ -150,10 +150,10 @@ def test_small_blocks_of_threads_intent_fill_places_in_order(guest):
 
 @pytest.mark.parametrize(
     "job",
-    [
+    later(
         *("preferred", "run_bind", "both_interleave", "far_preferred", "huge_bind"),
-        *later("bind", "bind_all", "interleave", "run_preferred", "both_bind_all", "far_bind", "huge_preferred"),
-    ],
+        *("bind", "bind_all", "interleave", "run_preferred", "both_bind_all", "far_bind", "huge_preferred"),
+    ),
 )
 def test_high_bandwidth_memory_pages_lie_on_policys_nodes(guest, job):
     job = f"hbw_{job}"
@@ -163,6 +163,7 @@ def test_high_bandwidth_memory_pages_lie_on_policys_nodes(guest, job):
         assert "huge pages: 10\n" in guest.text(job)
 
 
+@soak
 def test_memkind_names_blocks_are_charged_to_the_run(guest):
     (line,) = [line for line in guest.errors("hbw_run_bind").splitlines() if "hbw bind" in line]
     assert "MiB of data by hbw bind: " in line
@@ -236,10 +237,10 @@ def test_cg_verifies(guest, job):
 TOLERANCE = 0.25
 
 
-STREAMS = [
-    ("mg", "sentinel"),
-    *later(("cg", "accesses"), ("cg", "timer"), ("mg", "timer"), ("hydro", "timer"), ("hydro", "sentinel")),
-]
+STREAMS = later(
+    *(("mg", "sentinel"), ("cg", "accesses"), ("cg", "timer"), ("mg", "timer")),
+    *(("hydro", "timer"), ("hydro", "sentinel")),
+)
 streams = pytest.mark.parametrize(("name", "progress"), STREAMS)
 
 
@@ -290,6 +291,7 @@ def test_plan_on_both_backends_moves_in_equal_order(guest, name, progress):
         assert iteration == 2 or not given_up(real, iteration) + given_up(virtual, iteration)
 
 
+@soak
 def test_first_difference_missing_or_other_moves_are_found(guest):
     virtual = accounts.read_run(guest.plans / "virtual_mg_sentinel.terrace", "mg")
     moves = [one for one in virtual.moves if one.iteration == 1]

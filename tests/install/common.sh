@@ -1,7 +1,7 @@
 # For the tests of the installed copy; sourced. Gives: $work, an empty folder; install_to PREFIX [COMPONENT];
 # expect_refusal COMMAND..., for what must not work.
 set -euo pipefail
-work=$TERRACE_BUILD/install-tests/$(basename "$0" .sh)
+work=$TERRACE_BUILD/install-tests/$(basename "$0" .sh)${1:+-$(basename "$1")}
 rm -rf "$work"
 mkdir -p "$work"
 

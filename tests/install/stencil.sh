@@ -1,5 +1,9 @@
 # The component stencil installs alone: a C++ program finds it with find_package and with pkg-config, links, runs, with
 # gcc and with clang, with and without checks, and no header draws a warning; and the copy can be moved.
+#
+#   stencil.sh           with gcc, and all headers together
+#   stencil.sh headers   also with clang, and each header by itself
+readonly mode=${1:-}
 source "$(dirname "$0")/common.sh"
 install_to "$work/first" stencil
 mv "$work/first" "$work/moved"
@@ -26,13 +30,14 @@ mpi_cflags=${mpi:+$(PKG_CONFIG_PATH="" pkg-config --cflags "$mpi")}
 # shellcheck disable=SC2046,SC2086  # the flags are words
 for compiler in g++ clang++; do
   command -v "$compiler" >/dev/null || continue
+  [[ $compiler == g++ || $mode == headers ]] || continue
   for checks in "" -DTERRACE_STENCIL_CHECKS; do
     "$compiler" "${warnings[@]}" -O2 $checks $cflags "$source" $(pkg-config --libs terrace-stencil) \
       -o "$work/consumer$checks-$compiler"
     run_alone "$work/consumer$checks-$compiler"
     "$compiler" "${warnings[@]}" -fsyntax-only $checks ${cflags/-I/-isystem } "$source"
     # Each header by itself: as gcc sees it without checks, and clang with them.
-    [[ $compiler$checks == g++ || $compiler$checks == clang++?* ]] || continue
+    [[ $mode == headers && ($compiler$checks == g++ || $compiler$checks == clang++?*) ]] || continue
     for header in "$work"/moved/include/terrace/stencil.hpp "$work"/moved/include/terrace/stencil/*.hpp; do
       [[ $header == */mpi.hpp && -z $mpi ]] && continue
       "$compiler" "${warnings[@]}" -fsyntax-only $checks $cflags ${mpi_cflags/-I/-isystem } -include "$header" -x c++ /dev/null

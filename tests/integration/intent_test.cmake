@@ -7,7 +7,7 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   add_executable(intent_ranges intent_ranges.c)
   target_link_libraries(intent_ranges PRIVATE terrace)
   add_executable(without_call programs/without_call.c)
-  terrace_test(intent_test SOURCES intent_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)
+  terrace_test(intent_test SOURCES intent_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900 COST 100)
   add_dependencies(intent_test terrace_cli terrace by_intent intent_ranges without_call)
   target_compile_definitions(intent_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
     TERRACE_BY_INTENT="$<TARGET_FILE:by_intent>" TERRACE_INTENT_RANGES="$<TARGET_FILE:intent_ranges>"

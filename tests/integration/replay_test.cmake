@@ -12,13 +12,18 @@ if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
     DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/workloads/build.sh terrace_wrapper terrace
     COMMENT "Building the workloads with the wrappers" VERBATIM)
   add_custom_target(hooked_workloads ALL DEPENDS ${folder}/built)
+  # Cases for `make soak`; all but the first of a kind that takes long.
+  set(carried_test_soak SOAK All/*/mg_*)
+  set(replay_test_soak SOAK All/Programs.*/cg:All/Programs.*/found:All/Programs.*/eddy)
   foreach(test IN ITEMS again_test carried_test given_plan_test hints_test phase_costs_test replay_test every_test baselines_test
       file_memory_program_test)
-    terrace_test(${test} SOURCES ${test}.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)
+    terrace_test(${test} SOURCES ${test}.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900 COST 150
+      ${${test}_soak})
     add_dependencies(${test} terrace_cli terrace_wrapper terrace hooked_workloads)
     target_compile_definitions(${test} PRIVATE TERRACE_WRAPPERS="$<TARGET_FILE_DIR:terrace_wrapper>"
       TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>" TERRACE_HOOKED="${folder}")
   endforeach()
+  terrace_soak_test(every_test *UnobservedIterations* TERRACE_INLINED_LEVELS=all)
   target_include_directories(replay_test PRIVATE ${TERRACE_WORKLOAD_TABLE})
   target_link_libraries(carried_test PRIVATE terrace_store terrace_plan_io)
 endif()

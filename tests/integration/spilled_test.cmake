@@ -27,7 +27,7 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
     target_link_libraries(${program} PRIVATE Threads::Threads)
   endforeach()
   target_link_libraries(handled_data PRIVATE fork_handlers)
-  terrace_test(spilled_test SOURCES spilled_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)
+  terrace_test(spilled_test SOURCES spilled_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900 COST 100 SOAK Seeds/*/2:Seeds/*/3:Seeds/*/4:Seeds/*/5)
   add_dependencies(spilled_test terrace_cli terrace large_data mapped_data handled_data early_child locked_data scattered_data
     spilled_corners locked_allocator locked_allocator_library locked_allocator_user)
   target_compile_definitions(spilled_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"

@@ -155,7 +155,7 @@ TEST_F(Spilled, SmallBlocks_OfALargeProcess_AreSpilled) {
       "def block(i, size): return bytes([i % 251]) * size\n"
       "sizes = [random.choice((600, 5000, 40000, 300000, 1500000)) for _ in range(700)]\n"
       "x = [block(i, size) for i, size in enumerate(sizes)]\n"
-      "for _ in range(4):\n"
+      "for _ in range(2):\n"
       "    for i in range(0, len(x), 3): sizes[i] = random.randrange(600, 900000); x[i] = block(i, sizes[i])\n"
       "    assert all(one == block(i, sizes[i]) for i, one in enumerate(x))\n"
       "print(next(l for l in open(\"/proc/self/status\") if \"VmHWM\" in l).split()[1])'";

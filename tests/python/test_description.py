@@ -23,11 +23,12 @@ def described(*words):
     return json.loads(said(*words, "--describe"))
 
 
-def all_verbs(*words):
-    for verb in described(*words).get("verbs", []):
-        below = (*words, verb["name"])
-        yield below
-        yield from all_verbs(*below)
+def descriptions(*words):
+    """Returns (words, description) of a command and of each subcommand below it."""
+    document = described(*words)
+    yield words, document
+    for verb in document.get("verbs", []):
+        yield from descriptions(*words, verb["name"])
 
 
 def test_version_and_commit():
@@ -43,10 +44,9 @@ def test_version_and_commit():
 
 
 def test_each_subcommand_describes_its_options():
-    verbs = list(all_verbs())
+    verbs = {words: document for words, document in descriptions() if words}
     assert {("run",), ("machine",), ("show",), ("lab", "experiment", "moves")} <= set(verbs)
-    for words in verbs:
-        document = described(*words)
+    for words, document in verbs.items():
         assert document["schema"] == 1
         assert document["name"] == " ".join(["terrace", *words])
         for option in document.get("options", []):

@@ -213,6 +213,8 @@ _MAX = 0.01  # of the predicted time
 _DISTANCES = {"cg": (None,), "mg": (None, 900, 950, 1050, 1100)}  # cycles; None: the collector's own
 
 
+# mg is recorded at five sampling distances.
+@pytest.mark.parametrize("recorded", ["cg", pytest.param("mg", marks=pytest.mark.soak)], indirect=True)
 def test_true_regret_is_near_the_stated_one(recorded, tmp_path):
     real = high = predicted = 0.0
     held = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import sqlite3
 from dataclasses import replace
@@ -55,15 +56,18 @@ def test_page_watches_work_on_this_kernel(guest):
 # --- data by intent ----------------------------------------------------------------------------------------------
 
 
-@soak
 def test_ordered_spill_pages_lie_in_order(guest):
     """Intents, eagerly and at touch, in order and at random, and four processes at once."""
     assert guest.status("ordered") == 0, guest.text("ordered")
     spilled = re.findall(
         r"^\[       OK \] All/EverySpill\S*/([a-z]+)_cores0_at_(once|touch)", guest.text("ordered"), re.M
     )
-    intents = ("bandwidth", "latency", "capacity", "normal", "mine")
-    assert sorted(spilled) == sorted(itertools.product(intents, ("once", "touch")))
+    if os.environ.get("TERRACE_SOAK"):
+        intents = ("bandwidth", "latency", "capacity", "normal", "mine")
+        assert sorted(spilled) == sorted(itertools.product(intents, ("once", "touch")))
+    else:
+        assert spilled == [("bandwidth", "touch")]
+        assert guest.text("ordered").count("[       OK ] ") == 1 + 1
     assert "SKIPPED" not in guest.text("ordered")
 
 
@@ -150,10 +154,11 @@ def test_small_blocks_of_threads_intent_fill_places_in_order(guest):
 
 @pytest.mark.parametrize(
     "job",
-    later(
-        *("preferred", "run_bind", "both_interleave", "far_preferred", "huge_bind"),
-        *("bind", "bind_all", "interleave", "run_preferred", "both_bind_all", "far_bind", "huge_preferred"),
-    ),
+    [
+        "far_preferred",
+        *later("preferred", "run_bind", "both_interleave", "huge_bind", "bind", "bind_all", "interleave"),
+        *later("run_preferred", "both_bind_all", "far_bind", "huge_preferred"),
+    ],
 )
 def test_high_bandwidth_memory_pages_lie_on_policys_nodes(guest, job):
     job = f"hbw_{job}"

@@ -26,8 +26,8 @@ def _guest(folder: str, which: str) -> Measured:
     done = run(
         [*command, ROOT / "tests" / folder],
         check=False,
-        timeout=1800,
-        env={**os.environ, "TERRACE_BUILD": str(BUILD)},
+        timeout=3600,
+        env={**os.environ, "TERRACE_BUILD": str(BUILD), "TERRACE_SOAK": "soak"},
     )
     last = (done.stdout.strip().splitlines() or [done.stderr.strip()[-200:]])[-1]
     return Measured(last, done.returncode == 0 and "passed" in last and "skipped" not in last)

@@ -191,7 +191,9 @@ LINES = [
         demo,
         apart=True,
     ),
-    Line("first tests", f"`make test` after it takes at most {TEST_MINUTES} minutes and passes", tests, apart=True),
+    Line(
+        "first tests", f"`make test` after it takes at most {TEST_MINUTES} minutes and passes", tests, apart=True
+    ),
     Line(
         "continuous integration",
         f"on a bare Debian 12, from a clean clone: `.ci/run` takes at most {CI_MINUTES} minutes and passes",

@@ -81,7 +81,9 @@ def readmes() -> Measured:
         longest = max(longest, lines)
         if lines > MAX_README_LINES:
             found.append(f"{path.relative_to(ROOT)}: {lines} lines")
-    return none_of(found, f"of {len(modules())} modules lack one or exceed the limit; the longest has {longest} lines")
+    return none_of(
+        found, f"of {len(modules())} modules lack one or exceed the limit; the longest has {longest} lines"
+    )
 
 
 def demo_packages(text: str) -> list[str]:

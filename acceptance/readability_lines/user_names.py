@@ -74,9 +74,7 @@ def _ask(*words: str) -> str:
     return done.stderr + done.stdout
 
 
-def rejected(
-    subcommand: str, options: Sequence[Option], ask: Callable[..., str] = _ask
-) -> Iterator[str]:
+def rejected(subcommand: str, options: Sequence[Option], ask: Callable[..., str] = _ask) -> Iterator[str]:
     """Yields the options that a subcommand calls unknown, or one line if its replies do not tell."""
     words = subcommand.split()
     for before, after in _SHAPES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acceptance of readability: words, structure, names that users rely on, warnings, and the first run on a bare system.
+"""Acceptance of readability: words, structure, names that users rely on, warnings, and the first run.
 
 Criteria are in acceptance/readability_lines; reading_test.py there draws the sheets of the reading test, which
 readers answer by hand.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Criteria of the first run on a bare Debian 12 with g++, make and python3, on two cores, without a compiler cache.
+"""Criteria of the first run on a bare Debian 12: g++, make, python3, two cores, no compiler cache.
 
-debootstrap makes the system in a temporary folder; commands run there by chroot, in a mount namespace of their own,
-so that no mount outlives them. Downloads count. Needs root, and the distribution's and Python's package indexes.
+debootstrap makes the system in a temporary folder. Commands run there by chroot, in a mount namespace of their
+own, so that no mount outlives them. Downloads count. Needs root, and the package indexes of Debian and Python.
 """
 
 from __future__ import annotations

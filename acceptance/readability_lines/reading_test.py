@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the sheets of the reading test: source files, functions, sections of documentation and messages of a commit.
+"""Draws the sheets of the reading test: source files, functions, sections and messages of a commit.
 
     python acceptance/readability_lines/reading_test.py [--commit COMMIT] [--output FOLDER]
 
@@ -7,10 +7,11 @@ A generator seeded with the commit's hash draws the items, so that anyone can re
 commit) draws others. Two folders are written:
 
     reader/   a numbered sheet for each item, without its path, and answers.md: one sentence for each sheet
-    key/      key.md and key.json: the path, line and name of each item, for a judge who compares with the code
+    key/      key.md and key.json: the path, line and name of each item, by which a judge compares with the code
 
-Tests, workloads, saved inputs, and generated pages are not drawn. Functions of fewer than 6 lines, files of fewer than
-10, sections of fewer than 40 words and messages of fewer than 5 are omitted: they have too little to misunderstand.
+Tests, workloads, saved inputs and generated pages are not drawn. Files of fewer than 10 lines, functions of fewer
+than 6, sections of fewer than 40 words and messages of fewer than 5 are omitted: they have too little to
+misunderstand.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ _FUNCTION = re.compile(
 def functions(texts: Files) -> list[Item]:
     """Returns the functions with a body, each with its comment and, if a header of the same name declares it, with
     the comment of that declaration."""
-    found = []
+    found: list[Item] = []
     for path, text in _sources(texts):
         if path.endswith(".py"):
             found += _python_functions(path, text)
@@ -200,7 +201,7 @@ def _declaration(name: str, path: str, header: str) -> str:
 
 def sections(texts: Files) -> list[Item]:
     """Returns the sections of pages, each below the title of its page."""
-    found = []
+    found: list[Item] = []
     for path, text in texts.items():
         if path.endswith(".md") and re.match(
             r"(README|CONTRIBUTING|SECURITY)\.md$|docs/|(src|python|examples)/", path
@@ -267,7 +268,7 @@ def _literals(statement: str) -> str:
         end = match.end()
     if end is not None and statement[end:].lstrip().startswith("+"):
         pieces.append(PLACEHOLDER)
-    return re.sub(r"\{[^{}. ]*\}", PLACEHOLDER, "".join(pieces))
+    return re.sub(r"\{(?!\.\.\.)[^{} ]*\}", PLACEHOLDER, "".join(pieces))
 
 
 def _unescaped(text: str) -> str:
@@ -317,11 +318,11 @@ def write(drawn: Mapping[str, list[Item]], commit: str, folder: Path) -> None:
     """Writes the reader's and the judge's folder."""
     reader, key = folder / "reader", folder / "key"
     answers = [
-        "# Answers\n\nRead each sheet by itself, without the repository. Write one sentence within ten seconds; write "
-        '"cannot tell" if the sheet does not say it.\n'
+        "# Answers\n\nRead each sheet by itself, without the repository; write one sentence within ten seconds, "
+        'or "cannot tell".\n'
     ]
     table = [f"# Key of commit {commit}\n"]
-    document = {}
+    document: dict[str, list[dict[str, object]]] = {}
     for kind, items in drawn.items():
         (reader / kind).mkdir(parents=True)
         answers.append(f"\n## {kind.capitalize()}: {TASKS[kind]}\n\n")

@@ -65,8 +65,8 @@ class Speed {
     for (std::uint64_t slot = 0; slot < slots; ++slot) start(slot, direction(slot), next);
     disk_->submit();
     while (ended < all) {
-      DiskAnswer answer;
-      if (!disk_->next(answer)) continue;
+      DiskCompletion answer;
+      if (!disk_->next_completion(answer)) continue;
       if (answer.error != 0) throw std::runtime_error(std::strerror(answer.error));
       ++ended;
       start(answer.token, direction(answer.token), next);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One set-associative cache, as a textbook has it: each set a list of lines, the one used last in front. Sets are
-// chosen by the line's number modulo their number. It shares nothing with the cache that it is held against.
+// A textbook set-associative LRU cache: each set is a list of lines, the one used last in front. The set is the
+// line's number modulo the number of sets. It shares no code with the simulator's cache, which is compared with
+// it.
 #pragma once
 
 #include <algorithm>

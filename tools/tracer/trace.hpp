@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An access stream in a file: the loads and stores of a program, in a tracer's
+// Defines the records of a trace, an access stream in a file: the loads and stores of a program, in a tracer's
 // order, with the events that attribute them to objects and to code. docs/reference/trace-format.md describes the
 // bytes.
 //

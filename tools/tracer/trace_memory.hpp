@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose memory an address of a trace to its object. Objects are those of a managed run: blocks from a certain size
+// Maps an address of a trace to its object. Objects are those of a managed run: blocks from a certain size
 // on, each one; smaller ones together; static variables of at least a page; mappings; stacks.
 //
 // Addresses become canonical as there: a block gets fresh addresses from a page's beginning on, in the order of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a trace that miss the caches of a machine, by object and by instruction.
+// Counts the accesses of a trace that miss the caches of a machine, by object and by instruction.
 #pragma once
 
 #include <array>

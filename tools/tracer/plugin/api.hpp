@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the part of QEMU's plug-in interface that the tracer uses: version 1 (QEMU 4.2 and later;
+// Declares the part of QEMU's plug-in interface that the tracer uses: version 1 (QEMU 4.2 and later;
 // docs/devel/tcg-plugins of its documentation). Distributions do not package the header, so the declarations are
 // ours; names and types are QEMU's.
 #pragma once

@@ -104,7 +104,7 @@ TEST_P(CarriedPlans, Plan_OfASmallRun_ServesALargeRun) {
     EXPECT_EQ(refused.status, 2) << refused.output;
     EXPECT_NE(refused.output.find(who + " makes no plan from a profile"), std::string::npos) << refused.output;
   }
-  // Improvement must be requested: not request refinement, and without does not there is it requires a plan.
+  // Refinement must be requested: the name of a planner alone does not request it, and it requires a plan.
   for (const std::string words :
        {"--plan S.toml --planner auto", "--better-plan", "--config 'label=x refine-plan=yes'"}) {
     auto call = TERRACE_LAUNCHER " simulate -m unimem-lat4 " + words;

@@ -8,7 +8,7 @@ if(TARGET workload_common)
   if(TERRACE_SANITIZE)
     set(sanitized TERRACE_SANITIZED)
   endif()
-  terrace_test(workloads_test SOURCES workloads_test.cpp npb_test.cpp markers_test.cpp DEPENDS LABELS integration TIMEOUT 1800 COST 100 SOAK ClassA/*)
+  terrace_test(workloads_test SOURCES workloads_test.cpp npb_test.cpp markers_test.cpp DEPENDS LABELS integration TIMEOUT 1800 COST 100 SOAK ClassA/*:BuildScript.*)
   target_compile_definitions(workloads_test PRIVATE
     TERRACE_WORKLOADS_DIR="${PROJECT_BINARY_DIR}/workloads" TERRACE_MARKER_PROBE="$<TARGET_FILE:marker_probe>"
     ${sanitized})

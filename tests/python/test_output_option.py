@@ -170,7 +170,7 @@ def lone_program(tmp_path):
 @pytest.mark.parametrize("verb", ["plan", "report", "export"])
 def test_analysis_subcommands_replace_only_their_own_files(verb, store_path, terrace, tmp_path):
     ways = {
-        "plan": [["--budget", "dram=1MiB"]],
+        "plan": [["--budget", "dram=1MiB", "--confidence", "0"]],
         "report": [[]],
         "export": [["-F", "csv"], ["-F", "json"], ["-F", "csv", "--table", "run"], ["-F", "perfetto"]],
     }

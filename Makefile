@@ -73,6 +73,7 @@ test: build
 	@$(VENV)/bin/python scripts/run_tests.py --build $(BUILD) --jobs $(JOBS)
 
 soak: build
+	@cmake --build --preset release -j $(JOBS) --target soak_programs
 	@$(VENV)/bin/python scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) --soak
 
 benchmarks: build

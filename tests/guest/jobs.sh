@@ -40,7 +40,7 @@ stream() {
 # CG learns: hooks in the first iteration, then a plan of its own.
 learn() {
   job live terrace run --machine "$here/guest.toml" --fast 512KiB -o "$out/live.terrace" -- \
-    "${audited[@]}" "$guest/hooked/cg" --class S
+    "${audited[@]}" "$build/tests/integration/hooked/cg" --class S
 }
 # Forks, sudden death, a node that may not be used, all while data moves.
 victim() {

@@ -36,7 +36,8 @@ def _streaming_plan(
     build: Path, scratch: Path, name: str, arguments: tuple[str, ...], fast: str, progress: str
 ) -> None:
     """Writes the plan of `auto` for the hooked program on the guest's machine file, and simulates it."""
-    program = build / "tests/guest/hooked" / name
+    built_by = "guest" if name == "hydro" else "integration"
+    program = build / "tests" / built_by / "hooked" / name
     stem = f"{name}_{progress}"
     profile = scratch / f"profile_{stem}.terrace"
     plan, virtual = folder_in(build) / f"stream_{stem}.toml", folder_in(build) / f"virtual_{stem}.terrace"

@@ -3,10 +3,11 @@
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -102,14 +103,43 @@ def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def terrace() -> Command:
-    """Runs `terrace SUBCOMMAND ...` as the launcher executes it, without a terminal."""
+def terrace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
+    """Runs `terrace SUBCOMMAND ...` without a terminal, in a process that is forked from one that has imported
+    Terrace (verb_server.py). What the launcher executes is `python -P -m terrace`, which other tests run.
+    """
+    server = subprocess.Popen(
+        [sys.executable, "-P", Path(__file__).with_name("verb_server.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    assert server.stdin and server.stdout
+    folder = tmp_path_factory.mktemp("terrace")
+    output, errors = folder / "output", folder / "errors"
 
     def run(*words: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-P", "-m", "terrace", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert server.stdin and server.stdout
+        output.write_bytes(b"")
+        errors.write_bytes(b"")
+        request = {
+            "words": list(map(str, words)),
+            "folder": str(Path.cwd()),
+            "environment": dict(os.environ),
+            "output": str(output),
+            "errors": str(errors),
+        }
+        server.stdin.write(json.dumps(request) + "\n")
+        ready, _, _ = select.select([server.stdout], [], [], 300)
+        if not ready:
+            server.kill()
+            raise subprocess.TimeoutExpired(request["words"], 300)
+        status = int(server.stdout.readline())
+        return subprocess.CompletedProcess(request["words"], status, output.read_text(), errors.read_text())
 
-    return run
+    yield run
+    server.stdin.close()
+    server.wait(timeout=60)
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ ALLOWED = ROOT / "scripts" / "words.toml"
 MAX_SUBJECT = 72
 # Published results and generated pages are not written by hand; licences and saved inputs are not ours.
 SKIPPED = re.compile(
-    r"^(docs/results/|docs/command-line\.md|share/|acceptance/others_programs/|LICENSE|.*/topologies/)"
+    r"^(docs/results/|docs/reference/command-line\.md|share/|acceptance/others_programs/|LICENSE|.*/topologies/)"
 )
 
 BEGINNING = re.compile(
@@ -65,7 +65,7 @@ def comments(path: Path, text: str) -> Iterator[tuple[int, str]]:
             r"^```.*?^```", lambda match: re.sub(r"[^\n]", "", match[0]), text, flags=re.DOTALL | re.MULTILINE
         )
         for number, line in enumerate(prose.splitlines(), 1):
-            yield number, re.sub(r"`[^`]*`", "", line)
+            yield number, re.sub(r"`[^`]*`|\]\([^)]*\)", "", line)
     elif path.suffix in COMMENT or text.startswith("#!"):
         yield from _line_comments(text, COMMENT.get(path.suffix, "#"))
 

@@ -158,7 +158,7 @@ def test_without_draws_nothing_is_stated(terrace, store_path, tmp_path):
 
 def record_with_truth(name, folder, *options):
     """Records class S exactly and by the samples whose errors intervals know of; no interval has what
-    `load-sampling` gets wrong where it spreads prefetched lines (docs/status.md)."""
+    `load-sampling` gets wrong where it spreads prefetched lines (docs/design/roadmap.md)."""
     path = folder / f"{name}.terrace"
     program = BUILD / "tests" / "integration" / "hooked" / name
     words = ["record", "--quiet", "--exact", "--collector", "simulated-sampling", "--machine", "unimem-lat4@ideal"]

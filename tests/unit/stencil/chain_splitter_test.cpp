@@ -68,7 +68,7 @@ TEST_P(ShortenedChains, FitsIntoMemory_IsNotSplit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Datasets, ShortenedChains, testing::Bool(),
-                         [](const auto& info) { return info.param ? "Temporary" : "Kept"; });
+                         [](const auto& tested) { return tested.param ? "Temporary" : "Kept"; });
 
 // A loop with a wide stencil does not fit, however short the chain is.
 TEST(ShortenedChain, SingleLoopTooLarge_Throws) {

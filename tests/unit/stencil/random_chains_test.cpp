@@ -119,7 +119,7 @@ TEST_P(StreamedChains, AnyMemory_MatchesPlainArrays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, StreamedChains, testing::Values("streamed", HostVariant::k_name),
-                         [](const auto& info) { return info.index == 0 ? "File" : "Memory"; });
+                         [](const auto& tested) { return tested.index == 0 ? "File" : "Memory"; });
 
 }  // namespace
 }  // namespace terrace::stencil::test

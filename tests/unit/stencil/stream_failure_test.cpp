@@ -104,7 +104,7 @@ TEST_P(StreamFailure, AnyCopyFails_EndsChainAndLaterOnes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Copies, StreamFailure, testing::Values(Failure::Kind::fetches, Failure::Kind::stores),
-                         [](const auto& info) { return info.index == 0 ? "Fetches" : "Stores"; });
+                         [](const auto& tested) { return tested.index == 0 ? "Fetches" : "Stores"; });
 
 // The file ends where a chunk is read.
 TEST(StreamFile, ShortRead_IsReported) {

@@ -80,9 +80,9 @@ def _is_command(file: Path) -> bool:
 
 
 def first_line(file: Path) -> str:
-    """Returns the summary of a subcommand: its file's first line behind the name, without the full stop."""
+    """Returns the summary of a subcommand: its docstring's first line behind the name, without the full stop."""
     with (file / "__init__.py" if file.is_dir() else file).open(encoding="utf-8") as text:
-        line = text.readline().strip()
+        line = next((line for line in text if not line.startswith("#")), "").strip()
     return line.partition("`: ")[2].removesuffix('"""').removesuffix(".")
 
 

@@ -40,7 +40,8 @@ fs::path subcommands_folder() {
 std::string first_line(const fs::path& module) {
   std::ifstream file(module);
   std::string line;
-  std::getline(file, line);
+  while (std::getline(file, line) && line.starts_with('#')) {
+  }
   const auto name = line.find("`: ");
   line.erase(0, name == std::string::npos ? line.size() : name + 3);
   line.erase(std::min(line.find("\"\"\""), line.size()));

@@ -87,7 +87,7 @@ def test_each_command_prints_what_the_page_shows(page, tmp_path):
     shutil.copy(ROOT / "tests/python/pages/app.c", tmp_path)
     subprocess.run(["gcc", "-O2", "app.c", "-o", "app"], cwd=tmp_path, check=True)
     ran = 0
-    for name, language, contents in blocks((ROOT / "docs" / f"for-{page}.md").read_text()):
+    for name, language, contents in blocks((ROOT / "docs" / "tutorials" / f"{page}.md").read_text()):
         if name:
             (tmp_path / name).write_text(contents)
         if language != "console":
@@ -112,13 +112,13 @@ def test_program_is_printed():
     printed = {name: text for name, _, text in blocks((ROOT / "docs/tutorials/developers.md").read_text())}
     assert printed["app.c"] == (ROOT / "tests/python/pages/app.c").read_text()
     for page in ("buyers", "developers", "researchers"):
-        text = (ROOT / "docs" / f"for-{page}.md").read_text()
-        assert re.search(r"\[`app\.c`\]\((for-developers\.md)?#the-program\)", text)
+        text = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text()
+        assert re.search(r"\[`app\.c`\]\((developers\.md)?#the-program\)", text)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_takes_ten_minutes(page):
-    words = (ROOT / "docs" / f"for-{page}.md").read_text().split()
+    words = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text().split()
     assert len(words) < 900
 
 

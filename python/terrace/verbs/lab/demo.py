@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`terrace lab demo`: show what out-of-core paging and data placement gain.
 
-By the clock, a program whose data are twice its memory limit is paged by Terrace and by the kernel. In virtual time, CG
-and MG are profiled, planned and run on a machine with two memories.
+By the clock, a program whose data are twice its memory limit is paged by Terrace and by the kernel. In virtual
+time, CG and MG are profiled, planned and run on a machine with two memories.
 """
 
 from __future__ import annotations

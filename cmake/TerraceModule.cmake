@@ -33,7 +33,7 @@ if(TERRACE_WERROR)
   target_compile_options(terrace_flags INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # False positives in its own std::string (gcc bug 105651).
+  # Suppresses false positives in its own std::string (gcc bug 105651).
   target_compile_options(terrace_flags INTERFACE -Wno-restrict)
 endif()
 target_include_directories(terrace_flags INTERFACE

@@ -43,7 +43,7 @@ TERMS = {
     r"stretch(es)?": "segment, interval, extent",
     r"front doors?|doors?": "API, adapter, interposer",
     r"rooms": "modules",
-    r"verbs?": "subcommand",
+    r"(?<!/)verbs?(?!/)": "subcommand",
     r"on (the|no) account": "charged, accounted",
     r"for want of": "without",
     r"left out": "skipped, unobserved",

@@ -2,9 +2,7 @@
 """Analysis side of Terrace: the subcommands show, bounds, plan, report, export and lab, and their libraries.
 
 The numerical code is the C++ extension `terrace._core`; this package reads profile stores, aggregates and draws.
-Which module may import only those before it in this order (scripts/rooms.py checks that):
-
-use which others is stated in python/dependencies.toml, and checked by scripts/modules.py.
+python/dependencies.toml states which of its modules may import which; scripts/modules.py checks that.
 
 arrays  for user programs: NumPy arrays with memory attributes, `terrace.intent` and `terrace.array`
 imports converts measurements of perf and valgrind into profiles
@@ -12,7 +10,7 @@ store   reads a profile store into dataclasses
 solve   evaluates the performance model on a profile: costs, bounds, optima, confidence
 report  draws HTML pages and charts
 lab     runs studies of many programs, traces and experiments
-verbs   implements the command line, one module per subcommand
+verbs/  implements the command line, one module per subcommand
 """
 
 from typing import Any

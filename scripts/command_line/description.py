@@ -18,7 +18,7 @@ as a plan that is refused; a damaged profile, recording or trace is a failure. `
 program ends with 127 if there is no such program, and with 126 if it cannot be executed, as shells do. The
 program's standard output is passed through unchanged; Terrace writes to standard error.
 """
-# The same by status, for the page.
+# Statuses, for the page.
 EXIT_STATUSES = {
     "0": "done",
     "1": "failed: the request could not be carried out, for example because a file is damaged, a process has no "

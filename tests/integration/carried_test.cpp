@@ -55,7 +55,7 @@ class CarriedPlans : public ProgramTest, public ::testing::WithParamInterface<Ca
     const auto decision = strategy::find_planner("auto").decide(problem, calibration, strategy::Effort::thorough);
     strategy::write_plan_file(root_ + "/" + name + ".toml", strategy::make_plan(problem, decision, "auto"));
   }
-  // Of the last but one iteration: the last one computes a norm.
+  // Reads the last but one iteration: the last one computes a norm.
   double steady(const std::string& file) {
     return number(file,
                   "SELECT sum(ended - begun) FROM phase_instance WHERE loop = 0 AND iteration = "

@@ -21,7 +21,7 @@ class GivenPlan : public ProgramTest {
     const auto built = run(TERRACE_WRAPPERS "/terrace-cc -O2 -g -DMARKED -o steps " TERRACE_SOURCE_DIR
                                             "/tests/integration/programs/process/steps.c");
     EXPECT_EQ(built.status, 0) << built.output;
-    // The same machine, adapted to this one: all memory is this node.
+    // This is the same machine, adapted to this one: all memory is this node.
     std::ifstream simulated(TERRACE_SOURCE_DIR "/machines/unimem-lat4.toml");
     std::ofstream here(root_ + "/here.toml");
     for (std::string line; std::getline(simulated, line);)
@@ -85,7 +85,7 @@ TEST_F(GivenPlan, Plan_ProgressUnavailableOnRealMemory_IsRefused) {
   EXPECT_EQ(done.status, 2);
   EXPECT_TRUE(done.output.starts_with("terrace: --plan: its segments begin by instructions: ")) << done.output;
   EXPECT_TRUE(done.output.ends_with(instead)) << done.output;
-  // By sentinel pages, if the process may wait for page faults.
+  // Uses sentinel pages, if the process may wait for page faults.
   const bool may_wait = may_wait_for_faults();
   done = under("progress = \"sentinel\"\n" + k_phases + k_all, "run");
   EXPECT_EQ(done.status, may_wait ? 0 : 2) << done.output;

@@ -19,7 +19,7 @@ class Loaded : public ProgramTest {
   Loaded() : ProgramTest("loaded") {
     build("cc " + k_sources + "host.c -o host");
     std::ofstream(root_ + "/plan.toml") << "schema = 2\n[[object]]\nname = \"*\"\nplace = \"dram\"\n";
-    // The same machine, adapted to this one: all memory is this node.
+    // This is the same machine, adapted to this one: all memory is this node.
     std::ifstream simulated(TERRACE_SOURCE_DIR "/machines/unimem-lat4.toml");
     std::ofstream here(root_ + "/here.toml");
     for (std::string line; std::getline(simulated, line);)

@@ -55,7 +55,7 @@ TEST(Programs, Particles_Recorded_TotalsAreConsistent) {
   const Copy particles("cxx");
   const long count = 1 << 17, steps = 10;
   const long position = 6 * steps * count;
-  const long charge = count;                             // 2 and 1 by turns; 1 after an even number of steps
+  const long charge = count;                             // 2 and 1 alternately; 1 after an even number of steps
   const long cells = count / 4 * (steps / 2 * (2 + 1));  // every fourth particle leaves its charge
   const long recorded = count / 64 * steps;              // in a trail of at most 5000
   const long overflows = (recorded - 1) / 5000;

@@ -232,7 +232,7 @@ TEST_F(Replays, Replay_OtherCaches_IsRefused) {
   EXPECT_FALSE(fs::exists(root_ + "/r.terrace"));
 }
 
-// The same machine with a small TLB and other page walk costs; another TLB is another machine.
+// This is the same machine with a small TLB and other page walk costs; another TLB is another machine.
 TEST_F(Replays, PageWalks_CountedOnce_ArePricedForAnyMachine) {
   const auto make_machine = [&](const std::string& name, const std::string& tlb) {
     std::ifstream in(TERRACE_SOURCE_DIR "/machines/unimem-lat4.toml");

@@ -56,8 +56,8 @@ inline double store_number(const std::string& path, const std::string& query) {
   return number;
 }
 
-/// To leave out: where a file lay and which verb wrote it; what differs between two executions of a program by the
-/// same verb, what was measured of the run itself among it; and both.
+/// Columns to ignore: the place of a file and the subcommand that wrote it; differences between two executions by the
+/// same subcommand, with measurements of the run itself; and both.
 inline const std::set<std::string> k_of_the_verb = {"run.journal", "run.mode"};
 inline const std::set<std::string> k_of_the_execution = {"run.journal",         "run.process",    "run.parent",
                                                          "run.started_unix_ns", "object.address", "coverage",

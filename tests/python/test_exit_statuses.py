@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT, TERRACE, run
 
 MACHINE = ("--machine", "unimem-lat4")
-# Verbs that launch programs, with what they need beside one.
+# Subcommands that launch programs, with what they need beside one.
 LAUNCHING = {
     "run": (),
     "record": (),
@@ -22,7 +22,7 @@ LAUNCHING = {
     "lab trace": (),
 }
 PASSING = ("run", "record", "simulate", "lab trace")
-# Verbs that read a file that Terrace has written, with what they need beside it.
+# Subcommands that read a file that Terrace has written, with what they need beside it.
 PROFILES = {"show": (), "plan": ("--fast", "1MiB"), "report": (), "export": (), "bounds": ()}
 READING: dict[str, tuple[str, ...]] = {
     **PROFILES,
@@ -33,7 +33,7 @@ READING: dict[str, tuple[str, ...]] = {
     "lab sweep": ("--machines", "unimem-lat4"),
     "lab pim": ("--machine", "imi-ddr4"),
 }
-# Options whose file a person writes, by verb.
+# Options whose file a person writes, by subcommand.
 WRITTEN = {
     "run": ("--machine", "--plan", "--hints"),
     "record": ("--machine",),

@@ -32,7 +32,7 @@ print(count * 8, before.count(b"1") == len(before))
 """
 
 
-# The same data; then the soft limit that it was given becomes the hard one.
+# Uses the same data; then the soft limit that it was given becomes the hard one.
 RAISES = f"""
 import resource
 before = bytearray(b"1") * (48 * {MIB})

@@ -122,7 +122,7 @@ def test_page_takes_ten_minutes(page):
     assert len(words) < 900
 
 
-# What a command of README.md or docs/tutorials/quick-start.md has that needs more than the pages' program and some
+# Words of commands of README.md or docs/tutorials/quick-start.md that need more than the pages' program and some
 # seconds.
 ELSEWHERE = ("machine measure", "--spill")
 

@@ -79,7 +79,7 @@ class ProcessStart:
 
     process: int
     time: int
-    parent: int | None  # None: exec
+    parent: int | None  # if None: exec
     name: str = ""
 
 

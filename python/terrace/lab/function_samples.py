@@ -93,7 +93,7 @@ class Sampler:
                 addresses[struct.unpack_from("=Q", body)[0]] += 1
             elif kind == _RECORD_LOST:
                 found.lost += struct.unpack_from("=QQ", body)[1]
-        # Of overlapping mappings, the last one is valid.
+        # The last of overlapping mappings is valid.
         for address, count in addresses.items():
             at = next((one for one in reversed(mappings) if one.low <= address < one.high), None)
             name = names.find(address - at.low + at.offset) if at is not None and at.path == program else None

@@ -18,9 +18,9 @@ from terrace.errors import TerraceError
 class Surroundings:
     """Environment of the runs of one program at one size."""
 
-    stdin: Path | None = None  # None: empty standard input
+    stdin: Path | None = None  # standard input is empty if None
     # Each run gets a new folder with copies of these files, so that runs do not affect each other.
-    # None: run in the current folder.
+    # Runs in the current folder if None.
     folder: Path | None = None
     status: int = 0
 

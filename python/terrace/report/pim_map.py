@@ -9,7 +9,7 @@ from terrace import units
 from terrace.report import charts
 from terrace.report.pim_facts import Facts
 
-# By cell of PimReplay.occupancy(): free, three shades of horizontal blocks, three of vertical blocks.
+# Colours by cell of PimReplay.occupancy(): free, three shades of horizontal blocks, three of vertical blocks.
 COLOURS = (
     charts.BAND, charts.FAST, charts.FAST2, charts.FAST3, charts.SLOW, charts.SLOW2, charts.SLOW3,
 )  # fmt: skip

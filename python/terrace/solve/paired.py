@@ -39,7 +39,7 @@ class Gain:
     """The share of time saved: 0.2 if 10 s become 8; negative for a slowdown."""
 
     share: float
-    low: float | None  # None: too few pairs for an interval
+    low: float | None  # if None: too few pairs for an interval
     high: float | None
 
     @property

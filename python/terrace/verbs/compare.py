@@ -242,7 +242,7 @@ def _signals_as_interrupts() -> Iterator[None]:
 class _Outcome:
     """Result of the measurement, and why it ended."""
 
-    found: _Comparison | None  # None: no complete pair
+    found: _Comparison | None  # if None: no complete pair
     signal: int | None = None  # signal that interrupted it
     failure: TerraceError | None = None
 

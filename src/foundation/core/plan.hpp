@@ -78,7 +78,7 @@ struct Plan {
   // unknown.
   std::vector<Seconds> times;
   std::vector<Repeat> repeats;  // continuations of phases beyond their last segment, ascending
-  // By phase: rate of moves as a share of full speed (Mover::limit_rate); empty: full speed.
+  // Indexed by phase: rate of moves as a share of full speed (Mover::limit_rate); empty: full speed.
   std::vector<double> rate_limits;
   std::vector<PlanObject> objects;
   std::vector<PlanSentinel> sentinels;  // of segments that request moves, if they have one; ascending

@@ -103,7 +103,7 @@ const CopierPrice& Machine::copier() const {
 }
 
 PlaceId Machine::home(DomainId domain) const {
-  // Of two places with equal capacity the slower is home, so that data without a placement do not fill the memory
+  // The slower of two places with equal capacity is home, so that data without a placement do not fill the memory
   // that is worth planning for.
   const auto& places = fastest_first(domain);
   auto best = places.front();  // processing in memory only if all are

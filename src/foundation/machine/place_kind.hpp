@@ -10,8 +10,9 @@
 
 namespace terrace::machine {
 
-// What hwloc reports of a node: its subtype ("MCDRAM", "HBM", "NVM", "CXL-DRAM", "GPUMemory"), device-DAX details,
-// the processor, whether it has processing units, and its figures relative to the nearest ordinary memory.
+// Attributes of a node by hwloc: its subtype ("MCDRAM", "HBM", "NVM", "CXL-DRAM", "GPUMemory"), device-DAX
+// details, the processor, whether it has processing units, and its figures relative to the nearest ordinary
+// memory.
 struct NodeEvidence {
   std::string subtype;
   std::string dax_type;    // "NVM", "SPM"

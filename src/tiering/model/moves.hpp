@@ -23,8 +23,8 @@ struct Move {
 
 struct MoveList {
   std::vector<Move> moves;
-  // False if some phase's moves cannot be ordered so that every budget holds at all times, even with intermediate
-  // stops on default places: the schedule cannot be executed.
+  // Is false if some phase's moves cannot be ordered so that every budget holds at all times, even with
+  // intermediate stops on default places: the schedule cannot be executed.
   bool feasible = true;
 };
 

@@ -50,8 +50,8 @@ struct Quantum {
   std::span<const Miss> misses{};                        // in program order
   std::span<const LibraryCalls> calls{};                 // in the order of their numbers, each once
   std::uint64_t walks = 0;  // page walks of accesses that hit in a cache beyond the first
-  // False where an event of the program (a phase's end, a freed object) ended the quantum: its accesses belong to
-  // what that event ends.
+  // Is false where an event of the program (a phase's end, a freed object) ended the quantum: its accesses belong
+  // to what that event ends.
   bool in_stride = true;
 };
 

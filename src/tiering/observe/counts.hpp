@@ -21,7 +21,7 @@ struct Cell {
   // Sum of the squares of the lines that each miss sample stands for; divided by the lines, the mean lines of a
   // sample. Exact profiles: 0.
   double line_squares = 0;
-  // Of the lines read those that a stream prefetcher fetched, and their exposure, which is equal for each of them.
+  // Lines read that a stream prefetcher fetched, and their exposure, which is equal for each of them.
   // Sampled profiles: 0.
   double streamed_lines = 0;
   double streamed_exposure = 0;
@@ -36,8 +36,8 @@ struct Phase {
   Seconds bandwidth_time;    // exact profiles: max over places of B_m in that placement; sampled: 0
   double unowned_lines = 0;  // read and written, of memory that belongs to no chunk
   std::vector<Cell> cells;   // ascending by chunk
-  // By place: prefetched lines that are not attributed to chunks yet, so that they are in no cell. Empty once they
-  // are; not part of a profile.
+  // Indexed by place: prefetched lines that are not attributed to chunks yet, so that they are in no cell. Empty
+  // once they are; not part of a profile.
   std::vector<double> streamed_on{};
 };
 

@@ -34,7 +34,7 @@ class Profiling {
   [[nodiscard]] bool wants_accesses() const { return parts_.exact != nullptr || wants_profile(); }
 
  private:
-  // By the strategy, or because every iteration is recorded.
+  // Set by the strategy, or because every iteration is recorded.
   [[nodiscard]] bool wants_profile() const {
     return parts_.sampled != nullptr && (parts_.placement.record_only || strategy_.wants_profile());
   }

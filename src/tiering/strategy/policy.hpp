@@ -27,7 +27,7 @@ namespace terrace::strategy {
 
 inline constexpr double k_time_scale = 1000;
 
-// What a policy has to observe.
+// Observations that a policy needs.
 struct PolicyNeeds {
   Seconds interval;                 // between two decisions
   std::uint32_t sample_period = 0;  // misses per sample; 0: no samples

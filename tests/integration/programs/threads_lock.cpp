@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t k_block = 20000;
 
 std::vector<double>& shared_table() {
-  static std::vector<double> table(k_block, 0.5);  // initialised by whoever comes first
+  static std::vector<double> table(k_block, 0.5);  // initialised by the first thread
   return table;
 }
 

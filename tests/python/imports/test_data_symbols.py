@@ -33,7 +33,7 @@ def test_elf_data_variables_equal_nm(program):
         one for one in wanted if one[2] >= 4096
     }
     assert {one.name for one in found.variables} == {"large", "inner", "fixed"}
-    # What is written lies in a segment that may be.
+    # Written data lie in a segment that may be.
     writable = [one for one in found.segments if one.writable]
     for one in found.variables:
         within = any(part.address <= one.address < part.address + part.in_memory for part in writable)

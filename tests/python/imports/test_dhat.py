@@ -87,7 +87,7 @@ def test_dhat_profile_readable_by_every_subcommand(counted_file, terrace, tmp_pa
     assert plan.returncode == 0, plan.stderr
     assert "main counted.c:6" in (tmp_path / "p.toml").read_text()
     assert terrace("bounds", profile).returncode == 0
-    # The name that is given is the name that is written; one of the verb's own is a new one.
+    # The name that is given is the name that is written; one of the subcommand's own is a new one.
     before = profile.stat()
     terrace("import", counted_file, "-o", profile, "--machine", "knl-7210-flat")
     assert profile.stat().st_ino != before.st_ino

@@ -231,7 +231,7 @@ def test_measured_forked_process_keeps_mappings_until_exec():
     found = perf_mem.measured(perf_data.parse(file.bytes()), MEMORY, process=2, interval=1)
     assert sum(cell.samples for phase in found.phases for cell in phase.cells.values()) == 1
     assert found.phases[0].unowned_lines == 1000
-    # What the parent maps later is its own.
+    # Later mappings of the parent is its own.
     file = File(ALWAYS).fork(2, 1, 2).mmap2(0x10000, 0x1000, "//anon", process=1, time=3).sample(0, 2, 5, 0x10010)
     later = perf_mem.measured(perf_data.parse(file.bytes()), MEMORY, interval=1)
     assert (later.objects, later.phases[0].unowned_lines) == ([], 1000)

@@ -158,7 +158,7 @@ def test_calibrate_options_reach_the_runs(fakes: Path, asked: Surroundings, tmp_
 
 @pytest.mark.parametrize("verb", ["simulate", "record"])
 def test_run_refused_calibration_reported_everywhere(fakes: Path, tmp_path: Path, verb: str) -> None:
-    """By the run, in its summary, in the profile and by show; the program runs nevertheless."""
+    """The run says so in its summary, in the profile and by show; the program runs nevertheless."""
     store = tmp_path / "x.terrace"
     words = ["--machine", MACHINE, "--calibrate", "zero", "--output", store]
     done = launched(verb, *words, "--", fakes, "works")

@@ -119,7 +119,7 @@ def test_tables_equal_answers(small):
         remote = study.get(name, ccnuma.Rule("remote"))
         ranged = study.get(name, ccnuma.touch(1, 128))
         assert float(by_program[name]["and range 128"]) == pytest.approx(remote["cycles"] / ranged["cycles"])
-        # All bytes that the program asks for go somewhere, and what nobody moves stays beyond.
+        # All bytes that the program asks for go somewhere, and data that is not moved stays beyond.
         assert remote["demand_bytes"][0] == remote["move_bytes"][0] == 0
         assert remote["demand_bytes"][1] > 0
         assert sum(remote["page_accesses"]) > 0
@@ -191,7 +191,7 @@ def test_answers_of_another_version_refused(tmp_path):
     )
     path.write_text(json.dumps({**json.loads(kept), "machines": {ccnuma.MACHINE: "0123456789ab"}}))
     assert f"{path.parent} was made with another {ccnuma.MACHINE}: " in refused(tmp_path, *words)
-    # What an older Terrace left says nothing of itself.
+    # Answers of an older Terrace do not name their version.
     path.unlink()
     (tmp_path / "test" / "answers").mkdir()
     assert f"{path.parent} was made with another Terrace (" in refused(tmp_path, *words)
@@ -290,7 +290,7 @@ def test_links_cover_every_shipped_gpu(small):
     shipped.remove("gtx480-gpgpusim")
     machines = {row["machine"]: row for row in rows(small, "machines")}
     assert set(machines) == shipped
-    # What both memories give, where the link holds back.
+    # The bandwidth is that of both memories, limited by the link.
     assert float(machines["h200-pcie5"]["own bandwidth_share"]) == pytest.approx(4800 / 4855)
     assert float(machines["mi300a"]["own bandwidth_share"]) == pytest.approx(5300 / 5404)
     assert float(machines["p100-pcie"]["own bandwidth_share"]) == pytest.approx(732 / 744)
@@ -315,7 +315,7 @@ def test_links_tables_equal_answers(small):
         assert float(base[name]) == float(swept["80"][name]) == pytest.approx(mean)
     beyond = [float(row["over the link"]) for row in swept.values()]
     assert beyond == sorted(beyond)
-    # What is all local does not ask what is beyond.
+    # All-local runs do not depend on the far memory.
     local = {
         json.loads(path.read_text())["cycles"]
         for path in (small / "test").glob("**/answers/needle/local.json")

@@ -185,7 +185,7 @@ def test_largest_size_equals_its_answers(small, study):
     found_loss = float(found["CloverLeaf 2D", "KNL", "cache, tiled"]["loss_share"])
     assert found_loss == pytest.approx(1 - next(cached) / next(cached))
     assert float(row["GB in a step"]) == pytest.approx(more["bytes_in"] / 12 / 1e9)
-    # Of 29 datasets a chain needs the 5 conserved quantities, and the 5 of the time scheme's register.
+    # A chain needs, of 29 datasets, the 5 conserved quantities, and the 5 of the time scheme's register.
     assert float(row["live data_share"]) == pytest.approx(10 / 29, abs=0.01)
     assert found["SBLI, 3 steps", "KNL", "cache, tiled"]["overlap"] == ""
 
@@ -194,14 +194,14 @@ def test_answers_obey_conservation_laws(study):
     for question in study.questions:
         found = study.get(question)
         assert found["loop_seconds"] <= found["seconds"] * (1 + 1e-9), question
-        # What is hidden is copied while loops run.
+        # Hidden copies run concurrently with loops.
         assert 0 <= found["hidden_seconds"] <= min(found["copy_seconds"], found["loop_seconds"]) * (1 + 1e-9), (
             question
         )
         if question.machine != KNL:  # there loops stand still for copies, which is hidden in nothing
             busy = found["copy_seconds"] + found["loop_seconds"] - found["hidden_seconds"]
             assert busy <= found["seconds"] * (1 + 1e-9), question
-        # Loops access the same bytes, whoever moves them.
+        # Loops access the same bytes under every executor.
         chain = question.chain or question.about.chain
         other = Question(question.program, KNL, question.size, "flat-slow", False)
         if chain == question.about.chain and question.runs == 1:
@@ -217,7 +217,7 @@ def test_answers_obey_conservation_laws(study):
             unaided = replace(question, cyclic=False, prefetched=False)
             if question.cyclic and question.prefetched and unaided in study.questions:
                 plain = study.get(unaided)
-                # What came for another chain than the one that came next: a first tile for each chain at the most.
+                # Data fetched for a chain that did not come next: a first tile for each chain at the most.
                 for_nothing = found["bytes_in"] - plain["bytes_in"]
                 assert 0 <= for_nothing <= (found["chains"] - 1) * found["fast_bytes"] / 3
                 assert plain["bytes_out"] > found["bytes_out"]

@@ -57,7 +57,7 @@ def test_chain_that_fits_no_tile_runs_as_shorter_ones():
 
 
 def test_too_small_slow_memory_is_enlarged_and_reported():
-    # By the machine files 96 GiB, 128 GiB and 256 GiB.
+    # The machine files state 96 GiB, 128 GiB and 256 GiB.
     for machine, has, enlarged in ((KNL, 96, 176), (GPU, 128, 176), (LINKS["NVLink"], 256, 0)):
         assert out_of_core.slow_capacity(machine) == has << 30
         assert Question("cloverleaf2d", machine, 160, "flat-slow").slow_memory == enlarged

@@ -83,7 +83,7 @@ COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 _terrace
 printf '%s\n' "${COMPREPLY[@]}"
 """
-# What compadd is given, instead of what the terminal shows of it.
+# Records the arguments of compadd, not their display on the terminal.
 ZSH = r"""
 autoload -Uz compinit; compinit -u -D
 capture() {

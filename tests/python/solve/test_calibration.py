@@ -73,7 +73,7 @@ def test_constant_without_noise_is_exact(truth: float, instructions: float, stal
     if core * (1 + stalls) < calibration.STARTS * START.processor:
         assert found.why.startswith("too short")
         return
-    # What the system takes for itself is told by its share of all runs, and is no part of it.
+    # The time that the system takes for itself is told by its share of all runs, and is no part of it.
     assert found.core_time == pytest.approx(truth, rel=1e-6), found.why
     assert found.interval is not None and found.interval.spread < 1e-6
     assert calibration.is_final(found)

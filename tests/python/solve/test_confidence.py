@@ -21,7 +21,7 @@ _DRAWS = confidence.BENEFIT_DRAWS
 
 
 def test_variation_between_iterations_exceeds_chance():
-    """Of 10,000 profiles of four iterations, whose objects are met by Poisson counts: one with the same mean in
+    """Draws 10,000 profiles of four iterations, whose objects are met by Poisson counts: one with the same mean in
     each, one whose mean is twice as large in half of them."""
     rng = np.random.default_rng(1)
     weights = np.full(4, 0.25)

@@ -52,7 +52,7 @@ def test_core_time_within_factor_four_is_accepted():
 
 
 def test_largest_phase_of_a_family_decides():
-    """Of psinv.3 to psinv.5; psinv.5 took 0.3 ns an instruction, the others more."""
+    """Measures psinv.3 to psinv.5; psinv.5 took 0.3 ns an instruction, the others more."""
     native = {"psinv.3": 1e-5 + 1e4 * 0.7e-9, "psinv.4": 1e-5 + 1e5 * 0.5e-9, "psinv.5": 1e-5 + 1e6 * 0.3e-9}
     fits, _ = _fits(native, {"psinv.3": 1e4, "psinv.4": 1e5, "psinv.5": 1e6})
     (fit,) = fits.values()

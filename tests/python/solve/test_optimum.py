@@ -119,7 +119,7 @@ def streamed(dump, seed):
     return {**dump, "phases": phases}
 
 
-# What a prefetched line takes and what it exposes have one place: a bound that knows it proves no less, and what
+# Time and exposure of a prefetched line have one place: a bound that knows it proves no less, and what
 # can be carried out, where all of an item has one place, is no faster.
 @pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(10, 60, 10))])
 def test_prefetched_lines_served_where_exposed(first):
@@ -137,7 +137,7 @@ def test_prefetched_lines_served_where_exposed(first):
         assert total(whole["phases"]) == pytest.approx(total(tied["phases"]))
 
 
-# Of one item that is read for a second from either memory alone, and waits 0.6 s on fast or 2.4 s on slow memory.
+# One item is read for a second from either memory alone, and waits 0.6 s on fast or 2.4 s on slow memory.
 # It moves for nothing, so apart both memories serve half of the lines while fast memory's latency counts; a
 # prefetched line that slow memory serves waits for it: 0.6 y + 2.4 (1 - y) = y.
 def test_prefetched_sweep_cannot_combine_both_bandwidths_with_short_latency():
@@ -241,7 +241,7 @@ def test_any_prices_prove_a_bound(seed):
     good = prices(dump)
     of_three = in_sequence([good] * 3)
     assert of_three.proven(in_turn) <= 3 * best
-    # What an iteration is given to begin with counts once, not three times.
+    # The initial amount of an iteration counts once, not three times.
     alone = _core.Problem.from_dump({**dump, "cyclic": False})
     assert of_three.proven(in_turn) >= 3 * good.proven(alone) / ROUNDED
 

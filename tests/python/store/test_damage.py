@@ -117,7 +117,7 @@ def changed_at_random(whole, path, chosen):
         column, keys = chosen.choice(columns)[1], [row[1] for row in columns if row[5]] or ["rowid"]
         key = connection.execute(f"SELECT {keys[0]} FROM {table} ORDER BY random() LIMIT 1").fetchone()
         where, limit = (f" WHERE {keys[0]} = ?", key or (0,)) if chosen.random() < 0.7 else ("", ())
-        # What the schema itself forbids changes nothing.
+        # Changes that the schema itself forbids have no effect.
         with contextlib.suppress(sqlite3.IntegrityError):
             connection.execute(f"UPDATE {table} SET {column} = ?{where}", (chosen.choice(values), *limit))
         connection.commit()

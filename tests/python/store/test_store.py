@@ -122,7 +122,7 @@ def test_unobserved_iterations_count_as_the_last_observed(store_path, tmp_path):
     path.write_bytes(store_path.read_bytes())
     run = Store(path).run(4001)
     with sqlite3.connect(path) as connection:
-        # A second iteration in the profile, with other times and reads, and four that were left out behind it.
+        # A second iteration in the profile, with other times and reads, and four unobserved ones after it.
         connection.execute("UPDATE loop SET observed = 2")
         connection.execute("UPDATE phase_instance SET observed = 0 WHERE iteration > 1")
         connection.execute(

@@ -37,7 +37,7 @@ TEST(TailCalls, CallFollowedByTheHookOnly_BecomesAJump) {
 TEST(TailCalls, ChangedReturnValue_KeepsTheCall) {
   EXPECT_TRUE(jumps(returned("*movsi_internal/0", "movl\t%eax, %ebx", "movl\t%ebx, %eax")));
   EXPECT_TRUE(jumps(returned("*movdf_internal/3", "movsd\t%xmm0, 8(%rsp)", "movsd\t8(%rsp), %xmm0")));
-  // The same instructions, and a conversion from unsigned to unsigned long.
+  // Has the same instructions, and a conversion from unsigned to unsigned long.
   EXPECT_FALSE(jumps(returned("*zero_extendsidi2/3", "movl\t%eax, %ebx", "movl\t%ebx, %eax")));
   EXPECT_FALSE(jumps("\tcall\tg\n" + k_exit + named("xorl\t%eax, %eax", "*movsi_xor") + k_end));
   EXPECT_FALSE(jumps("\tcall\tg\n" + k_exit + named("movq\t%rbx, %rax", "*movdi_internal/3") + k_end));

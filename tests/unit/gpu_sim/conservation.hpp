@@ -53,7 +53,7 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
   for (const auto& channel : run.channels) dram += channel;
   EXPECT_EQ(dram.fill_bytes, slices.fetched_sectors * k_sector_bytes);
   EXPECT_EQ(dram.write_back_bytes, slices.written_sectors * k_sector_bytes);
-  // By page: what accesses fetched and made dirty; all dirty data is written back.
+  // Indexed by page: what accesses fetched and made dirty; all dirty data is written back.
   EXPECT_EQ(std::accumulate(run.page_bytes.begin(), run.page_bytes.end(), std::uint64_t{0}),
             dram.fill_bytes + dram.write_back_bytes);
   EXPECT_EQ(dram.move_read_bytes, run.mover.moved_pages * page_bytes);

@@ -299,7 +299,7 @@ TEST(GpuSimulator, Intervals_AddUpToTheRun) {
   }
 }
 
-// By the chase's closed form: one access at a time, so every interval in which loads begin and end alike has the
+// The chase's closed form: one access at a time, so every interval in which loads begin and end alike has the
 // latency of one as its C-AMAT, and one cycle of each is the lookup.
 TEST(GpuSimulator, ChaseIntervals_HaveTheLatencyAsCamat) {
   const auto gpu = test_gpu();

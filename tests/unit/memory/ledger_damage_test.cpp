@@ -197,7 +197,7 @@ TEST(LedgerDamage, SlotDamagedTwiceAlike_IsNotFreedAfterOneScan) {
   EXPECT_EQ(read_owner(page, k_slot).kind, SlotOwner::Kind::unknown);
 }
 
-// The same with continuous scans: a process owns one slot while another slot, of a dead process, is zeroed. Then
+// Repeats it with continuous scans: a process owns one slot while another slot, of a dead process, is zeroed. Then
 // the process owns only that other slot, which is zeroed again.
 TEST(LedgerDamage, SlotChangeDuringScan_KeepsTheNewSlot) {
   const SharedPage shared;

@@ -1,4 +1,4 @@
-// Tests the ledger's file: who may open it, how launchers share it, and when it is removed.
+// Tests the ledger's file: which users may open it, how launchers share it, and when it is removed.
 #include <fcntl.h>
 #include <grp.h>
 #include <gtest/gtest.h>

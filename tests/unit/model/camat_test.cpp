@@ -139,7 +139,7 @@ TEST(Camat, ExampleByHand) {
   EXPECT_DOUBLE_EQ(camat_of(counters).from_components(), 2.5);
 }
 
-// The same, divided before cycle 6. All misses have waited before that, so they are pure misses of the first
+// Repeats it, divided before cycle 6. All misses have waited before that, so they are pure misses of the first
 // interval; the second has cycles without new accesses. The sum equals the total.
 TEST(Camat, CountersOfIntervals_AddUp) {
   const auto counted = count_up_to({{1, 2, 8}, {1, 2, 0}, {2, 2, 7}, {2, 2, 4}}, {2, 6});

@@ -100,7 +100,7 @@ TEST(Predict, ContendedMemory_IsSharedWithCopies) {
   EXPECT_EQ(prediction.phases[1].waiting, 0);
 }
 
-// The same with a copy share of a fifth: at the phase's end after 2.5 ms half of the copy is left, and is waited
+// Repeats it with a copy share of a fifth: at the phase's end after 2.5 ms half of the copy is left, and is waited
 // for at full speed.
 TEST(Predict, CopyShare_LimitsCopies) {
   auto problem = machine_with(2, 6);

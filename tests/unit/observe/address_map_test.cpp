@@ -95,7 +95,7 @@ TEST(AddressMap, RemovedRange_IsNotFoundEitherWay) {
   ASSERT_TRUE(map.find_canonical(canonical + 2 * k_page, at, generation));
   EXPECT_EQ(at.chunk, 1u);
   EXPECT_EQ(at.origin, canonical);
-  // The same host range, added again, is new memory.
+  // A host range that is added again is new memory.
   EXPECT_NE(map.add_range(0x201000, k_page), canonical + k_page);
 }
 

@@ -13,7 +13,7 @@
 namespace terrace::observe {
 namespace {
 
-// True LRU by its definition.
+// Implements true LRU by its definition.
 class Model {
  public:
   Model(std::uint64_t sets, std::uint32_t ways) : sets_(sets), ways_(ways) {}

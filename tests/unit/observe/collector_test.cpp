@@ -133,7 +133,7 @@ TEST(ExactCollector, SeveralThreads_CoreTimeAndExposureDivided) {
   EXPECT_NEAR(phases[2].core.value, 10e-6 / 3, 1e-15);
   EXPECT_NEAR(phases[2].cells.at(0).exposure, 200.0 / 3, 1e-9);
   EXPECT_NEAR(phases[3].cells.at(0).exposure, 100.0 / 3, 1e-9);
-  collector.begin_iteration(1);  // forgets who ran before
+  collector.begin_iteration(1);  // forgets the previous thread
   phase("parallel", {1});
   EXPECT_NEAR(collector.take_iteration().phases[0].cells.at(0).exposure, 100, 1e-9);
   collector.begin_iteration(2);

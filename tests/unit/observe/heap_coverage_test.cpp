@@ -53,7 +53,7 @@ TEST_F(HeapReachTest, UntracedChunks_AreUncovered) {
   untouched_ = {5};
   now_ = 2;
   const auto share = coverage_.share();
-  EXPECT_EQ(share.bytes, 5 * k_chunk);  // without what nobody touched
+  EXPECT_EQ(share.bytes, 5 * k_chunk);  // without untouched memory
   EXPECT_EQ(share.uncovered, 2 * k_chunk);
   ASSERT_EQ(share.objects.size(), 2U);
   for (const auto& object : share.objects) EXPECT_EQ(object.size.value, k_chunk);

@@ -96,7 +96,7 @@ TEST(ClearRefs, Window_ReportsClearedPages) {
   const auto before = cleared({little.range()});
   constexpr std::size_t k_more = 10000;
   std::optional<Memory> much;
-  // By a thread that has ended: before Linux 6.2 threads batched up to 64 pages before they updated the counter.
+  // Uses a thread that has ended: before Linux 6.2 threads batched up to 64 pages before they updated the counter.
   std::thread([&] { much.emplace(k_more); }).join();
   const auto after = cleared({little.range()});  // though it asks for the others alone
   EXPECT_GE(after, before + k_more);

@@ -34,13 +34,13 @@ struct RecordingSink final : observe::AccessSink {
     for (const Miss& miss : misses) n += miss.kind == kind ? 1 : 0;
     return n;
   }
-  // By level.
+  // Indexed by level.
   [[nodiscard]] std::uint64_t all_hits() const {
     return std::accumulate(hits.begin(), hits.end(), std::uint64_t{0});
   }
   // Fetched lines: all misses but write-backs.
   [[nodiscard]] std::uint64_t fetched() const { return misses.size() - count(MissKind::writeback); }
-  // Of the fetched lines.
+  // Counts fetched lines.
   [[nodiscard]] double share(MissKind kind) const {
     return static_cast<double>(count(kind)) / static_cast<double>(fetched());
   }

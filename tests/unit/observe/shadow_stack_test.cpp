@@ -22,7 +22,8 @@ class Calls : public testing::Test {
   }
   void overwrite(std::uint64_t height, std::uint64_t word) { stack_[height] = word; }
   void leave(std::uint64_t height) const { leave_function(at(height), 0); }
-  // By a tail call of the exit hook: the function's frame is released, its return address was just above it.
+  // Returns by a tail call of the exit hook: the function's frame is released, its return address was just above
+  // it.
   void jump_out(std::uint64_t height, std::uint64_t site) const { leave_function(at(height + 2), site); }
 
   void SetUp() override { register_thread(); }

@@ -112,7 +112,7 @@ TEST(SiteWorkTable, Ranges_CountByLines) {
   EXPECT_EQ(sites.asked, 0);
 }
 
-// Of a function whose instructions take a tenth, or three times as long: no part is lost between quanta.
+// Tests a function whose instructions take a tenth, or three times as long: no part is lost between quanta.
 TEST(SiteWorkTable, Function_OfItsOwnCost_CountsPartsOfInstructions) {
   for (const double cost : {0.1, 1.0, 3.0}) {
     SiteWorkTable work([&](std::uint64_t) { return SiteWork::at_cost(7, false, cost); }, true);

@@ -17,7 +17,7 @@ struct Grid {
   T* points;
 };
 
-void* xmalloc(std::size_t size) {  // passes on what somebody else asked for
+void* xmalloc(std::size_t size) {  // forwards another function's request
   void* const block = std::malloc(size);
   if (!block) std::abort();
   return block;

@@ -76,7 +76,7 @@ TEST(LevelUseCounters, TwoPlaces_AreActiveForTheirOwnTraffic) {
   EXPECT_NEAR(in_slow.hit.value, world.now(), 1e-12);
 }
 
-// Of 1,000 accesses 600 hit the first cache, 290 the second, 100 the third, and 10 go to memory sequentially.
+// 600 of 1,000 accesses hit the first cache, 290 the second, 100 the third, and 10 go to memory sequentially.
 TEST(LevelUseCounters, Caches_HaveHitsAndTheTimeOfLowerLevels) {
   TestWorld world;
   const auto array = world.add_array(100, 0);

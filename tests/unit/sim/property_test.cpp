@@ -141,7 +141,7 @@ TEST(Property, RandomTransfers_AtEveryInstant_StayWithinTheBudget) {
     }
     run.finish();
 
-    // The same from the transfers' own times: a chunk occupies both places from its begin until it is done. Of
+    // Repeats it from the transfers' own times: a chunk occupies both places from its begin until it is done. Of
     // events at one instant the release comes first, as when a transfer begins where another ended.
     struct Event {
       double at;

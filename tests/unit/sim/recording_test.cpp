@@ -103,7 +103,8 @@ TEST(Recording, SeveralProcesses_ShareAFile) {
   EXPECT_EQ(replayed(file, true, 1), second.lines());
 }
 
-// By the specification a file is valid zstd input: frames, some of them skippable; zstd itself checks it.
+// According to the specification a file is valid zstd input: frames, some of them skippable; zstd itself checks
+// it.
 TEST(Recording, File_IsValidInputForZstd) {
   const TestFile file;
   {

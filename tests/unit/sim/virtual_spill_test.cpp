@@ -89,7 +89,7 @@ TEST(VirtualSpill, StoredData_IsWrittenBackEachRound) {
   expect_conserved(after);
 }
 
-// The same if caches hold stored lines longer than the chunk is in memory.
+// Repeats it where caches hold stored lines longer than the chunk is in memory.
 TEST(VirtualSpill, LateWriteBacks_AreWrittenAllTheSame) {
   constexpr std::uint64_t k_all = 96;
   constexpr std::uint64_t k_memory = 48;

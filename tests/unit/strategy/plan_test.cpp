@@ -66,7 +66,8 @@ TEST(PlanBlob, UnknownSentinelObject_IsRejected) {
   }
 }
 
-// By predicted time if there is one; else by accesses, of which the last segment counts as many as the others.
+// Divides by predicted time if there is one; else by accesses, of which the last segment counts as many as the
+// others.
 TEST(Plan, Segments_ShareOfTimeBeforeThem) {
   auto plan = sample();
   EXPECT_EQ(time_of_phase(plan, 0), Seconds{4});

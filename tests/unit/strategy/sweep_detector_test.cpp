@@ -63,7 +63,7 @@ TEST(SweepDetector, EndOfObject_EndsPrediction) {
   of.next_after({17});
   EXPECT_EQ(of.next_after({18}), Chunks{19});
   EXPECT_EQ(of.next_after({19}), Chunks{});
-  EXPECT_EQ(of.next_after({20}), Chunks{});  // another object, which nobody has been in
+  EXPECT_EQ(of.next_after({20}), Chunks{});  // another object, without accesses
   of.next_after({1});
   EXPECT_EQ(of.next_after({0}), Chunks{});
 }

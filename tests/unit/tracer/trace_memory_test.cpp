@@ -1,4 +1,4 @@
-// Whose memory it is, against a table with an entry for each byte.
+// Compares owners of memory with a table with an entry for each byte.
 #include "tracer/trace_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TraceRecord change_of(TraceKind kind, std::uint64_t address, std::uint64_t size,
   return record;
 }
 
-// What every byte is: the layers one over the other, as plain as can be.
+// Owner of every byte: layers in order, without optimisation.
 struct Bytewise {
   struct Byte {
     std::string block;        // name; "" for none
@@ -86,7 +86,7 @@ TEST(TraceMemory, AgreesWithATableOfBytes) {
         const auto found = memory.find(k_base + at);
         ASSERT_EQ(memory.objects()[found.object].name, truth.owner(at)) << "seed " << seed << " step " << step;
         ASSERT_GE(found.left, 1u);
-        // What holds for the bytes that follow is what they say themselves.
+        // Following bytes have owners of their own.
         const auto last = std::min(at + found.left, k_bytes) - 1;
         const auto there = memory.find(k_base + last);
         ASSERT_EQ(there.object, found.object);

@@ -75,7 +75,7 @@ TEST(TraceMisses, ASweepFetchesEachLineOnceForWhoeverAsks) {
   program.sweep(k_code + 16);
   program.sweep(k_memory_functions + 4);
   program.sweep(k_library + 4);
-  program.sweep(0x123);  // nobody's: the dynamic linker, which QEMU loads itself
+  program.sweep(0x123);  // without an owner: the dynamic linker, which QEMU loads itself
   const auto misses = program.misses();
   const auto& block = block_of(misses);
   EXPECT_EQ(block.about.size, k_size);
@@ -94,7 +94,7 @@ TEST(TraceMisses, ASweepFetchesEachLineOnceForWhoeverAsks) {
   EXPECT_NE(std::find(sites.begin(), sites.end(), "(the dynamic linker)"), sites.end());
 }
 
-// What ran before the loop's first phase warms the caches and counts for nothing.
+// Accesses before the loop's first phase warm the caches and do not count.
 TEST(TraceMisses, OnlyTheMainLoopCounts) {
   const auto run = [](bool whole_run) {
     Program program;

@@ -93,7 +93,7 @@ class ExchangeStress {
     return reinterpret_cast<std::uint64_t*>(map.address())[word % k_words];
   }
 
-  // Of four words one belongs to each writer, and two are shared.
+  // One of four words belongs to each writer, and two are shared.
   void write(unsigned writer) {
     std::mt19937_64 random(writer);
     while (!stop_.load(std::memory_order_relaxed)) {

@@ -277,7 +277,8 @@ TEST_F(MoveQueueTest, LargeChunk_IsMovedInSeveralCalls) {
   for (std::size_t i = 0; i < k_pages; i += 97) ASSERT_EQ(*big.page(i), static_cast<unsigned char>(i + 1));
 }
 
-// By the clock each transfer takes a second; at half speed the mover then pauses, for at most a tenth of a second.
+// Each transfer, by the clock, takes a second; at half speed the mover then pauses, for at most a tenth of a
+// second.
 TEST_F(MoveQueueTest, RateLimit_PausesBetweenTransfers) {
   start(8, 8);
   mover_->limit_rate(0.5);

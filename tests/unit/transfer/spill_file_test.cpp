@@ -243,7 +243,7 @@ TEST_P(SpillTest, Discard_KeepsFileSpace) {
   memory.release(data);
 }
 
-// The same for kernel paging.
+// Repeats it for kernel paging.
 TEST(PagedSpill, Release_FreesFileSpace) {
   if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
   constexpr std::size_t k_chunks = 16;

@@ -146,7 +146,7 @@ def _mean_of(rows: Sequence[Row], column: str) -> float | None:
 def where_it_goes(setting: Setting, answers: Answers) -> Table:
     """Returns what a program loses at the headline's cost, relative to fast-only's time.
 
-    Columns: the bound, which nobody can beat; the loss of the plan (search and samples, stalls, waits, runtime
+    Columns: the bound, which none can beat; the loss of the plan (search and samples, stalls, waits, runtime
     overhead); and the additional loss of learning.
     """
     rows: list[Row] = []

@@ -61,7 +61,7 @@ class Row:
     steady_gap: float  # steady relative to the same iterations of fast-only
     moves: int
     moved_bytes: int
-    overlap: float | None  # None without moves
+    overlap: float | None  # no value without moves
     iterations: int
     verified: bool
 
@@ -93,7 +93,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Setting:
-    """What the demo runs: a class on machines with sizes of fast memory."""
+    """Settings of the demo: a class on machines with sizes of fast memory."""
 
     problem_class: str
     is_study: bool  # sizes, machines and iterations of Unimem's study; else the machine with slow latency alone

@@ -58,8 +58,8 @@ class Row:
     machine: str
     budget: str
     planner: str
-    total_s: float | None  # None: the recording is truncated
-    loop_s: float | None  # None: no main loop ended
+    total_s: float | None  # if None: the recording is truncated
+    loop_s: float | None  # if None: no main loop ended
     iterations: int
     waited_s: float
     moves: int

@@ -14,9 +14,9 @@ namespace terrace::machine {
 
 struct Discovered {
   Machine machine;
-  // By initiator: numbers of its processing units that this process may run on, one of each core first.
+  // Indexed by initiator: numbers of its processing units that this process may run on, one of each core first.
   std::vector<std::vector<int>> processors;
-  // By initiator: total size of its last-level caches, which the data of a measurement must exceed.
+  // Indexed by initiator: total size of its last-level caches, which the data of a measurement must exceed.
   std::vector<Bytes> last_level;
   std::string processor_name;
 };

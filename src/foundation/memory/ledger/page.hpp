@@ -121,7 +121,7 @@ struct SlotOwner {
   bool is_first_copy_valid = false;  // false: only the owner may change the slot, which may be in mid-claim
 };
 SlotOwner read_owner(const LedgerPage& page, std::size_t slot) noexcept;
-// Claims the slot for `who`. Returns false if it has changed since `found` was read.
+// Claims the slot for a process. Returns false if it has changed since `found` was read.
 bool claim(LedgerPage& page, std::size_t slot, const SlotOwner& found, const ProcessIdentity& who) noexcept;
 // Makes the slot vacant. Does nothing if it has changed since `found` was read.
 void free_slot(LedgerPage& page, std::size_t slot, const SlotOwner& found) noexcept;

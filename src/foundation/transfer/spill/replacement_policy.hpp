@@ -23,7 +23,7 @@ enum class PageState : std::uint8_t {
   swapped_out         // in the file, or being written to it
 };
 
-// What the engine measured since its start: the inputs of a time forecast.
+// Measurements of the engine since its start: the inputs of a time forecast.
 struct SpillStatistics {
   Seconds now;                   // clock at the latest access
   std::size_t room = 0;          // capacity in chunks, without the pages reserved for evictions

@@ -131,7 +131,7 @@ CALIPER_END(cali_end_phase, (const char* name), (name), agent::key_of(KeySpace::
 CALIPER_BEGIN(cali_begin_comm_region, (const char* name), (name), agent::key_of(KeySpace::name, name), name)
 CALIPER_END(cali_end_comm_region, (const char* name), (name), agent::key_of(KeySpace::name, name))
 
-// By attribute id: regions are named by the string value, or else by the attribute.
+// Indexed by attribute id: regions are named by the string value, or else by the attribute.
 CALIPER_BEGIN(cali_begin, (std::uint64_t attribute), (attribute), agent::key_of(KeySpace::attribute, attribute),
               agent::attribute_name(attribute, __builtin_return_address(0)))
 CALIPER_BEGIN(cali_begin_int, (std::uint64_t attribute, int value), (attribute, value),

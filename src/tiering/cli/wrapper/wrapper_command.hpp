@@ -26,7 +26,7 @@ struct WrapperCall {
   bool off = false;                    // TERRACE_WRAPPER=off
 };
 
-// What the arguments request of the compiler.
+// Requests of the arguments to the compiler.
 struct WrapperRequest {
   bool inputs = false;    // there is something to compile or to link
   bool compiles = false;  // some input is a source

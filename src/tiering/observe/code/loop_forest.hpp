@@ -20,8 +20,8 @@ struct ControlFlow {
 };
 
 struct LoopForest {
-  // By block: the head of the innermost loop around it; for a head, of the parent of its own loop. k_no_block:
-  // none.
+  // Indexed by block: the head of the innermost loop around it; for a head, of the parent of its own loop.
+  // k_no_block: none.
   std::vector<BlockIndex> around;
   std::vector<bool> is_head;
 

@@ -25,7 +25,7 @@ struct FlowBlock {
 
 struct LoopMarks {
   LoopForest forest;
-  // By block; k_no_block: none.
+  // Indexed by block; k_no_block: none.
   std::vector<BlockIndex> iterates;    // the head of the loop whose iterations its hook reports
   std::vector<bool> at_end;            // whether it reports the end of an iteration, not the begin
   std::vector<bool> is_in_small_loop;  // in a loop that neither calls a function nor contains a loop

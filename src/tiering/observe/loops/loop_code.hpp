@@ -19,7 +19,7 @@ class LoopCode {
     LoopId last = 0;             // the loop and its descendants are numbered from its own id to this one
     std::uint64_t function = 0;  // address of the function's entry
   };
-  // What the hook of a basic block reports (code/loop_marks.hpp).
+  // Report of the hook of a basic block (code/loop_marks.hpp).
   struct Mark {
     LoopId iterates = 0;  // the loop of which an iteration begins, or ends where `at_end` is set; 0: none
     LoopId enters = 0;    // the loop that is entered; 0: none

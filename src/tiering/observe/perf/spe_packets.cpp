@@ -160,7 +160,7 @@ void SpeDecoder::events(std::uint64_t value) noexcept {
 
 void SpeDecoder::source(std::uint64_t value) noexcept {
   if (sources_ != SpeSources::neoverse) return;
-  // By the technical reference manuals of Neoverse N1, N2, V1 and V2.
+  // Source: technical reference manuals of Neoverse N1, N2, V1 and V2.
   auto level = MemoryLevel::unknown;
   switch (value) {
     case 0x0:

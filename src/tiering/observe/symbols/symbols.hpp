@@ -57,7 +57,7 @@ class SymbolTable {
   // the name of its source function. "": unknown.
   [[nodiscard]] std::string function_of(std::uint64_t address) const;
 
-  // What the hook with a return address stands for: instructions of the program's own, and what it reports of
+  // Meaning of the hook with a return address: instructions of the program's own, and what it reports of
   // loops.
   struct Work {
     std::uint32_t instructions = 0;

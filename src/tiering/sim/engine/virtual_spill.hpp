@@ -83,7 +83,7 @@ class VirtualSpill {
 
   // Sets the share of a core that the background thread has from now on.
   void set_pace(double pace) { pace_ = pace; }
-  // What the background thread cost a running program, and the memory traffic it caused, since the last call.
+  // Costs of the background thread for a running program, and the memory traffic it caused, since the last call.
   struct Beside {
     Seconds stalled;               // of each running thread
     Seconds worked;                // of the background thread, on a whole core

@@ -61,7 +61,8 @@ inline constexpr std::uint32_t k_max_recorded_threads = 1U << 22;
 
 // Limits of what a header may say. Recorders write 16,384 accesses and 64 chunks.
 inline constexpr std::uint64_t k_max_quantum_accesses = std::uint64_t{1} << 20;
-// Of a quantum, for each access that fills it; the instructions of one access are at most a sixteenth of that.
+// Limit of a quantum, for each access that fills it; the instructions of one access are at most a sixteenth of
+// that.
 inline constexpr std::uint64_t k_max_instructions = std::uint64_t{1} << 20;
 inline constexpr std::uint32_t k_max_chunks_per_object = 4096;
 // Limits of chunks, which a recording can request without paying in bytes: a replay keeps each in memory and scans

@@ -23,7 +23,7 @@ struct PlacedShare {
 struct Confidence {
   std::vector<double> regrets;  // by draw: regret_under() the draw
   std::vector<double> times;    // by draw: seconds of an iteration with the plan, if the draw was the truth
-  // By object and part of the plan: the share of draws whose plans place the part's bytes there initially.
+  // Indexed by object and part of the plan: the share of draws whose plans place the part's bytes there initially.
   std::vector<std::vector<double>> parts;
   std::vector<PlacedShare> objects;  // as in the problem
 

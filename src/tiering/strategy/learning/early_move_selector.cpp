@@ -31,7 +31,8 @@ double busy(const observe::Cell& cell, const Prices& of) {
 
 }  // namespace
 
-// By the time law, the segment's time was the stall time of the core or the busy time of the busiest place.
+// According to the time law, the segment's time was the stall time of the core or the busy time of the busiest
+// place.
 void EarlyMoveSelector::on_segment(const observe::Phase& segment, const Tiers& tiers, double times) {
   const auto fast = prices(machine_, initiator_, tiers.fast);
   const auto slow = prices(machine_, initiator_, tiers.slow);

@@ -162,7 +162,7 @@ def test_coarse_print_is_not_compared() -> None:
 
 
 def test_disturbed_printed_time_is_not_compared() -> None:
-    """The process's own time is, where most runs had to wait for their processor; one such run is left out."""
+    """The process's own time is, where most runs had to wait for their processor; one such run is skipped."""
     quiet, delayed = Sample(0.5, 0.5, 0.4, printed="0.400"), Sample(2.0, 0.5, 0.4, 1.5, printed="1.900")
     start, virtual = Start(0.0, 0.0), Virtual(0.44, 0.42)
     busy = validation.row("x", 1, [quiet, delayed, delayed, delayed], virtual, None, start)

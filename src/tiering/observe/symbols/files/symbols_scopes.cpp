@@ -79,7 +79,7 @@ std::vector<SymbolSite> flatten_scopes(const std::vector<CodeScope>& scopes, std
       const auto next =
           std::upper_bound(lines.begin(), lines.end(), at,
                            [](std::uint64_t address, const LineRow& row) { return address < row.address; });
-      // Of several rows at one address the last counts.
+      // The last of several rows at one address counts.
       if (next == lines.begin() || (next - 1)->end)
         table.add({at, 0, 0, 0, k_symbol_no_code});
       else

@@ -56,8 +56,8 @@ inline double store_number(const std::string& path, const std::string& query) {
   return number;
 }
 
-/// Columns to ignore: the place of a file and the subcommand that wrote it; differences between two executions by the
-/// same subcommand, with measurements of the run itself; and both.
+/// Columns to ignore: the place of a file and the subcommand that wrote it; differences between two executions by
+//the / same subcommand, with measurements of the run itself; and both.
 inline const std::set<std::string> k_of_the_verb = {"run.journal", "run.mode"};
 inline const std::set<std::string> k_of_the_execution = {"run.journal",         "run.process",    "run.parent",
                                                          "run.started_unix_ns", "object.address", "coverage",

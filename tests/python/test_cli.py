@@ -40,7 +40,8 @@ def verb_of(module):
 @pytest.mark.parametrize("module", [*MODULES, *GROUPS], ids=str)
 def test_subcommand_has_a_summary(module):
     file = FOLDER / (module / "__init__.py" if module in GROUPS else module)
-    assert file.read_text().startswith(f'"""`terrace {verb_of(module)}`: ')
+    text = file.read_text().removeprefix("# SPDX-License-Identifier: Apache-2.0\n")
+    assert text.startswith(f'"""`terrace {verb_of(module)}`: ')
     assert 10 < len(first_line(FOLDER / module)) < 80
 
 

@@ -1,16 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executor `tiled`: runs the whole chain tile by tile, while each tile's data are in the cache.
 #include <chrono>
+#include <span>
+#include <utility>
 
 #include "stencil/execute/active_loop.hpp"
 #include "stencil/execute/in_memory.hpp"
-#include "stencil/execute/tile_plan_cache.hpp"
 #include "stencil/execute/tile_runner.hpp"
 #include "stencil/execute/tile_size.hpp"
 #include "stencil/plan/lru_map.hpp"
+#include "stencil/plan/signature.hpp"
+#include "stencil/plan/tile_plan.hpp"
 
 namespace terrace::stencil {
 namespace {
+
+// Caches tile plans: programs repeat their chains, with other values in their kernels.
+class TilePlanCache {
+ public:
+  // Returns the plan, which is valid until the next call.
+  const TilePlan& get(std::span<const Loop> chain, const TileSize& size) {
+    std::pair key(signature_of(chain), size);
+    if (const auto* const plan = plans_.find(key)) return *plan;
+    return plans_.add(std::move(key), TilePlan(chain, size));
+  }
+
+ private:
+  LruMap<std::pair<Signature, TileSize>, TilePlan> plans_{64};
+};
 
 class Tiled final : public InMemory {
  public:

@@ -94,7 +94,7 @@ def test_new_case_is_one_new_file(monkeypatch, tmp_path):
     monkeypatch.setattr(harness, "ROOT", tmp_path)
     monkeypatch.syspath_prepend(tmp_path / "acceptance")
     assert harness.lines_in("some_lines", ("b",)) == ["b1", "b2", "a1", "a2", "c1", "c2"]
-    with pytest.raises(LookupError, match="no lines of gone"):
+    with pytest.raises(LookupError, match="no criteria of gone"):
         harness.lines_in("some_lines", ("gone",))
 
 

@@ -95,7 +95,7 @@ def test_replay_refuses_function_core_times(two: Path, tmp_path: Path) -> None:
     words: list[str | Path] = [BIN / "terrace", "replay", tmp_path / "misses", "--core-time=f()=1ns"]
     said = subprocess.run(words, capture_output=True, text=True)
     assert said.returncode == 2
-    assert "--core-time f(): a recording does not say what each function did" in said.stderr
+    assert "--core-time f(): a recording does not attribute misses to functions" in said.stderr
 
 
 def test_calibrate_fits_functions_at_own_size(two: Path) -> None:

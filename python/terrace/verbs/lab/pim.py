@@ -108,7 +108,7 @@ def _print(facts: Facts, page: Path) -> None:
     out.print(str(page))
     if whole.differ:
         line, block, recorded, replayed = whole.differences[0]
-        warn(f"line {line}: block {block} was allocated at {replayed}; the trace says {recorded}")
+        warn(f"line {line}: block {block}: {replayed} in the replay, {recorded} in the trace")
 
 
 def sentence(facts: Facts) -> str:

@@ -17,12 +17,12 @@ def test_foreign_files_are_kept(tmp_path, terrace):
 def test_file_instead_of_folder_is_named(tmp_path):
     (tmp_path / "file").write_text("text")
     with pytest.raises(WrongCallError, match=r"--output .*/file"):
-        demo._empty(tmp_path / "file")
+        demo._prepare_folder(tmp_path / "file")
 
 
 def test_earlier_demo_is_replaced(tmp_path):
     folder = tmp_path / "out" / "demo"
-    demo._empty(folder)
+    demo._prepare_folder(folder)
     (folder / "results.json").write_text("{}")
-    demo._empty(folder)
-    assert [path.name for path in folder.iterdir()] == [demo._MARK]
+    demo._prepare_folder(folder)
+    assert [path.name for path in folder.iterdir()] == [demo._MARKER_FILE]

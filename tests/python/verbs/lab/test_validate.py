@@ -37,7 +37,7 @@ def fitted(hooked: Path, native: float, phases: dict[str, float]) -> PhaseFits:
     return calibrating.fit(program, phases, without, with_probe)
 
 
-def taken(hooked: Path, size: str, fit: PhaseFits) -> calibrating.Took:
+def taken(hooked: Path, size: str, fit: PhaseFits) -> calibrating.RunTimes:
     """Returns the virtual time with a fit."""
     return calibrating.under_terrace("simulate", [hooked / "adds", size], calibrating.TIME, MACHINE, fit.options())
 

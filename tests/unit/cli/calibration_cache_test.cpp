@@ -24,7 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 machine::Machine shipped(const std::string& name) {
-  return machine::load_machine(std::string(TERRACE_SOURCE_DIR) + "/machines/" + name + ".toml").machine;
+  const auto file = fs::path(TERRACE_SOURCE_DIR) / "machines" / (name + ".toml");
+  return machine::load_machine(file.string()).machine;
 }
 
 std::vector<std::byte> blob_of(const model::Calibration& calibration) {
@@ -75,17 +76,17 @@ TEST_F(CalibrationCache, FirstUse_EqualsMeasurement) {
   const auto truth = measured();
   EXPECT_EQ(ask(), truth);
   EXPECT_EQ(ask(), truth);
-  file();
+  static_cast<void>(file());
 }
 
 TEST_F(CalibrationCache, SecondUse_IsReadFromTheFile) {
-  ask();
+  static_cast<void>(ask());
   write(with_other_constants(read()));
   EXPECT_NE(ask(), measured());
 }
 
 TEST_F(CalibrationCache, OtherArguments_HaveOtherEntries) {
-  ask();
+  static_cast<void>(ask());
   const auto other = shipped("unimem-bw2");
   EXPECT_EQ(blob_of(cached_calibration(cache(), other, 0, 3)), blob_of(sim::measure_calibration(other, 0, 3)));
   EXPECT_EQ(blob_of(cached_calibration(cache(), machine_, 0, 5)),
@@ -94,7 +95,7 @@ TEST_F(CalibrationCache, OtherArguments_HaveOtherEntries) {
 
 TEST_F(CalibrationCache, DamagedEntry_IsMeasuredAgain) {
   const auto truth = measured();
-  ask();
+  static_cast<void>(ask());
   const auto whole = read();
   for (std::size_t at = 0; at < whole.size(); at += 7) {
     auto damaged = whole;
@@ -110,7 +111,7 @@ TEST_F(CalibrationCache, DamagedEntry_IsMeasuredAgain) {
 }
 
 TEST_F(CalibrationCache, FileWritableByOthers_IsIgnored) {
-  ask();
+  static_cast<void>(ask());
   write(with_other_constants(read()));
   ASSERT_EQ(::chmod(file().c_str(), 0666), 0);
   EXPECT_EQ(ask(), measured());

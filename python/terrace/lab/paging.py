@@ -18,7 +18,7 @@ from terrace.errors import TerraceError
 from terrace.lab.control_group import LimitedRun, run_limited
 from terrace.lab.study import terrace_program
 
-_WORKLOAD, _WORDS = "hydro", ("--side", "900", "--steps", "4")
+_WORKLOAD, _WORDS = "mg", ("--class", "A", "--iterations", "2")
 _RUNS = 3
 _TIMEOUT = 60.0  # seconds
 

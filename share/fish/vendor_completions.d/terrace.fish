@@ -277,7 +277,7 @@ complete -c terrace -n '__terrace_at "lab coverage"' -l cache -r -f -d 'Change t
 complete -c terrace -n '__terrace_at "lab coverage"' -l json -d 'Print JSON.'
 complete -c terrace -n '__terrace_at "lab coverage"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "lab demo"' -s o -l output -r -F -d 'Folder for results, profiles and report.'
-complete -c terrace -n '__terrace_at "lab demo"' -l class -r -f -d 'Problem class of CG and MG: S, W or A.'
+complete -c terrace -n '__terrace_at "lab demo"' -l class -r -f -d 'Problem class of the workloads: S, W or A.'
 complete -c terrace -n '__terrace_at "lab demo"' -l source -r -F -d 'Terrace\'s source tree, which contains the workloads.'
 complete -c terrace -n '__terrace_at "lab demo"' -l study -d 'Run sizes, machines and iterations of Unimem\'s study; skip the paging.'
 complete -c terrace -n '__terrace_at "lab demo"' -s h -l help -d 'Show this message and exit.'

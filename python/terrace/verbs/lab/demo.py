@@ -2,7 +2,7 @@
 """`terrace lab demo`: show what out-of-core paging and data placement gain.
 
 By the clock, a program whose data are twice its memory limit is paged by Terrace and by the kernel. In virtual
-time, CG and MG are profiled, planned and run on a machine with two memories.
+time, CG (with --study also MG) is profiled, planned and run on a machine with two memories.
 """
 
 from __future__ import annotations
@@ -134,7 +134,9 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results, profiles and report.")
     ] = Path("out/demo"),
-    problem_class: Annotated[str, typer.Option("--class", help="Problem class of CG and MG: S, W or A.")] = "W",
+    problem_class: Annotated[
+        str, typer.Option("--class", help="Problem class of the workloads: S, W or A.")
+    ] = "W",
     source: Annotated[Path, typer.Option(help="Terrace's source tree, which contains the workloads.")] = Path(),
     study_sizes: Annotated[
         bool,
@@ -146,7 +148,7 @@ def demo(
     if problem_class not in CLASSES:
         raise WrongCallError(f"--class {problem_class}: known classes: {', '.join(CLASSES)}")
     setting = Setting(problem_class, study_sizes)
-    chosen = workloads.of_study(workloads.read_all(source / "workloads"), "demo")
+    chosen = workloads.of_study(workloads.read_all(source / "workloads"), "demo", small=not study_sizes)
     _prepare_folder(output)
     paging = None if study_sizes else _show_paging(source, output)
     report = output / "report.html"

@@ -16,7 +16,7 @@
 //
 // One class in several files: spill.cpp (thread, faults and I/O completions), spill_flow.cpp (prefetch, eviction,
 // write-back), spill_calls.cpp (calls), spill_limit.cpp (limit and statistics), spill_kernel_paged.cpp (blocks
-// that the kernel pages), spill_fork.cpp (children of fork).
+// that the kernel pages), spill_reclaim.cpp (taking them back), spill_fork.cpp (children of fork).
 #pragma once
 
 #include <pthread.h>
@@ -231,7 +231,7 @@ class Spill final : public SpillEngine {
   void map_chunk(ChunkId chunk) noexcept;
   void resume_waiters(ChunkId chunk) noexcept;
 
-  // Blocks that the kernel pages (spill_kernel_paged.cpp).
+  // Blocks that the kernel pages (spill_kernel_paged.cpp, spill_reclaim.cpp).
   [[nodiscard]] Blocks::iterator block_of(ChunkId chunk) noexcept;
   [[nodiscard]] BlockUse& heap_of(ChunkId first) noexcept {
     return heaps_[first / spill_limits::k_heap_region_chunks];

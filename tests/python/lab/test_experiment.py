@@ -276,15 +276,6 @@ def test_shards_combine_to_the_whole(begun, mg):
     assert {table: (begun / f"{table}.csv").read_text() for table in TABLES} == mg
 
 
-def test_cell_belongs_to_one_shard():
-    cells = unimem.cells(read_setting("unimem", ROOT, None, "W", small=False))
-    assert len({cell.name for cell in cells}) == len(cells)
-    for count in (1, 3, 7):
-        owners = [[i for i in range(1, count + 1) if cell.belongs_to((i, count))] for cell in cells]
-        assert all(len(owner) == 1 for owner in owners)
-        assert {owner[0] for owner in owners} == set(range(1, count + 1))
-
-
 @pytest.mark.soak
 def test_two_level_tables_equal_cells(tmp_path):
     done = run("two-level", tmp_path / "two")

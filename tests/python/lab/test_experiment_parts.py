@@ -1,8 +1,13 @@
 """Computations of experiments that run no program: shards, and metrics that select data."""
 
+from pathlib import Path
+
 from terrace import _core
-from terrace.lab.experiment import metrics
+from terrace.lab.experiment import metrics, unimem
 from terrace.lab.experiment.cells import Cell, parse_shard
+from terrace.lab.experiment.setting import read_setting
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_parse_shard_reads_i_of_n():
@@ -44,3 +49,12 @@ def test_plan_text_is_a_plan():
     plan = _core.Plan.parse(metrics.plan_text(dump, [3, 0, 1], "dram", 30))
     assert plan.budget == ["dram=30"]
     assert [(part[0], part[1]) for part in plan.objects[0]["parts"]] == [(0, 1), (1, 1), (3, 1)]
+
+
+def test_cell_belongs_to_one_shard():
+    cells = unimem.cells(read_setting("unimem", ROOT, None, "W", small=False))
+    assert len({cell.name for cell in cells}) == len(cells)
+    for count in (1, 3, 7):
+        owners = [[i for i in range(1, count + 1) if cell.belongs_to((i, count))] for cell in cells]
+        assert all(len(owner) == 1 for owner in owners)
+        assert {owner[0] for owner in owners} == set(range(1, count + 1))

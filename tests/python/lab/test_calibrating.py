@@ -207,5 +207,6 @@ def test_run_impossible_calibration_refused_before_start(fakes: Path, tmp_path: 
     for forgotten in ((), ("--native", f"{fakes}.native")):
         lines = said("--calibrate", *forgotten, "--", fakes)
         assert "--calibrate: needs the program's arguments first; write --calibrate '' for none" in lines
-    assert "native program" in said("--calibrate", "--class S", "--", alone), "the program's own option"
+    expected = f"native program {alone}.native not found"
+    assert expected in said("--calibrate", "--class S", "--", alone), "the program's own option"
     assert not list(tmp_path.glob("*.terrace"))

@@ -89,7 +89,8 @@ TEST(LedgerDamage, ReusedProcessNumber_HoldsNothing) {
   EXPECT_TRUE(ledger.take(0, {100}));
 }
 
-// Takes bytes after thorough searches for owners. A search is inconclusive while processes of other tests end.
+// Takes bytes after thorough searches for owners. A search is inconclusive, and the bytes count as held, while any
+// process of this user has no first thread: its mappings cannot be read, and another test may have such a process.
 bool takes_after_search(Ledger& ledger, LedgerPage& page, Bytes bytes) {
   for (int attempt = 0; attempt < 1000; ++attempt) {
     page.last_thorough_search_ns = 0;

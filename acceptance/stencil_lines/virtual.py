@@ -48,7 +48,7 @@ def _published(program: str, machine: str) -> float:
 
 @functools.cache
 def _study(folder: Path) -> out_of_core.Study:
-    """Returns the given study. Raises Unavailable if there is none, or one of another commit or of other
+    """Returns the given study. Raises Unavailable if no study was made, or one of another commit or of other
     machines."""
     study = out_of_core.Study(folder, list(PROGRAMS), [], [])
     if not (folder / provenance.FILE).is_file():

@@ -35,7 +35,7 @@ Row = dict[str, float]
 
 
 def _bound(file: Path, fast: int, *more: str | Path) -> float | None:
-    """Returns the lower bound that `terrace plan` prints, 0 if there is none; None if there is nothing to plan."""
+    """Returns the lower bound that `terrace plan` prints, 0 without a bound, None without data to plan."""
     words = [TERRACE, "plan", file, "--json", "--confidence", "0", "--fast", str(fast), *more]
     output = output_of_plan(words)
     return output["lower_bound_s"] or 0.0 if output else None

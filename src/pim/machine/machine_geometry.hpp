@@ -11,7 +11,7 @@
 namespace terrace::pim {
 
 // Return the place `name` or, for an empty name, the first that computes, and its geometry. Throw
-// Error{not_found}, which names the known ones.
+// Error{not_found}, which lists the known places.
 PlaceId find_device(const machine::Machine& machine, const std::string& name = "");
 Geometry device_of(const machine::Machine& machine, const std::string& name = "");
 

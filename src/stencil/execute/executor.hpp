@@ -64,7 +64,7 @@ class ExecutorVariant {
   [[nodiscard]] virtual std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const = 0;
 };
 const std::vector<const ExecutorVariant*>& executors();
-// Returns the executor. Throws Error{invalid}, which names the known ones.
+// Returns the executor. Throws Error{invalid}, which names the known executors.
 const ExecutorVariant& find_executor(std::string_view name);
 
 // Returns the number of threads that the options state, or the number of CPUs that the process may use.

@@ -77,7 +77,7 @@ class ModeVariant {
                                                    const ModeOptions& options) const = 0;
 };
 const std::vector<const ModeVariant*>& modes();
-// Returns the mode. Throws Error{invalid}, which names the known ones.
+// Returns the mode. Throws Error{invalid}, which names the known modes.
 const ModeVariant& find_mode(std::string_view name);
 
 }  // namespace terrace::stencil

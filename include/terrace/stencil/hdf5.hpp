@@ -76,8 +76,8 @@ class TERRACE_STENCIL_PUBLIC Checkpoint {
   void set(const std::string& name, T number) {
     numbers_[name] = static_cast<double>(number);
   }
-  // Returns a named number. Throws Error{not_found}, which lists the known names, if the name is unknown
-  // and kind.
+  // Returns a named number. Throws Error{not_found}, which lists the known names, if the file has no
+  // number of that name and kind.
   [[nodiscard]] std::int64_t integer(const std::string& name) const;
   [[nodiscard]] double real(const std::string& name) const;
 

@@ -62,7 +62,8 @@ build: configure
 demo-build:
 	@scripts/setup demo
 	@test -f $(BUILD)/build.ninja || cmake --preset release $(CONFIGURE_FLAGS) \
-	  -DTERRACE_TESTS=OFF -DTERRACE_BENCH=OFF -DTERRACE_WORKLOADS=OFF
+	  -DTERRACE_TESTS=OFF -DTERRACE_BENCH=OFF -DTERRACE_WORKLOADS=OFF \
+	  -DTERRACE_STENCIL=OFF -DTERRACE_PIM=OFF -DTERRACE_GPU_SIM=OFF
 	@cmake --build --preset release -j $(JOBS) --target demo_parts
 	@cmake --install $(BUILD) --prefix $(VENV) > $(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }
 

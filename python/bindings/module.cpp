@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines the module terrace._core: the library's machines, profiles, problems and plans, for the analysis
 // subcommands.
+#include <nanobind/stl/string.h>
+
 #include "bindings.hpp"
 #include "core/error.hpp"
 
@@ -29,6 +31,18 @@ void bind_errors(nb::module_& module) {
   });
 }
 
+#if !defined(TERRACE_GPU_SIM) || !defined(TERRACE_PIM) || !defined(TERRACE_STENCIL)
+// Explains why a name of a product that was not built is missing. Python looks up names with underscores itself.
+void bind_missing_names(nb::module_& module) {
+  module.def("__getattr__", [](const std::string& name) -> nb::object {
+    if (name.starts_with('_')) throw nb::attribute_error(name.c_str());
+    throw Error(Code::unsupported, "this build has no " + name +
+                                       ": it was configured without the stencil library, PIM or the GPU simulator, "
+                                       "as `make demo` does; `make build` adds them");
+  });
+}
+#endif
+
 }  // namespace
 }  // namespace terrace::python
 
@@ -43,11 +57,20 @@ NB_MODULE(_core, module) {
   terrace::python::bind_plan(module);
   terrace::python::bind_confidence(module);
   terrace::python::bind_trace(module);
+  terrace::python::bind_profile_writer(module);
+  terrace::python::bind_program_sites(module);
+#ifdef TERRACE_GPU_SIM
   terrace::python::bind_gpu(module);
   terrace::python::bind_gpu_camat(module);
   terrace::python::bind_gpu_policies(module);
-  terrace::python::bind_stencils(module);
+#endif
+#ifdef TERRACE_PIM
   terrace::python::bind_pim(module);
-  terrace::python::bind_profile_writer(module);
-  terrace::python::bind_program_sites(module);
+#endif
+#ifdef TERRACE_STENCIL
+  terrace::python::bind_stencils(module);
+#endif
+#if !defined(TERRACE_GPU_SIM) || !defined(TERRACE_PIM) || !defined(TERRACE_STENCIL)
+  terrace::python::bind_missing_names(module);
+#endif
 }

@@ -25,7 +25,7 @@ void require(bool condition) {
   if (!condition) __builtin_trap();
 }
 
-class Checker final : public ReplaySink {
+class Checker final : public ReplaySink, public ThreadClocks {
  public:
   explicit Checker(bool wants) : wants_(wants) {}
   std::uint64_t quanta = 0, traffic = 0;
@@ -49,13 +49,14 @@ class Checker final : public ReplaySink {
               counted->written == of.written);
     }
   }
+  ThreadClocks& thread_clocks() override { return *this; }
   void on_object_added(const terrace::observe::NewObject& object) override {
     require(object.id == objects_ && object.first_chunk == chunks_);
     ++objects_;
     chunks_ += object.chunks;
     text(object.name);
   }
-  void hinted(const terrace::observe::ProgramHint& hint) override {
+  void on_hint(const terrace::observe::ProgramHint& hint) override {
     text(hint.of);
     text(hint.says);
   }
@@ -64,19 +65,16 @@ class Checker final : public ReplaySink {
     text(loop.name);
     text(loop.why);
   }
-  void on_loop_end() override {}
   void on_phase_begin(std::string_view name) override { text(name); }
-  void slept(terrace::Seconds) override {}
-  void unobserved(std::uint64_t, std::uint64_t) override {}
-  void covered(std::span<const std::byte> record) override {
+  void on_coverage(std::span<const std::byte> record) override {
     text({reinterpret_cast<const char*>(record.data()), record.size()});
   }
-  void on_loop_candidates(std::span<const std::byte> record) override { covered(record); }
-  void noted(std::string_view severity, std::string_view said) override {
+  void on_loop_candidates(std::span<const std::byte> record) override { on_coverage(record); }
+  void on_note(std::string_view severity, std::string_view said) override {
     text(severity);
     text(said);
   }
-  void finished(std::string_view how) override { text(how); }
+  void on_finish(std::string_view how) override { text(how); }
   void set_running(std::uint32_t thread) override { require(thread <= k_max_recorded_threads); }
   void set_num_alive(std::uint32_t) override {}
   void advance_to(std::uint32_t thread, std::uint32_t other) override {

@@ -93,7 +93,7 @@ struct AgentState {
   std::mutex mutex;
   SerialSink sink;
   ProgramClock clock;
-  BroadcastThreadClocks thread_clocks;
+  sim::BroadcastThreadClocks thread_clocks;
   std::optional<sim::Scheduler> scheduler;
   std::optional<ProgramCoverage> coverage;
   observe::AddressMap map;
@@ -203,7 +203,7 @@ void make_runtime(AgentState& state) {
         auto totals = of_configuration();
         totals.unseen = observe::untraced_accesses();
         totals.dropped = observe::unknown_accesses(state.shared_cache());
-        if (state.recorder) state.recorder->unobserved(totals.unseen, totals.dropped);
+        if (state.recorder) state.recorder->on_unobserved(totals.unseen, totals.dropped);
         state.work->write_functions();
         return totals;
       };

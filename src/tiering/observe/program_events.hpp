@@ -4,8 +4,8 @@
 // before it are with the sinks. Invariant: no event depends on where data resides, so a listener of these events
 // and of all quanta (AccessSink) can replay the run in other configurations.
 //
-// Calls are serialised. A new kind of event is a new function here, and in the writer and the reader of recordings
-// (src/tiering/sim/recording).
+// Calls are serialised. A listener overrides the events that it uses. A new kind of event is a new function here,
+// and in the writer and the reader of recordings (src/tiering/sim/recording), unless other events imply it.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,9 @@ struct NewObject {
   ObjectId id = 0;          // assigned by the runtime
   ChunkId first_chunk = 0;  // likewise
   std::uint32_t chunks = 0;
+  // The object as it is managed, and the address of its first chunk; absent in a recording.
+  const Object* object = nullptr;
+  std::uint64_t chunks_address = 0;
 };
 
 // A hint of the program about its data (strategy/hints/hints.hpp).
@@ -49,24 +52,30 @@ struct NewLoop {
 class ProgramEvents {
  public:
   virtual ~ProgramEvents() = default;
-  virtual void hinted(const ProgramHint& hint) = 0;
-  virtual void on_object_added(const NewObject& object) = 0;
-  virtual void on_object_removed(ObjectId object) = 0;
-  virtual void on_loop_begin(const NewLoop& loop) = 0;
-  virtual void on_loop_end() = 0;
-  virtual void on_phase_begin(std::string_view name) = 0;
+  // Throws Error{invalid} if the hint is malformed.
+  virtual void on_hint(const ProgramHint&) {}
+  virtual void on_object_added(const NewObject&) {}
+  // Requires: the object's memory is still mapped.
+  virtual void on_object_removed(ObjectId) {}
+  virtual void on_loop_begin(const NewLoop&) {}
+  // The loop's phases have ended; its coverage follows, then on_loop_end(). Not recorded.
+  virtual void on_loop_ending() {}
+  virtual void on_loop_end() {}
+  virtual void on_phase_begin(std::string_view /*name*/) {}
+  // `is_late`: the phase's begin or its end was reported late. Not recorded: the next event implies it.
+  virtual void on_phase_end(bool /*is_late*/) {}
   // The program slept: time passes in every configuration.
-  virtual void slept(Seconds duration) = 0;
+  virtual void on_sleep(Seconds /*duration*/) {}
   // Total of untraced accesses so far, as in CountersRecord (profile/records.hpp).
-  virtual void unobserved(std::uint64_t unseen, std::uint64_t dropped) = 0;
+  virtual void on_unobserved(std::uint64_t /*unseen*/, std::uint64_t /*dropped*/) {}
   // Coverage of the hooks so far: profile::CoverageRecord, encoded. It is a measurement and no part of the
   // program's behaviour: a replay copies it.
-  virtual void covered(std::span<const std::byte> record) = 0;
+  virtual void on_coverage(std::span<const std::byte> /*record*/) {}
   // Candidates for the main loop: profile::LoopsRecord, encoded. A replay copies it, too.
-  virtual void on_loop_candidates(std::span<const std::byte> record) = 0;
-  virtual void noted(std::string_view severity, std::string_view text) = 0;
+  virtual void on_loop_candidates(std::span<const std::byte> /*record*/) {}
+  virtual void on_note(std::string_view /*severity*/, std::string_view /*text*/) {}
   // Always the final event.
-  virtual void finished(std::string_view how) = 0;
+  virtual void on_finish(std::string_view /*how*/) {}
 };
 
 }  // namespace terrace::observe

@@ -82,7 +82,7 @@ void Program::remove_object(ObjectId id) {
 
 void Program::on_hint(const observe::ProgramHint& hint) {
   for (auto& configuration : configurations_) configuration.on_hint(hint);
-  if (parts_.events) parts_.events->hinted(hint);
+  if (parts_.events) parts_.events->on_hint(hint);
 }
 
 void Program::on_loop_begin(const observe::NewLoop& loop) {
@@ -175,7 +175,7 @@ const char* Program::where(std::uint64_t address) const {
 
 void Program::note(std::string_view severity, std::string_view text) {
   for (auto& configuration : configurations_) configuration.note(severity, text);
-  if (parts_.events) parts_.events->noted(severity, text);
+  if (parts_.events) parts_.events->on_note(severity, text);
 }
 
 void Program::on_loop_candidates(const profile::LoopsRecord& loops) {
@@ -193,13 +193,13 @@ void Program::write_coverage() {
   if (!parts_.events) return;
   BlobWriter record;
   profile::encode(record, *coverage);
-  parts_.events->covered(record.bytes());
+  parts_.events->on_coverage(record.bytes());
 }
 
 void Program::finish(std::string_view how) {
   write_coverage();
   for (auto& configuration : configurations_) configuration.finish(how);
-  if (parts_.events) parts_.events->finished(how);
+  if (parts_.events) parts_.events->on_finish(how);
 }
 
 }  // namespace terrace::runtime

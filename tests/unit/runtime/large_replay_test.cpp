@@ -72,7 +72,7 @@ TEST_F(Replays, ManyThreadsTerabytesAndIterations_ReplayAtBoundedCost) {
       writer.quantum({i % k_threads, 16384, 16384, {}, {&miss, 1}});
     }
     writer.on_loop_end();
-    writer.finished("exit");
+    writer.on_finish("exit");
   }
   EXPECT_TRUE(replayed().finished);
   // The places of all chunks are in the journal once for the objects and once for all iterations, not 200 times.
@@ -84,7 +84,7 @@ TEST_F(Replays, ObjectWithOtherChunks_IsRejectedBeforeItsCreation) {
   {
     sim::RecordingWriter writer(file_.path(), header_, sim::never);
     writer.on_object_added(object_of(std::uint64_t{1} << 56, 0, 1));
-    writer.finished("exit");
+    writer.on_finish("exit");
   }
   try {
     replayed();
@@ -104,10 +104,10 @@ TEST_F(Replays, ThreadsAfterVeryLongSleeps_Continue) {
     writer.advance_to(1, 0);
     const observe::Miss miss{memory::k_no_chunk, 0, 0, observe::MissKind::independent};
     for (int i = 0; i < 10000; ++i) {
-      writer.slept(Seconds{1e10});
+      writer.on_sleep(Seconds{1e10});
       if (i % 100 == 0) writer.quantum({0, 16384, 16384, {}, {&miss, 1}});
     }
-    writer.finished("exit");
+    writer.on_finish("exit");
   }
   EXPECT_TRUE(replayed().finished);
 }

@@ -92,7 +92,7 @@ class Transcript {
 };
 
 /// Writes a transcript of the events; requests single misses if `wants` returns true.
-class TranscriptSink : public ReplaySink {
+class TranscriptSink : public ReplaySink, public ThreadClocks {
  public:
   explicit TranscriptSink(bool wants) : wants_(wants) {}
   Transcript said;
@@ -102,11 +102,12 @@ class TranscriptSink : public ReplaySink {
     said.quantum(quantum, wants_);
     said.tally(tally);
   }
+  ThreadClocks& thread_clocks() override { return *this; }
   void on_object_added(const observe::NewObject& object) override {
     said.event("object", object.name, static_cast<int>(object.kind), object.address, object.size.value, object.id,
                object.first_chunk, object.chunks);
   }
-  void hinted(const observe::ProgramHint& hint) override {
+  void on_hint(const observe::ProgramHint& hint) override {
     said.event("hinted", static_cast<int>(hint.what), hint.of, hint.says, hint.value);
   }
   void on_object_removed(ObjectId object) override { said.event("removed", object); }
@@ -115,18 +116,18 @@ class TranscriptSink : public ReplaySink {
   }
   void on_loop_end() override { said.event("loop ended"); }
   void on_phase_begin(std::string_view name) override { said.event("phase", name); }
-  void slept(Seconds duration) override { said.event("slept", duration.value); }
-  void unobserved(std::uint64_t unseen, std::uint64_t dropped) override {
+  void on_sleep(Seconds duration) override { said.event("slept", duration.value); }
+  void on_unobserved(std::uint64_t unseen, std::uint64_t dropped) override {
     said.event("unobserved", unseen, dropped);
   }
-  void covered(std::span<const std::byte> record) override {
+  void on_coverage(std::span<const std::byte> record) override {
     said.event("covered", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
   }
   void on_loop_candidates(std::span<const std::byte> record) override {
     said.event("loops", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
   }
-  void noted(std::string_view severity, std::string_view text) override { said.event("noted", severity, text); }
-  void finished(std::string_view how) override { said.event("finished", how); }
+  void on_note(std::string_view severity, std::string_view text) override { said.event("noted", severity, text); }
+  void on_finish(std::string_view how) override { said.event("finished", how); }
   void set_running(std::uint32_t thread) override { said.event("runs", thread); }
   void set_num_alive(std::uint32_t threads) override { said.event("alive", threads); }
   void advance_to(std::uint32_t thread, std::uint32_t other) override { said.event("follow", thread, other); }
@@ -150,8 +151,8 @@ class RandomProgram {
   void play(RecordingWriter& to, int events, bool ends = true) {
     for (int i = 0; i < events; ++i) step(to);
     if (!ends) return;
-    to.finished("exit");
-    told_.finished("exit");
+    to.on_finish("exit");
+    told_.on_finish("exit");
   }
   [[nodiscard]] const std::vector<std::string>& lines() const { return told_.said.lines; }
 
@@ -171,12 +172,13 @@ class RandomProgram {
       case 4:
         return both(to, [&, name = "phase " + std::to_string(below(5))](auto& s) { s.on_phase_begin(name); });
       case 5:
-        return both(to, [time = 1e-3 / static_cast<double>(1 + below(999))](auto& s) { s.slept(Seconds{time}); });
+        return both(to,
+                    [time = 1e-3 / static_cast<double>(1 + below(999))](auto& s) { s.on_sleep(Seconds{time}); });
       case 6:
         ++unseen_;  // the recorder omits repeated values
-        return both(to, [&, dropped = random_()](auto& s) { s.unobserved(unseen_, dropped); });
+        return both(to, [&, dropped = random_()](auto& s) { s.on_unobserved(unseen_, dropped); });
       case 7:
-        return both(to, [](auto& s) { s.noted("warning", std::string("a\0b\n", 4)); });
+        return both(to, [](auto& s) { s.on_note("warning", std::string("a\0b\n", 4)); });
       case 8:
         // The recorder omits a thread that runs already.
         running_ = static_cast<std::uint32_t>(running_ + 1 + below(1U << 20)) % k_max_recorded_threads;
@@ -198,13 +200,13 @@ class RandomProgram {
       case 14: {
         std::vector<std::byte> record(below(300));
         for (auto& byte : record) byte = static_cast<std::byte>(below(256));
-        both(to, [&](auto& s) { s.covered(record); });
+        both(to, [&](auto& s) { s.on_coverage(record); });
         return both(to, [&](auto& s) { s.on_loop_candidates(record); });
       }
       case 15:
         return both(to, [what = static_cast<observe::ProgramHint::What>(below(4)),
                          value = 1e3 / static_cast<double>(1 + below(999))](auto& s) {
-          s.hinted({what, "niter", "2*nnz", value});
+          s.on_hint({what, "niter", "2*nnz", value});
         });
       default:
         return add_quantum(to);

@@ -139,7 +139,7 @@ TEST(Recording, Stream_TakesFewBytes) {
                      observe::MissKind::prefetched};
       writer.quantum({0, 16384, 16384, {12288, 0, 0, 0}, misses});
     }
-    writer.finished("exit");
+    writer.on_finish("exit");
   }
   EXPECT_LT(static_cast<double>(file.bytes().size()), 0.01 * k_quanta * k_misses);
 }

@@ -3,6 +3,7 @@
 #include "runtime/replay/replay.hpp"
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -48,7 +49,7 @@ class Replay final : public sim::ReplaySink {
                               recorded.header.identity);
       for (auto* sink : built.sinks) sinks_.add(*sink);
       clocks_.push_back(built.parts.clock);
-      if (built.thread_clocks) thread_clocks_.push_back(built.thread_clocks);
+      if (built.thread_clocks) thread_clocks_.add(*built.thread_clocks);
       chunks_ = built.parts.chunks;
       built.parts.totals = [this, of_configuration = std::move(built.parts.totals)] {
         auto totals = of_configuration();
@@ -81,7 +82,7 @@ class Replay final : public sim::ReplaySink {
       throw Error(Code::corrupt, "the recording's object \"" + std::string(object.name) +
                                      "\" has other chunks than this version of terrace makes of it; record again");
   }
-  void hinted(const observe::ProgramHint& hint) override {
+  void on_hint(const observe::ProgramHint& hint) override {
     const auto complaint = runtime_->on_hint(hint);
     if (!complaint.empty())
       throw Error(Code::corrupt, "the recording has a hint that no program gives: " + complaint);
@@ -90,46 +91,30 @@ class Replay final : public sim::ReplaySink {
   void on_loop_begin(const observe::NewLoop& loop) override { runtime_->loop_begin(loop); }
   void on_loop_end() override { runtime_->loop_end(); }
   void on_phase_begin(std::string_view name) override { runtime_->phase(name); }
-  void slept(Seconds duration) override {
+  void on_sleep(Seconds duration) override {
     for (auto* const clock : clocks_) clock->charge(duration);
   }
-  void unobserved(std::uint64_t unseen, std::uint64_t dropped) override {
+  void on_unobserved(std::uint64_t unseen, std::uint64_t dropped) override {
     unseen_ = unseen;
     dropped_ = dropped;
   }
-  void covered(std::span<const std::byte> record) override { coverage_.set(record); }
+  void on_coverage(std::span<const std::byte> record) override { coverage_.set(record); }
   void on_loop_candidates(std::span<const std::byte> record) override {
     BlobReader in(record);
     profile::LoopsRecord loops;
     profile::decode(in, loops);
     runtime_->on_loop_candidates(loops);
   }
-  void noted(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
-  void finished(std::string_view how) override { runtime_->finish(how); }
+  void on_note(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
+  void on_finish(std::string_view how) override { runtime_->finish(how); }
 
-  void set_running(std::uint32_t thread) override {
-    for (auto* const configuration : thread_clocks_) configuration->set_running(thread);
-  }
-  void set_num_alive(std::uint32_t threads) override {
-    for (auto* const configuration : thread_clocks_) configuration->set_num_alive(threads);
-  }
-  void advance_to(std::uint32_t thread, std::uint32_t other) override {
-    for (auto* const configuration : thread_clocks_) configuration->advance_to(thread, other);
-  }
-  void synchronize(std::span<const std::uint32_t> threads) override {
-    for (auto* const configuration : thread_clocks_) configuration->synchronize(threads);
-  }
-  void on_unlock(std::uint64_t lock) override {
-    for (auto* const configuration : thread_clocks_) configuration->on_unlock(lock);
-  }
-  void on_lock(std::uint64_t lock) override {
-    for (auto* const configuration : thread_clocks_) configuration->on_lock(lock);
-  }
+  sim::ThreadClocks& thread_clocks() override { return thread_clocks_; }
 
  private:
   observe::Tee sinks_;
   std::vector<Clock*> clocks_;
-  std::vector<sim::ThreadClocks*> thread_clocks_;
+  std::mutex mutex_;
+  sim::BroadcastThreadClocks thread_clocks_{mutex_};
   memory::ChunkTable* chunks_ = nullptr;  // a configuration's; all have the same chunks
   ChunkRule chunk_rule_;
   Bytes granule_;

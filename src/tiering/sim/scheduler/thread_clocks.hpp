@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <span>
+#include <vector>
 
 namespace terrace::sim {
 
@@ -27,6 +29,40 @@ class ThreadClocks {
   // no earlier than that.
   virtual void on_unlock(std::uint64_t lock) = 0;
   virtual void on_lock(std::uint64_t lock) = 0;
+};
+
+// Forwards synchronisation between threads to every configuration of a run. Locks `mutex` for each event.
+class BroadcastThreadClocks final : public ThreadClocks {
+ public:
+  explicit BroadcastThreadClocks(std::mutex& mutex) : mutex_(mutex) {}
+  void add(ThreadClocks& configuration) { configurations_.push_back(&configuration); }
+  void set_running(std::uint32_t thread) override {
+    in_each([=](auto& configuration) { configuration.set_running(thread); });
+  }
+  void set_num_alive(std::uint32_t threads) override {
+    in_each([=](auto& configuration) { configuration.set_num_alive(threads); });
+  }
+  void advance_to(std::uint32_t thread, std::uint32_t other) override {
+    in_each([=](auto& configuration) { configuration.advance_to(thread, other); });
+  }
+  void synchronize(std::span<const std::uint32_t> threads) override {
+    in_each([=](auto& configuration) { configuration.synchronize(threads); });
+  }
+  void on_unlock(std::uint64_t lock) override {
+    in_each([=](auto& configuration) { configuration.on_unlock(lock); });
+  }
+  void on_lock(std::uint64_t lock) override {
+    in_each([=](auto& configuration) { configuration.on_lock(lock); });
+  }
+
+ private:
+  template <class Work>
+  void in_each(Work work) {
+    const std::lock_guard lock(mutex_);
+    for (auto* const configuration : configurations_) work(*configuration);
+  }
+  std::mutex& mutex_;
+  std::vector<ThreadClocks*> configurations_;
 };
 
 }  // namespace terrace::sim

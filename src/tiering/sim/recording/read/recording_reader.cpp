@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "core/error.hpp"
@@ -66,24 +67,11 @@ class NullSink final : public ReplaySink {
  public:
   [[nodiscard]] bool wants_misses() const override { return false; }
   void quantum(const observe::Quantum&, const observe::Tally&) override {}
-  void on_object_added(const observe::NewObject&) override {}
-  void on_object_removed(ObjectId) override {}
-  void on_loop_begin(const observe::NewLoop&) override {}
-  void on_loop_end() override {}
-  void on_phase_begin(std::string_view) override {}
-  void slept(Seconds) override {}
-  void unobserved(std::uint64_t, std::uint64_t) override {}
-  void hinted(const observe::ProgramHint&) override {}
-  void covered(std::span<const std::byte>) override {}
-  void on_loop_candidates(std::span<const std::byte>) override {}
-  void noted(std::string_view, std::string_view) override {}
-  void finished(std::string_view) override {}
-  void set_running(std::uint32_t) override {}
-  void set_num_alive(std::uint32_t) override {}
-  void advance_to(std::uint32_t, std::uint32_t) override {}
-  void synchronize(std::span<const std::uint32_t>) override {}
-  void on_unlock(std::uint64_t) override {}
-  void on_lock(std::uint64_t) override {}
+  ThreadClocks& thread_clocks() override { return no_clocks_; }
+
+ private:
+  std::mutex mutex_;
+  BroadcastThreadClocks no_clocks_{mutex_};
 };
 
 // Position in a recording: the number of a frame, and of an event in it.
@@ -188,7 +176,7 @@ class FrameReplay {
     if (repeats_iteration_) return;
     if (!is_already_replayed_ && iterations_.repeated() > 0) {
       const auto sentence = iterations_.describe_repetition();
-      current_sink().noted("note", sentence);
+      current_sink().on_note("note", sentence);
     }
     current_sink().on_loop_end();
   }
@@ -207,38 +195,38 @@ class FrameReplay {
       case EventTag::phase_begin:
         return on_phase_begin(in.text());
       case EventTag::slept:
-        return slept(in);
+        return on_sleep(in);
       case EventTag::unobserved: {
         const auto unseen = in.number();
-        return current_sink().unobserved(unseen, in.number());
+        return current_sink().on_unobserved(unseen, in.number());
       }
       case EventTag::hinted:
-        return hinted(in);
+        return on_hint(in);
       case EventTag::covered:
-        return current_sink().covered(in.take(in.number()));
+        return current_sink().on_coverage(in.take(in.number()));
       case EventTag::loop_candidates:
         return current_sink().on_loop_candidates(in.take(in.number()));
       case EventTag::noted: {
         const auto severity = in.text();
-        return current_sink().noted(severity, in.text());
+        return current_sink().on_note(severity, in.text());
       }
       case EventTag::finished:
         finished_ = true;
-        return current_sink().finished(in.text());
+        return current_sink().on_finish(in.text());
       case EventTag::runs:
-        return current_sink().set_running(thread(in));
+        return thread_clocks().set_running(thread(in));
       case EventTag::alive:
-        return current_sink().set_num_alive(thread(in));
+        return thread_clocks().set_num_alive(thread(in));
       case EventTag::follow: {
         const auto follower = thread(in);
-        return current_sink().advance_to(follower, thread(in));
+        return thread_clocks().advance_to(follower, thread(in));
       }
       case EventTag::meet:
         return synchronize(in);
       case EventTag::release:
-        return current_sink().on_unlock(in.number());
+        return thread_clocks().on_unlock(in.number());
       case EventTag::acquire:
-        return current_sink().on_lock(in.number());
+        return thread_clocks().on_lock(in.number());
     }
     throw Error(Code::corrupt, "a recording has an event of a kind that this version does not know");
   }
@@ -250,17 +238,17 @@ class FrameReplay {
   void synchronize(ColumnReader& in) {
     threads_.clear();
     for (auto left = in.number(k_max_recorded_threads); left > 0; --left) threads_.push_back(thread(in));
-    current_sink().synchronize(threads_);
+    thread_clocks().synchronize(threads_);
   }
 
-  void hinted(ColumnReader& in) {
+  void on_hint(ColumnReader& in) {
     observe::ProgramHint hint;
     hint.what = static_cast<observe::ProgramHint::What>(
         in.number(static_cast<std::uint64_t>(observe::ProgramHint::What::spares)));
     hint.of = in.text();
     hint.says = in.text();
     hint.value = in.time();
-    current_sink().hinted(hint);
+    current_sink().on_hint(hint);
   }
 
   void on_object_added(ColumnReader& in) {
@@ -283,12 +271,12 @@ class FrameReplay {
     current_sink().on_object_added(object);
   }
 
-  void slept(ColumnReader& in) {
+  void on_sleep(ColumnReader& in) {
     const Seconds duration{in.time()};
     // Negated, so that NaN is rejected.
     if (!(duration.value >= 0 && duration.value <= k_longest_sleep))
       throw Error(Code::corrupt, "a recording has an impossible sleep");
-    current_sink().slept(duration);
+    current_sink().on_sleep(duration);
   }
 
   void on_object_removed(ColumnReader& in) {
@@ -314,6 +302,7 @@ class FrameReplay {
   }
 
   ReplaySink& current_sink() { return is_already_replayed_ ? null_sink_ : sink_; }
+  ThreadClocks& thread_clocks() { return current_sink().thread_clocks(); }
 
   ReplaySink& sink_;
   NullSink null_sink_;

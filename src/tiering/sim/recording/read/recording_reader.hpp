@@ -17,11 +17,13 @@
 namespace terrace::sim {
 
 // Receives the events and quanta of a recording.
-class ReplaySink : public observe::ProgramEvents, public ThreadClocks {
+class ReplaySink : public observe::ProgramEvents {
  public:
   // Returns whether the next quantum needs its single misses. If not, its `misses` are empty, whatever it has.
   [[nodiscard]] virtual bool wants_misses() const = 0;
   virtual void quantum(const observe::Quantum& quantum, const observe::Tally& tally) = 0;
+  // Returns what receives the events of the program's threads.
+  virtual ThreadClocks& thread_clocks() = 0;
 };
 
 // The frames of one process of the recorded program, possibly incomplete.

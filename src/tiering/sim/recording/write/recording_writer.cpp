@@ -67,7 +67,7 @@ void RecordingWriter::event(EventTag tag, Put put) {
   if (columns_.size() >= frame_bytes_) end_frame();
 }
 
-void RecordingWriter::hinted(const observe::ProgramHint& hint) {
+void RecordingWriter::on_hint(const observe::ProgramHint& hint) {
   event(EventTag::hinted, [&](auto& out) {
     put_byte(out, static_cast<std::uint8_t>(hint.what));
     put_text(out, hint.of);
@@ -109,12 +109,12 @@ void RecordingWriter::on_phase_begin(std::string_view name) {
   event(EventTag::phase_begin, [&](auto& out) { put_text(out, name); });
 }
 
-void RecordingWriter::slept(Seconds duration) {
+void RecordingWriter::on_sleep(Seconds duration) {
   event(EventTag::slept, [&](auto& out) { put_time(out, duration.value); });
 }
 
 // Written once: every configuration reports it, at the same moments.
-void RecordingWriter::unobserved(std::uint64_t unseen, std::uint64_t dropped) {
+void RecordingWriter::on_unobserved(std::uint64_t unseen, std::uint64_t dropped) {
   if (unseen == unseen_ && dropped == dropped_) return;
   unseen_ = unseen;
   dropped_ = dropped;
@@ -131,20 +131,20 @@ void RecordingWriter::put_record(EventTag tag, std::span<const std::byte> record
   });
 }
 
-void RecordingWriter::covered(std::span<const std::byte> record) { put_record(EventTag::covered, record); }
+void RecordingWriter::on_coverage(std::span<const std::byte> record) { put_record(EventTag::covered, record); }
 
 void RecordingWriter::on_loop_candidates(std::span<const std::byte> record) {
   put_record(EventTag::loop_candidates, record);
 }
 
-void RecordingWriter::noted(std::string_view severity, std::string_view text) {
+void RecordingWriter::on_note(std::string_view severity, std::string_view text) {
   event(EventTag::noted, [&](auto& out) {
     put_text(out, severity);
     put_text(out, text);
   });
 }
 
-void RecordingWriter::finished(std::string_view how) {
+void RecordingWriter::on_finish(std::string_view how) {
   event(EventTag::finished, [&](auto& out) { put_text(out, how); });
   if (!closed_ && columns_.size() > 0) end_frame();
   closed_ = true;

@@ -36,18 +36,18 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
 
   void quantum(const observe::Quantum& quantum);
 
-  void hinted(const observe::ProgramHint& hint) override;
+  void on_hint(const observe::ProgramHint& hint) override;
   void on_object_added(const observe::NewObject& object) override;
   void on_object_removed(ObjectId object) override;
   void on_loop_begin(const observe::NewLoop& loop) override;
   void on_loop_end() override;
   void on_phase_begin(std::string_view name) override;
-  void slept(Seconds duration) override;
-  void unobserved(std::uint64_t unseen, std::uint64_t dropped) override;
-  void covered(std::span<const std::byte> record) override;
+  void on_sleep(Seconds duration) override;
+  void on_unobserved(std::uint64_t unseen, std::uint64_t dropped) override;
+  void on_coverage(std::span<const std::byte> record) override;
   void on_loop_candidates(std::span<const std::byte> record) override;
-  void noted(std::string_view severity, std::string_view text) override;
-  void finished(std::string_view how) override;
+  void on_note(std::string_view severity, std::string_view text) override;
+  void on_finish(std::string_view how) override;
 
   void set_running(std::uint32_t thread) override;
   void set_num_alive(std::uint32_t threads) override;

@@ -36,30 +36,22 @@ class BroadcastThreadClocks final : public ThreadClocks {
  public:
   explicit BroadcastThreadClocks(std::mutex& mutex) : mutex_(mutex) {}
   void add(ThreadClocks& configuration) { configurations_.push_back(&configuration); }
-  void set_running(std::uint32_t thread) override {
-    in_each([=](auto& configuration) { configuration.set_running(thread); });
-  }
-  void set_num_alive(std::uint32_t threads) override {
-    in_each([=](auto& configuration) { configuration.set_num_alive(threads); });
-  }
+  void set_running(std::uint32_t thread) override { notify(&ThreadClocks::set_running, thread); }
+  void set_num_alive(std::uint32_t threads) override { notify(&ThreadClocks::set_num_alive, threads); }
   void advance_to(std::uint32_t thread, std::uint32_t other) override {
-    in_each([=](auto& configuration) { configuration.advance_to(thread, other); });
+    notify(&ThreadClocks::advance_to, thread, other);
   }
   void synchronize(std::span<const std::uint32_t> threads) override {
-    in_each([=](auto& configuration) { configuration.synchronize(threads); });
+    notify(&ThreadClocks::synchronize, threads);
   }
-  void on_unlock(std::uint64_t lock) override {
-    in_each([=](auto& configuration) { configuration.on_unlock(lock); });
-  }
-  void on_lock(std::uint64_t lock) override {
-    in_each([=](auto& configuration) { configuration.on_lock(lock); });
-  }
+  void on_unlock(std::uint64_t lock) override { notify(&ThreadClocks::on_unlock, lock); }
+  void on_lock(std::uint64_t lock) override { notify(&ThreadClocks::on_lock, lock); }
 
  private:
-  template <class Work>
-  void in_each(Work work) {
+  template <class... Arguments>
+  void notify(void (ThreadClocks::*event)(Arguments...), Arguments... arguments) {
     const std::lock_guard lock(mutex_);
-    for (auto* const configuration : configurations_) work(*configuration);
+    for (auto* const configuration : configurations_) (configuration->*event)(arguments...);
   }
   std::mutex& mutex_;
   std::vector<ThreadClocks*> configurations_;

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/error.hpp"
@@ -27,6 +28,23 @@ bool allowed(int file, std::size_t more) {
   struct stat status {};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || fstat(file, &status) != 0 ||
          static_cast<std::uint64_t>(status.st_size) + more <= limit.rlim_cur;
+}
+
+// Encodes a field of an event, or the number of fields and each.
+template <class Field>
+void put(std::vector<std::byte>& out, const Field& field) {
+  if constexpr (std::is_enum_v<Field>) {
+    put_byte(out, static_cast<std::uint8_t>(field));
+  } else if constexpr (std::is_integral_v<Field>) {
+    put_number(out, field);
+  } else if constexpr (std::is_floating_point_v<Field>) {
+    put_time(out, field);
+  } else if constexpr (std::is_same_v<Field, std::string_view>) {
+    put_text(out, field);
+  } else {
+    put_number(out, field.size());
+    for (const auto& one : field) put(out, one);
+  }
 }
 
 }  // namespace
@@ -59,93 +77,52 @@ void RecordingWriter::quantum(const observe::Quantum& quantum) {
   if (columns_.size() >= frame_bytes_) end_frame();
 }
 
-template <class Put>
-void RecordingWriter::event(EventTag tag, Put put) {
+template <class... Fields>
+void RecordingWriter::event(EventTag tag, const Fields&... fields) {
   if (closed_) return;
-  put_byte(columns_.events, static_cast<std::uint8_t>(tag));
-  put(columns_.events);
+  put(columns_.events, tag);
+  (put(columns_.events, fields), ...);
   if (columns_.size() >= frame_bytes_) end_frame();
 }
 
 void RecordingWriter::on_hint(const observe::ProgramHint& hint) {
-  event(EventTag::hinted, [&](auto& out) {
-    put_byte(out, static_cast<std::uint8_t>(hint.what));
-    put_text(out, hint.of);
-    put_text(out, hint.says);
-    put_time(out, hint.value);
-  });
+  event(EventTag::hinted, hint.what, hint.of, hint.says, hint.value);
 }
 
 void RecordingWriter::on_object_added(const observe::NewObject& object) {
-  event(EventTag::object_added, [&](auto& out) {
-    put_text(out, object.name);
-    put_byte(out, static_cast<std::uint8_t>(object.kind));
-    put_number(out, object.address);
-    put_number(out, object.size.value);
-    put_number(out, object.id);
-    put_number(out, object.first_chunk);
-    put_number(out, object.chunks);
-  });
+  event(EventTag::object_added, object.name, object.kind, object.address, object.size.value, object.id,
+        object.first_chunk, object.chunks);
 }
 
-void RecordingWriter::on_object_removed(ObjectId object) {
-  event(EventTag::object_removed, [&](auto& out) { put_number(out, object); });
-}
+void RecordingWriter::on_object_removed(ObjectId object) { event(EventTag::object_removed, object); }
 
 void RecordingWriter::on_loop_begin(const observe::NewLoop& loop) {
-  event(EventTag::loop_begin, [&](auto& out) {
-    put_text(out, loop.name);
-    put_text(out, loop.why);
-    put_number(out, loop.turns_before);
-    put_number(out, static_cast<std::uint64_t>(loop.work_share * static_cast<double>(k_share_parts) + 0.5));
-  });
+  event(EventTag::loop_begin, loop.name, loop.why, loop.turns_before,
+        static_cast<std::uint64_t>(loop.work_share * static_cast<double>(k_share_parts) + 0.5));
 }
 
-void RecordingWriter::on_loop_end() {
-  event(EventTag::loop_end, [](auto&) {});
-}
-
-void RecordingWriter::on_phase_begin(std::string_view name) {
-  event(EventTag::phase_begin, [&](auto& out) { put_text(out, name); });
-}
-
-void RecordingWriter::on_sleep(Seconds duration) {
-  event(EventTag::slept, [&](auto& out) { put_time(out, duration.value); });
-}
+void RecordingWriter::on_loop_end() { event(EventTag::loop_end); }
+void RecordingWriter::on_phase_begin(std::string_view name) { event(EventTag::phase_begin, name); }
+void RecordingWriter::on_sleep(Seconds duration) { event(EventTag::slept, duration.value); }
 
 // Written once: every configuration reports it, at the same moments.
 void RecordingWriter::on_unobserved(std::uint64_t unseen, std::uint64_t dropped) {
   if (unseen == unseen_ && dropped == dropped_) return;
   unseen_ = unseen;
   dropped_ = dropped;
-  event(EventTag::unobserved, [&](auto& out) {
-    put_number(out, unseen);
-    put_number(out, dropped);
-  });
+  event(EventTag::unobserved, unseen, dropped);
 }
 
-void RecordingWriter::put_record(EventTag tag, std::span<const std::byte> record) {
-  event(tag, [&](auto& out) {
-    put_number(out, record.size());
-    out.insert(out.end(), record.begin(), record.end());
-  });
-}
-
-void RecordingWriter::on_coverage(std::span<const std::byte> record) { put_record(EventTag::covered, record); }
-
+void RecordingWriter::on_coverage(std::span<const std::byte> record) { event(EventTag::covered, record); }
 void RecordingWriter::on_loop_candidates(std::span<const std::byte> record) {
-  put_record(EventTag::loop_candidates, record);
+  event(EventTag::loop_candidates, record);
 }
-
 void RecordingWriter::on_note(std::string_view severity, std::string_view text) {
-  event(EventTag::noted, [&](auto& out) {
-    put_text(out, severity);
-    put_text(out, text);
-  });
+  event(EventTag::noted, severity, text);
 }
 
 void RecordingWriter::on_finish(std::string_view how) {
-  event(EventTag::finished, [&](auto& out) { put_text(out, how); });
+  event(EventTag::finished, how);
   if (!closed_ && columns_.size() > 0) end_frame();
   closed_ = true;
 }
@@ -154,34 +131,16 @@ void RecordingWriter::on_finish(std::string_view how) {
 void RecordingWriter::set_running(std::uint32_t thread) {
   if (thread == running_) return;
   running_ = thread;
-  event(EventTag::runs, [&](auto& out) { put_number(out, thread); });
+  event(EventTag::runs, thread);
 }
 
-void RecordingWriter::set_num_alive(std::uint32_t threads) {
-  event(EventTag::alive, [&](auto& out) { put_number(out, threads); });
-}
-
+void RecordingWriter::set_num_alive(std::uint32_t threads) { event(EventTag::alive, threads); }
 void RecordingWriter::advance_to(std::uint32_t thread, std::uint32_t other) {
-  event(EventTag::follow, [&](auto& out) {
-    put_number(out, thread);
-    put_number(out, other);
-  });
+  event(EventTag::follow, thread, other);
 }
-
-void RecordingWriter::synchronize(std::span<const std::uint32_t> threads) {
-  event(EventTag::meet, [&](auto& out) {
-    put_number(out, threads.size());
-    for (const auto thread : threads) put_number(out, thread);
-  });
-}
-
-void RecordingWriter::on_unlock(std::uint64_t lock) {
-  event(EventTag::release, [&](auto& out) { put_number(out, lock); });
-}
-
-void RecordingWriter::on_lock(std::uint64_t lock) {
-  event(EventTag::acquire, [&](auto& out) { put_number(out, lock); });
-}
+void RecordingWriter::synchronize(std::span<const std::uint32_t> threads) { event(EventTag::meet, threads); }
+void RecordingWriter::on_unlock(std::uint64_t lock) { event(EventTag::release, lock); }
+void RecordingWriter::on_lock(std::uint64_t lock) { event(EventTag::acquire, lock); }
 
 void RecordingWriter::end_frame() {
   if (getpid() != process_) return;

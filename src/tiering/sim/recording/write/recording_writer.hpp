@@ -57,9 +57,8 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
   void on_lock(std::uint64_t lock) override;
 
  private:
-  template <class Put>
-  void event(EventTag tag, Put put);
-  void put_record(EventTag tag, std::span<const std::byte> record);
+  template <class... Fields>
+  void event(EventTag tag, const Fields&... fields);
   void end_frame();
   void append(std::span<const std::byte> bytes);
 

@@ -100,10 +100,6 @@ void ProgramCoverage::drain_samples() noexcept {
     if (samples != observe::t_thread.samples) samples->drain();
 }
 
-void ProgramCoverage::on_object_added(const observe::Object& object, std::uint64_t address) {
-  heap_.on_object_added(object, address);
-}
-
 // The calling thread's samples are up to date, because it is inside Terrace.
 void ProgramCoverage::set_in_loop(bool in_loop) {
   drain_samples();
@@ -111,7 +107,7 @@ void ProgramCoverage::set_in_loop(bool in_loop) {
   heap_.set_in_loop(in_loop);
 }
 
-std::optional<profile::CoverageRecord> ProgramCoverage::so_far() {
+profile::CoverageRecord ProgramCoverage::so_far() {
   drain_samples();
   profile::CoverageRecord record;
   if (sampled_)

@@ -10,11 +10,12 @@
 #include "observe/coverage/heap_coverage.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/objects/spin_lock.hpp"
-#include "runtime/coverage.hpp"
+#include "observe/program_events.hpp"
+#include "profile/records.hpp"
 
 namespace terrace::agent {
 
-class ProgramCoverage final : public runtime::Coverage {
+class ProgramCoverage final : public observe::ProgramEvents {
  public:
   ProgramCoverage();
 
@@ -26,13 +27,19 @@ class ProgramCoverage final : public runtime::Coverage {
   // Returns the sink that must receive the program's misses.
   [[nodiscard]] observe::TallySink& sink() { return heap_; }
 
-  void on_object_added(const observe::Object& object, std::uint64_t address) override;
+  void on_object_added(const observe::NewObject& added) override {
+    heap_.on_object_added(*added.object, added.chunks_address);
+  }
   void on_object_removed(ObjectId object) override { heap_.on_object_removed(object); }
-  void set_in_loop(bool in_loop) override;
-  void set_observed(bool observed) override { heap_.set_observed(observed); }
-  std::optional<profile::CoverageRecord> so_far() override;
+  void on_loop_begin(const observe::NewLoop&) override { set_in_loop(true); }
+  void on_loop_ending() override { set_in_loop(false); }
+  // Sets whether the program's accesses are reported at present.
+  void set_observed(bool observed) { heap_.set_observed(observed); }
+  // Returns the coverage so far.
+  profile::CoverageRecord so_far();
 
  private:
+  void set_in_loop(bool in_loop);
   void drain_samples() noexcept;
 
   observe::CodeMap code_;

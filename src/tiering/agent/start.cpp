@@ -177,6 +177,7 @@ void make_recorder(AgentState& state, const sim::ProgramIdentity& program) {
 constinit thread_local observe::Pipeline* t_paused_pipeline __attribute__((tls_model("initial-exec"))) = nullptr;
 // Suspends or resumes tracing, in single-threaded programs (Runtime::on_multithreaded ends it).
 void set_tracing(bool wanted) {
+  if (g_agent->coverage) g_agent->coverage->set_observed(wanted);
   if (wanted == (t_paused_pipeline == nullptr)) return;
   auto* const pipeline = observe::t_thread.pipeline;
   observe::t_thread.set_pipeline(std::exchange(t_paused_pipeline, pipeline));
@@ -189,7 +190,6 @@ void make_runtime(AgentState& state) {
     state.sink.add(state.coverage.emplace().sink());
   if (!state.session.recording.empty()) make_recorder(state, program);
   runtime::RuntimeParts parts;
-  parts.events = state.recorder.get();
   for (const auto& configuration : state.session.configurations) {
     auto built = runtime::build_configuration(state.session, configuration, state.observed, program);
     if (auto* const collector = built.watched_pages)
@@ -228,9 +228,6 @@ void make_runtime(AgentState& state) {
   parts.domain = first.domain;
   parts.function_name = [](std::uint64_t function) { return g_agent->names.find(function); };
   parts.mutex = &state.mutex;
-  parts.flush_accesses = [] {
-    if (auto* pipeline = observe::t_thread.pipeline) pipeline->flush(false);
-  };
   // In virtual time all accesses are traced, except in skipped iterations; on the real machine while a strategy
   // learns.
   if (state.observed == runtime::ProfileSource::pages) {
@@ -246,7 +243,11 @@ void make_runtime(AgentState& state) {
     parts.sample_every = state.session.sample_every;
     parts.observe = set_tracing;
   }
-  parts.coverage = state.coverage ? &*state.coverage : nullptr;
+  if (state.coverage) {
+    parts.listeners.push_back(&*state.coverage);
+    parts.coverage = [&state] { return state.coverage->so_far(); };
+  }
+  if (state.recorder) parts.listeners.push_back(state.recorder.get());
   state.ledger = parts.configurations.front().ledger;
   state.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
   if (state.monitor) state.monitor->report_to(*state.runtime);

@@ -50,13 +50,12 @@ void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
   }
 }
 
-void ChunkBinding::add(const ObjectMemory& memory, strategy::Strategy& strategy) {
-  const auto& object = memory.object;
+void ChunkBinding::add(const observe::Object& object, std::uint64_t address, strategy::Strategy& strategy) {
   strategy.observe(strategy::ObjectAdded{object}, migrations_);
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto offset = i * object.chunk_size.value;
     const auto size = std::min(object.chunk_size.value, object.size.value - offset);
-    parts_.chunks->add(memory.address + offset, static_cast<std::uint32_t>(size), object.id, domain_, k_no_place);
+    parts_.chunks->add(address + offset, static_cast<std::uint32_t>(size), object.id, domain_, k_no_place);
   }
   for (std::uint32_t placed = 0; placed < object.chunks;) {
     const auto extent = strategy.initial_placement(object, placed, object.chunks - placed);
@@ -64,7 +63,7 @@ void ChunkBinding::add(const ObjectMemory& memory, strategy::Strategy& strategy)
     placed += extent.chunks;
   }
   const auto end = object.first_chunk + object.chunks;
-  profile::ObjectRecord record{object, parts_.clock->now(), {}, memory.address};
+  profile::ObjectRecord record{object, parts_.clock->now(), {}, address};
   for (auto chunk = object.first_chunk; chunk < end; ++chunk)
     record.places.push_back((*parts_.chunks)[chunk].place.load(std::memory_order_relaxed));
   journal_.write(record);

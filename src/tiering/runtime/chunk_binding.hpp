@@ -10,19 +10,14 @@
 
 namespace terrace::runtime {
 
-// An object and the address of its chunks, the same in every configuration.
-struct ObjectMemory {
-  observe::Object object;
-  std::uint64_t address = 0;  // of the first chunk, a multiple of the granule
-};
-
 class ChunkBinding {
  public:
   // All arguments are borrowed and outlive this object.
   ChunkBinding(const ConfigurationParts& parts, DomainId domain, JournalWriter& journal, Migrations& migrations)
       : parts_(parts), domain_(domain), journal_(journal), migrations_(migrations) {}
 
-  void add(const ObjectMemory& memory, strategy::Strategy& strategy);
+  // `address`: of the first chunk, a multiple of the granule.
+  void add(const observe::Object& object, std::uint64_t address, strategy::Strategy& strategy);
   void remove(const observe::Object& object);
 
  private:

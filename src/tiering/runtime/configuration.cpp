@@ -12,9 +12,12 @@
 namespace terrace::runtime {
 
 Configuration::Configuration(ConfigurationParts parts, DomainId domain,
-                             const std::vector<observe::Object>& objects)
+                             const std::vector<observe::Object>& objects, const PhaseTracker& tracker,
+                             const IterationSampling& sampling)
     : parts_(std::move(parts)),
       objects_(objects),
+      tracker_(tracker),
+      sampling_(sampling),
       journal_(*parts_.journal),
       hints_(parts_.placement.hints),
       hints_are_new_(!hints_.empty()),
@@ -78,7 +81,7 @@ void Configuration::on_hint(const observe::ProgramHint& hint) {
   hints_are_new_ = true;
 }
 
-void Configuration::loop_begin(const observe::NewLoop& loop) {
+void Configuration::on_loop_begin(const observe::NewLoop& loop) {
   journal_.write(profile::LoopRecord{std::string(loop.name), now(), std::string(loop.why), loop.turns_before,
                                      skipped_estimate_.totals().misses});
   profiling_.begin_loop();
@@ -89,7 +92,7 @@ void Configuration::loop_begin(const observe::NewLoop& loop) {
   if (new_hints && !strategy_->uses_hints()) {
     const auto who = parts_.placement.plan ? std::string("the plan that was given")
                                            : "the planner '" + parts_.placement.planner + "'";
-    note("note", "hints: " + who + " places data its own way; reference counts and directives are ignored");
+    on_note("note", "hints: " + who + " places data its own way; reference counts and directives are ignored");
   }
   const auto turn_time = loop.turns_before > 0 ? (loop.work_share / loop.turns_before) * now() : Seconds{};
   strategy_->observe(strategy::LoopBegun{std::string(loop.name), new_hints, loop.by_time, !loop.why.empty(),
@@ -97,51 +100,58 @@ void Configuration::loop_begin(const observe::NewLoop& loop) {
                      migrations_);
 }
 
-void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool observed) {
-  const auto iteration = tracker.iteration();
-  set_core_time(tracker.phase());
+void Configuration::on_phase_begin(std::string_view) {
+  const auto iteration = tracker_.iteration();
+  const auto index = tracker_.index();
+  const auto& phase = tracker_.phase();
+  set_core_time(phase);
   parts_.clock->charge(model::k_marker_cost);
-  if (begins_iteration) {
+  if (tracker_.begins_iteration()) {  // what the last iteration taught is used now
     if (iteration > 0) profiling_.end_iteration();
-    strategy_->observe(strategy::IterationBegins{tracker.loop(), iteration}, migrations_);
+    strategy_->observe(strategy::IterationBegins{tracker_.loop(), iteration}, migrations_);
     iterations_ = iteration + 1;
     write_spilled(iteration);
-    profiling_.begin_iteration(iteration, observed);
+    profiling_.begin_iteration(iteration, sampling_.is_phase_observed());
   }
-  strategy_->observe(strategy::PhaseBegins{tracker.index(), tracker.phase(), iteration}, migrations_);
-  if (!hints_.empty()) phase_names_.insert(tracker.phase());
+  strategy_->observe(strategy::PhaseBegins{index, phase, iteration}, migrations_);
+  if (!hints_.empty()) phase_names_.insert(phase);
   phase_begun_ = now();
   phase_work_begun_ = parts_.clock->worked();
   static_cast<void>(migrations_.take_waited());
   progress_ = 0;
   migrations_.write();
-  strategy_->observe(strategy::PhaseBegun{tracker.index(), tracker.phase(), iteration}, migrations_);
-  profiling_.begin_phase(tracker);
+  strategy_->observe(strategy::PhaseBegun{index, phase, iteration}, migrations_);
+  profiling_.begin_phase(tracker_);
+  if (sampling_.is_sampling() && sampling_.is_phase_observed()) skipped_estimate_.begin_observed_phase();
 }
 
-void Configuration::on_progress(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses,
-                                bool in_stride) {
+void Configuration::on_progress(std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
   progress_ += accesses;
-  profiling_.on_progress(tracker, thread, progress_, in_stride);
-  strategy_->observe(strategy::Progressed{accesses, in_stride, tracker.index(), tracker.iteration()}, migrations_);
+  profiling_.on_progress(tracker_, thread, progress_, in_stride);
+  strategy_->observe(strategy::Progressed{accesses, in_stride, tracker_.index(), tracker_.iteration()},
+                     migrations_);
 }
 
-void Configuration::phase_end(const PhaseTracker& tracker, bool observed, bool is_late) {
+void Configuration::on_phase_end(bool is_late) {
+  const bool observed = sampling_.is_phase_observed();
+  if (sampling_.is_sampling() && observed) skipped_estimate_.end_observed_phase(tracker_);
+  if (!sampling_.is_observing()) add_skipped_phase();
   const auto at = now();
-  strategy_->observe(strategy::PhaseEnded{tracker.index(), tracker.phase(), tracker.iteration(), progress_,
+  strategy_->observe(strategy::PhaseEnded{tracker_.index(), tracker_.phase(), tracker_.iteration(), progress_,
                                           at - phase_begun_, parts_.clock->worked() - phase_work_begun_, is_late},
                      migrations_);
-  profiling_.end_phase(tracker, at);
-  journal_.write(profile::PhaseRecord{tracker.iteration(), tracker.index(), tracker.phase(), phase_begun_, at,
+  profiling_.end_phase(tracker_, at);
+  journal_.write(profile::PhaseRecord{tracker_.iteration(), tracker_.index(), tracker_.phase(), phase_begun_, at,
                                       migrations_.take_waited(), observed});
 }
 
-void Configuration::loop_end(const PhaseTracker&, std::uint32_t observed) {
+void Configuration::on_loop_ending() {
   migrations_.write();
   if (iterations_ > 0) profiling_.end_iteration();
   profiling_.end_loop();
   strategy_->observe(strategy::LoopEnded{}, migrations_);
-  journal_.write(profile::LoopEndRecord{now(), iterations_, observed, skipped_estimate_.totals().misses});
+  journal_.write(
+      profile::LoopEndRecord{now(), iterations_, sampling_.num_observed(), skipped_estimate_.totals().misses});
   write_counters();
   write_spilled(profile::SpillRecord::k_none);
   set_core_time(observe::k_after_loop);
@@ -181,7 +191,7 @@ void Configuration::note_unused_hints() {
   names.reserve(objects_.size());
   for (const auto& object : objects_) names.push_back(object.name);
   for (const auto& sentence : hints_.unused(names, {phase_names_.begin(), phase_names_.end()}))
-    note("warning", sentence);
+    on_note("warning", sentence);
 }
 
 // Returns the process's capacity to the job's ledger before exec: its memory ends with the old program, and the
@@ -192,10 +202,10 @@ void Configuration::release_ledger() {
       parts_.ledger->give(place, Bytes{chunk.size});
 }
 
-void Configuration::finish(std::string_view how) {
+void Configuration::on_finish(std::string_view how) {
   migrations_.write();
   note_unused_hints();
-  for (const auto& sentence : strategy_->unfollowed()) note("warning", sentence);
+  for (const auto& sentence : strategy_->unfollowed()) on_note("warning", sentence);
   write_counters();
   write_spilled(profile::SpillRecord::k_none);
   journal_.write(profile::EndRecord{now(), std::string(how)});

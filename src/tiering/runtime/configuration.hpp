@@ -4,16 +4,19 @@
 // strategy and writes its own journal. Not thread-safe: the caller holds the program's lock (RuntimeParts::mutex).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "profile/profile.hpp"
 #include "runtime/chunk_binding.hpp"
+#include "runtime/iteration_sampling.hpp"
 #include "runtime/journal_writer.hpp"
 #include "runtime/migrations.hpp"
 #include "runtime/phase_tracker.hpp"
@@ -24,35 +27,38 @@
 
 namespace terrace::runtime {
 
-class Configuration {
+class Configuration final : public observe::ProgramEvents {
  public:
-  // `objects`: all objects so far, borrowed; it grows during the run and outlives the configuration.
-  Configuration(ConfigurationParts parts, DomainId domain, const std::vector<observe::Object>& objects);
+  // `objects`, `tracker` and `sampling` are the program's, borrowed: all objects so far, the current phase, and
+  // whether it is observed. The program updates them before each event.
+  Configuration(ConfigurationParts parts, DomainId domain, const std::vector<observe::Object>& objects,
+                const PhaseTracker& tracker, const IterationSampling& sampling);
   Configuration(const Configuration&) = delete;
   Configuration& operator=(const Configuration&) = delete;
 
-  void on_object_added(const ObjectMemory& memory) { binding_.add(memory, *strategy_); }
-  void on_object_removed(const observe::Object& object) { binding_.remove(object); }
-  // Throws Error{invalid} if the hint is malformed.
-  void on_hint(const observe::ProgramHint& hint);
+  void on_object_added(const observe::NewObject& added) override {
+    binding_.add(*added.object, added.chunks_address, *strategy_);
+  }
+  void on_object_removed(ObjectId object) override { binding_.remove(objects_[object]); }
+  void on_hint(const observe::ProgramHint& hint) override;
+  void on_loop_begin(const observe::NewLoop& loop) override;
+  void on_loop_ending() override;
+  void on_phase_begin(std::string_view name) override;
+  void on_phase_end(bool is_late) override;
+  void on_note(std::string_view severity, std::string_view text) override { migrations_.note(severity, text); }
+  void on_coverage(std::span<const std::byte> record) override {
+    journal_.append<profile::CoverageRecord>(record);
+  }
+  void on_loop_candidates(std::span<const std::byte> record) override {
+    journal_.append<profile::LoopsRecord>(record);
+  }
+  void on_finish(std::string_view how) override;
 
-  void loop_begin(const observe::NewLoop& loop);
-  // `num_observed`: iterations of the loop that were observed whole.
-  void loop_end(const PhaseTracker& tracker, std::uint32_t num_observed);
-  // `observed`: all accesses of the phase were observed. `is_late`: its begin or its end was reported late.
-  void phase_end(const PhaseTracker& tracker, bool observed, bool is_late);
   // Reports `accesses` more, already priced. `in_stride`: the program continues in the phase, so that a segment
   // may begin here.
-  void on_progress(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses, bool in_stride);
-  // `begins_iteration`: the phase is the first of an iteration, and what the last iteration taught is used now.
-  // `observed`: the accesses of the phase will be observed.
-  void phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool observed);
-  [[nodiscard]] SkippedIterationEstimate& skipped_estimate() { return skipped_estimate_; }
-
-  void note(std::string_view severity, std::string_view text) { migrations_.note(severity, text); }
-  void write_loops(const profile::LoopsRecord& loops) { journal_.write(loops); }
-  void write_coverage(const profile::CoverageRecord& coverage) { journal_.write(coverage); }
-  void finish(std::string_view how);
+  void on_progress(std::uint32_t thread, std::uint64_t accesses, bool in_stride);
+  // Adds the estimate of the current phase, which was not observed so far.
+  void add_skipped_phase() { skipped_estimate_.add_skipped_phase(tracker_); }
   [[nodiscard]] bool wants_accesses() const { return profiling_.wants_accesses(); }
   [[nodiscard]] Seconds now() const { return parts_.clock->now(); }
   [[nodiscard]] const char* place_name(ChunkId chunk) const;
@@ -68,6 +74,8 @@ class Configuration {
 
   ConfigurationParts parts_;
   const std::vector<observe::Object>& objects_;
+  const PhaseTracker& tracker_;
+  const IterationSampling& sampling_;
   JournalWriter journal_;
   strategy::HintRegistry hints_;
   bool hints_are_new_ = false;         // since a loop began

@@ -32,8 +32,8 @@ class IterationSampling {
   // Observes every iteration while `all`: the loop may yet prove to be a part of the main loop.
   void set_observe_all(bool all) { observe_all_ = all; }
   // Returns whether the phase that begins is observed.
-  bool on_phase(const PhaseTracker& tracker, bool begins_iteration) {
-    if (begins_iteration) {
+  bool on_phase(const PhaseTracker& tracker) {
+    if (tracker.begins_iteration()) {
       is_observing_ = is_observed(tracker.iteration());
       if (is_observing_) ++iterations_;
     }
@@ -41,7 +41,7 @@ class IterationSampling {
       is_observing_ = true;
       forced_iteration_ = tracker.iteration() + 1;
     }
-    return is_observing_;
+    return is_phase_observed_ = is_observing_;
   }
   // Stops sampling: every iteration is observed from now on.
   void stop_sampling() {
@@ -56,6 +56,8 @@ class IterationSampling {
   }
   [[nodiscard]] bool is_sampling() const { return every_ > 1; }
   [[nodiscard]] bool is_observing() const { return is_observing_; }
+  // Returns whether this phase is observed from its first access on.
+  [[nodiscard]] bool is_phase_observed() const { return is_phase_observed_; }
   // Returns the number of iterations of this loop that were observed whole.
   [[nodiscard]] std::uint32_t num_observed() const { return iterations_; }
 
@@ -75,6 +77,7 @@ class IterationSampling {
   std::uint32_t iterations_ = 0;
   bool observe_all_ = false;
   bool is_observing_ = true;
+  bool is_phase_observed_ = true;
 };
 
 }  // namespace terrace::runtime

@@ -2,6 +2,10 @@
 // Writes typed records (profile/records.hpp) to a journal. The encoder's buffer is reused between records.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
 #include "core/blob.hpp"
 #include "core/journal.hpp"
 #include "profile/records.hpp"
@@ -15,7 +19,12 @@ class JournalWriter {
   void write(const Record& record) {
     buffer_.clear();
     profile::encode(buffer_, record);
-    journal_.append(static_cast<std::uint16_t>(profile::k_record_type<Record>), buffer_.bytes());
+    append<Record>(buffer_.bytes());
+  }
+  // Writes a record that is encoded already.
+  template <class Record>
+  void append(std::span<const std::byte> encoded) {
+    journal_.append(static_cast<std::uint16_t>(profile::k_record_type<Record>), encoded);
   }
 
  private:

@@ -28,6 +28,10 @@ struct PhaseBoundary {
   bool is_unsure = false;          // the loop may turn out to be nested in the main loop
   bool expects_iteration = false;  // nothing begins yet, but the next event may begin an iteration
 
+  // Returns the loop that begins. Requires: it has a name.
+  [[nodiscard]] observe::NewLoop loop() const {
+    return {begins_loop, why, iterations_before, by_time, work_share};
+  }
   [[nodiscard]] bool any() const { return ends_loop || !begins_loop.empty() || !phase.empty(); }
 };
 

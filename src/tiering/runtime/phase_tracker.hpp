@@ -14,8 +14,6 @@ namespace terrace::runtime {
 
 class PhaseTracker {
  public:
-  enum class Step : std::uint8_t { ignored, phase, iteration };
-
   void begin_loop(std::string_view name) {
     in_loop_ = true;
     name_ = name;
@@ -25,34 +23,30 @@ class PhaseTracker {
   }
   void end_loop() { in_loop_ = false; }
 
-  // Advances to `phase` and returns what begins with it: nothing (outside of a loop), a phase, or an iteration
-  // (with its first phase).
-  Step on_marker(std::string_view phase) {
-    if (!in_loop_) return Step::ignored;
+  // Advances to `phase`. Requires: in_loop().
+  void on_marker(std::string_view phase) {
+    begins_iteration_ = first_.empty() || phase == first_;
     if (first_.empty()) {
       first_ = phase;
-      sequence_.emplace_back(phase);
-      return Step::iteration;
-    }
-    if (phase == first_) {
+    } else if (begins_iteration_) {
       ++iteration_;
       sequence_.clear();
-      sequence_.emplace_back(phase);
-      return Step::iteration;
     }
     sequence_.emplace_back(phase);
-    return Step::phase;
   }
 
   [[nodiscard]] bool in_loop() const { return in_loop_; }
   [[nodiscard]] bool in_phase() const { return in_loop_ && !sequence_.empty(); }
   [[nodiscard]] const std::string& loop() const { return name_; }
   [[nodiscard]] std::uint32_t iteration() const { return iteration_; }
+  // Returns whether the phase is the first of its iteration.
+  [[nodiscard]] bool begins_iteration() const { return begins_iteration_; }
   [[nodiscard]] PhaseIndex index() const { return static_cast<PhaseIndex>(sequence_.size() - 1); }
   [[nodiscard]] const std::string& phase() const { return sequence_.back(); }
 
  private:
   bool in_loop_ = false;
+  bool begins_iteration_ = false;
   std::string name_;
   std::string first_;
   std::vector<std::string> sequence_;  // of this iteration so far

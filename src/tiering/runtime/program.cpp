@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributes program events to the configurations and to the recorder of the run. See program.hpp.
+// Tracks objects, phases and observation, and passes each event to the listeners. See program.hpp.
 #include "runtime/program.hpp"
 
 #include <algorithm>
@@ -7,12 +7,28 @@
 
 #include "observe/objects/address_map.hpp"
 #include "profile/records.hpp"
-#include "runtime/coverage.hpp"
 
 namespace terrace::runtime {
 
+using observe::ProgramEvents;
+
 Program::Program(RuntimeParts parts) : parts_(std::move(parts)), sampling_(parts_.sample_every) {
-  for (auto& one : parts_.configurations) configurations_.emplace_back(std::move(one), parts_.domain, objects_);
+  for (auto& one : parts_.configurations)
+    listeners_.push_back(
+        &configurations_.emplace_back(std::move(one), parts_.domain, objects_, tracker_, sampling_));
+  listeners_.insert(listeners_.end(), parts_.listeners.begin(), parts_.listeners.end());
+}
+
+template <class... Parameters, class... Arguments>
+void Program::notify(void (ProgramEvents::*event)(Parameters...), const Arguments&... arguments) {
+  for (auto* const listener : listeners_) (listener->*event)(arguments...);
+}
+
+template <class Record>
+void Program::notify_encoded(void (ProgramEvents::*event)(std::span<const std::byte>), const Record& record) {
+  BlobWriter encoded;
+  profile::encode(encoded, record);
+  notify(event, encoded.bytes());
 }
 
 std::string Program::unique_name(std::string_view name) {
@@ -20,28 +36,24 @@ std::string Program::unique_name(std::string_view name) {
   return count == 1 ? std::string(name) : std::string(name) + "#" + std::to_string(count);
 }
 
-void Program::map_chunks(const ObjectMemory& memory, std::string_view name) {
+void Program::map_chunks(const observe::Object& object, std::uint64_t address, std::string_view name) {
   representatives_.resize(objects_.size());
   if (!parts_.map) return;
-  const auto& object = memory.object;
   observe::Location location;
-  const bool is_known = parts_.map->find(memory.address, location);
-  const auto canonical =
-      is_known ? memory.address + location.delta : parts_.map->add_range(memory.address, object.size.value);
+  const bool is_known = parts_.map->find(address, location);
+  const auto canonical = is_known ? address + location.delta : parts_.map->add_range(address, object.size.value);
   const auto representative = address_reuse_.on_alloc(name, canonical, object.size);
   representatives_.back() = representative;
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto offset = i * object.chunk_size.value;
-    parts_.map->set_chunk(memory.address + offset, std::min(object.chunk_size.value, object.size.value - offset),
+    parts_.map->set_chunk(address + offset, std::min(object.chunk_size.value, object.size.value - offset),
                           object.first_chunk + i, canonical - representative);
   }
 }
 
 ObjectId Program::add_object(std::string_view name, observe::ObjectKind kind, std::uint64_t address, Bytes size) {
   const auto extent = extent_of(parts_.chunk_rule, parts_.granule, address, size);
-  ObjectMemory memory;
-  memory.address = extent.address;
-  auto& object = memory.object;
+  observe::Object object;
   object.id = static_cast<ObjectId>(objects_.size());
   object.name = unique_name(name);
   object.kind = kind;
@@ -52,11 +64,10 @@ ObjectId Program::add_object(std::string_view name, observe::ObjectKind kind, st
   next_chunk_ += object.chunks;
   objects_.push_back(object);
   addresses_.push_back(extent.address);
-  for (auto& configuration : configurations_) configuration.on_object_added(memory);
-  if (parts_.coverage) parts_.coverage->on_object_added(object, memory.address);
-  map_chunks(memory, name);
-  if (parts_.events)
-    parts_.events->on_object_added({name, kind, address, size, object.id, object.first_chunk, object.chunks});
+  notify(&ProgramEvents::on_object_added,
+         observe::NewObject{name, kind, address, size, object.id, object.first_chunk, object.chunks, &object,
+                            extent.address});
+  map_chunks(object, extent.address, name);
   return object.id;
 }
 
@@ -70,55 +81,43 @@ void Program::grow_object(ObjectId id, Bytes size) {
 
 void Program::remove_object(ObjectId id) {
   if (!is_live(id)) return;
-  if (parts_.coverage) parts_.coverage->on_object_removed(id);
   objects_[id].live = false;
   if (parts_.map && objects_[id].kind != observe::ObjectKind::named)
     parts_.map->remove_range(addresses_[id], objects_[id].size.value);
   const std::string_view name = objects_[id].name;
   address_reuse_.on_free(name.substr(0, name.rfind('#')), representatives_[id], objects_[id].size);
-  for (auto& configuration : configurations_) configuration.on_object_removed(objects_[id]);
-  if (parts_.events) parts_.events->on_object_removed(id);
+  notify(&ProgramEvents::on_object_removed, id);
 }
 
-void Program::on_hint(const observe::ProgramHint& hint) {
-  for (auto& configuration : configurations_) configuration.on_hint(hint);
-  if (parts_.events) parts_.events->on_hint(hint);
-}
+void Program::on_hint(const observe::ProgramHint& hint) { notify(&ProgramEvents::on_hint, hint); }
 
 void Program::on_loop_begin(const observe::NewLoop& loop) {
   tracker_.begin_loop(loop.name);
   sampling_.begin_loop();
-  for (auto& configuration : configurations_) configuration.loop_begin(loop);
-  if (parts_.coverage) parts_.coverage->set_in_loop(true);
-  if (parts_.events) parts_.events->on_loop_begin(loop);
+  notify(&ProgramEvents::on_loop_begin, loop);
 }
 
 void Program::on_loop_end() {
   if (!in_loop()) return;
-  if (tracker_.in_phase()) end_phase();
-  for (auto& configuration : configurations_) configuration.loop_end(tracker_, sampling_.num_observed());
+  if (tracker_.in_phase()) notify(&ProgramEvents::on_phase_end, phase_is_late_);
+  notify(&ProgramEvents::on_loop_ending);
   const bool paused = !sampling_.is_observing();
   sampling_.end_loop();
   if (paused || !parts_.observes_outside) set_observed(parts_.observes_outside);
-  if (parts_.coverage) parts_.coverage->set_in_loop(false);
-  write_coverage();
+  report_coverage();
   tracker_.end_loop();
-  if (parts_.events) parts_.events->on_loop_end();
+  notify(&ProgramEvents::on_loop_end);
 }
 
 void Program::on_phase_begin(std::string_view name, bool is_late) {
   if (!in_loop()) return;
-  if (tracker_.in_phase()) end_phase(is_late);
+  if (tracker_.in_phase()) notify(&ProgramEvents::on_phase_end, is_late || phase_is_late_);
   phase_is_late_ = is_late;
-  const bool begins_iteration = tracker_.on_marker(name) == PhaseTracker::Step::iteration;
+  tracker_.on_marker(name);
   const bool paused = !sampling_.is_observing();
-  phase_observed_ = sampling_.on_phase(tracker_, begins_iteration);
-  for (auto& configuration : configurations_) {
-    configuration.phase_begin(tracker_, begins_iteration, phase_observed_);
-    if (sampling_.is_sampling() && phase_observed_) configuration.skipped_estimate().begin_observed_phase();
-  }
-  if (begins_iteration || (paused && phase_observed_)) set_observed(phase_observed_ && any_wants_accesses());
-  if (parts_.events) parts_.events->on_phase_begin(name);
+  const bool observed = sampling_.on_phase(tracker_);
+  notify(&ProgramEvents::on_phase_begin, name);
+  if (tracker_.begins_iteration() || (paused && observed)) set_observed(observed && any_wants_accesses());
 }
 
 void Program::expect_iteration() {
@@ -131,22 +130,13 @@ bool Program::any_wants_accesses() const {
                      [](const Configuration& one) { return one.wants_accesses(); });
 }
 
-void Program::end_phase(bool is_late) {
-  for (auto& configuration : configurations_) {
-    if (sampling_.is_sampling() && phase_observed_) configuration.skipped_estimate().end_observed_phase(tracker_);
-    if (!sampling_.is_observing()) configuration.skipped_estimate().add_skipped_phase(tracker_);
-    configuration.phase_end(tracker_, phase_observed_, is_late || phase_is_late_);
-  }
-}
-
 void Program::on_progress(std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
   if (!tracker_.in_phase()) return;
-  for (auto& configuration : configurations_) configuration.on_progress(tracker_, thread, accesses, in_stride);
+  for (auto& configuration : configurations_) configuration.on_progress(thread, accesses, in_stride);
 }
 
 void Program::set_observed(bool wanted) {
   if (parts_.observe) parts_.observe(wanted);
-  if (parts_.coverage) parts_.coverage->set_observed(wanted);
 }
 
 // Counts the unobserved part of the current phase as a whole instance of it, because its size is unknown.
@@ -154,7 +144,7 @@ void Program::stop_sampling() {
   const bool paused = !sampling_.is_observing();
   sampling_.stop_sampling();
   if (!paused) return;
-  for (auto& configuration : configurations_) configuration.skipped_estimate().add_skipped_phase(tracker_);
+  for (auto& configuration : configurations_) configuration.add_skipped_phase();
   set_observed(true);
 }
 
@@ -174,32 +164,21 @@ const char* Program::where(std::uint64_t address) const {
 }
 
 void Program::note(std::string_view severity, std::string_view text) {
-  for (auto& configuration : configurations_) configuration.note(severity, text);
-  if (parts_.events) parts_.events->on_note(severity, text);
+  notify(&ProgramEvents::on_note, severity, text);
 }
 
 void Program::on_loop_candidates(const profile::LoopsRecord& loops) {
-  for (auto& configuration : configurations_) configuration.write_loops(loops);
-  if (!parts_.events) return;
-  BlobWriter record;
-  profile::encode(record, loops);
-  parts_.events->on_loop_candidates(record.bytes());
+  notify_encoded(&ProgramEvents::on_loop_candidates, loops);
 }
 
-void Program::write_coverage() {
-  const auto coverage = parts_.coverage ? parts_.coverage->so_far() : std::nullopt;
-  if (!coverage) return;
-  for (auto& configuration : configurations_) configuration.write_coverage(*coverage);
-  if (!parts_.events) return;
-  BlobWriter record;
-  profile::encode(record, *coverage);
-  parts_.events->on_coverage(record.bytes());
+void Program::report_coverage() {
+  if (const auto coverage = parts_.coverage ? parts_.coverage() : std::nullopt)
+    notify_encoded(&ProgramEvents::on_coverage, *coverage);
 }
 
 void Program::finish(std::string_view how) {
-  write_coverage();
-  for (auto& configuration : configurations_) configuration.finish(how);
-  if (parts_.events) parts_.events->on_finish(how);
+  report_coverage();
+  notify(&ProgramEvents::on_finish, how);
 }
 
 }  // namespace terrace::runtime

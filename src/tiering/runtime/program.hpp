@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the program as its configurations see it: objects cut into chunks, the main loop's iterations and
-// phases, and the accesses between them. Every event goes to every configuration in the order of the calls here,
-// and then to the recorder of the run.
+// phases, and the accesses between them. Every event goes to the listeners in one order: the configurations, then
+// RuntimeParts::listeners (the coverage, the recorder).
 //
 // Not thread-safe: the caller holds the program lock. Invariant: an event that ends something (a phase, an object)
 // comes after all accesses that precede it. Nothing here requests accesses or calls back.
 #pragma once
 
+#include <cstddef>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,7 +39,7 @@ class Program {
   void on_loop_end();
   // `is_late`: the phase began, and the one before it ended, earlier than now.
   void on_phase_begin(std::string_view name, bool is_late = false);
-  // Enables observation now if the next iteration will be observed. phase_begun() would be too late for code that
+  // Enables observation now if the next iteration will be observed. on_phase_begin() would be too late for code that
   // reports no events while it is not observed.
   void expect_iteration();
   [[nodiscard]] bool in_loop() const { return tracker_.in_loop(); }
@@ -57,32 +59,36 @@ class Program {
   void note(std::string_view severity, std::string_view text);
   // Writes to the configurations' journals alone: the text is no event of the program.
   void warn_configurations(std::string_view text) {
-    for (auto& configuration : configurations_) configuration.note("warning", text);
+    for (auto& configuration : configurations_) configuration.on_note("warning", text);
   }
   void on_loop_candidates(const profile::LoopsRecord& loops);
   void finish(std::string_view how);
 
  private:
-  void end_phase(bool is_late = false);
+  // Calls `event` of each listener.
+  template <class... Parameters, class... Arguments>
+  void notify(void (observe::ProgramEvents::*event)(Parameters...), const Arguments&... arguments);
+  template <class Record>
+  void notify_encoded(void (observe::ProgramEvents::*event)(std::span<const std::byte>), const Record& record);
   void set_observed(bool wanted);
   void stop_sampling();
   [[nodiscard]] bool any_wants_accesses() const;
   std::string unique_name(std::string_view name);
-  void map_chunks(const ObjectMemory& memory, std::string_view name);
-  void write_coverage();
+  void map_chunks(const observe::Object& object, std::uint64_t address, std::string_view name);
+  void report_coverage();
 
   RuntimeParts parts_;
   std::vector<observe::Object> objects_;  // by id
-  std::deque<Configuration> configurations_;
+  PhaseTracker tracker_;
+  IterationSampling sampling_;
+  std::deque<Configuration> configurations_;  // refers to the three members above
+  std::vector<observe::ProgramEvents*> listeners_;
   std::vector<std::uint64_t> addresses_;        // by id
   std::vector<std::uint64_t> representatives_;  // by id: canonical addresses (address_reuse.hpp)
   AddressReuse address_reuse_;
   std::unordered_map<std::string, std::uint32_t> names_;
   ChunkId next_chunk_ = 0;
-  PhaseTracker tracker_;
-  IterationSampling sampling_;
   bool phase_is_late_ = false;  // it began earlier than it was reported
-  bool phase_observed_ = true;  // this phase, from its first access on
 };
 
 }  // namespace terrace::runtime

@@ -41,8 +41,6 @@ class AddressMap;
 
 namespace terrace::runtime {
 
-class Coverage;
-
 struct CounterTotals {  // counters of a configuration so far, for the journal
   std::uint64_t accesses = 0;
   std::uint64_t instructions = 0;
@@ -123,16 +121,16 @@ struct RuntimeParts {
   PhaseSpec phases;
   std::uint32_t sample_every = 1;  // of the loop's iterations (iteration_sampling.hpp); needs `observe`
   Bytes granule{4096};
-  DomainId domain = 0;  // of the program's threads; the default domain of its objects' chunks
-  // Passes every access of the running thread so far to the configurations, as a quantum that is not in stride.
-  // May be empty. Called without a lock.
-  std::function<void()> flush_accesses;
-  std::function<void(bool)> observe;         // enables or disables the observation of accesses; may be empty
-  bool observes_outside = true;              // of the main loop; false if only iterations are used
-  observe::ProgramEvents* events = nullptr;  // receives every event; may be null
-  Coverage* coverage = nullptr;              // measures the hooks' coverage; may be null
+  DomainId domain = 0;                // of the program's threads; the default domain of its objects' chunks
+  std::function<void(bool)> observe;  // enables or disables the observation of accesses; may be empty
+  bool observes_outside = true;       // of the main loop; false if only iterations are used
+  // Receive every event after the configurations, in this order; borrowed.
+  std::vector<observe::ProgramEvents*> listeners;
+  // Returns the hooks' coverage so far; empty if it is not measured.
+  std::function<std::optional<profile::CoverageRecord>()> coverage;
   const observe::ProgressVariant* progress = &observe::find_progress(observe::k_default_progress);
-  // The program lock: protects the configurations and their sinks of accesses. Null: the runtime's own.
+  // The program lock: protects the configurations and their sinks of accesses. Null: the runtime's own. It is not
+  // held while an event flushes the thread's pipeline.
   std::mutex* mutex = nullptr;
 };
 

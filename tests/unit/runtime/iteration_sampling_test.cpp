@@ -21,8 +21,8 @@ class Loop {
   std::string iteration(const std::string& phases) {
     std::string seen;
     for (const char phase : phases) {
-      const bool begins = tracker_.on_marker(std::string(1, phase)) == PhaseTracker::Step::iteration;
-      seen += sampling_.on_phase(tracker_, begins) ? static_cast<char>(phase - 'a' + 'A') : phase;
+      tracker_.on_marker(std::string(1, phase));
+      seen += sampling_.on_phase(tracker_) ? static_cast<char>(phase - 'a' + 'A') : phase;
     }
     return seen;
   }

@@ -12,7 +12,6 @@
 
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/linking/next.hpp"
-#include "observe/program_events.hpp"
 #include "observe/threads/thread.hpp"
 #include "profile/records.hpp"
 #include "runtime/regions/region_phases.hpp"
@@ -70,8 +69,7 @@ void submit_boundary(const runtime::PhaseBoundary& boundary) {
   if (!boundary.begins_loop.empty()) {
     note_phase_source(*here, g_regions->kinds());
     g_in_loop.store(true);
-    to.loop_begin(observe::NewLoop{boundary.begins_loop, boundary.why, boundary.iterations_before,
-                                   boundary.by_time, boundary.work_share});
+    to.loop_begin(boundary.loop());
   }
   if (!boundary.phase.empty()) to.phase(boundary.phase);
 }

@@ -12,29 +12,11 @@
 #include "core/error.hpp"
 #include "profile/records.hpp"
 #include "runtime/assembly/configurations.hpp"
-#include "runtime/coverage.hpp"
 #include "runtime/runtime.hpp"
 
 namespace terrace::runtime {
 
 namespace {
-
-// Returns the coverage that was measured when the recording was made.
-class RecordedCoverage final : public Coverage {
- public:
-  void on_object_added(const observe::Object&, std::uint64_t) override {}
-  void on_object_removed(ObjectId) override {}
-  void set_in_loop(bool) override {}
-  void set_observed(bool) override {}
-  std::optional<profile::CoverageRecord> so_far() override { return record_; }
-  void set(std::span<const std::byte> encoded) {
-    BlobReader in(encoded);
-    profile::decode(in, record_.emplace());
-  }
-
- private:
-  std::optional<profile::CoverageRecord> record_;
-};
 
 class Replay final : public sim::ReplaySink {
  public:
@@ -59,7 +41,7 @@ class Replay final : public sim::ReplaySink {
       };
       parts.configurations.push_back(std::move(built.parts));
     }
-    parts.coverage = &coverage_;
+    parts.coverage = [this] { return coverage_; };
     parts.domain = session.configurations.front().domain;
     parts.chunk_rule = chunk_rule_;
     parts.progress = &observe::find_progress(session.progress);
@@ -98,7 +80,10 @@ class Replay final : public sim::ReplaySink {
     unseen_ = unseen;
     dropped_ = dropped;
   }
-  void on_coverage(std::span<const std::byte> record) override { coverage_.set(record); }
+  void on_coverage(std::span<const std::byte> record) override {
+    BlobReader in(record);
+    profile::decode(in, coverage_.emplace());
+  }
   void on_loop_candidates(std::span<const std::byte> record) override {
     BlobReader in(record);
     profile::LoopsRecord loops;
@@ -119,7 +104,7 @@ class Replay final : public sim::ReplaySink {
   ChunkRule chunk_rule_;
   Bytes granule_;
   std::uint64_t unseen_ = 0, dropped_ = 0;
-  RecordedCoverage coverage_;
+  std::optional<profile::CoverageRecord> coverage_;  // as it was recorded
   std::unique_ptr<Runtime> runtime_;
 };
 

@@ -24,7 +24,6 @@
 #include "agent/lifecycle/program_work.hpp"
 #include "agent/main_loop_detector.hpp"
 #include "agent/ordered_data.hpp"
-#include "agent/program_clocks.hpp"
 #include "agent/program_coverage.hpp"
 #include "agent/spilled_data.hpp"
 #include "agent/uninstrumented_monitor.hpp"
@@ -44,55 +43,53 @@
 #include "runtime/session/session.hpp"
 #include "sim/recording/write/recording_writer.hpp"
 #include "sim/scheduler/scheduler.hpp"
+#include "sim/scheduler/thread_clocks.hpp"
 
 namespace terrace::agent {
 namespace {
-// Serialises the quanta of all threads under the program's lock, which the runtime uses, too.
-class SerialSink final : public observe::AccessSink {
- public:
-  explicit SerialSink(std::mutex& mutex) : mutex_(mutex) {}
-  void add(observe::TallySink& sink) { tee_.add(sink); }
-  void quantum(const observe::Quantum& quantum) override {
-    const observe::OwnTimeScope own;
-    const std::lock_guard lock(mutex_);
-    if (scheduler_) scheduler_->advance(quantum.thread, progress(quantum));
-    if (recorder_) recorder_->quantum(quantum);
-    tee_.quantum(quantum);
-    if (runtime_) runtime_->on_quantum(quantum);
-  }
-  void report_to(runtime::Runtime& runtime) { runtime_ = &runtime; }
-  void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
-  void report_to(sim::Scheduler& scheduler) { scheduler_ = &scheduler; }
-
- private:
-  // Returns progress in nominal nanoseconds: one per access, or per four instructions if that is more.
-  static std::uint64_t progress(const observe::Quantum& quantum) {
-    constexpr std::uint64_t k_miss = 16;
-    auto nominal = std::max(quantum.accesses, quantum.instructions / observe::k_instructions_per_access) +
-                   k_miss * quantum.misses.size();
-    for (const auto& calls : quantum.calls) nominal += observe::k_accesses_per_call * calls.count;
-    return nominal;
-  }
-
-  std::mutex& mutex_;
-  sim::Scheduler* scheduler_ = nullptr;
-  observe::Tee tee_;
-  runtime::Runtime* runtime_ = nullptr;
-  sim::RecordingWriter* recorder_ = nullptr;
-};
+// Returns the quantum's progress in nominal nanoseconds: one per access, or per four instructions if that is more.
+std::uint64_t nominal_progress(const observe::Quantum& quantum) {
+  constexpr std::uint64_t k_miss = 16;
+  auto nominal = std::max(quantum.accesses, quantum.instructions / observe::k_instructions_per_access) +
+                 k_miss * quantum.misses.size();
+  for (const auto& calls : quantum.calls) nominal += observe::k_accesses_per_call * calls.count;
+  return nominal;
+}
 
 // Owns all state that lives as long as the process. Never destroyed, because threads may still run at exit.
-struct AgentState {
-  explicit AgentState(runtime::Session given)
-      : session(std::move(given)), sink(mutex), clock(mutex), thread_clocks(mutex) {}
+//
+// As a sink it serialises the quanta of all threads under the program's lock, which the runtime uses, too. As the
+// program's clock it charges time that the program sleeps in every configuration.
+struct AgentState final : observe::AccessSink, Clock {
+  explicit AgentState(runtime::Session given) : session(std::move(given)), thread_clocks(mutex) {}
+  void quantum(const observe::Quantum& quantum) override {
+    const observe::OwnTimeScope own;
+    const std::lock_guard lock(mutex);
+    if (scheduler) scheduler->advance(quantum.thread, nominal_progress(quantum));
+    if (recorder) recorder->quantum(quantum);
+    sinks.quantum(quantum);
+    if (runtime) runtime->on_quantum(quantum);
+  }
+  Seconds now() override {
+    const std::lock_guard lock(mutex);
+    return clocks.front()->now();
+  }
+  void charge(Seconds cost) override {
+    // Earlier accesses are charged first.
+    if (auto* const pipeline = observe::t_thread.pipeline) pipeline->flush();
+    const std::lock_guard lock(mutex);
+    for (auto* const clock : clocks) clock->charge(cost);
+    if (recorder) recorder->on_sleep(cost);
+    if (scheduler) scheduler->advance(observe::t_thread.number, static_cast<std::uint64_t>(cost.value * 1e9));
+  }
   // With spilled memory under RLIMIT_AS reserve no region: the spilled heap needs the address space.
   [[nodiscard]] Bytes reserve() const {
     return Bytes{session.spill.is_wanted() && address_space_limit() ? 0 : 1ULL << 40};
   }
   runtime::Session session;
   std::mutex mutex;
-  SerialSink sink;
-  ProgramClock clock;
+  observe::Tee sinks;
+  std::vector<Clock*> clocks;  // of the configurations
   sim::BroadcastThreadClocks thread_clocks;
   std::optional<sim::Scheduler> scheduler;
   std::optional<ProgramCoverage> coverage;
@@ -168,8 +165,6 @@ void make_recorder(AgentState& state, const sim::ProgramIdentity& program) {
                   why.c_str());
     print_message(text);
   });
-  state.sink.record_to(state.recorder.get());
-  state.clock.record_to(state.recorder.get());
   state.thread_clocks.add(*state.recorder);
 }
 
@@ -187,7 +182,7 @@ void set_tracing(bool wanted) {
 void make_runtime(AgentState& state) {
   const auto program = runtime::this_program();
   if (state.session.backend == runtime::Backend::virtual_time && state.session.hooks)
-    state.sink.add(state.coverage.emplace().sink());
+    state.sinks.add(state.coverage.emplace().sink());
   if (!state.session.recording.empty()) make_recorder(state, program);
   runtime::RuntimeParts parts;
   for (const auto& configuration : state.session.configurations) {
@@ -195,8 +190,8 @@ void make_runtime(AgentState& state) {
     if (auto* const collector = built.watched_pages)
       state.monitor.emplace(*collector, state.mutex, *built.parts.clock, state.process, state.session,
                             [](std::uint64_t function) { g_agent->names.resolve(g_agent->process, function); });
-    for (auto* sink : built.sinks) state.sink.add(*sink);
-    state.clock.add(*built.parts.clock);
+    for (auto* sink : built.sinks) state.sinks.add(*sink);
+    state.clocks.push_back(built.parts.clock);
     if (built.thread_clocks) state.thread_clocks.add(*built.thread_clocks);
     if (built.parts.totals)
       built.parts.totals = [of_configuration = std::move(built.parts.totals), &state] {
@@ -251,7 +246,6 @@ void make_runtime(AgentState& state) {
   state.ledger = parts.configurations.front().ledger;
   state.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
   if (state.monitor) state.monitor->report_to(*state.runtime);
-  state.sink.report_to(*state.runtime);
   for (const auto& note : state.session.notes) state.runtime->note("note", note);
 }
 
@@ -261,8 +255,6 @@ void make_scheduler(AgentState& state) {
       mmap(nullptr, sizeof(sim::SchedulerPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) throw Error(Code::failed, "no memory for the threads' scheduler");
   state.scheduler.emplace(*static_cast<sim::SchedulerPage*>(page), observe::t_thread.number);
-  state.sink.report_to(*state.scheduler);
-  state.clock.report_to(*state.scheduler);
   state.process.scheduler = &*state.scheduler;
   state.process.thread_clocks = &state.thread_clocks;
   observe::t_thread.is_scheduled = true;
@@ -299,7 +291,7 @@ Process* build(const char* session_path) {
   process.regions = &state->regions;
   process.symbols = &state->symbols;
   process.work = &*state->work;
-  process.clock = &state->clock;
+  process.clock = state;
   process.code = state->coverage ? &state->coverage->code() : nullptr;
   process.is_learning = runtime::learns(state->session);
   process.simulated = state->session.backend == runtime::Backend::virtual_time;
@@ -365,7 +357,7 @@ void attach_thread() noexcept {
   try {
     // A pipeline outlives its thread: the dirty lines of its caches are written back later.
     thread.set_pipeline(new observe::Pipeline(
-        state->pipelines, state->shared_cache(), state->map, state->sink, thread.number,
+        state->pipelines, state->shared_cache(), state->map, *state, thread.number,
         [](std::uint64_t address) { return register_touched_memory(address); }, end_quantum));
     observe::set_tracing_enabled(true);
   } catch (const std::exception&) {

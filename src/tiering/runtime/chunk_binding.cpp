@@ -51,7 +51,7 @@ void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
 }
 
 void ChunkBinding::add(const observe::Object& object, std::uint64_t address, strategy::Strategy& strategy) {
-  strategy.observe(strategy::ObjectAdded{object}, migrations_);
+  strategy.on_event(strategy::ObjectAdded{object}, migrations_);
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto offset = i * object.chunk_size.value;
     const auto size = std::min(object.chunk_size.value, object.size.value - offset);

@@ -95,9 +95,9 @@ void Configuration::on_loop_begin(const observe::NewLoop& loop) {
     on_note("note", "hints: " + who + " places data its own way; reference counts and directives are ignored");
   }
   const auto turn_time = loop.turns_before > 0 ? (loop.work_share / loop.turns_before) * now() : Seconds{};
-  strategy_->observe(strategy::LoopBegun{std::string(loop.name), new_hints, loop.by_time, !loop.why.empty(),
-                                         loop.turns_before, turn_time},
-                     migrations_);
+  strategy_->on_event(strategy::LoopBegun{std::string(loop.name), new_hints, loop.by_time, !loop.why.empty(),
+                                          loop.turns_before, turn_time},
+                      migrations_);
 }
 
 void Configuration::on_phase_begin(std::string_view) {
@@ -108,19 +108,19 @@ void Configuration::on_phase_begin(std::string_view) {
   parts_.clock->charge(model::k_marker_cost);
   if (tracker_.begins_iteration()) {  // what the last iteration taught is used now
     if (iteration > 0) profiling_.end_iteration();
-    strategy_->observe(strategy::IterationBegins{tracker_.loop(), iteration}, migrations_);
+    strategy_->on_event(strategy::IterationBegins{tracker_.loop(), iteration}, migrations_);
     iterations_ = iteration + 1;
     write_spilled(iteration);
     profiling_.begin_iteration(iteration, sampling_.is_phase_observed());
   }
-  strategy_->observe(strategy::PhaseBegins{index, phase, iteration}, migrations_);
+  strategy_->on_event(strategy::PhaseBegins{index, phase, iteration}, migrations_);
   if (!hints_.empty()) phase_names_.insert(phase);
   phase_begun_ = now();
   phase_work_begun_ = parts_.clock->worked();
   static_cast<void>(migrations_.take_waited());
   progress_ = 0;
   migrations_.write();
-  strategy_->observe(strategy::PhaseBegun{index, phase, iteration}, migrations_);
+  strategy_->on_event(strategy::PhaseBegun{index, phase, iteration}, migrations_);
   profiling_.begin_phase(tracker_);
   if (sampling_.is_sampling() && sampling_.is_phase_observed()) skipped_estimate_.begin_observed_phase();
 }
@@ -128,7 +128,7 @@ void Configuration::on_phase_begin(std::string_view) {
 void Configuration::on_progress(std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
   progress_ += accesses;
   profiling_.on_progress(tracker_, thread, progress_, in_stride);
-  strategy_->observe(strategy::Progressed{accesses, in_stride, tracker_.index(), tracker_.iteration()},
+  strategy_->on_event(strategy::Progressed{accesses, in_stride, tracker_.index(), tracker_.iteration()},
                      migrations_);
 }
 
@@ -137,9 +137,9 @@ void Configuration::on_phase_end(bool is_late) {
   if (sampling_.is_sampling() && observed) skipped_estimate_.end_observed_phase(tracker_);
   if (!sampling_.is_observing()) add_skipped_phase();
   const auto at = now();
-  strategy_->observe(strategy::PhaseEnded{tracker_.index(), tracker_.phase(), tracker_.iteration(), progress_,
-                                          at - phase_begun_, parts_.clock->worked() - phase_work_begun_, is_late},
-                     migrations_);
+  strategy_->on_event(strategy::PhaseEnded{tracker_.index(), tracker_.phase(), tracker_.iteration(), progress_,
+                                           at - phase_begun_, parts_.clock->worked() - phase_work_begun_, is_late},
+                      migrations_);
   profiling_.end_phase(tracker_, at);
   journal_.write(profile::PhaseRecord{tracker_.iteration(), tracker_.index(), tracker_.phase(), phase_begun_, at,
                                       migrations_.take_waited(), observed});
@@ -149,7 +149,7 @@ void Configuration::on_loop_ending() {
   migrations_.write();
   if (iterations_ > 0) profiling_.end_iteration();
   profiling_.end_loop();
-  strategy_->observe(strategy::LoopEnded{}, migrations_);
+  strategy_->on_event(strategy::LoopEnded{}, migrations_);
   journal_.write(
       profile::LoopEndRecord{now(), iterations_, sampling_.num_observed(), skipped_estimate_.totals().misses});
   write_counters();

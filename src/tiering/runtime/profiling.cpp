@@ -49,7 +49,7 @@ void Profiling::end_iteration() {
                                     strategy_.moved_while_profiled()};
     charge_sampling_cost();
     journal_.write(record);
-    strategy_.observe(strategy::IterationProfiled{record.iteration, places_at_start_}, requests_);
+    strategy_.on_event(strategy::IterationProfiled{record.iteration, places_at_start_}, requests_);
   }
   if (parts_.exact && parts_.placement.keep_exact)
     journal_.write(profile::IterationRecord{true, parts_.exact->take_iteration(), places_to_write()});
@@ -117,7 +117,7 @@ Seconds Profiling::charge_sampling_cost() {
 void Profiling::report_segment(const PhaseTracker& tracker) {
   if (!parts_.sampled || !parts_.sampled->active()) return;
   if (const auto* segment = parts_.sampled->last_phase())
-    strategy_.observe(strategy::SegmentProfiled{*segment, tracker.index(), tracker.iteration()}, requests_);
+    strategy_.on_event(strategy::SegmentProfiled{*segment, tracker.index(), tracker.iteration()}, requests_);
 }
 
 // Copies only after changes: most iterations find all data where the one before did, and there may be 100,000

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -120,6 +121,10 @@ struct PhaseEnded {
   bool is_late = false;  // the phase ended some time ago; `time` is when the runtime noticed
 };
 
+// Trivially copyable, without allocation.
+using StrategyEvent = std::variant<ObjectAdded, LoopBegun, LoopEnded, SegmentProfiled, IterationProfiled,
+                                   IterationBegins, PhaseBegins, PhaseBegun, Progressed, PhaseEnded>;
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -127,16 +132,7 @@ class Strategy {
   [[nodiscard]] virtual PlacementExtent initial_placement(const observe::Object& object, std::uint32_t ordinal,
                                                           std::uint32_t left) = 0;
 
-  virtual void observe(const ObjectAdded&, Requests&) {}
-  virtual void observe(const LoopBegun&, Requests&) {}
-  virtual void observe(const LoopEnded&, Requests&) {}
-  virtual void observe(const SegmentProfiled&, Requests&) {}
-  virtual void observe(const IterationProfiled&, Requests&) {}
-  virtual void observe(const IterationBegins&, Requests&) {}
-  virtual void observe(const PhaseBegins&, Requests&) {}
-  virtual void observe(const PhaseBegun&, Requests&) {}
-  virtual void observe(const Progressed&, Requests&) {}
-  virtual void observe(const PhaseEnded&, Requests&) {}
+  virtual void on_event(const StrategyEvent&, Requests&) {}
 
   // Returns whether to profile the iteration that begins.
   [[nodiscard]] virtual bool wants_profile() const { return false; }

@@ -65,25 +65,27 @@ class OneMove final : public Strategy {
   PlacementExtent initial_placement(const observe::Object&, std::uint32_t, std::uint32_t left) override {
     return {to_, left};
   }
-  using Strategy::observe;
-  void observe(const LoopBegun&, Requests&) override { is_planned_ = is_given_; }
-  void observe(const IterationBegins& event, Requests&) override { iteration_ = event.iteration; }
-  void observe(const PhaseBegins& event, Requests& requests) override {
-    if (event.iteration == 0 || is_planned_) return;
+  void on_event(const StrategyEvent& event, Requests& requests) override {
+    if (std::holds_alternative<LoopBegun>(event)) is_planned_ = is_given_;
+    if (const auto* begin = std::get_if<IterationBegins>(&event)) iteration_ = begin->iteration;
+    if (const auto* phase = std::get_if<PhaseBegins>(&event)) plan_in(phase->iteration, requests);
+    // Every phase requests the move again, as plans do.
+    if (const auto* phase = std::get_if<PhaseBegun>(&event); phase && is_planned_)
+      requests.request_moves(std::vector<transfer::TransferRequest>{{0, to_}}, 0, phase->iteration);
+  }
+  bool wants_profile() const override { return !is_given_ && iteration_ == 0; }
+
+ private:
+  void plan_in(std::uint32_t iteration, Requests& requests) {
+    if (iteration == 0 || is_planned_) return;
     is_planned_ = true;
     Plan plan;
     plan.predicted = Seconds{1};
     plan.predicted_before = Seconds{2};
     requests.on_plan_adopted(plan, "");
-    requests.request_moves(std::vector<transfer::TransferRequest>{{0, to_}}, 0, event.iteration);
+    requests.request_moves(std::vector<transfer::TransferRequest>{{0, to_}}, 0, iteration);
   }
-  // Every phase requests it again, as plans do.
-  void observe(const PhaseBegun& event, Requests& requests) override {
-    if (is_planned_) requests.request_moves(std::vector<transfer::TransferRequest>{{0, to_}}, 0, event.iteration);
-  }
-  bool wants_profile() const override { return !is_given_ && iteration_ == 0; }
 
- private:
   PlaceId to_;
   bool is_given_;
   bool is_planned_ = false;
@@ -105,17 +107,18 @@ struct Program {
                            bool by_time = false) {
     std::vector<PlaceId> places;
     const std::string phase = "all";
-    guarded->observe(LoopBegun{"loop", false, by_time}, requests);
+    guarded->on_event(LoopBegun{"loop", false, by_time}, requests);
     for (int i = 0; i < iterations; ++i) {
       const auto number = static_cast<std::uint32_t>(i);
-      guarded->observe(IterationBegins{"loop", number}, requests);
-      guarded->observe(PhaseBegins{0, phase, number}, requests);
-      guarded->observe(PhaseBegun{0, phase, number}, requests);
+      guarded->on_event(IterationBegins{"loop", number}, requests);
+      guarded->on_event(PhaseBegins{0, phase, number}, requests);
+      guarded->on_event(PhaseBegun{0, phase, number}, requests);
       places.push_back(place());
       const Seconds time{takes(i, place())};
-      guarded->observe(PhaseEnded{0, phase, number, 0, time, works ? Seconds{works(i, place())} : time}, requests);
+      guarded->on_event(PhaseEnded{0, phase, number, 0, time, works ? Seconds{works(i, place())} : time},
+                        requests);
     }
-    guarded->observe(LoopEnded{}, requests);
+    guarded->on_event(LoopEnded{}, requests);
     return places;
   }
   [[nodiscard]] const MeasuredGain& proof() const { return requests.proofs.at(0); }

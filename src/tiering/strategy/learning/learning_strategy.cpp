@@ -61,12 +61,16 @@ PlacementExtent LearningStrategy::initial_placement(const observe::Object& objec
   return {context_.home(), left};
 }
 
-void LearningStrategy::observe(const ObjectAdded& event, Requests& requests) {
+void LearningStrategy::on_event(const StrategyEvent& event, Requests& requests) {
+  std::visit([&](const auto& alternative) { handle(alternative, requests); }, event);
+}
+
+void LearningStrategy::handle(const ObjectAdded& event, Requests& requests) {
   if (plan_) plan_->bind(event.object, requests);
   has_released_capacity_ = is_plan_over() && requests.is_idle();
 }
 
-void LearningStrategy::observe(const LoopBegun& event, Requests& requests) {
+void LearningStrategy::handle(const LoopBegun& event, Requests& requests) {
   profiled_.clear();
   pending_plans_.clear();
   change_detector_.reset();
@@ -92,15 +96,13 @@ void LearningStrategy::observe(const LoopBegun& event, Requests& requests) {
   if (uses_hints() && event.new_hints && !planning_failed_) counted_.place(requests);
 }
 
-void LearningStrategy::observe(const LoopEnded&, Requests&) { is_loop_over_ = true; }
-
-void LearningStrategy::observe(const IterationProfiled& event, Requests&) {
+void LearningStrategy::handle(const IterationProfiled& event, Requests&) {
   if (!has_enough_samples()) profiled_.clear();  // the latest profile includes the earlier ones
   profiled_.push_back(event.iteration);
   places_at_start_ = event.places;
 }
 
-void LearningStrategy::observe(const IterationBegins& event, Requests& requests) {
+void LearningStrategy::handle(const IterationBegins& event, Requests& requests) {
   // While the plan is suspended, IterationProfiled may not arrive for an iteration to profile again.
   const bool was_learned = is_reprofiling_ || must_profile(iteration_);
   payback_.on_iteration_begin(event.iteration, was_learned);
@@ -240,7 +242,7 @@ std::vector<bool> LearningStrategy::reached_chunks() const {
   return chunks;
 }
 
-void LearningStrategy::observe(const PhaseBegins& event, Requests& requests) {
+void LearningStrategy::handle(const PhaseBegins& event, Requests& requests) {
   if (is_reprofiling_ || payback_.num_iterations() < adopt_at_) return;
   if (must_try() && !plan_ && !trial_.can_compare()) return;  // a baseline iteration is required first
   while (!pending_plans_.empty() && context_.clock->now() >= pending_plans_.front().at &&
@@ -304,7 +306,7 @@ void LearningStrategy::postpone() {
 
 // A given plan with other phases determines only the initial placement. With a planner, the first iteration is
 // then profiled as usual.
-void LearningStrategy::observe(const PhaseBegun& event, Requests& requests) {
+void LearningStrategy::handle(const PhaseBegun& event, Requests& requests) {
   if (!plan_ || plan_->on_phase_begin(event, last_arrival_.has_value(), requests)) return;
   if (!std::exchange(has_noted_mismatch_, true))
     requests.note("note",
@@ -321,11 +323,11 @@ std::vector<std::string> LearningStrategy::unfollowed() const {
   return plan_ && given_ && !is_improved_ ? plan_->unfollowed(has_looped_) : std::vector<std::string>();
 }
 
-void LearningStrategy::observe(const Progressed& event, Requests& requests) {
+void LearningStrategy::handle(const Progressed& event, Requests& requests) {
   if (plan_) plan_->on_progress(event, last_arrival_.has_value(), requests);
 }
 
-void LearningStrategy::observe(const PhaseEnded& event, Requests& requests) {
+void LearningStrategy::handle(const PhaseEnded& event, Requests& requests) {
   change_detector_.on_phase_end(event.phase, event.name, event.time);
   if (plan_) plan_->on_phase_end(event, requests);
 }
@@ -337,7 +339,7 @@ bool LearningStrategy::can_move_early() const {
          !plan_ && !context_.measures_baseline && planner_->interim_planner() != nullptr;
 }
 
-void LearningStrategy::observe(const SegmentProfiled& event, Requests& requests) {
+void LearningStrategy::handle(const SegmentProfiled& event, Requests& requests) {
   if (!can_move_early()) return;
   if (!early_) early_.emplace(context_, payback_);
   has_moved_early_ = early_->on_segment(event, requests) || has_moved_early_;

@@ -38,17 +38,7 @@ class LearningStrategy final : public Strategy {
 
   [[nodiscard]] PlacementExtent initial_placement(const observe::Object& object, std::uint32_t ordinal,
                                                   std::uint32_t left) override;
-  using Strategy::observe;
-  void observe(const ObjectAdded& event, Requests& requests) override;
-  void observe(const LoopBegun& event, Requests& requests) override;
-  void observe(const LoopEnded& event, Requests& requests) override;
-  void observe(const SegmentProfiled& event, Requests& requests) override;
-  void observe(const IterationProfiled& event, Requests& requests) override;
-  void observe(const IterationBegins& event, Requests& requests) override;
-  void observe(const PhaseBegins& event, Requests& requests) override;
-  void observe(const PhaseBegun& event, Requests& requests) override;
-  void observe(const Progressed& event, Requests& requests) override;
-  void observe(const PhaseEnded& event, Requests& requests) override;
+  void on_event(const StrategyEvent& event, Requests& requests) override;
 
   [[nodiscard]] bool wants_profile() const override { return is_reprofiling_ || must_profile(iteration_); }
   [[nodiscard]] double profile_thinning() const override { return payback_.thinning(); }
@@ -57,6 +47,16 @@ class LearningStrategy final : public Strategy {
   [[nodiscard]] std::vector<std::string> unfollowed() const override;
 
  private:
+  void handle(const ObjectAdded& event, Requests& requests);
+  void handle(const LoopBegun& event, Requests& requests);
+  void handle(const LoopEnded&, Requests&) { is_loop_over_ = true; }
+  void handle(const SegmentProfiled& event, Requests& requests);
+  void handle(const IterationProfiled& event, Requests& requests);
+  void handle(const IterationBegins& event, Requests& requests);
+  void handle(const PhaseBegins& event, Requests& requests);
+  void handle(const PhaseBegun& event, Requests& requests);
+  void handle(const Progressed& event, Requests& requests);
+  void handle(const PhaseEnded& event, Requests& requests);
   [[nodiscard]] bool must_profile(std::uint32_t iteration) const;
   [[nodiscard]] bool may_plan() const {
     return planner_ != nullptr && !planning_failed_ && !has_no_misses_ && !plan_ && !is_learned_;

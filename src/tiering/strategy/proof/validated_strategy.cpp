@@ -38,10 +38,9 @@ ValidatedStrategy::ValidatedStrategy(const Context& context, std::unique_ptr<Str
       is_given_(is_given),
       predicted_(predicted) {}
 
-template <class Event>
-void ValidatedStrategy::forward(const Event& event, Requests& requests) {
+void ValidatedStrategy::forward(const StrategyEvent& event, Requests& requests) {
   SuppressedRequests suppressed(requests, is_suspended(), *context_.chunks);
-  inner_->observe(event, suppressed);
+  inner_->on_event(event, suppressed);
   has_moved_ = has_moved_ || suppressed.has_requested();
   const auto& plan = suppressed.adopted_plan();
   if (!plan || is_suspended()) return;
@@ -60,9 +59,7 @@ PlacementExtent ValidatedStrategy::initial_placement(const observe::Object& obje
   return first_fit(context_, object, left).value_or(PlacementExtent{context_.home(), left});
 }
 
-void ValidatedStrategy::observe(const ObjectAdded& event, Requests& requests) { forward(event, requests); }
-
-void ValidatedStrategy::observe(const LoopBegun& event, Requests& requests) {
+void ValidatedStrategy::begin_loop(const LoopBegun& event) {
   before_.forget();
   placed_.forget();
   after_.forget();
@@ -75,45 +72,31 @@ void ValidatedStrategy::observe(const LoopBegun& event, Requests& requests) {
   time_ = work_ = {};
   state_ = is_given_ ? State::judging : State::unplaced;
   is_clean_ = true;
-  forward(event, requests);
 }
 
-void ValidatedStrategy::observe(const LoopEnded& event, Requests& requests) {
-  if (in_loop_) report_gain(requests);
-  in_loop_ = false;
+void ValidatedStrategy::on_event(const StrategyEvent& event, Requests& requests) {
+  const auto* iteration = std::get_if<IterationBegins>(&event);
+  if (iteration) {
+    if (iteration->iteration > 0) on_iteration_end(requests);
+    iteration_ = iteration->iteration;
+    time_ = work_ = {};
+  } else if (const auto* phase = std::get_if<PhaseEnded>(&event)) {
+    time_ += phase->time;
+    work_ += phase->work;
+    is_late_ = is_late_ || phase->is_late;
+  } else if (const auto* loop = std::get_if<LoopBegun>(&event)) {
+    begin_loop(*loop);
+  } else if (std::holds_alternative<LoopEnded>(event)) {
+    if (std::exchange(in_loop_, false)) report_gain(requests);
+  } else if (std::holds_alternative<PhaseBegins>(event) && must_defer_plan()) {
+    return;
+  }
   forward(event, requests);
-}
-
-void ValidatedStrategy::observe(const SegmentProfiled& event, Requests& requests) { forward(event, requests); }
-
-void ValidatedStrategy::observe(const IterationProfiled& event, Requests& requests) { forward(event, requests); }
-
-void ValidatedStrategy::observe(const IterationBegins& event, Requests& requests) {
-  if (event.iteration > 0) on_iteration_end(requests);
-  iteration_ = event.iteration;
-  time_ = work_ = {};
-  forward(event, requests);
+  if (!iteration) return;
   is_learning_ = inner_->wants_profile();
   if (state_ == State::moving && planned_in_ < iteration_ && requests.is_idle()) state_ = State::judging;
   is_clean_ = state_ == State::judging || requests.is_idle();
 }
-
-void ValidatedStrategy::observe(const PhaseBegins& event, Requests& requests) {
-  if (!must_defer_plan()) forward(event, requests);
-}
-
-void ValidatedStrategy::observe(const PhaseBegun& event, Requests& requests) { forward(event, requests); }
-
-void ValidatedStrategy::observe(const Progressed& event, Requests& requests) { forward(event, requests); }
-
-void ValidatedStrategy::observe(const PhaseEnded& event, Requests& requests) {
-  time_ += event.time;
-  work_ += event.work;
-  is_late_ = is_late_ || event.is_late;
-  forward(event, requests);
-}
-
-bool ValidatedStrategy::wants_profile() const { return !is_suspended() && inner_->wants_profile(); }
 
 // Counts the iteration for the placement that was in force when it began, if no move was pending then.
 void ValidatedStrategy::on_iteration_end(Requests& requests) {

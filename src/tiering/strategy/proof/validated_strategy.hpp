@@ -42,19 +42,9 @@ class ValidatedStrategy final : public Strategy {
 
   [[nodiscard]] PlacementExtent initial_placement(const observe::Object& object, std::uint32_t ordinal,
                                                   std::uint32_t left) override;
-  using Strategy::observe;
-  void observe(const ObjectAdded& event, Requests& requests) override;
-  void observe(const LoopBegun& event, Requests& requests) override;
-  void observe(const LoopEnded& event, Requests& requests) override;
-  void observe(const SegmentProfiled& event, Requests& requests) override;
-  void observe(const IterationProfiled& event, Requests& requests) override;
-  void observe(const IterationBegins& event, Requests& requests) override;
-  void observe(const PhaseBegins& event, Requests& requests) override;
-  void observe(const PhaseBegun& event, Requests& requests) override;
-  void observe(const Progressed& event, Requests& requests) override;
-  void observe(const PhaseEnded& event, Requests& requests) override;
+  void on_event(const StrategyEvent& event, Requests& requests) override;
 
-  [[nodiscard]] bool wants_profile() const override;
+  [[nodiscard]] bool wants_profile() const override { return !is_suspended() && inner_->wants_profile(); }
   [[nodiscard]] double profile_thinning() const override { return inner_->profile_thinning(); }
   [[nodiscard]] bool moved_while_profiled() const override { return inner_->moved_while_profiled(); }
   [[nodiscard]] std::vector<std::string> unfollowed() const override { return inner_->unfollowed(); }
@@ -76,6 +66,7 @@ class ValidatedStrategy final : public Strategy {
   [[nodiscard]] bool must_defer_plan() const {
     return is_judged_ && !is_given_ && state_ == State::unplaced && !before_.is_enough();
   }
+  void begin_loop(const LoopBegun& event);
   void on_iteration_end(Requests& requests);
   void judge(Requests& requests);
   void count_under_plan();
@@ -87,8 +78,7 @@ class ValidatedStrategy final : public Strategy {
   void undo_plan(Requests& requests);
   void move_to(const std::vector<PlaceId>& places, Requests& requests);
   [[nodiscard]] std::vector<PlaceId> places_now() const;
-  template <class Event>
-  void forward(const Event& event, Requests& requests);
+  void forward(const StrategyEvent& event, Requests& requests);
 
   Context context_;
   std::unique_ptr<Strategy> inner_;

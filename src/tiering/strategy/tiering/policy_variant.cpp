@@ -18,10 +18,14 @@ class PolicyStrategy final : public Strategy {
                                                   std::uint32_t left) override {
     return first_fit(context_, object, left).value_or(PlacementExtent{context_.home(), left});
   }
-  using Strategy::observe;
-  void observe(const LoopBegun&, Requests&) override { watching_ = false; }
+  void on_event(const StrategyEvent& event, Requests& requests) override {
+    if (const auto* progress = std::get_if<Progressed>(&event)) decide_if_due(*progress, requests);
+    if (std::holds_alternative<LoopBegun>(event)) watching_ = false;
+  }
+
+ private:
   // Lets the policy decide once an interval is over and its last moves are done.
-  void observe(const Progressed& event, Requests& requests) override {
+  void decide_if_due(const Progressed& event, Requests& requests) {
     auto& watched = *context_.interval_collector;
     auto& clock = *context_.clock;
     if (!watching_) {
@@ -39,7 +43,6 @@ class PolicyStrategy final : public Strategy {
     watched.protect(choice.protect);
   }
 
- private:
   std::unique_ptr<Policy> policy_;
   PolicyNeeds needs_;
   Context context_;

@@ -109,23 +109,8 @@ def simulated(*options: str) -> Callable[[Copy], str]:
     return use
 
 
-def placed(tree: Copy) -> str:
-    """Runs on a machine with memory of the kind "dummy", the faster one; returns the store's contents of it."""
-    store = tree.store()
-    done = tree.terrace(
-        *("run", "--quiet", "--machine", DUMMIES / "machine.toml", "--planner", "fast-only", "-o", store),
-        *("--", tree.program("cg", wrapped=False), "--class", "S"),
-    )
-    if done.returncode != 0:
-        return ""
-    refused = ask(store, "SELECT count(*) FROM note WHERE text LIKE '%allows no memory on odd%'")[0][0]
-    sql = "SELECT count(*) FROM object_place JOIN place ON place.id = place WHERE place.name = 'odd'"
-    there = ask(store, sql)[0][0]
-    return f"{there} stretches of memory on the odd place" if there and not refused else ""
-
-
 def moved(tree: Copy) -> str:
-    """Runs with moves to that place; returns the journal's moves."""
+    """Runs a plan that moves data to memory of the kind "dummy"; returns the journal's moves."""
     store = tree.store()
     done = tree.terrace(
         *("run", "--quiet", "--machine", DUMMIES / "machine.toml", "--plan", DUMMIES / "plan.toml", "-o", store),
@@ -180,7 +165,6 @@ KINDS = (
         "src/tiering/strategy/static/dummy.cpp",
         simulated("--planner", "dummy"),
     ),
-    Kind("provider", "provider.cpp", "src/foundation/memory/providers/dummy.cpp", placed),
     Kind("copier", "copier.cpp", "src/foundation/transfer/copiers/dummy.cpp", moved),
     Kind(
         "collector", "collector.cpp", "src/tiering/observe/collectors/dummy.cpp", simulated("--collector", "dummy")

@@ -14,7 +14,7 @@
 #include <random>
 #include <thread>
 
-#include "memory/numa_provider.hpp"
+#include "memory/provider.hpp"
 #include "support/real_memory.hpp"
 #include "transfer/move_queue.hpp"
 

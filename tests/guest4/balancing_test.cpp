@@ -60,7 +60,7 @@ ChunkId add_chunks(const Mapping& map, memory::ChunkTable& chunks) {
 }
 
 // Chunks over the whole mapping on a place, touched.
-ChunkId place(const Mapping& map, PlaceId where, memory::ChunkTable& chunks, memory::ProvidersByPlace& provider,
+ChunkId place(const Mapping& map, PlaceId where, memory::ChunkTable& chunks, memory::NumaProvider& provider,
               memory::Ledger& ledger) {
   const auto first = add_chunks(map, chunks);
   EXPECT_TRUE(ledger.take(where, Bytes{k_pages * k_page}));
@@ -87,7 +87,7 @@ class Balancing : public ::testing::Test {
   memory::LedgerPage page_;
   memory::ChunkTable chunks_;
   memory::Ledger ledger_{page_, machine::whole_budget(machine_)};
-  memory::ProvidersByPlace provider_{machine_, chunks_};
+  memory::NumaProvider provider_{machine_, chunks_};
   transfer::MoveQueue mover_{machine_, chunks_, ledger_, clock_};
 
  private:

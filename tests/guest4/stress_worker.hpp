@@ -65,7 +65,7 @@ class StressWorker {
   StressIntents& intents_;
   memory::RegionSpace space_;
   memory::ChunkTable chunks_;
-  memory::ProvidersByPlace provider_{machine_, chunks_};
+  memory::NumaProvider provider_{machine_, chunks_};
   transfer::MoveQueue mover_{machine_, chunks_, ledger_, clock_};
   std::vector<Object> objects_;
   std::uint64_t pending_ = 0;  // transfers whose results have not been collected

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface between the runtime and the memory of places: a provider binds untouched chunks to places. A run may
-// use several, each for the places that it supports. Each is one file in providers/; the build generates the table
-// of them (cmake/Variants.cmake).
+// Interface between the runtime and the memory of places, which binds untouched chunks to places, and its
+// implementation for NUMA nodes.
 #pragma once
-
-#include <memory>
-#include <string_view>
-#include <vector>
 
 #include "machine/machine.hpp"
 #include "memory/chunk_table.hpp"
@@ -24,28 +19,19 @@ class Provider {
   [[nodiscard]] virtual PlaceId where(ChunkId chunk) = 0;
 };
 
-class ProviderVariant {
+// Binds chunks to NUMA nodes by the memory policy of their range; pages come with the first touch.
+class NumaProvider final : public Provider {
  public:
-  virtual ~ProviderVariant() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual bool serves(const machine::Place& place) const = 0;
-  // Makes a provider for the places that it serves. Machine and table must outlive it.
-  [[nodiscard]] virtual std::unique_ptr<Provider> make(const machine::Machine& machine,
-                                                       const ChunkTable& chunks) const = 0;
-};
-const std::vector<const ProviderVariant*>& providers();
-
-// Delegates each place to the first variant that serves it.
-class ProvidersByPlace final : public Provider {
- public:
-  ProvidersByPlace(const machine::Machine& machine, const ChunkTable& chunks);
-  // Returns false for a place that no variant serves.
+  // Borrows machine and table, which must outlive it.
+  NumaProvider(const machine::Machine& machine, const ChunkTable& chunks) : machine_(machine), chunks_(chunks) {}
+  // Also migrates existing pages (static arrays, memory that is registered late), as far as the kernel can move
+  // them. Returns false for a place without a node.
   bool bind(ChunkId first, std::uint32_t count, PlaceId place) override;
   [[nodiscard]] PlaceId where(ChunkId chunk) override;
 
  private:
-  std::vector<std::unique_ptr<Provider>> made_;
-  std::vector<Provider*> of_;  // by place, null for none
+  const machine::Machine& machine_;
+  const ChunkTable& chunks_;
 };
 
 }  // namespace terrace::memory

@@ -11,7 +11,6 @@
 #include "core/error.hpp"
 #include "machine/discover/discovery.hpp"
 #include "machine/nodes/node_files.hpp"
-#include "memory/provider.hpp"
 
 namespace terrace::cli {
 
@@ -23,10 +22,7 @@ void add_nodes(const machine::Machine& machine, std::set<int>& nodes) {
 }
 
 // Places that compute (PIM) are exempt: only a plan puts data there.
-bool is_not_memory(const machine::Place& place) {
-  return !place.geometry &&
-         std::ranges::none_of(memory::providers(), [&](const auto* variant) { return variant->serves(place); });
-}
+bool is_not_memory(const machine::Place& place) { return !place.geometry && place.numa_node < 0; }
 
 }  // namespace
 

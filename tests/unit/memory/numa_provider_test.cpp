@@ -1,12 +1,11 @@
 // Tests binding and querying chunks, page by page against the kernel. One node suffices; tests/guest has two.
-#include "memory/numa_provider.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 
+#include "memory/provider.hpp"
 #include "support/real_memory.hpp"
 
 namespace terrace::memory {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "memory/provider.hpp"
 #include "observe/collector_variant.hpp"
 #include "observe/progress_variant.hpp"
 #include "strategy/planner.hpp"
@@ -33,7 +32,6 @@ TEST(Variants, Table_EqualsFilesOfFolders) {
                           files_in("tiering/strategy/policies");
   EXPECT_GT(strategies, 15u);
   EXPECT_EQ(names_of(strategy::variants()), strategies);
-  EXPECT_EQ(names_of(memory::providers()), files_in("foundation/memory/providers"));
   EXPECT_EQ(names_of(transfer::copiers()), files_in("foundation/transfer/copiers"));
   EXPECT_EQ(names_of(observe::collectors()), files_in("tiering/observe/collectors"));
   EXPECT_EQ(names_of(observe::progresses()), files_in("tiering/observe/progress"));

@@ -89,7 +89,7 @@ struct ConfigurationObjects {
       simulated = std::make_unique<sim::VirtualMachine>(machine, initiator, configuration.cores, chunks, ledger);
     } else {
       clock = std::make_unique<RealClock>();
-      provider = std::make_unique<memory::ProvidersByPlace>(machine, chunks);
+      provider = std::make_unique<memory::NumaProvider>(machine, chunks);
       mover = std::make_unique<transfer::MoveQueue>(machine, chunks, ledger, *clock,
                                                     [] { observe::t_thread.enter_runtime(); });
     }
@@ -101,7 +101,7 @@ struct ConfigurationObjects {
   Journal journal;
   std::unique_ptr<sim::VirtualMachine> simulated;
   std::unique_ptr<RealClock> clock;
-  std::unique_ptr<memory::ProvidersByPlace> provider;
+  std::unique_ptr<memory::NumaProvider> provider;
   std::unique_ptr<transfer::MoveQueue> mover;
   std::unique_ptr<observe::Collector> sampled;
   std::unique_ptr<observe::ExactCollector> exact;

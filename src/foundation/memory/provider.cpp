@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Provider variant `numa`: places that are NUMA nodes of the operating system. See numa_provider.hpp.
+// Binds chunks to NUMA nodes by mbind and move_pages. See provider.hpp.
+#include "memory/provider.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -7,7 +9,6 @@
 
 #include "core/rounding.hpp"
 #include "memory/numa_node.hpp"
-#include "memory/numa_provider.hpp"
 
 namespace terrace::memory {
 
@@ -23,11 +24,9 @@ int bind_range(std::uint64_t low, std::uint64_t high, int node) {
 
 }  // namespace
 
-NumaProvider::NumaProvider(const machine::Machine& machine, const ChunkTable& chunks)
-    : machine_(machine), chunks_(chunks) {}
-
 bool NumaProvider::bind(ChunkId first, std::uint32_t count, PlaceId place) {
   const auto node = machine_.place(place).numa_node;
+  if (node < 0) return false;
   const auto& last = chunks_[first + count - 1];
   const auto error = bind_range(chunks_[first].address, last.address + last.size, node);
   if (error != EFAULT || count == 1) return error == 0;
@@ -54,25 +53,6 @@ PlaceId NumaProvider::where(ChunkId id) {
   const auto max_count = std::max_element(counts.begin(), counts.end());
   if (max_count == counts.end() || *max_count == 0) return k_no_place;
   return static_cast<PlaceId>(max_count - counts.begin());
-}
-
-namespace {
-
-class Numa final : public ProviderVariant {
- public:
-  [[nodiscard]] std::string_view name() const override { return "numa"; }
-  [[nodiscard]] bool serves(const machine::Place& place) const override { return place.numa_node >= 0; }
-  [[nodiscard]] std::unique_ptr<Provider> make(const machine::Machine& machine,
-                                               const ChunkTable& chunks) const override {
-    return std::make_unique<NumaProvider>(machine, chunks);
-  }
-};
-
-}  // namespace
-
-const ProviderVariant& numa_provider() {
-  static const Numa variant;
-  return variant;
 }
 
 }  // namespace terrace::memory

@@ -5,17 +5,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpu_sim/engine/page_placement.hpp"
+
 namespace terrace::gpu_sim {
 
 PageMover::PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& memory, PageTable& pages,
-                     MoverListener& listener, std::vector<std::uint64_t> capacity, bool far_mapped)
+                     PagePlacement& placement, SetStalled set_sms_stalled, std::vector<std::uint64_t> capacity)
     : gpu_(gpu),
       events_(events),
       memory_(memory),
       pages_(pages),
-      listener_(listener),
+      placement_(placement),
+      set_sms_stalled_(std::move(set_sms_stalled)),
       capacity_(std::move(capacity)),
-      far_mapped_(far_mapped),
+      far_mapped_(!placement.faults_on_far_access()),
       leaving_(gpu.memories.size()),
       limit_(gpu.page_copies) {}
 
@@ -72,7 +75,7 @@ void PageMover::start_moves() {
       cancel_move(number);
       if (!wanted) continue;
       ++counts_.refused;
-      listener_.on_move_rejected(number);
+      placement_.on_move_rejected(number);
     }
   }
 }
@@ -105,7 +108,7 @@ void PageMover::stall_for_shootdown() {
     stopped_ = true;
     stalled_at_ = events_.now();
     stalled_until_ = events_.now();
-    listener_.stall_sms();
+    set_sms_stalled_(true);
   }
   ++pending_shootdowns_;
   schedule_resume();
@@ -125,7 +128,7 @@ void PageMover::on_resume() {
     return;
   stopped_ = false;
   counts_.stopped_cycles += events_.now() - stalled_at_;
-  listener_.resume_sms();
+  set_sms_stalled_(false);
 }
 
 void PageMover::on_drained(std::uint32_t page) {
@@ -170,7 +173,8 @@ void PageMover::on_line_written(std::uint32_t line) {
   moves_.release(number);
   --active_;
   ++counts_.moved_pages;
-  listener_.on_moved(page);
+  pages_.reset_touches(page);
+  placement_.on_moved(page, pages_[page].memory);
   start_moves();
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -28,23 +29,16 @@ struct MoverCounts {
   std::uint64_t stopped_cycles = 0;   // in which the SMs were stalled
 };
 
-class MoverListener {
- public:
-  virtual ~MoverListener() = default;
-  virtual void stall_sms() = 0;
-  virtual void resume_sms() = 0;
-  // Reports that the page is in the requested memory.
-  virtual void on_moved(std::uint32_t page) = 0;
-  // Reports that a requested move was rejected for lack of capacity.
-  virtual void on_move_rejected(std::uint32_t page) = 0;
-};
+class PagePlacement;
 
 class PageMover {
  public:
-  // `capacity`: bytes of each memory that pages may take. `far_mapped`: pages that leave the GPU's own memory stay
-  // mapped for the GPU.
+  // Stalls all SMs, or resumes them.
+  using SetStalled = std::function<void(bool is_stalled)>;
+  // Reports moves to `placement`. Pages that leave the GPU's own memory stay mapped for the GPU, unless accesses
+  // to them have to fault. `capacity`: bytes of each memory that pages may take.
   PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& memory, PageTable& pages,
-            MoverListener& listener, std::vector<std::uint64_t> capacity, bool far_mapped = true);
+            PagePlacement& placement, SetStalled set_sms_stalled, std::vector<std::uint64_t> capacity);
 
   // Requests a move. A later request replaces one that has not begun.
   void request_move(std::uint32_t page, std::uint8_t memory) { request_move_from(events_.now(), page, memory); }
@@ -100,7 +94,8 @@ class PageMover {
   EventWheel& events_;
   MemorySide& memory_;
   PageTable& pages_;
-  MoverListener& listener_;
+  PagePlacement& placement_;
+  SetStalled set_sms_stalled_;
   std::vector<std::uint64_t> capacity_;
   bool far_mapped_;
   std::vector<std::uint32_t> leaving_;  // number of pages that are moving away, by memory

@@ -67,10 +67,9 @@ class Processor {
   void on_translated(std::uint32_t page);
   void on_answer(const Request& request);
   // Stalls, or resumes, the SM.
-  void stall() { stopped_ = true; }
-  void resume() {
-    stopped_ = false;
-    wake();
+  void set_stalled(bool is_stalled) {
+    stopped_ = is_stalled;
+    if (!is_stalled) wake();
   }
 
   [[nodiscard]] const ProcessorCounts& counts() const { return counts_; }

@@ -39,7 +39,12 @@ Simulator::Simulator(const machine::Gpu& gpu, TraceSource& trace, PagePlacement&
       memory_(gpu, events_),
       faults_(gpu, events_),
       pages_(gpu, events_, faults_),
-      mover_(gpu, events_, memory_, pages_, *this, capacity_, !placement.faults_on_far_access()),
+      mover_(
+          gpu, events_, memory_, pages_, placement,
+          [this](bool is_stalled) {
+            for (auto& processor : processors_) processor->set_stalled(is_stalled);
+          },
+          capacity_),
       bytes_before_(gpu.memories.size()),
       sample_period_(placement.sample_period()) {
   for (std::uint32_t i = 0; i < gpu.processors; ++i)
@@ -224,19 +229,6 @@ void Simulator::sample(std::uint32_t page, bool write) {
   if (!sample_frame_) sample_frame_ = pages_.take_frame(1);
   const auto offset = samples_ / k_of_line * k_line_bytes % gpu_.page_bytes;
   memory_.write_sample(1, *sample_frame_ * gpu_.page_bytes + offset);
-}
-
-void Simulator::stall_sms() {
-  for (auto& processor : processors_) processor->stall();
-}
-
-void Simulator::resume_sms() {
-  for (auto& processor : processors_) processor->resume();
-}
-
-void Simulator::on_moved(std::uint32_t page) {
-  pages_.reset_touches(page);
-  placement_.on_moved(page, pages_[page].memory);
 }
 
 Traffic Simulator::traffic_now() const {

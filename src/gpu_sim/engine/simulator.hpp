@@ -63,7 +63,7 @@ struct RunCounts {
   std::uint64_t walks = 0;
 };
 
-class Simulator final : public ProcessorListener, public MoverListener {
+class Simulator final : public ProcessorListener {
  public:
   // All arguments are borrowed. `capacity`: bytes of each memory that pages may take.
   Simulator(const machine::Gpu& gpu, TraceSource& trace, PagePlacement& placement,
@@ -75,10 +75,6 @@ class Simulator final : public ProcessorListener, public MoverListener {
  private:
   void on_request(std::uint32_t page, bool write) override;
   void on_cta_end(std::uint32_t processor) override;
-  void stall_sms() override;
-  void resume_sms() override;
-  void on_moved(std::uint32_t page) override;
-  void on_move_rejected(std::uint32_t page) override { placement_.on_move_rejected(page); }
 
   // Advances to the next kernel and schedules its begin. Returns false at the end of the trace.
   bool next_kernel();

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "core/high_fd.hpp"
 #include "core/internal_thread.hpp"
@@ -32,8 +33,11 @@ void* thread_body(void* argument) {
 
 }  // namespace
 
-TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
-    : handler_(handler), userfault_(0), stop_fd_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+TouchTraps::TouchTraps(OnFirstTouch on_first_touch, void (*enter)(), unsigned threads) noexcept
+    : on_first_touch_(std::move(on_first_touch)),
+      enter_(enter),
+      userfault_(0),
+      stop_fd_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
   error_ = userfault_.is_available() ? stop_fd_ < 0 ? errno : 0 : userfault_.error();
   if (error_ != 0) return;
   try {
@@ -44,7 +48,7 @@ TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
   }
   error_ = EAGAIN;  // pthread_create's error where no thread can be created
   const auto run = [](TouchTraps* traps, sem_t* ready) {
-    traps->handler_.on_thread_start();
+    traps->enter_();
     unshare_fd_table(traps->userfault_.fd(), traps->stop_fd_);
     sem_post(ready);  // the descriptors are protected: the program may close its copies from here on
     traps->run();
@@ -92,8 +96,7 @@ void TouchTraps::run() noexcept {
     if (poll(files.data(), files.size(), -1) < 0) continue;
     if (files[1].revents != 0) return;
     if ((files[0].revents & (POLLERR | POLLNVAL)) != 0) return;
-    if (std::uint64_t address = 0; userfault_.next_fault(address))
-      handler_.on_first_touch(align_down(address, k_page));
+    if (std::uint64_t address = 0; userfault_.next_fault(address)) on_first_touch_(align_down(address, k_page));
   }
 }
 

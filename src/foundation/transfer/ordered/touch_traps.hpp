@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "transfer/exchange/userfault.hpp"
@@ -16,19 +17,13 @@ namespace terrace::transfer {
 // Thread-safe, but for shut_down().
 class TouchTraps {
  public:
-  class Handler {
-   public:
-    virtual ~Handler() = default;
-    // Handles a fault at this page address. The report may be outdated: the fault may have been resolved already.
-    // The handler unregisters a range that contains the address, or wakes the waiters. Called concurrently on the
-    // traps' threads.
-    virtual void on_first_touch(std::uint64_t address) noexcept = 0;
-    virtual void on_thread_start() noexcept {}
-  };
+  // Handles a fault at this page address. The report may be outdated: the fault may have been resolved already.
+  // The handler unregisters a range that contains the address, or wakes the waiters. Called concurrently on the
+  // traps' threads. Must not throw.
+  using OnFirstTouch = std::function<void(std::uint64_t address)>;
 
-  // Starts `threads` threads: so many faults are handled concurrently, further ones wait. `handler` outlives the
-  // object.
-  TouchTraps(Handler& handler, unsigned threads) noexcept;
+  // Starts `threads` threads, which call `enter` first: so many faults are handled concurrently, further ones wait.
+  TouchTraps(OnFirstTouch on_first_touch, void (*enter)(), unsigned threads) noexcept;
   // Stops the threads; the kernel unregisters all ranges.
   ~TouchTraps();
   // Stops the threads and unregisters all ranges, which must lie within these addresses. No range may be
@@ -54,7 +49,8 @@ class TouchTraps {
   void run() noexcept;
   void stop_threads() noexcept;
 
-  Handler& handler_;
+  OnFirstTouch on_first_touch_;
+  void (*enter_)();
   Userfault userfault_;
   int stop_fd_ = -1;  // eventfd(2) that stops the threads
   int error_ = 0;

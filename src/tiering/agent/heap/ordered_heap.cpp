@@ -150,7 +150,8 @@ void OrderedHeap::arm_touch_traps(std::uint64_t address, std::uint64_t size, int
   {
     const std::lock_guard guard(mutex_);
     if (!std::exchange(here.has_traps, true)) {
-      auto* const traps = new (std::nothrow) transfer::TouchTraps(*this, threads_here());
+      auto* const traps = new (std::nothrow) transfer::TouchTraps(
+          [this](std::uint64_t touched) { on_first_touch(touched); }, parts_.enter, threads_here());
       refused = !traps || !traps->is_available();
       if (traps) error = traps->error();
       if (refused)

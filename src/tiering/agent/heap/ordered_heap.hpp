@@ -31,11 +31,10 @@
 #include "memory/ordered/ordered_fill.hpp"
 #include "memory/ordered/placed_ranges.hpp"
 #include "memory/region_space.hpp"
-#include "transfer/ordered/touch_traps.hpp"
 
 namespace terrace::agent {
 
-class OrderedHeap final : private transfer::TouchTraps::Handler {
+class OrderedHeap final {
  public:
   // Smaller blocks come from the next allocator.
   static constexpr std::size_t k_min = k_big_block;
@@ -167,8 +166,7 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   void arm_touch_traps(std::uint64_t address, std::uint64_t size, int intent) noexcept;
   void forget(std::uint64_t address, std::uint64_t size) noexcept;
   void count(const memory::PlacedRanges::Range& range, bool more) noexcept;
-  void on_first_touch(std::uint64_t address) noexcept override;
-  void on_thread_start() noexcept override { parts_.enter(); }
+  void on_first_touch(std::uint64_t address) noexcept;
 
   Parts parts_;
   int default_intent_ = -1;

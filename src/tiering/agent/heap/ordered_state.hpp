@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "agent/heap/ordered_heap.hpp"
+#include "transfer/ordered/touch_traps.hpp"
 
 namespace terrace::agent {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds policies for GPUs by name: those of page_policies/, and the policies among the variants (variant.hpp).
+// Finds policies for GPUs by name: those that use touches or faults (policy.hpp), which processors do not report,
+// and the policies among the variants (variant.hpp).
 #pragma once
 
 #include <memory>

@@ -73,7 +73,7 @@ void bind_stencils(nb::module_& module) {
       "stencil_modes",
       [] {
         std::vector<std::string> all;
-        for (const auto* mode : stencil::modes()) all.emplace_back(mode->name());
+        for (const auto* mode : stencil::modes()) all.emplace_back(mode->name);
         return all;
       },
       "Returns the modes of running chains of loops on two memories.");

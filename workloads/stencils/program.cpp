@@ -95,15 +95,14 @@ VirtualOptions virtual_options(Arguments& arguments) {
 
 void refuse_without_effect(const Arguments& arguments, const VirtualOptions& options) {
   const auto uses = [](const ModeVariant& mode, std::string_view word) {
-    const auto words = mode.words();
-    return std::ranges::find(words, word) != words.end();
+    return std::ranges::find(mode.words, word) != mode.words.end();
   };
   const auto& chosen = find_mode(options.mode);
   for (const auto* const word : {"memory", "slow_memory", "tiled", "cyclic", "prefetched", "processes"}) {
     if (!arguments.has(word) || uses(chosen, word)) continue;
     std::vector<std::string_view> others;
     for (const auto* mode : modes())
-      if (uses(*mode, word)) others.push_back(mode->name());
+      if (uses(*mode, word)) others.push_back(mode->name);
     throw Error(Code::invalid, std::string(word) + "= has no effect with how=" + options.mode + "; it has with " +
                                    join_names(others));
   }

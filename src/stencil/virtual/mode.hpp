@@ -66,16 +66,19 @@ class Mode {
   ModeCounts counts_;
 };
 
-class ModeVariant {
- public:
-  virtual ~ModeVariant() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  // Returns the options that the mode uses, by their names on the command line of terrace-stencils: memory,
-  // slow_memory, tiled, cyclic, prefetched, processes. All modes use bandwidth.
-  [[nodiscard]] virtual std::vector<std::string_view> words() const = 0;
-  [[nodiscard]] virtual std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
-                                                   const ModeOptions& options) const = 0;
+struct ModeVariant {
+  std::string_view name;
+  // The options that the mode uses, by their names on the command line of terrace-stencils: memory, slow_memory,
+  // tiled, cyclic, prefetched, processes. All modes use bandwidth.
+  std::vector<std::string_view> words;
+  std::unique_ptr<Mode> (*make)(const TwoTierMachine& tiers, const ModeOptions& options);
 };
+
+template <class SomeMode>
+std::unique_ptr<Mode> make_mode(const TwoTierMachine& tiers, const ModeOptions& options) {
+  return std::make_unique<SomeMode>(tiers, options);
+}
+
 const std::vector<const ModeVariant*>& modes();
 // Returns the mode. Throws Error{invalid}, which names the known modes.
 const ModeVariant& find_mode(std::string_view name);

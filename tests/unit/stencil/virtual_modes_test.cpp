@@ -241,18 +241,18 @@ TEST(Unified, Prefetch_OverlapsPreviousTile) {
 
 TEST(SlowMemory, TooSmall_IsRefused) {
   for (const auto* variant : modes()) {
-    if (variant->name() == "flat-fast") continue;
+    if (variant->name == "flat-fast") continue;
     auto tiers = make_tiers(1e6, 1e9, 1e8, 1e9);
     tiers.fault = tiers.fault_bytes = 1;
     tiers.slow_name = "ddr";
     tiers.fast_name = "hbm";
-    tiers.slow_bytes = variant->name() == "unified" ? 15.9e6 - 1e6 : 15.9e6;
+    tiers.slow_bytes = variant->name == "unified" ? 15.9e6 - 1e6 : 15.9e6;
     const auto made = variant->make(tiers, {});
     const auto two = datasets(2, 1000);  // 8e6 bytes each
     made->add(two[0]);
     try {
       made->add(two[1]);
-      FAIL() << variant->name();
+      FAIL() << variant->name;
     } catch (const Error& error) {
       EXPECT_EQ(std::string(error.what()).find("the datasets do not fit into ddr"), 0) << error.what();
       EXPECT_NE(std::string(error.what()).find("slow_memory="), std::string::npos);

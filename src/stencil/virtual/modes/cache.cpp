@@ -204,22 +204,10 @@ class Cache final : public Mode {
   LruMap<Signature, Size> sizes_{512};  // of earlier chains
 };
 
-class CacheVariant final : public ModeVariant {
- public:
-  [[nodiscard]] std::string_view name() const override { return "cache"; }
-  [[nodiscard]] std::vector<std::string_view> words() const override {
-    return {"memory", "slow_memory", "tiled", "processes"};
-  }
-  [[nodiscard]] std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
-                                           const ModeOptions& options) const override {
-    return std::make_unique<Cache>(tiers, options);
-  }
-};
-
 }  // namespace
 
 const ModeVariant& cache_mode() {
-  static const CacheVariant variant;
+  static const ModeVariant variant{"cache", {"memory", "slow_memory", "tiled", "processes"}, make_mode<Cache>};
   return variant;
 }
 

@@ -30,20 +30,13 @@ class FlatFast final : public Mode {
   double bytes_ = 0;
 };
 
-class FlatFastVariant final : public ModeVariant {
- public:
-  [[nodiscard]] std::string_view name() const override { return "flat-fast"; }
-  [[nodiscard]] std::vector<std::string_view> words() const override { return {"memory"}; }
-  [[nodiscard]] std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
-                                           const ModeOptions& /*options*/) const override {
-    return std::make_unique<FlatFast>(tiers);
-  }
-};
-
 }  // namespace
 
 const ModeVariant& flat_fast_mode() {
-  static const FlatFastVariant variant;
+  static const ModeVariant variant{
+      "flat-fast", {"memory"}, [](const TwoTierMachine& tiers, const ModeOptions&) -> std::unique_ptr<Mode> {
+        return std::make_unique<FlatFast>(tiers);
+      }};
   return variant;
 }
 

@@ -25,20 +25,13 @@ class FlatSlow final : public Mode {
   SlowMemoryBudget slow_;
 };
 
-class FlatSlowVariant final : public ModeVariant {
- public:
-  [[nodiscard]] std::string_view name() const override { return "flat-slow"; }
-  [[nodiscard]] std::vector<std::string_view> words() const override { return {"slow_memory"}; }
-  [[nodiscard]] std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
-                                           const ModeOptions& /*options*/) const override {
-    return std::make_unique<FlatSlow>(tiers);
-  }
-};
-
 }  // namespace
 
 const ModeVariant& flat_slow_mode() {
-  static const FlatSlowVariant variant;
+  static const ModeVariant variant{
+      "flat-slow", {"slow_memory"}, [](const TwoTierMachine& tiers, const ModeOptions&) -> std::unique_ptr<Mode> {
+        return std::make_unique<FlatSlow>(tiers);
+      }};
   return variant;
 }
 

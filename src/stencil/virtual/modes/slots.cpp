@@ -182,22 +182,10 @@ class Slots final : public Mode {
   double ahead_bytes_ = 0;
 };
 
-class SlotsVariant final : public ModeVariant {
- public:
-  [[nodiscard]] std::string_view name() const override { return "slots"; }
-  [[nodiscard]] std::vector<std::string_view> words() const override {
-    return {"memory", "slow_memory", "cyclic", "prefetched"};
-  }
-  [[nodiscard]] std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
-                                           const ModeOptions& options) const override {
-    return std::make_unique<Slots>(tiers, options);
-  }
-};
-
 }  // namespace
 
 const ModeVariant& slots_mode() {
-  static const SlotsVariant variant;
+  static const ModeVariant variant{"slots", {"memory", "slow_memory", "cyclic", "prefetched"}, make_mode<Slots>};
   return variant;
 }
 

@@ -71,22 +71,11 @@ class Streamed final : public Mode {
                        true};
 };
 
-class StreamedVariant final : public ModeVariant {
- public:
-  [[nodiscard]] std::string_view name() const override { return "streamed"; }
-  [[nodiscard]] std::vector<std::string_view> words() const override {
-    return {"memory", "slow_memory", "cyclic", "prefetched"};
-  }
-  [[nodiscard]] std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
-                                           const ModeOptions& options) const override {
-    return std::make_unique<Streamed>(tiers, options);
-  }
-};
-
 }  // namespace
 
 const ModeVariant& streamed_mode() {
-  static const StreamedVariant variant;
+  static const ModeVariant variant{
+      "streamed", {"memory", "slow_memory", "cyclic", "prefetched"}, make_mode<Streamed>};
   return variant;
 }
 

@@ -90,22 +90,11 @@ class Unified final : public Mode {
   std::vector<bool> changed_;
 };
 
-class UnifiedVariant final : public ModeVariant {
- public:
-  [[nodiscard]] std::string_view name() const override { return "unified"; }
-  [[nodiscard]] std::vector<std::string_view> words() const override {
-    return {"memory", "slow_memory", "tiled", "prefetched"};
-  }
-  [[nodiscard]] std::unique_ptr<Mode> make(const TwoTierMachine& tiers,
-                                           const ModeOptions& options) const override {
-    return std::make_unique<Unified>(tiers, options);
-  }
-};
-
 }  // namespace
 
 const ModeVariant& unified_mode() {
-  static const UnifiedVariant variant;
+  static const ModeVariant variant{
+      "unified", {"memory", "slow_memory", "tiled", "prefetched"}, make_mode<Unified>};
   return variant;
 }
 

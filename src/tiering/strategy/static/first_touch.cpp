@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variant "first-touch": in allocation order, each chunk in the fastest place with free space.
 #include "strategy/static_decision.hpp"
-#include "strategy/tiering/first_fit.hpp"
 #include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {
@@ -11,9 +10,7 @@ class FirstTouch final : public FixedPlacement {
  public:
   [[nodiscard]] std::string_view name() const override { return "first-touch"; }
   [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override {
-    return std::make_unique<FixedStrategy>([context](const observe::Object& object, std::uint32_t left) {
-      return first_fit(context, object, left).value_or(PlacementExtent{context.home(), left});
-    });
+    return first_fit_strategy(context);
   }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
     auto placement = home_placement(problem);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface between the runtime and the memory of places, which binds untouched chunks to places, and its
-// implementation for NUMA nodes.
+// Interface by which the runtime binds untouched chunks to places, and its implementation for NUMA nodes.
 #pragma once
 
 #include "machine/machine.hpp"

@@ -13,7 +13,7 @@ namespace terrace::strategy {
 namespace {
 
 template <class SomePolicy, auto... arguments>
-std::unique_ptr<Policy> make(const TouchRules&) {
+std::unique_ptr<Policy> make_policy(const TouchRules&) {
   return std::make_unique<SomePolicy>(arguments...);
 }
 
@@ -24,14 +24,14 @@ struct GpuPolicy {
 
 // Sorted by name.
 constexpr std::array k_gpu_policies{
-    GpuPolicy{"access-counters", make<UnifiedMemoryPolicy, UnifiedMemoryMode::access_counters>},
-    GpuPolicy{"even", make<EvenPolicy, EvenStart::placed>},
-    GpuPolicy{"even-moves", make<EvenPolicy, EvenStart::slow>},
-    GpuPolicy{"migrate-on-fault", make<UnifiedMemoryPolicy, UnifiedMemoryMode::first_touch>},
+    GpuPolicy{"access-counters", make_policy<UnifiedMemoryPolicy, UnifiedMemoryMode::access_counters>},
+    GpuPolicy{"even", make_policy<EvenPolicy, EvenStart::placed>},
+    GpuPolicy{"even-moves", make_policy<EvenPolicy, EvenStart::slow>},
+    GpuPolicy{"migrate-on-fault", make_policy<UnifiedMemoryPolicy, UnifiedMemoryMode::first_touch>},
     GpuPolicy{
         "touch",
         [](const TouchRules& rules) -> std::unique_ptr<Policy> { return std::make_unique<TouchPolicy>(rules); }},
-    GpuPolicy{"unified-memory", make<UnifiedMemoryPolicy, UnifiedMemoryMode::prefetch>},
+    GpuPolicy{"unified-memory", make_policy<UnifiedMemoryPolicy, UnifiedMemoryMode::prefetch>},
 };
 
 }  // namespace

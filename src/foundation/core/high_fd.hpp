@@ -8,8 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <initializer_list>
+
+#include "core/errno_scope.hpp"
 
 namespace terrace {
 
@@ -17,7 +18,7 @@ namespace terrace {
 // the original if RLIMIT_NOFILE is too low. Preserves errno.
 inline int move_fd_high(int fd) noexcept {
   if (fd < 0) return fd;
-  const int saved = errno;
+  const ErrnoScope errno_scope;
   for (const int min_fd : {512, 64}) {
     const auto high = static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, min_fd));
     if (high < 0) continue;
@@ -25,7 +26,6 @@ inline int move_fd_high(int fd) noexcept {
     fd = high;
     break;
   }
-  errno = saved;
   return fd;
 }
 

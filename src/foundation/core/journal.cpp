@@ -18,6 +18,7 @@
 
 #include "core/address_space.hpp"
 #include "core/blob.hpp"
+#include "core/errno_scope.hpp"
 #include "core/rounding.hpp"
 #include "core/shared_mapping.hpp"
 
@@ -124,9 +125,8 @@ bool Journal::run_exclusively(Body&& body) noexcept {
 }
 
 void Journal::append(std::uint16_t type, std::span<const std::byte> payload) noexcept {
-  const int error = errno;
+  const ErrnoScope errno_scope;
   if (!run_exclusively([&] { return write(type, payload); })) lost_.fetch_add(1, std::memory_order_relaxed);
-  errno = error;
 }
 
 bool Journal::write(std::uint16_t type, std::span<const std::byte> payload) noexcept {

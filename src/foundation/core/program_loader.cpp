@@ -11,9 +11,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
+
+#include "core/errno_scope.hpp"
 
 namespace terrace {
 
@@ -48,17 +49,6 @@ class OpenFile {
 
  private:
   int file_;
-};
-
-class ErrnoSaver {
- public:
-  ErrnoSaver() = default;
-  ~ErrnoSaver() { errno = saved_; }
-  ErrnoSaver(const ErrnoSaver&) = delete;
-  ErrnoSaver& operator=(const ErrnoSaver&) = delete;
-
- private:
-  int saved_ = errno;
 };
 
 template <class Record>
@@ -137,7 +127,7 @@ char* append(char* to, const char* end, const char* text) noexcept {
 }  // namespace
 
 ProgramLoader::ProgramLoader(int file) noexcept {
-  const ErrnoSaver errno_saver;
+  const ErrnoScope errno_scope;
   const int flags = fcntl(file, F_GETFL);
   if (flags < 0 || (flags & O_PATH) == 0) {
     read(file, nullptr, 0);
@@ -152,7 +142,7 @@ ProgramLoader::ProgramLoader(int file) noexcept {
 }
 
 ProgramLoader::ProgramLoader(const char* path) noexcept {
-  const ErrnoSaver errno_saver;
+  const ErrnoScope errno_scope;
   open_and_read(path, 0);
 }
 
@@ -207,7 +197,7 @@ void ProgramLoader::refuse(const char* reason, const char* interpreter) noexcept
 }
 
 bool find_program(const char* name, const char* search, char* path, unsigned long size) noexcept {
-  const ErrnoSaver errno_saver;
+  const ErrnoScope errno_scope;
   const auto can_run = [](const char* file) {
     struct stat about {};
     return access(file, X_OK) == 0 && stat(file, &about) == 0 && S_ISREG(about.st_mode);

@@ -5,8 +5,9 @@
 
 #include <signal.h>
 
-#include <cerrno>
 #include <ctime>
+
+#include "core/errno_scope.hpp"
 
 namespace terrace {
 
@@ -22,14 +23,13 @@ class ScopedSigxfszBlock {
     pthread_sigmask(SIG_BLOCK, &size, &before_);
   }
   ~ScopedSigxfszBlock() {
-    const auto error = errno;
+    const ErrnoScope errno_scope;
     const auto size = sigxfsz_set();
     constexpr timespec k_now{0, 0};
     // A signal that was pending before is the program's own: leave it.
     while (!was_pending_ && sigtimedwait(&size, nullptr, &k_now) < 0 && errno == EINTR) {
     }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    errno = error;
   }
   ScopedSigxfszBlock(const ScopedSigxfszBlock&) = delete;
   ScopedSigxfszBlock& operator=(const ScopedSigxfszBlock&) = delete;

@@ -6,10 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <new>
 #include <string>
 
+#include "core/errno_scope.hpp"
 #include "core/shared_mapping.hpp"
 
 namespace terrace::agent {
@@ -21,9 +21,8 @@ Counts* make_counts(const std::string& directory, const char* prefix) {
   const auto name = directory + "/" + prefix + std::to_string(getpid());
   const int file = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   void* const page = file < 0 ? nullptr : map_shared(file, sizeof(Counts));
-  const int problem = errno;
+  const ErrnoScope errno_scope;
   if (file >= 0) syscall(SYS_close, file);
-  errno = problem;
   return page ? new (page) Counts : nullptr;
 }
 

@@ -16,6 +16,7 @@
 
 #include "cli/journal_folder.hpp"
 #include "cli/launch.hpp"
+#include "core/errno_scope.hpp"
 
 namespace terrace::cli {
 
@@ -56,7 +57,7 @@ void stop_without_child(int number) {
 }
 
 void on_signal(int number, siginfo_t* info, void*) {
-  const auto saved = errno;
+  const ErrnoScope errno_scope;
   const bool is_of_process = info->si_code <= 0;  // SI_USER, SI_TKILL, SI_QUEUE; the kernel's codes are above 0
   const pid_t child = g_child;
   // The kernel marks SIGPIPE and SIGXFSZ as sent by the process itself.
@@ -66,7 +67,6 @@ void on_signal(int number, siginfo_t* info, void*) {
     stop_without_child(number);
   else if (is_of_process ? info->si_pid != child : !is_one_of(number, k_terminal))  // the child has it already
     forward(number, *info);
-  errno = saved;
 }
 
 // Installs the handler for all signals that can be caught; the C library refuses those that its threads use.

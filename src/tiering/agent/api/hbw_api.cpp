@@ -26,6 +26,7 @@
 #include "agent/heap/hbw_heap.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "core/errno_scope.hpp"
 #include "core/rounding.hpp"
 #include "machine/nodes/node_files.hpp"
 #include "observe/threads/thread.hpp"
@@ -154,9 +155,8 @@ void* allocate_hbw(std::size_t size, std::size_t alignment, bool zeros) {
   const auto by = policy_now();
   if (auto* const heap = hbw_heap()) {
     const observe::RuntimeScope inside;
-    const auto saved = errno;
+    const ErrnoScope errno_scope;
     void* const block = size <= PTRDIFF_MAX ? heap->allocate(by, size, alignment, zeros) : nullptr;
-    errno = saved;
     if (block) return block;
   }
   if (by != Policy::preferred) return nullptr;
@@ -253,10 +253,8 @@ void hbw_free(void* ptr) {
   if (!ptr) return;
   if (auto* const heap = agent::hbw_heap()) {
     const terrace::observe::RuntimeScope inside;
-    const auto saved = errno;
-    const bool done = heap->release(ptr);
-    errno = saved;
-    if (done) return;
+    const terrace::ErrnoScope errno_scope;
+    if (heap->release(ptr)) return;
   }
   free(ptr);
 }

@@ -23,6 +23,7 @@
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/linking/next.hpp"
 #include "core/clock.hpp"
+#include "core/errno_scope.hpp"
 #include "observe/threads/thread.hpp"
 #include "runtime/runtime.hpp"
 
@@ -103,10 +104,11 @@ bool is_duration(const timespec* time) {
 // the call are handled after the sleep.
 void sleep_virtually(Process& here, std::int64_t ns) {
   static constinit NextFunction<int (*)(const timespec*, timespec*)> next{"nanosleep"};
-  const auto saved = errno;
   static constexpr timespec k_moment{0, 1};
-  (*next)(&k_moment, nullptr);
-  errno = saved;
+  {
+    const ErrnoScope errno_scope;
+    (*next)(&k_moment, nullptr);
+  }
   const observe::RuntimeScope inside;
   if (here.clock && ns > 0) here.clock->charge(Seconds{static_cast<double>(ns) * 1e-9});
   end_quantum();

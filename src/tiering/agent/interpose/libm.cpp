@@ -16,6 +16,7 @@
 
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/linking/caller_functions.hpp"
+#include "core/errno_scope.hpp"
 #include "machine/library.hpp"
 #include "observe/pipeline/pipeline.hpp"
 #include "observe/threads/thread.hpp"
@@ -43,11 +44,9 @@ constinit CallerFunctions g_libm{k_libm_names, g_libm_without_table};
 // dependency.
 void* find_in_libm(std::size_t number) noexcept {
   const observe::RuntimeScope inside;
-  const auto saved = errno;
+  const ErrnoScope errno_scope;
   void* const libm = dlopen("libm.so.6", RTLD_LAZY | RTLD_LOCAL);
-  void* const found = libm ? dlsym(libm, k_libm_names[number]) : nullptr;
-  errno = saved;
-  return found;
+  return libm ? dlsym(libm, k_libm_names[number]) : nullptr;
 }
 
 // Returns the definition to forward to, after the call has been charged. It is the caller's own: a plug-in may

@@ -111,12 +111,7 @@ TERRACE_EXPORT int mlockall(int flags) noexcept {
   const bool is_valid = (flags & (MCL_CURRENT | MCL_FUTURE)) != 0 && (flags & ~agent::k_known_flags) == 0;
   if (!is_valid || terrace::observe::t_thread.inside > 0 || !agent::process())
     return static_cast<int>(syscall(SYS_mlockall, flags));
-  const terrace::observe::OwnTimeScope own;
-  const terrace::observe::RuntimeScope inside;
-  const auto saved = errno;
-  const int error = agent::lock_all(flags);
-  errno = error != 0 ? error : saved;
-  return error != 0 ? -1 : 0;
+  return terrace::observe::call_inside([&] { return agent::lock_all(flags); });
 }
 
 }  // extern "C"

@@ -14,6 +14,7 @@
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "core/errno_scope.hpp"
 #include "core/rounding.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
@@ -38,25 +39,13 @@ SpilledHeap* spilled_heap_at(const void* address, std::size_t length) {
              : nullptr;
 }
 
-// Executes a call on the spilled heap. Returns 0, or -1 with errno set, as the C library does.
-template <class Call>
-int call_spilled_heap(Call&& call) {
-  const observe::OwnTimeScope own;
-  const observe::RuntimeScope inside;
-  const auto saved = errno;
-  const int error = call();
-  errno = error != 0 ? error : saved;
-  return error != 0 ? -1 : 0;
-}
-
 void forget_object(Process& here, void* address, std::size_t length) {
   const auto low = reinterpret_cast<std::uint64_t>(address);
   here.objects->remove(low, low + length);
 }
 
 void note_object(Process& here, void* address, std::size_t length) {
-  const observe::OwnTimeScope own;
-  const observe::RuntimeScope inside;
+  const observe::AgentScope scope;
   char name[k_name_capacity];
   const auto low = reinterpret_cast<std::uint64_t>(address);
   here.objects->add_whole(name_caller(here, name), observe::ObjectKind::mapping, low, length);
@@ -73,11 +62,8 @@ OrderedHeap* ordered_heap_at(const void* address, std::size_t length) {
 void forget_intent(const void* address, std::size_t length) {
   auto* const heap = ordered_heap_at(address, length);
   if (!heap) return;
-  const observe::OwnTimeScope own;
-  const observe::RuntimeScope inside;
-  const auto saved = errno;
+  const observe::AgentScope scope;
   heap->on_unmapped(reinterpret_cast<std::uint64_t>(address), page_up(length));
-  errno = saved;
 }
 
 // Implements mremap(2); the record of placed parts moves with the range.
@@ -92,7 +78,7 @@ void* remap(void* address, std::size_t old_length, std::size_t length, int flags
   transfer::suspend_exchanges();
   void* const got = reinterpret_cast<void*>(syscall(SYS_mremap, address, old_length, length, flags, to));
   transfer::resume_exchanges();
-  const auto saved = errno;
+  const ErrnoScope errno_scope;
   if (got != MAP_FAILED) forget_intent(got, length);  // previous contents are unmapped
   if (heap) {
     const observe::RuntimeScope inside;
@@ -102,7 +88,6 @@ void* remap(void* address, std::size_t old_length, std::size_t length, int flags
       heap->reattach_ranges(ranges, low, reinterpret_cast<std::uint64_t>(got), page_up(length));
     ranges = {};
   }
-  errno = saved;
   return got;
 }
 
@@ -110,7 +95,7 @@ void* map_for_program(void* address, std::size_t length, int protection, int fla
   if ((flags & MAP_FIXED) != 0)
     if (auto* const heap = spilled_heap_at(address, length)) {
       const auto call = [&] { return heap->map_over(address, length, protection, flags, file, offset); };
-      const bool mapped = call_spilled_heap(call) == 0;
+      const bool mapped = observe::call_inside(call) == 0;
       if (mapped) forget_intent(address, length);
       return mapped ? address : MAP_FAILED;
     }
@@ -118,13 +103,10 @@ void* map_for_program(void* address, std::size_t length, int protection, int fla
       (flags & MAP_ANONYMOUS) != 0 && (flags & MAP_TYPE) == MAP_PRIVATE && (protection & PROT_WRITE) != 0;
   Process* const here = is_data && observe::t_thread.inside == 0 ? ensure_started_for(length) : observed_process();
   if (here && here->make_spilled && SpilledHeap::accepts_mapping(length, protection, flags)) {
-    const observe::OwnTimeScope own;
-    const observe::RuntimeScope inside;
-    const auto saved = errno;
+    const observe::AgentScope scope;
     auto* const spilled = start_spilled_heap(*here);
     void* const taken = spilled ? spilled->map(length) : nullptr;
     if (taken) apply_plan_preference(*here, *spilled, taken);
-    errno = saved;
     if (taken) return taken;
   }
   void* const got = map(address, length, protection, flags, file, offset);
@@ -158,7 +140,7 @@ TERRACE_EXPORT void* mmap64(void* address, size_t length, int protection, int fl
 TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
   if (reinterpret_cast<std::uint64_t>(address) % terrace::k_page == 0) agent::forget_intent(address, length);
   if (auto* const heap = agent::spilled_heap_at(address, length))
-    return agent::call_spilled_heap([&] { return heap->unmap(address, length); });
+    return terrace::observe::call_inside([&] { return heap->unmap(address, length); });
   if (auto* const here = agent::observed_process()) agent::forget_object(*here, address, length);
   return static_cast<int>(syscall(SYS_munmap, address, length));
 }
@@ -167,7 +149,7 @@ TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
 // exchanges of the range are held meanwhile. Terrace's own calls pass unchanged.
 TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
   if (auto* const heap = agent::spilled_heap_at(address, length))
-    return agent::call_spilled_heap([&] { return heap->advise(address, length, advice); });
+    return terrace::observe::call_inside([&] { return heap->advise(address, length, advice); });
   const bool gives_back = advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE;
   if (!gives_back || terrace::observe::t_thread.inside > 0)
     return static_cast<int>(syscall(SYS_madvise, address, length, advice));
@@ -182,15 +164,13 @@ TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
 TERRACE_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcept {
   if (advice == POSIX_MADV_DONTNEED)
     return 0;  // the C library ignores it, because Linux's MADV_DONTNEED is destructive
-  const auto saved = errno;
-  const int error = madvise(address, length, advice) == 0 ? 0 : errno;
-  errno = saved;
-  return error;
+  const terrace::ErrnoScope errno_scope;
+  return madvise(address, length, advice) == 0 ? 0 : errno;
 }
 
 TERRACE_EXPORT int mprotect(void* address, size_t length, int protection) noexcept {
   if (auto* const heap = agent::spilled_heap_at(address, length))
-    return agent::call_spilled_heap([&] { return heap->protect(address, length, protection); });
+    return terrace::observe::call_inside([&] { return heap->protect(address, length, protection); });
   return static_cast<int>(syscall(SYS_mprotect, address, length, protection));
 }
 
@@ -204,12 +184,12 @@ TERRACE_EXPORT void* mremap(void* address, size_t old_length, size_t length, int
   }
   if (auto* const heap = agent::spilled_heap_at(address, 1)) {
     const auto call = [&] { return heap->remap(address, old_length, length, flags); };
-    return agent::call_spilled_heap(call) == 0 ? address : MAP_FAILED;
+    return terrace::observe::call_inside(call) == 0 ? address : MAP_FAILED;
   }
   if ((flags & MREMAP_FIXED) != 0)
     if (auto* const heap = agent::spilled_heap_at(to, length)) {
       const auto call = [&] { return heap->remap_over(address, old_length, length, flags, to); };
-      return agent::call_spilled_heap(call) == 0 ? to : MAP_FAILED;
+      return terrace::observe::call_inside(call) == 0 ? to : MAP_FAILED;
     }
   void* const got = agent::remap(address, old_length, length, flags, to);
   auto* const here = agent::observed_process();

@@ -11,7 +11,6 @@
 #include "agent/interpose/openmp_functions.hpp"
 #include "core/futex.hpp"
 #include "observe/coverage/time_samples.hpp"
-#include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
 
@@ -45,16 +44,14 @@ inline std::uint64_t key_of(const void* lock) { return reinterpret_cast<std::uin
 
 // Sets the word and wakes its waiters.
 inline void publish(std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  const observe::RuntimeScope inside;
-  const observe::OwnTimeScope time;
+  const observe::AgentScope scope;
   word.store(value, std::memory_order_release);
   futex_wake_all(word);
 }
 
 // Waits until the word is at least `value`.
 inline void await_at_least(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  const observe::RuntimeScope inside;
-  const observe::OwnTimeScope time;
+  const observe::AgentScope scope;
   for (auto seen = word.load(std::memory_order_acquire); seen < value; seen = word.load(std::memory_order_acquire))
     futex_wait(word, seen);
 }

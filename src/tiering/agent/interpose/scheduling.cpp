@@ -23,12 +23,6 @@ constexpr std::uint64_t k_nominal = 1'000'000'000;  // progress per second
 constexpr std::uint64_t k_attempt = 200;
 constexpr std::uint64_t k_competition = 32;
 
-// Marks the thread as inside Terrace, and its time, including waits for the scheduler, as Terrace's own.
-struct RuntimeScope {
-  observe::RuntimeScope inside;
-  observe::OwnTimeScope time;
-};
-
 // Exclude the real time that an unscheduled thread of a run-time library spends from the coverage samples: it has
 // no counterpart in virtual time.
 void begin_idle() {
@@ -109,14 +103,14 @@ bool is_scheduled_now() noexcept {
 std::uint32_t this_thread() noexcept { return observe::t_thread.number; }
 
 void wait_for(std::uint64_t key) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   flush_accesses();
   scheduler().wait(this_thread(), key);
   resume();
 }
 
 bool wait_for(std::uint64_t key, double until) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   flush_accesses();
   auto& clock = *scheduled_process().clock;
   const auto left = std::clamp(until - clock.now().value, 0.0, 1e9);
@@ -128,7 +122,7 @@ bool wait_for(std::uint64_t key, double until) noexcept {
 }
 
 std::uint32_t wake(std::uint64_t key, std::uint32_t max_count) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   flush_accesses();
   std::uint32_t woken[64];
   std::uint32_t count = 0;
@@ -146,44 +140,44 @@ std::uint32_t wake_from_unscheduled(std::uint64_t key, std::uint32_t max_count) 
   const auto* const here = process();
   if (!here || !here->scheduler || observe::t_thread.inside > 0 || observe::t_thread.is_scheduled) return 0;
   if (here->scheduler->is_alone() || here->scheduler->is_stopped()) return 0;
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   const auto woken = here->scheduler->wake(this_thread(), key, max_count);
   if (woken > 0) here->scheduler->mark_unrepeatable();
   return woken;
 }
 
 std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t max_count) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   return scheduler().requeue(from, to, max_count);
 }
 
 void interrupt(std::uint32_t thread) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   flush_accesses();
   if (scheduler().wake_thread(this_thread(), thread)) clocks().advance_to(thread, this_thread());
 }
 
 void on_unlock(std::uint64_t lock) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   flush_accesses();
   clocks().on_unlock(lock);
 }
 
 void on_lock(std::uint64_t lock) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   flush_accesses();
   clocks().on_lock(lock);
 }
 
 void sync_at_barrier(std::span<const std::uint32_t> threads) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   flush_accesses();
   clocks().synchronize(threads);
   scheduler().synchronize(threads);
 }
 
 void sync_clock(std::uint32_t thread, std::uint32_t other) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   flush_accesses();
   clocks().advance_to(thread, other);
 }
@@ -196,7 +190,7 @@ void end_quantum() noexcept {
 }
 
 void schedule_point() noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   if (!process()) return;
   scheduler().advance(this_thread(), k_competition);
   if (auto* const pipeline = observe::t_thread.pipeline) pipeline->on_contention();
@@ -204,7 +198,7 @@ void schedule_point() noexcept {
 }
 
 void backoff() noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   flush_accesses();
   scheduler().advance(this_thread(), k_attempt);
   scheduled_process().clock->charge(Seconds{static_cast<double>(k_attempt) / k_nominal});
@@ -212,7 +206,7 @@ void backoff() noexcept {
 }
 
 void register_thread(std::uint32_t thread) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   scheduled_process().runtime->on_multithreaded();
   flush_accesses();
   scheduler().add_thread(thread, this_thread());
@@ -221,7 +215,7 @@ void register_thread(std::uint32_t thread) noexcept {
 }
 
 void enter_schedule(std::uint32_t thread) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   scheduler().enter(thread);
   observe::t_thread.is_scheduled = true;
   end_idle();
@@ -229,14 +223,14 @@ void enter_schedule(std::uint32_t thread) noexcept {
 }
 
 void cancel_thread_start(std::uint32_t thread) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   count_alive(scheduler().num_alive() - 1);
   scheduler().end_thread(thread);
   scheduler().remove_thread(thread);
 }
 
 void leave_schedule() noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   if (!observe::t_thread.is_scheduled) return;
   wake(exit_key(this_thread()), k_all_waiters);
   observe::t_thread.is_scheduled = false;
@@ -246,12 +240,12 @@ void leave_schedule() noexcept {
 }
 
 bool has_ended(std::uint32_t thread) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   return scheduler().has_ended(thread);
 }
 
 void unregister_thread(std::uint32_t thread) noexcept {
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   scheduler().remove_thread(thread);
 }
 
@@ -261,7 +255,7 @@ std::uint64_t exit_key(std::uint32_t thread) noexcept {
 
 ScopedBlockingCall::ScopedBlockingCall() noexcept : was_scheduled_(is_scheduled()) {
   if (!was_scheduled_) return;
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   flush_accesses();
   scheduler().mark_unrepeatable();
   scheduler().detach(this_thread());
@@ -269,7 +263,7 @@ ScopedBlockingCall::ScopedBlockingCall() noexcept : was_scheduled_(is_scheduled(
 
 ScopedBlockingCall::~ScopedBlockingCall() {
   if (!was_scheduled_) return;
-  const RuntimeScope scope;
+  const observe::AgentScope scope;
   scheduler().reattach(this_thread());
   resume();
 }

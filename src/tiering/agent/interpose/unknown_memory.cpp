@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -21,7 +20,6 @@
 #include "core/rounding.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/objects/address_map.hpp"
-#include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
 
@@ -109,12 +107,8 @@ bool find_mapping(std::uint64_t address, MemoryMapping& mapping) noexcept {
 bool register_touched_memory(std::uint64_t address) noexcept {
   Process* const here = process();
   if (!here) return false;
-  const observe::OwnTimeScope own;
-  const observe::RuntimeScope inside;
-  const auto saved = errno;
-  const bool known = note_mapping(*here, address);
-  errno = saved;
-  return known;
+  const observe::AgentScope scope;
+  return note_mapping(*here, address);
 }
 
 void note_main_stack(Process& process, std::uint64_t top, std::vector<StackPiece> above) noexcept {

@@ -13,6 +13,7 @@
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/linking/next.hpp"
+#include "core/errno_scope.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace agent = terrace::agent;
@@ -20,11 +21,6 @@ namespace agent = terrace::agent;
 namespace {
 
 constexpr int k_commands = ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
-
-int fail(int error) {
-  errno = error;
-  return -1;
-}
 
 // Emulates futex(2) for scheduled threads. Returns false if the kernel must execute the call.
 bool emulate_futex(const long (&words)[6], long& result) {
@@ -37,7 +33,7 @@ bool emulate_futex(const long (&words)[6], long& result) {
       const auto* const timeout = reinterpret_cast<const timespec*>(words[3]);
       if (timeout && !agent::is_valid(timeout)) return false;
       if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != static_cast<std::uint32_t>(words[2])) {
-        result = fail(EAGAIN);
+        result = terrace::return_by_errno(EAGAIN);
         return true;
       }
       result = 0;
@@ -50,7 +46,7 @@ bool emulate_futex(const long (&words)[6], long& result) {
                              ? agent::program_now() + static_cast<double>(timeout->tv_sec) +
                                    static_cast<double>(timeout->tv_nsec) * 1e-9
                              : agent::program_seconds(realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, *timeout);
-      if (!agent::wait_for(key, until)) result = fail(ETIMEDOUT);
+      if (!agent::wait_for(key, until)) result = terrace::return_by_errno(ETIMEDOUT);
       return true;
     }
     case FUTEX_WAKE:
@@ -61,7 +57,7 @@ bool emulate_futex(const long (&words)[6], long& result) {
     case FUTEX_CMP_REQUEUE:
       if (operation == FUTEX_CMP_REQUEUE &&
           __atomic_load_n(word, __ATOMIC_SEQ_CST) != static_cast<std::uint32_t>(words[5])) {
-        result = fail(EAGAIN);
+        result = terrace::return_by_errno(EAGAIN);
         return true;
       }
       result = static_cast<long>(agent::wake(key, static_cast<std::uint32_t>(words[2])));

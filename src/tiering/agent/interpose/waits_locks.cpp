@@ -14,6 +14,7 @@
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/linking/next.hpp"
+#include "core/errno_scope.hpp"
 #include "observe/pipeline/loop_events.hpp"
 
 namespace agent = terrace::agent;
@@ -244,9 +245,8 @@ TERRACE_EXPORT int sem_wait(sem_t* semaphore) {
   static constinit NextFunction<int (*)(sem_t*)> attempt{"sem_trywait"};
   const terrace::observe::ScopedLoopWait waits;
   if (!agent::is_scheduled()) return (*next)(semaphore);
-  const auto saved = errno;
+  const terrace::ErrnoScope errno_scope;
   lock_scheduled(semaphore, -1, *attempt);
-  errno = saved;
   return 0;
 }
 
@@ -255,10 +255,11 @@ TERRACE_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timesp
   static constinit NextFunction<int (*)(sem_t*)> attempt{"sem_trywait"};
   const terrace::observe::ScopedLoopWait waits;
   if (!agent::is_scheduled()) return (*next)(semaphore, clock, until);
-  const auto saved = errno;
-  const int error = lock_scheduled_until(semaphore, -1, *attempt, clock, until);
-  errno = error == 0 ? saved : error;
-  return error == 0 ? 0 : -1;
+  const int error = [&] {
+    const terrace::ErrnoScope errno_scope;
+    return lock_scheduled_until(semaphore, -1, *attempt, clock, until);
+  }();
+  return terrace::return_by_errno(error);
 }
 
 TERRACE_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {

@@ -12,12 +12,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <string_view>
 
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/module_code.hpp"
+#include "core/errno_scope.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::agent {
@@ -99,9 +99,8 @@ void reexec_with_hooks(char** words, char** environment) noexcept {
     std::strcpy(variable + before, at + std::strlen(k_unfollowed));
     changed[i] = variable;
   }
-  const auto saved = errno;
+  const ErrnoScope errno_scope;
   syscall(SYS_execve, file, words, changed);
-  errno = saved;
 }
 
 bool is_first_allocator() noexcept {

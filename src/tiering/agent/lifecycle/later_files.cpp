@@ -7,7 +7,6 @@
 #include <link.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -22,6 +21,7 @@
 #include "agent/linking/caller_functions.hpp"
 #include "agent/linking/file_references.hpp"
 #include "agent/linking/next.hpp"
+#include "core/errno_scope.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
 
@@ -181,9 +181,7 @@ void begin_later_files() noexcept {
 void note_later_files() noexcept {
   const auto adds = g_adds.load(std::memory_order_acquire);
   if (adds == 0 || t_looking || loads_now().adds == adds) return;
-  const observe::RuntimeScope inside;
-  const observe::OwnTimeScope time;
-  const auto saved = errno;
+  const observe::AgentScope scope;
   t_looking = true;
   {
     // Does not wait for the lock: the dynamic linker's lock is taken inside, and the calling thread may hold it.
@@ -201,7 +199,6 @@ void note_later_files() noexcept {
       }
   }
   t_looking = false;
-  errno = saved;
 }
 
 }  // namespace terrace::agent
@@ -220,11 +217,10 @@ __attribute__((visibility("hidden"), used)) void* terrace_next_dlsym(void* handl
     return reinterpret_cast<void*>(next);
   if (handle != RTLD_NEXT) agent::note_later_files();
   if (handle != RTLD_DEFAULT || !name || !agent::is_stand_in(name)) return reinterpret_cast<void*>(next);
-  const auto saved = errno;
+  const terrace::ErrnoScope errno_scope;
   const terrace::observe::RuntimeScope inside;
-  const bool is_absent = !agent::is_provided(name, reinterpret_cast<std::uint64_t>(caller));
-  errno = saved;
-  return is_absent ? reinterpret_cast<void*>(agent::find_nothing) : reinterpret_cast<void*>(next);
+  const bool is_there = agent::is_provided(name, reinterpret_cast<std::uint64_t>(caller));
+  return is_there ? reinterpret_cast<void*>(next) : reinterpret_cast<void*>(agent::find_nothing);
 }
 
 __attribute__((visibility("hidden"), used)) void* terrace_next_dlopen(const char*, int flags,

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "agent/lifecycle/in_process.hpp"
+#include "core/errno_scope.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::agent {
@@ -56,11 +57,10 @@ const PathList* list_of(const char* variable) noexcept {
 // Returns whether the dynamic linker would not find the library: after chroot(2), or as another user.
 bool is_library_lost() noexcept {
   if (g_library[0] == '\0') return false;
-  const int saved = errno;
+  const ErrnoScope errno_scope;
   const int file = open(g_library, O_RDONLY | O_CLOEXEC);
   const bool is_lost = file < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP);
   if (file >= 0) close(file);
-  errno = saved;
   return is_lost;
 }
 
@@ -122,7 +122,7 @@ void note_unobserved(const char* path, const ProgramLoader& program) noexcept {
   const char* const session = g_saved[0][0] != '\0' ? strchr(g_saved[0], '=') + 1 : nullptr;
   const char* const name = session ? strrchr(session, '/') : nullptr;
   if (program.can_load() || !name) return;
-  const int saved = errno;
+  const ErrnoScope errno_scope;
   char note[sizeof g_saved[0] + sizeof runtime::k_unobserved];
   const auto length = static_cast<std::size_t>(name + 1 - session);
   memcpy(note, session, length);
@@ -133,7 +133,6 @@ void note_unobserved(const char* path, const ProgramLoader& program) noexcept {
       if (::write(file, part, strlen(part)) < 0) break;
     close(file);
   }
-  errno = saved;
 }
 
 void save_environment(char** environment) noexcept {

@@ -8,17 +8,17 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
+
+#include "core/errno_scope.hpp"
 
 namespace terrace::agent {
 
 class StandardStreamGuard {
  public:
   StandardStreamGuard() noexcept {
-    const auto saved = errno;
+    const ErrnoScope errno_scope;
     for (int number = 0; number < k_streams; ++number)
       if (fcntl(number, F_GETFD) < 0 && errno == EBADF) occupy();
-    errno = saved;
   }
   ~StandardStreamGuard() {
     for (int i = 0; i < count_; ++i) syscall(SYS_close, taken_[static_cast<std::size_t>(i)]);

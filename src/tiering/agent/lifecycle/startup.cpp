@@ -30,6 +30,7 @@
 #include "agent/lifecycle/standard_stream_guard.hpp"
 #include "agent/linking/absent_functions.hpp"
 #include "agent/linking/next.hpp"
+#include "core/errno_scope.hpp"
 #include "core/rounding.hpp"
 #include "memory/arenas/block_arena.hpp"
 #include "memory/region_space.hpp"
@@ -292,9 +293,8 @@ Process* ensure_started() noexcept {
   // call.
   if (!g_pointers.is_start_deferred.exchange(false) || syscall(SYS_gettid) != g_pid.load()) return process();
   const observe::RuntimeScope inside;
-  const auto saved = errno;
+  const ErrnoScope errno_scope;
   begin_now(saved_environment(), false, g_top_of_stack, {});
-  errno = saved;
   return process();
 }
 

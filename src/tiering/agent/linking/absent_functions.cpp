@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
 
 #include "agent/linking/file_references.hpp"
 #include "agent/linking/injected_library.hpp"
+#include "core/errno_scope.hpp"
 #include "machine/library.hpp"
 
 namespace terrace::agent {
@@ -41,14 +41,13 @@ void clear_absent_in(const dl_phdr_info& info, IsProvided is_provided) noexcept 
 }
 
 void clear_absent_functions() noexcept {
-  const auto saved = errno;
+  const ErrnoScope errno_scope;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void*) noexcept {
         clear_absent_in(*info, [](const char* name, std::uint64_t) { return dlsym(RTLD_NEXT, name) != nullptr; });
         return 0;
       },
       nullptr);
-  errno = saved;
 }
 
 }  // namespace terrace::agent

@@ -20,7 +20,6 @@
 #include "agent/linking/injected_library.hpp"
 #include "agent/linking/next.hpp"
 #include "observe/coverage/time_samples.hpp"
-#include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
 
@@ -262,9 +261,7 @@ std::vector<void*> find_in_own_scope_of(std::uint64_t address, std::span<const c
 }
 
 const CallerFunctions::Table& CallerFunctions::bind(std::uint64_t caller) noexcept {
-  const observe::RuntimeScope inside;
-  const observe::OwnTimeScope time;
-  const auto saved = errno;
+  const observe::AgentScope scope;
   const auto unloads = g_unloads.load(std::memory_order_acquire);
   const Table* table = is_outside_modules(caller) ? table_of({}) : nullptr;
   if (!table || table->unloads_.load(std::memory_order_relaxed) != unloads) try {
@@ -272,7 +269,6 @@ const CallerFunctions::Table& CallerFunctions::bind(std::uint64_t caller) noexce
     } catch (const std::exception&) {  // no memory
       table = &last_resort_;
     }
-  errno = saved;
   return *table;
 }
 
@@ -311,18 +307,14 @@ const CallerFunctions::Table& CallerFunctions::bind_module(std::uint64_t caller,
 }
 
 void* CallerFunctions::Table::find_again(std::size_t number) const noexcept {
-  const observe::RuntimeScope inside;
-  const observe::OwnTimeScope time;
-  const auto saved = errno;
+  const observe::AgentScope scope;
   void* function = nullptr;
   try {
-    CallerScope scope(low_);
-    function = scope.find(owner_->names_[number]);
+    function = CallerScope(low_).find(owner_->names_[number]);
   } catch (const std::exception&) {  // no memory
     function = dlsym(RTLD_NEXT, owner_->names_[number]);
   }
   functions_[number].store(function, std::memory_order_relaxed);
-  errno = saved;
   return function;
 }
 

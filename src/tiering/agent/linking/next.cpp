@@ -10,8 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <string_view>
+
+#include "core/errno_scope.hpp"
 
 namespace terrace::agent {
 
@@ -49,7 +50,7 @@ void find(Function& function, const char* name) {
 const NextAllocator* find_next_allocator() noexcept {
   if (t_finding) return nullptr;
   t_finding = true;
-  const auto saved = errno;
+  const ErrnoScope errno_scope;
   NextAllocator found{};
   find(found.calloc, "calloc");
   find(found.malloc, "malloc");
@@ -63,37 +64,31 @@ const NextAllocator* find_next_allocator() noexcept {
   find(found.malloc_usable_size, "malloc_usable_size");
   g_next_allocator.allocator = found;  // racing threads store the same values
   g_next_allocator.found.store(true, std::memory_order_release);
-  errno = saved;
   t_finding = false;
   return &g_next_allocator.allocator;
 }
 
 void bind_own_thread_functions() noexcept {
-  const auto saved = errno;
+  const ErrnoScope errno_scope;
   for (auto& one : g_own_thread_functions) {
     if (has_versions(one.name)) one.function = dlvsym(RTLD_NEXT, one.name.data(), k_condition_version);
     if (!one.function) one.function = dlsym(RTLD_NEXT, one.name.data());
   }
   g_are_own_bound.store(true, std::memory_order_release);
-  errno = saved;
 }
 
 void* find_next(const char* name) noexcept {
   if (void* const function = find_own_thread_function(name)) return function;
-  const auto saved = errno;
-  void* const function = dlsym(RTLD_NEXT, name);
-  errno = saved;
-  return function;
+  const ErrnoScope errno_scope;
+  return dlsym(RTLD_NEXT, name);
 }
 
 void* find_next_version(const char* name, const char* version) noexcept {
   if (version == std::string_view(k_condition_version))
     if (void* const function = find_own_thread_function(name)) return function;
-  const auto saved = errno;
-  void* function = dlvsym(RTLD_NEXT, name, version);
-  if (!function) function = dlsym(RTLD_NEXT, name);
-  errno = saved;
-  return function;
+  const ErrnoScope errno_scope;
+  void* const function = dlvsym(RTLD_NEXT, name, version);
+  return function ? function : dlsym(RTLD_NEXT, name);
 }
 
 bool exceeds_memory(std::size_t size) noexcept {

@@ -54,9 +54,8 @@ void* map_ring(std::uint64_t period_ns, std::uint64_t page, std::uint64_t& size)
     size = (1 + pages) * page;
     ring = map(size, MAP_SHARED, file);
   }
-  const int error = errno;
+  const ErrnoScope errno_scope;
   syscall(SYS_close, file);
-  errno = error;
   return ring;
 }
 
@@ -72,7 +71,7 @@ TimeSamples::TimeSamples(CodeMap& code, perf_event_mmap_page* ring, std::uint64_
       begun_ns_(thread_time_ns()) {}
 
 TimeSamples* TimeSamples::begin(CodeMap& code, std::uint64_t owed_ns, int& refused) noexcept {
-  const int saved = errno;
+  const ErrnoScope errno_scope;
   // Limits the first period from below, because the thread keeps it.
   constexpr auto k_min_period = k_sample_period_ns / 4;
   const auto period = std::max(k_sample_period_ns - std::min(owed_ns, k_sample_period_ns), k_min_period);
@@ -91,7 +90,6 @@ TimeSamples* TimeSamples::begin(CodeMap& code, std::uint64_t owed_ns, int& refus
   } else {
     refused = errno;
   }
-  errno = saved;
   return samples;
 }
 

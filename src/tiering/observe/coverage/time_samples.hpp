@@ -5,12 +5,13 @@
 //
 // Samples stay in a ring shared with the kernel until it is drained, and are attributed by their address. Library
 // code that runs on behalf of the runtime is the exception: the caller drains the ring before and after it
-// (OwnTime), and attributes the samples in between to the runtime.
+// (OwnTimeScope), and attributes the samples in between to the runtime.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "core/errno_scope.hpp"
 #include "observe/coverage/code_map.hpp"
 #include "observe/threads/thread.hpp"
 
@@ -85,6 +86,30 @@ class OwnTimeScope {
  private:
   TimeSamples* samples_;
 };
+
+// Runs code of the runtime on behalf of the program: marks the calling thread as inside the runtime, attributes its
+// time to the runtime, and preserves errno.
+class AgentScope {
+ public:
+  AgentScope() = default;
+  AgentScope(const AgentScope&) = delete;
+  AgentScope& operator=(const AgentScope&) = delete;
+
+ private:
+  OwnTimeScope own_time_;
+  RuntimeScope inside_;
+  ErrnoScope errno_scope_;
+};
+
+// Executes `call`, which returns 0 or an errno value, in an AgentScope. Returns 0, or -1 with errno set.
+template <class Call>
+int call_inside(Call&& call) {
+  const int error = [&] {
+    const AgentScope scope;
+    return call();
+  }();
+  return return_by_errno(error);
+}
 
 // Called before and after a C library function whose accesses are traced as ranges. They keep no state in between:
 // the program's memory may fault there, and its handler may not return.

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/errno_scope.hpp"
 #include "observe/perf/perf_records.hpp"
 
 namespace terrace::observe {
@@ -38,9 +39,8 @@ class EventFile {
  public:
   explicit EventFile(int file) noexcept : file_(file) {}
   ~EventFile() {
-    const int saved = errno;
+    const ErrnoScope errno_scope;
     if (file_ >= 0) syscall(SYS_close, file_);
-    errno = saved;
   }
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;

@@ -4,7 +4,7 @@
 // the program's mode a replay, which does not know it, would compute other digits.
 #pragma once
 
-#include <cerrno>
+#include "core/errno_scope.hpp"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -24,13 +24,12 @@ class ProgramStateGuard {
 #if defined(__SSE2__)
     _mm_setcsr(floating_point_);
 #endif
-    errno = errno_;
   }
   ProgramStateGuard(const ProgramStateGuard&) = delete;
   ProgramStateGuard& operator=(const ProgramStateGuard&) = delete;
 
  private:
-  int errno_ = errno;
+  ErrnoScope errno_scope_;
 #if defined(__SSE2__)
   unsigned floating_point_ = _mm_getcsr();
 #endif

@@ -3,7 +3,7 @@
 // shadow stack of calls. It is in initial-exec thread-local storage, so that a hook reaches it by one load.
 //
 // A thread is "inside" while it runs code of the runtime: its accesses and calls are then not the program's, and
-// hooks and interposers forward to the original functions. Scopes of `Inside` nest.
+// hooks and interposers forward to the original functions. Scopes nest.
 #pragma once
 
 #include <atomic>

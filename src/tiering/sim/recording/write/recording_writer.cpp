@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/errno_scope.hpp"
 #include "core/error.hpp"
 
 namespace terrace::sim {
@@ -144,7 +145,7 @@ void RecordingWriter::on_lock(std::uint64_t lock) { event(EventTag::acquire, loc
 
 void RecordingWriter::end_frame() {
   if (getpid() != process_) return;
-  const int error = errno;
+  const ErrnoScope errno_scope;
   try {
     append(frames_.make(head_, {columns_.events, columns_.classes, columns_.lines}));
   } catch (const std::exception& failure) {
@@ -153,7 +154,6 @@ void RecordingWriter::end_frame() {
   }
   columns_.clear();
   ++head_.number;
-  errno = error;
 }
 
 void RecordingWriter::append(std::span<const std::byte> bytes) {

@@ -87,7 +87,8 @@ class SpilledHeap {
   [[nodiscard]] Bytes reserved() const noexcept { return space_.reserved(); }
   // Returns false in a child of fork(2), whose memory the kernel manages.
   [[nodiscard]] bool is_owner_process() const noexcept;
-  // Returns whether the range overlaps this heap's address space.
+  // Return whether the address is in this heap's address space, or the range overlaps it. Lock-free.
+  [[nodiscard]] bool contains(const void* address) const noexcept { return space_.contains(address); }
   [[nodiscard]] bool overlaps(const void* address, std::size_t size) const noexcept;
 
   // Returns whether an mmap(2) call with these arguments is to be served by map().

@@ -34,7 +34,7 @@ class SpilledSmall final : public memory::BlockArena::ExtentSource {
   void* allocate(std::size_t size, std::size_t alignment, bool zeros) noexcept;
   // Returns whether the block is from here.
   [[nodiscard]] bool contains(const void* block) const noexcept {
-    return table_ && heap_.overlaps(block, 1) &&
+    return table_ && heap_.contains(block) &&
            entry(reinterpret_cast<std::uint64_t>(block)).load(std::memory_order_relaxed);
   }
   // Requires: contains(block). Also valid in children of fork(2).

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 
 #include "agent/heap/object_registry.hpp"
@@ -18,7 +17,6 @@
 #include "core/rounding.hpp"
 #include "memory/region_space.hpp"
 #include "observe/coverage/time_samples.hpp"
-#include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
 
@@ -61,12 +59,8 @@ void* grow_by_pages(Process& here, void* block, std::size_t size, std::size_t ro
 void* grow_object(void* block, std::size_t size, std::size_t room) noexcept {
   Process* const here = process();
   if (!here || here->simulated || observe::t_thread.inside != 0) return nullptr;
-  const observe::OwnTimeScope own;
-  const observe::RuntimeScope inside;
-  const auto saved = errno;
-  void* const grown = grow_by_pages(*here, block, size, room);
-  errno = saved;
-  return grown;
+  const observe::AgentScope scope;
+  return grow_by_pages(*here, block, size, room);
 }
 
 void raise_mmap_threshold(std::size_t size) noexcept {

@@ -28,8 +28,6 @@ inline SpilledSmall* spilled_small() noexcept { return g_pointers.small.load(std
 // waiting for a file is impossible (in a child of fork before any handler) and in every thread (locales).
 // Preserves errno.
 void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros, const void* caller) noexcept;
-// Requires: spilled_small()->contains(block). Preserves errno.
-void release_small_spilled(void* block) noexcept;
 // Records the address ranges of the C library and the dynamic linker. Requires: single-threaded.
 void find_c_library() noexcept;
 // For fork(2): block the creation of the spilled heap.

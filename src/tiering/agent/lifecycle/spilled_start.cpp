@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -23,7 +22,6 @@
 #include "core/process_memory.hpp"
 #include "core/rounding.hpp"
 #include "observe/coverage/time_samples.hpp"
-#include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
 
@@ -140,9 +138,7 @@ void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros
   if (size >= SpilledHeap::k_min || observe::t_thread.inside != 0) return nullptr;
   auto* const here = process();
   if (!here || !here->make_spilled || is_of_c_library(caller)) return nullptr;
-  const observe::OwnTimeScope own;
-  const observe::RuntimeScope inside;
-  const auto saved = errno;
+  const observe::AgentScope scope;
   void* block = nullptr;
   if (auto* const small = start_spilled_small(*here, size)) {
     if (SpilledSmall::fits(size, alignment))
@@ -150,16 +146,7 @@ void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros
     else if (size > SpilledSmall::k_largest && (block = spilled_heap()->allocate(size, alignment, zeros)))
       apply_plan_preference(*here, *spilled_heap(), block);
   }
-  errno = saved;
   return block;
-}
-
-void release_small_spilled(void* block) noexcept {
-  const observe::OwnTimeScope own;
-  const observe::RuntimeScope inside;
-  const auto saved = errno;
-  SpilledSmall::release(block);
-  errno = saved;
 }
 
 void apply_plan_preference(Process& here, SpilledHeap& heap, const void* block) noexcept {

@@ -90,7 +90,7 @@ std::size_t chunks_needed_at_fork(const SpilledHeap& heap,
     const auto chunk = align_down(address, SpilledHeap::k_granule);
     const auto end = addresses.begin() + static_cast<std::ptrdiff_t>(count);
     if (count < addresses.size() && std::find(addresses.begin(), end, chunk) == end &&
-        heap.overlaps(reinterpret_cast<const void*>(chunk), 1))  // NOLINT(performance-no-int-to-ptr)
+        heap.contains(reinterpret_cast<const void*>(chunk)))  // NOLINT(performance-no-int-to-ptr)
       addresses[count++] = chunk;
   };
   const auto stack = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));

@@ -2,8 +2,6 @@
 // Implements the announce-and-sum protocol of ledger.hpp.
 #include "memory/ledger.hpp"
 
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 
 #include "core/error.hpp"
 #include "core/rounding.hpp"
+#include "core/system_time.hpp"
 #include "memory/ledger/dead_slots.hpp"
 #include "memory/ledger/division.hpp"
 #include "memory/ledger/page_lock.hpp"
@@ -31,12 +30,7 @@ constexpr std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) noexcept {
 
 constexpr std::uint64_t rest_of(std::uint64_t a, std::uint64_t b) noexcept { return a > b ? a - b : 0; }
 
-// Reads CLOCK_MONOTONIC by a system call, because the agent interposes clock_gettime().
-std::uint64_t now_ns() noexcept {
-  struct timespec now {};
-  ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
+std::uint64_t now_ns() noexcept { return to_ns(read_kernel_clock(CLOCK_MONOTONIC)); }
 
 }  // namespace
 

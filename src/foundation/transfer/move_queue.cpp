@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/internal_thread.hpp"
+#include "core/system_time.hpp"
 #include "memory/numa_node.hpp"
 
 namespace terrace::transfer {
@@ -20,7 +21,6 @@ constexpr std::size_t k_group_bytes = 512 * k_page;
 constexpr std::size_t k_group_chunks = 512;
 constexpr double k_max_throttle_seconds = 0.1;
 constexpr double k_max_due_wait_seconds = 10;  // then the clock is read again
-constexpr std::int64_t k_nanoseconds = 1'000'000'000;
 
 class Lock {
  public:
@@ -33,11 +33,8 @@ class Lock {
   pthread_mutex_t& mutex_;
 };
 
-timespec after(double seconds) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const auto nanoseconds = now.tv_nsec + static_cast<std::int64_t>(seconds * k_nanoseconds);
-  return {now.tv_sec + nanoseconds / k_nanoseconds, nanoseconds % k_nanoseconds};
+timespec add_seconds(const timespec& time, double seconds) {
+  return add_ns(time, static_cast<std::int64_t>(seconds * 1e9));
 }
 
 // Reserves capacity for results, geometrically: the mover thread must not allocate, as it could not report a
@@ -169,14 +166,12 @@ void MoveQueue::limit_rate(double share) {
 
 // Pauses after `worked` of transfer time so that the rate limit holds, unless a thread waits.
 void MoveQueue::throttle(Seconds worked) {
-  timespec begun{};
-  clock_gettime(CLOCK_MONOTONIC, &begun);
+  const auto begun = read_clock(CLOCK_MONOTONIC);
   for (;;) {
     const auto rate = group_rate_ > 0 ? group_rate_ : rate_limit_;
     if (rate >= 1 || num_waiting_ > 0 || stop_) return;
     const auto pause = std::min(worked.value * (1 / rate - 1), k_max_throttle_seconds);
-    const auto nanoseconds = begun.tv_nsec + static_cast<std::int64_t>(pause * k_nanoseconds);
-    const timespec end{begun.tv_sec + nanoseconds / k_nanoseconds, nanoseconds % k_nanoseconds};
+    const auto end = add_seconds(begun, pause);
     if (pthread_cond_clockwait(&work_available_, &mutex_, CLOCK_MONOTONIC, &end) == ETIMEDOUT) return;
   }
 }
@@ -263,7 +258,7 @@ void MoveQueue::await_due() {
     }
     if (is_due(queue_.front())) return;
     const auto left = (queue_.front().start.due - clock_.now()).value;
-    const auto end = after(std::clamp(left, 0.0, k_max_due_wait_seconds));
+    const auto end = add_seconds(read_clock(CLOCK_MONOTONIC), std::clamp(left, 0.0, k_max_due_wait_seconds));
     pthread_cond_clockwait(&work_available_, &mutex_, CLOCK_MONOTONIC, &end);
   }
 }

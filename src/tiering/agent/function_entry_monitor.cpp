@@ -21,6 +21,7 @@
 #include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "core/error.hpp"
+#include "core/system_time.hpp"
 #include "observe/perf/function_probes.hpp"
 #include "observe/symbols/symbols.hpp"
 #include "profile/records.hpp"
@@ -44,11 +45,7 @@ constexpr Seconds k_min_phase{0.01};     // phases are reported up to k_poll lat
 constexpr const char* k_kind = "function entries";
 
 // Returns the time of the clock that stamps perf events.
-Seconds monotonic() {
-  struct timespec now {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return Seconds{static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)};
-}
+Seconds monotonic() { return Seconds{to_seconds(read_clock(CLOCK_MONOTONIC))}; }
 
 }  // namespace
 

@@ -16,6 +16,7 @@
 #include "core/big_block.hpp"
 #include "core/process_memory.hpp"
 #include "core/rounding.hpp"
+#include "core/system_time.hpp"
 #include "observe/collecting/sampling_overhead.hpp"
 #include "observe/collecting/watched_pages_collector.hpp"
 #include "observe/page_watch.hpp"
@@ -31,11 +32,7 @@ namespace {
 using TrackedMapping = observe::WatchedPagesCollector::LiveRange;
 
 // Returns the processor time of the calling thread.
-double processor_seconds() {
-  struct timespec now {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+double processor_seconds() { return to_seconds(read_clock(CLOCK_THREAD_CPUTIME_ID)); }
 
 // Splits adjacent objects into separate kernel mappings (VMAs), because the kernel counts page use by mapping.
 // Marks one of two neighbours MADV_RANDOM, which has no other effect on anonymous memory. Limited in number: a

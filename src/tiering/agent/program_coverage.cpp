@@ -17,6 +17,7 @@
 
 #include "core/rounding.hpp"
 #include "core/small_file.hpp"
+#include "core/system_time.hpp"
 
 namespace terrace::agent {
 
@@ -37,11 +38,7 @@ Bytes touched(std::uint64_t low, std::uint64_t high) {
 }
 
 // Returns the kernel's time, bypassing interposed clocks: the lifetime of objects in the real run.
-Seconds kernel_time() {
-  struct timespec now {};
-  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-  return Seconds{static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)};
-}
+Seconds kernel_time() { return Seconds{to_seconds(read_kernel_clock(CLOCK_MONOTONIC))}; }
 
 bool system_calls_filtered() { return prctl(PR_GET_SECCOMP) != 0; }
 

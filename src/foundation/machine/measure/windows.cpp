@@ -14,6 +14,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/system_time.hpp"
 #include "machine/measure/team.hpp"
 
 namespace terrace::machine {
@@ -26,11 +27,7 @@ constexpr std::int64_t k_max_wait_ns = 12'000'000;  // for companions, in total
 constexpr std::size_t k_passes = 16;                // round trips of a cache line
 constexpr std::size_t k_first_passes = 2;           // not timed, because they wait for the other worker
 
-std::int64_t now_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return std::int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
-}
+std::int64_t now_ns() { return static_cast<std::int64_t>(to_ns(read_clock(CLOCK_MONOTONIC))); }
 
 void sleep_briefly() {
   const timespec time{0, k_sleep_ns};

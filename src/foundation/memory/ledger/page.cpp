@@ -2,13 +2,11 @@
 // Implements page.hpp.
 #include "memory/ledger/page.hpp"
 
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
+
+#include "core/system_time.hpp"
 
 namespace terrace::memory {
 
@@ -144,10 +142,7 @@ void free_slot(LedgerPage& page, std::size_t slot, const SlotOwner& found) noexc
 }
 
 bool retag_damaged(LedgerPage& page, std::size_t slot, SlotOwner& found, const ProcessIdentity& by) noexcept {
-  struct timespec now {};  // by system call: the agent interposes clock_gettime()
-  ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-  const auto when =
-      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  const auto when = to_ns(read_kernel_clock(CLOCK_MONOTONIC));
   const auto tag = mixed(mixed(mixed(0x6d61726b, slot), tag_of(by, slot)), when);
   if (!compare_exchange(page.first.owners[slot].tag, found.tags[0], tag)) return false;
   found.tags[0] = tag;

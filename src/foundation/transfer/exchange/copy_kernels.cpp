@@ -11,6 +11,8 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
+
+#include "core/system_time.hpp"
 #endif
 
 namespace terrace::transfer {
@@ -54,11 +56,7 @@ void evict(const void* memory, std::size_t size) {
 #endif
 }
 
-double now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+double now() { return to_seconds(read_clock(CLOCK_MONOTONIC)); }
 
 }  // namespace
 

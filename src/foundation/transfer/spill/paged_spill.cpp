@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/internal_thread.hpp"
 #include "core/rounding.hpp"
+#include "core/system_time.hpp"
 #include "transfer/spill/spill_system.hpp"
 
 namespace terrace::transfer {
@@ -32,13 +33,7 @@ void wait_for(sem_t& semaphore) noexcept {
 
 // Waits for at most `max_ns`. Returns false on a timeout.
 bool wait_for(sem_t& semaphore, long max_ns) noexcept {
-  timespec until{};
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += max_ns;
-  if (until.tv_nsec >= 1'000'000'000) {
-    until.tv_nsec -= 1'000'000'000;
-    ++until.tv_sec;
-  }
+  const auto until = add_ns(read_clock(CLOCK_REALTIME), max_ns);
   for (;;) {
     if (sem_timedwait(&semaphore, &until) == 0) return true;
     if (errno != EINTR) return false;

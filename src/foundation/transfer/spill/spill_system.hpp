@@ -2,29 +2,21 @@
 // System queries shared by the spill engines: clocks, resident memory, major faults, file tables.
 #pragma once
 
-#include <time.h>
-
 #include <cstdint>
 
+#include "core/system_time.hpp"
 #include "core/units.hpp"
 
 namespace terrace::transfer {
 
 inline constexpr int k_madv_pageout = 21;  // MADV_PAGEOUT, since Linux 5.4
 
-inline std::uint64_t steady_ns() noexcept {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
+inline std::uint64_t steady_ns() noexcept { return to_ns(read_clock(CLOCK_MONOTONIC)); }
 
 // Returns the processor time of a thread of this process; 0 if unavailable.
 inline std::uint64_t cpu_time_ns(std::uint32_t thread) noexcept {
-  timespec time{};
   // Encoding of Linux: CPUCLOCK_PERTHREAD_MASK (4) | CPUCLOCK_SCHED (2).
-  const auto clock = static_cast<clockid_t>(~thread << 3 | 6U);
-  if (clock_gettime(clock, &time) != 0) return 0;
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+  return to_ns(read_clock(static_cast<clockid_t>(~thread << 3 | 6U)));
 }
 
 // Returns the user-mode part of it, at the kernel's tick resolution (about 10 ms).

@@ -12,6 +12,7 @@
 
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/linking/next.hpp"
+#include "core/system_time.hpp"
 #include "observe/threads/thread.hpp"
 #include "profile/records.hpp"
 #include "runtime/regions/region_phases.hpp"
@@ -48,7 +49,7 @@ Seconds region_time() noexcept {
   static constinit NextFunction<int (*)(clockid_t, timespec*)> next{"clock_gettime"};
   timespec now{};
   (*next)(CLOCK_MONOTONIC, &now);
-  return Seconds{static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9};
+  return Seconds{to_seconds(now)};
 }
 
 void note_phase_source(Process& here, const std::string& kinds) {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements terrace.h and unimem.h on the object registry, the heaps and the runtime.
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <terrace/unimem.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -20,6 +17,7 @@
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "core/rounding.hpp"
+#include "core/system_time.hpp"
 #include "memory/region_space.hpp"
 #include "observe/program_events.hpp"
 #include "observe/threads/thread.hpp"
@@ -36,11 +34,7 @@ terrace_status refuse(terrace_status status, const char* what) {
   return status;
 }
 
-double monotonic() {
-  timespec now{};
-  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+double monotonic() { return to_seconds(read_kernel_clock(CLOCK_MONOTONIC)); }
 
 double g_began = 0;
 __attribute__((constructor)) void note_beginning() { g_began = monotonic(); }

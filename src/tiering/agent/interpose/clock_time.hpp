@@ -8,7 +8,7 @@
 
 namespace terrace::agent {
 
-// Returns whether the C library would accept the time.
+// Returns whether the C library would accept the time. Others are passed to it, for its error.
 [[nodiscard]] inline bool is_valid(const timespec* time) {
   return time && time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < 1'000'000'000;
 }

@@ -91,13 +91,8 @@ timeval to_timeval(std::int64_t ns) {
 }
 
 // "For ever" is 285 years.
-std::int64_t to_ns(const timespec& time) {
+std::int64_t saturated_ns(const timespec& time) {
   return std::min<std::int64_t>(time.tv_sec, 9 * k_second) * k_second + time.tv_nsec;
-}
-
-// Returns whether the kernel would accept the duration. Invalid ones are passed to it for its own error.
-bool is_duration(const timespec* time) {
-  return time && time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < k_second;
 }
 
 // Sleeps for `ns` of virtual time. A cancellation point, and lets other threads run. Signals that arrive during
@@ -124,7 +119,7 @@ double program_now() noexcept {
 double program_seconds(clockid_t clock, const timespec& time) noexcept {
   const auto* const here = process();
   const auto origin = here && is_wall_clock(clock) ? here->started_unix_ns : 0;
-  return static_cast<double>(to_ns(time) - origin) * 1e-9;
+  return static_cast<double>(saturated_ns(time) - origin) * 1e-9;
 }
 
 }  // namespace terrace::agent
@@ -197,8 +192,8 @@ TERRACE_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
 TERRACE_EXPORT int nanosleep(const timespec* wanted, timespec* left) {
   static constinit agent::NextFunction<int (*)(const timespec*, timespec*)> next{"nanosleep"};
   auto* const here = agent::simulation();
-  if (!here || !agent::is_duration(wanted)) return (*next)(wanted, left);
-  agent::sleep_virtually(*here, agent::to_ns(*wanted));
+  if (!here || !agent::is_valid(wanted)) return (*next)(wanted, left);
+  agent::sleep_virtually(*here, agent::saturated_ns(*wanted));
   return 0;
 }
 
@@ -208,8 +203,8 @@ TERRACE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* w
   auto* const here = agent::simulation();
   // A thread's own CPU clock is invalid here (EINVAL).
   const bool known = agent::is_managed(clock) && clock != CLOCK_THREAD_CPUTIME_ID;
-  if (!here || !known || !agent::is_duration(wanted)) return (*next)(clock, flags, wanted, left);
-  auto duration = agent::to_ns(*wanted);
+  if (!here || !known || !agent::is_valid(wanted)) return (*next)(clock, flags, wanted, left);
+  auto duration = agent::saturated_ns(*wanted);
   if ((flags & TIMER_ABSTIME) != 0) duration = std::max<std::int64_t>(duration - agent::reading(*here, clock), 0);
   agent::sleep_virtually(*here, duration);
   return 0;
@@ -243,9 +238,9 @@ TERRACE_EXPORT int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
 TERRACE_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout, const sigset_t* signals) {
   static constinit agent::NextFunction<int (*)(pollfd*, nfds_t, const timespec*, const sigset_t*)> next{"ppoll"};
   auto* const here = agent::simulation();
-  if (!here || count != 0 || signals || !agent::is_duration(timeout))
+  if (!here || count != 0 || signals || !agent::is_valid(timeout))
     return (*next)(descriptors, count, timeout, signals);
-  agent::sleep_virtually(*here, agent::to_ns(*timeout));
+  agent::sleep_virtually(*here, agent::saturated_ns(*timeout));
   return 0;
 }
 
@@ -253,8 +248,8 @@ TERRACE_EXPORT int select(int count, fd_set* in, fd_set* out, fd_set* other, tim
   static constinit agent::NextFunction<int (*)(int, fd_set*, fd_set*, fd_set*, timeval*)> next{"select"};
   auto* const here = agent::simulation();
   const timespec wanted = timeout ? timespec{timeout->tv_sec, timeout->tv_usec * 1000} : timespec{-1, 0};
-  if (!here || count != 0 || !agent::is_duration(&wanted)) return (*next)(count, in, out, other, timeout);
-  agent::sleep_virtually(*here, agent::to_ns(wanted));
+  if (!here || count != 0 || !agent::is_valid(&wanted)) return (*next)(count, in, out, other, timeout);
+  agent::sleep_virtually(*here, agent::saturated_ns(wanted));
   *timeout = {};  // the remaining time
   return 0;
 }
@@ -264,9 +259,9 @@ TERRACE_EXPORT int pselect(int count, fd_set* in, fd_set* out, fd_set* other, co
   static constinit agent::NextFunction<int (*)(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)>
       next{"pselect"};
   auto* const here = agent::simulation();
-  if (!here || count != 0 || signals || !agent::is_duration(timeout))
+  if (!here || count != 0 || signals || !agent::is_valid(timeout))
     return (*next)(count, in, out, other, timeout, signals);
-  agent::sleep_virtually(*here, agent::to_ns(*timeout));
+  agent::sleep_virtually(*here, agent::saturated_ns(*timeout));
   return 0;
 }
 

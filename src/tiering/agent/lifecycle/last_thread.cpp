@@ -26,6 +26,7 @@
 
 #include "agent/lifecycle/in_process.hpp"
 #include "core/internal_thread.hpp"
+#include "core/system_time.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
@@ -105,11 +106,7 @@ bool others_are_left(int tasks) noexcept {
 }
 
 void wait_at_most(long nanoseconds) noexcept {
-  timespec until{};
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += nanoseconds;
-  until.tv_sec += until.tv_nsec / k_second;
-  until.tv_nsec %= k_second;
+  const auto until = add_ns(read_clock(CLOCK_REALTIME), nanoseconds);
   while (sem_timedwait(&g_wake, &until) != 0 && errno == EINTR) {
   }
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/rounding.hpp"
+#include "core/system_time.hpp"
 
 namespace terrace::observe {
 
@@ -31,11 +32,7 @@ void* map(std::uint64_t size, int flags, int file) {
 }
 
 // Returns the calling thread's processor time.
-std::uint64_t thread_time_ns() {
-  struct timespec now {};
-  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
+std::uint64_t thread_time_ns() { return to_ns(read_kernel_clock(CLOCK_THREAD_CPUTIME_ID)); }
 
 // Maps a ring for the calling thread. The mapping keeps the event alive when its descriptor is closed.
 void* map_ring(std::uint64_t period_ns, std::uint64_t page, std::uint64_t& size) {

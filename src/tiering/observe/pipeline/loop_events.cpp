@@ -2,12 +2,9 @@
 // Implements the reports to the loop tree, and the clock of work on real memory: see loop_events.hpp.
 #include "observe/pipeline/loop_events.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <ctime>
 
+#include "core/system_time.hpp"
 #include "observe/pipeline/pipeline.hpp"
 
 namespace terrace::observe {
@@ -38,12 +35,7 @@ Work ticks() {
 }
 #endif
 
-std::uint64_t nanoseconds(clockid_t clock) {
-  // A raw system call: the C library's function may be interposed by Terrace.
-  timespec now{};
-  syscall(SYS_clock_gettime, clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
+std::uint64_t nanoseconds(clockid_t clock) { return to_ns(read_kernel_clock(clock)); }
 
 // Estimates the ticks for which the current thread waited for a processor, or for anything else. On a busy machine
 // that is milliseconds at a time, which would count as work of the next event. The thread's clocks are read after

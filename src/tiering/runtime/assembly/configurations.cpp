@@ -2,8 +2,6 @@
 // Assembles the parts of a configuration. See configurations.hpp.
 #include "runtime/assembly/configurations.hpp"
 
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <cstring>
 #include <optional>
 
+#include "core/system_time.hpp"
 #include "memory/ledger/mapped_page.hpp"
 #include "memory/provider.hpp"
 #include "observe/collecting/exact_collector.hpp"
@@ -28,12 +27,7 @@ namespace terrace::runtime {
 
 namespace {
 
-// Reads a kernel clock by system call, bypassing every interposer.
-double kernel_seconds(clockid_t clock = CLOCK_MONOTONIC) {
-  struct timespec now {};
-  syscall(SYS_clock_gettime, clock, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+double kernel_seconds(clockid_t clock = CLOCK_MONOTONIC) { return to_seconds(read_kernel_clock(clock)); }
 
 class RealClock final : public Clock {
  public:
@@ -154,11 +148,7 @@ profile::RunRecord run_record(const Session& session, const SessionConfiguration
 
 }  // namespace
 
-std::int64_t real_time_ns() {
-  struct timespec now {};
-  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
-  return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-}
+std::int64_t real_time_ns() { return static_cast<std::int64_t>(to_ns(read_kernel_clock(CLOCK_REALTIME))); }
 
 sim::ProgramIdentity this_program() {
   sim::ProgramIdentity identity;

@@ -16,26 +16,15 @@ namespace terrace::agent {
 
 namespace {
 
+// Releases the reserve if the program is about to tighten the limit of its address space. If that call fails the
+// reserve is lost, which does no harm.
 template <class Limit>
-bool is_tighter(int resource, const Limit* limit) noexcept {
+void before_limit(pid_t process, int resource, const Limit* limit) noexcept {
+  if (resource != RLIMIT_AS || !limit || (process != 0 && process != syscall(SYS_getpid))) return;
   struct rlimit now {};
-  return resource == RLIMIT_AS && limit && getrlimit(RLIMIT_AS, &now) == 0 && limit->rlim_cur < now.rlim_cur;
+  if (getrlimit(RLIMIT_AS, &now) != 0 || limit->rlim_cur >= now.rlim_cur) return;
+  if (is_own_process() && observe::t_thread.inside == 0 && !spilled_heap()) confine("limited");
 }
-
-void release_reserved_space() noexcept {
-  if (!is_own_process() || observe::t_thread.inside > 0) return;
-  if (!spilled_heap()) confine("limited");
-}
-
-// Executes `call`, the C library's function, after releasing the reserve if needed. If the call fails the reserve
-// is lost, which does no harm.
-template <class Limit, class Call>
-int limited(bool is_managed, int resource, const Limit* limit, Call&& call) noexcept {
-  if (is_managed && is_tighter(resource, limit)) release_reserved_space();
-  return call();
-}
-
-bool is_own_pid(pid_t process) noexcept { return process == 0 || process == syscall(SYS_getpid); }
 
 }  // namespace
 
@@ -47,27 +36,29 @@ extern "C" {
 
 TERRACE_EXPORT int setrlimit(__rlimit_resource_t resource, const struct rlimit* limit) noexcept {
   static constinit agent::NextFunction<int (*)(int, const struct rlimit*)> next{"setrlimit"};
-  return agent::limited(true, resource, limit, [&] { return (*next)(resource, limit); });
+  agent::before_limit(0, resource, limit);
+  return (*next)(resource, limit);
 }
 
 TERRACE_EXPORT int setrlimit64(__rlimit_resource_t resource, const struct rlimit64* limit) noexcept {
   static constinit agent::NextFunction<int (*)(int, const struct rlimit64*)> next{"setrlimit64"};
-  return agent::limited(true, resource, limit, [&] { return (*next)(resource, limit); });
+  agent::before_limit(0, resource, limit);
+  return (*next)(resource, limit);
 }
 
 TERRACE_EXPORT int prlimit(pid_t process, __rlimit_resource resource, const struct rlimit* limit,
                            struct rlimit* old) noexcept {
   static constinit agent::NextFunction<int (*)(pid_t, int, const struct rlimit*, struct rlimit*)> next{"prlimit"};
-  return agent::limited(agent::is_own_pid(process), resource, limit,
-                        [&] { return (*next)(process, resource, limit, old); });
+  agent::before_limit(process, resource, limit);
+  return (*next)(process, resource, limit, old);
 }
 
 TERRACE_EXPORT int prlimit64(pid_t process, __rlimit_resource resource, const struct rlimit64* limit,
                              struct rlimit64* old) noexcept {
   static constinit agent::NextFunction<int (*)(pid_t, int, const struct rlimit64*, struct rlimit64*)> next{
       "prlimit64"};
-  return agent::limited(agent::is_own_pid(process), resource, limit,
-                        [&] { return (*next)(process, resource, limit, old); });
+  agent::before_limit(process, resource, limit);
+  return (*next)(process, resource, limit, old);
 }
 
 }  // extern "C"

@@ -2,8 +2,6 @@
 // See copy_kernels.hpp.
 #include "transfer/exchange/copy_kernels.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,9 +9,9 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
+#endif
 
 #include "core/system_time.hpp"
-#endif
 
 namespace terrace::transfer {
 

@@ -87,8 +87,8 @@ class OwnTimeScope {
   TimeSamples* samples_;
 };
 
-// Runs code of the runtime on behalf of the program: marks the calling thread as inside the runtime, attributes its
-// time to the runtime, and preserves errno.
+// Marks the calling thread as inside the runtime, attributes its time to the runtime, and preserves errno, for the
+// duration of a scope that runs on behalf of the program.
 class AgentScope {
  public:
   AgentScope() = default;

@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "agent/heap/object_registry.hpp"
-#include "agent/interpose/grown_blocks.hpp"
 #include "agent/interpose/managed_blocks.hpp"
 #include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/in_process.hpp"

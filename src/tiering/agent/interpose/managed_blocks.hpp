@@ -48,12 +48,16 @@ struct ManagedBlock {
 
 // In the following, `owner` is owner_of(the address).
 
-// Returns the block of Terrace's heaps that the address is in; owner `next` if there is none.
+// Returns the block of Terrace's heaps at the address; owner `next` if it is not in one.
 ManagedBlock find_managed(BlockOwner owner, const void* address) noexcept;
 // Returns false, without effect, if no block of the owner begins there. Requires: owner is not `next`.
 bool release_managed(BlockOwner owner, void* block) noexcept;
 // Resizes a spilled block in place. Returns false, without effect, if impossible, and for blocks of other heaps.
 bool resize_managed(const ManagedBlock& old, void* block, std::size_t size) noexcept;
+// Moves the first `size` bytes of an object's block to a new block of `room` bytes, and returns that. Moves pages
+// instead of copying (mremap(2)), as the C library does for blocks of this size. Returns null, without effect, in
+// virtual time, if the kernel refuses, or if there is no capacity.
+void* grow_object(void* block, std::size_t size, std::size_t room) noexcept;
 // Aborts the program, after writing `line`, if the owner has no block that begins there. The C library aborts such
 // a program, too; Terrace's blocks have no header by which it could recognise the error. Returns where others may
 // have mapped memory since: mappings of the program's allocator, or ranges given up by confine().

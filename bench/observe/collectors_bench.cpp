@@ -12,13 +12,13 @@
 #include <benchmark/benchmark.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "core/system_time.hpp"
 #include "observe/page_watch.hpp"
 #include "observe/perf/memory_sampler.hpp"
 #include "observe/perf/names/memory_events.hpp"
@@ -32,11 +32,7 @@ constexpr std::uint64_t k_memory = 1UL << 30U, k_page = 4096, k_huge_page = 2UL 
 constexpr int k_windows = 7;
 
 // Returns this thread's processor time, as other programs may use the machine.
-double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+double seconds_now() { return to_seconds(read_clock(CLOCK_THREAD_CPUTIME_ID)); }
 
 class Memory {
  public:

@@ -17,6 +17,7 @@
 
 #include "core/clock.hpp"
 #include "core/rounding.hpp"
+#include "core/system_time.hpp"
 #include "machine/copier_price.hpp"
 #include "machine/measure/measured_rounds.hpp"
 #include "transfer/exchange/copy_kernels.hpp"
@@ -49,7 +50,7 @@ class Running {
   [[nodiscard]] double others_time() {
     clockid_t clock{};
     pthread_getcpuclockid(thread_.native_handle(), &clock);
-    return time_of(CLOCK_PROCESS_CPUTIME_ID) - time_of(clock);
+    return to_seconds(read_clock(CLOCK_PROCESS_CPUTIME_ID)) - to_seconds(read_clock(clock));
   }
   ~Running() {
     beside_.stop();
@@ -59,12 +60,6 @@ class Running {
   Running& operator=(const Running&) = delete;
 
  private:
-  static double time_of(clockid_t clock) {
-    timespec time{};
-    clock_gettime(clock, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  }
-
   BackgroundLoad beside_;
   std::thread thread_;
 };

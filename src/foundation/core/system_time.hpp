@@ -16,6 +16,7 @@ inline std::uint64_t to_ns(const timespec& time) noexcept {
 inline double to_seconds(const timespec& time) noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
+constexpr double to_seconds(std::uint64_t ns) noexcept { return 1e-9 * static_cast<double>(ns); }
 
 // Returns the time `ns` >= 0 later.
 inline timespec add_ns(const timespec& time, std::int64_t ns) noexcept {

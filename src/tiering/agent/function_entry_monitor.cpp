@@ -204,7 +204,7 @@ struct FunctionEntryMonitor::State {
     CallRate rate;
     while (idle < k_patience && thread.sleep(k_poll)) {
       for (const auto& event : probes.read_events()) {
-        at = Seconds{static_cast<double>(event.time_ns) * 1e-9};
+        at = Seconds{to_seconds(event.time_ns)};
         // The previous function's region lasts until now, because returns are not observed.
         if (open) regions.end(*open);
         regions.begin(event.function, names[event.function]);

@@ -108,10 +108,10 @@ profile::CoverageRecord ProgramCoverage::so_far() {
   drain_samples();
   profile::CoverageRecord record;
   if (sampled_)
-    record.sample_period = Seconds{1e-9 * static_cast<double>(observe::k_sample_period_ns)};
+    record.sample_period = Seconds{to_seconds(observe::k_sample_period_ns)};
   else
     record.not_sampled = why_not(refused_);
-  const auto seconds = [](std::uint64_t ns) { return Seconds{1e-9 * static_cast<double>(ns)}; };
+  const auto seconds = [](std::uint64_t ns) { return Seconds{to_seconds(ns)}; };
   for (auto& code : code_.times())
     if (code.kind != observe::CodeKind::terrace)
       record.code.push_back({std::move(code.path), code.kind == observe::CodeKind::hooks,

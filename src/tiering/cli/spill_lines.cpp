@@ -97,7 +97,7 @@ std::string of_unmoved(const SpilledProcess& one, const char* what) {
 }
 
 std::string waited(const SpilledProcess& one) {
-  return fmt::format("; threads waited {:.3g} s", seconds(one.all_waited()));
+  return fmt::format("; threads waited {:.3g} s", to_seconds(one.all_waited()));
 }
 
 // Returns all counts, for the profile.
@@ -110,11 +110,11 @@ std::string account_of(const SpilledProcess& one, const runtime::SpillSpec& spec
         spec.plan.empty() ? "" : "; the plan is not followed there");
   auto line = fmt::format("{} of data in {} of memory: read {} and wrote {} in {}{}", bytes(one.most),
                           format(spec.memory), bytes(one.read), bytes(one.written), spec.folder, read_ahead(one));
-  line += fmt::format("; the disk was busy for {:.3g} s, threads waited {:.3g} s for it in all", seconds(one.busy),
-                      seconds(one.all_waited()));
+  line += fmt::format("; the disk was busy for {:.3g} s, threads waited {:.3g} s for it in all",
+                      to_seconds(one.busy), to_seconds(one.all_waited()));
   if (one.measured > 0)
-    line += fmt::format("; {:.3g} s of its time were predicted to take {:.3g} s", seconds(one.measured),
-                        seconds(one.predicted));
+    line += fmt::format("; {:.3g} s of its time were predicted to take {:.3g} s", to_seconds(one.measured),
+                        to_seconds(one.predicted));
   line += of_plan(one, spec);
   if (one.plan_tried) line += " against what touches say";
   if (one.longer() >= k_min_reported)
@@ -141,10 +141,10 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   line += fmt::format("read {} and wrote {}", bytes(one.read), bytes(one.written)) + of_plan(one, spec);
   line += waited(one);
   if (tells_forecast(one))
-    line += fmt::format("; predicted {:.2g} s for {:.2g} s", seconds(one.predicted), seconds(one.measured));
+    line += fmt::format("; predicted {:.2g} s for {:.2g} s", to_seconds(one.predicted), to_seconds(one.measured));
   if (one.given > 0)
     line += fmt::format("; {} were paged by the kernel, {:.3g} s of the waits", bytes(one.given),
-                        seconds(one.paged_waited));
+                        to_seconds(one.paged_waited));
   return line + refused(one) + format_excess(one, spec);
 }
 
@@ -161,8 +161,8 @@ std::string line_of_all(const std::vector<SpilledProcess>& processes, const runt
     if (const auto undone = std::ranges::count(processes, true, &SpilledProcess::plan_undone))
       line += fmt::format(", undone in {}", undone);
   }
-  line += fmt::format("; threads waited {:.3g} s, those of {} {:.3g} s", seconds(sum.all_waited()), name_of(*most),
-                      seconds(most->all_waited()));
+  line += fmt::format("; threads waited {:.3g} s, those of {} {:.3g} s", to_seconds(sum.all_waited()),
+                      name_of(*most), to_seconds(most->all_waited()));
   const auto worst = std::ranges::max_element(
       processes, {}, [](const SpilledProcess& one) { return unmanaged_excess(one) + one.over; });
   line += refused(sum);

@@ -45,7 +45,7 @@ SpilledProcess sum_processes(const std::vector<SpilledProcess>& processes) {
   return sum;
 }
 
-Seconds SpilledProcess::longer() const { return Seconds{seconds(all_waited()) / std::max(at_once, 1.0)}; }
+Seconds SpilledProcess::longer() const { return Seconds{to_seconds(all_waited()) / std::max(at_once, 1.0)}; }
 
 std::vector<SpilledProcess> read_spilled_processes(const std::filesystem::path& folder) {
   std::vector<SpilledProcess> all;
@@ -97,11 +97,11 @@ std::string spill_json(const std::vector<SpilledProcess>& processes, const runti
                                 {"foreseen_chunks", sum.foreseen},
                                 {"demanded_chunks", sum.demanded},
                                 {"wasted_chunks", sum.wasted},
-                                {"busy_s", seconds(sum.busy)},
-                                {"threads_waited_s", seconds(sum.all_waited())},
+                                {"busy_s", to_seconds(sum.busy)},
+                                {"threads_waited_s", to_seconds(sum.all_waited())},
                                 {"longer_s", longer.value},
-                                {"predicted_s", seconds(sum.predicted)},
-                                {"measured_s", seconds(sum.measured)},
+                                {"predicted_s", to_seconds(sum.predicted)},
+                                {"measured_s", to_seconds(sum.measured)},
                                 {"plans_tried", plans_tried},
                                 {"plans_undone", plans_undone},
                                 {"given_bytes", sum.given},
@@ -136,7 +136,7 @@ void SpillReports::report() {
              "{:.2g}\n",
              time.count(), decimals(seconds_), format(Bytes{now.content}), format(spec_.memory),
              rate(now.read - before_.read, seconds_), rate(now.written - before_.written, seconds_),
-             1e-9 * static_cast<double>(now.waited - before_.waited) / seconds_);
+             to_seconds(now.waited - before_.waited) / seconds_);
   before_ = now;
 }
 

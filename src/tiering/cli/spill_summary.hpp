@@ -9,13 +9,11 @@
 #include <vector>
 
 #include "cli/periodic_task.hpp"
+#include "core/system_time.hpp"
 #include "core/units.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::cli {
-
-// Converts nanoseconds to seconds.
-inline double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
 // Counts of one process with a backing file, in bytes and nanoseconds, under the names of transfer::SpillCounts.
 struct SpilledProcess {

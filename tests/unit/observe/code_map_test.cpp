@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <ctime>
 #include <thread>
 #include <vector>
 
+#include "core/system_time.hpp"
 #include "observe/coverage/time_samples.hpp"
 
 namespace terrace::observe {
@@ -178,15 +178,13 @@ TEST_F(Samples, ShortThreads_SampledTogether) {
       int refused = 0;
       auto* const samples = TimeSamples::begin(map, owed, refused);
       ASSERT_NE(samples, nullptr) << refused;
-      struct timespec begun {
-      }, now{};
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+      const auto begun = to_ns(read_clock(CLOCK_THREAD_CPUTIME_ID));
+      auto now = begun;
       do {
         burn_until([n = 0]() mutable { return ++n > 1; });
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-      } while (now.tv_sec == begun.tv_sec && now.tv_nsec - begun.tv_nsec < 1'000'000);
-      spent_ns +=
-          static_cast<std::uint64_t>((now.tv_sec - begun.tv_sec) * 1'000'000'000 + now.tv_nsec - begun.tv_nsec);
+        now = to_ns(read_clock(CLOCK_THREAD_CPUTIME_ID));
+      } while (now - begun < 1'000'000);
+      spent_ns += now - begun;
       owed = TimeSamples::end(samples);
     }).join();
   }

@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "core/error.hpp"
+#include "core/system_time.hpp"
 #include "observe/perf/names/memory_events.hpp"
 
 namespace {
@@ -45,11 +46,7 @@ PerfEvent page_faults(std::uint64_t period = 1) {
 
 int thread_id() { return static_cast<int>(syscall(SYS_gettid)); }
 
-std::uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
+std::uint64_t now_ns() { return terrace::to_ns(terrace::read_clock(CLOCK_MONOTONIC)); }
 
 // New memory without a resident page.
 class Fresh {

@@ -2,9 +2,9 @@
 // time of the loop finder.
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <thread>
 
+#include "core/system_time.hpp"
 #include "observe/pipeline/loop_events.hpp"
 #include "observe/threads/thread.hpp"
 
@@ -32,11 +32,7 @@ class Listener final : public LoopTree::Listener {
   void on_exit(LoopTree::Index) override {}
 };
 
-double seconds(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+double seconds(clockid_t clock) { return to_seconds(read_clock(clock)); }
 
 void compute(double how_long) {
   const auto until = seconds(CLOCK_THREAD_CPUTIME_ID) + how_long;

@@ -209,7 +209,7 @@ void Spill::update_prediction(std::uint64_t time) noexcept {
   const auto chunks = [](const std::atomic<std::uint64_t>& bytes) {
     return bytes.load(std::memory_order_relaxed) / k_chunk;
   };
-  const auto seconds = [](std::uint64_t ns) { return Seconds{static_cast<double>(ns) * 1e-9}; };
+  const auto seconds = [](std::uint64_t ns) { return Seconds{to_seconds(ns)}; };
   const auto nanoseconds = [](Seconds value) { return static_cast<std::uint64_t>(value.value * 1e9); };
   SpillStatistics measured;
   measured.now = seconds(time);
@@ -267,11 +267,10 @@ void Spill::on_fault(std::uint64_t address, std::uint32_t thread) noexcept {
   const auto worked = cpu_time_ns(thread);
   if (toucher.worked > 0 && worked > toucher.worked) {  // else a new thread has the same id
     program_work_ns_ += worked - toucher.worked;
-    toucher.work.on_visit(Seconds{static_cast<double>(worked - toucher.worked) * 1e-9});
+    toucher.work.on_visit(Seconds{to_seconds(worked - toucher.worked)});
   }
   toucher.worked = worked;
-  const bool expected =
-      policy_->on_access(c, thread, Seconds{before > 0 ? static_cast<double>(time - before) * 1e-9 : 0});
+  const bool expected = policy_->on_access(c, thread, Seconds{before > 0 ? to_seconds(time - before) : 0});
   if (!expected && chunk.state == ChunkState::swapped_out) ++num_unexpected_;
   update_prediction(time);
   if (chunk.state == ChunkState::unmapped_resident || (chunk.state == ChunkState::evicting && !chunk.writing)) {

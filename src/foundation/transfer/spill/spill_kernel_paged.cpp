@@ -20,7 +20,7 @@ namespace {
 
 using spill_limits::k_refusals_per_failed_trial;
 
-Seconds in_seconds(std::uint64_t ns) noexcept { return Seconds{static_cast<double>(ns) * 1e-9}; }
+Seconds in_seconds(std::uint64_t ns) noexcept { return Seconds{to_seconds(ns)}; }
 
 }  // namespace
 

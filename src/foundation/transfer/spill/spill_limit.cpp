@@ -38,9 +38,9 @@ void Spill::adapt_limit() noexcept {
 }
 
 void Spill::update_concurrency() noexcept {
-  const auto time = static_cast<double>(limit_adapted_ns_ - begun_ns_) * 1e-9;
-  const auto waited = 1e-9 * static_cast<double>(counts_->waited.load(std::memory_order_relaxed) +
-                                                 counts_->paged_waited.load(std::memory_order_relaxed));
+  const auto time = to_seconds(limit_adapted_ns_ - begun_ns_);
+  const auto waited = to_seconds(counts_->waited.load(std::memory_order_relaxed) +
+                                 counts_->paged_waited.load(std::memory_order_relaxed));
   if (time <= 0) return;
   const auto all = (program_cpu_time() - cpu_time_at_start_).value + waited;
   counts_->concurrency.store(std::max(1.0, all / time), std::memory_order_relaxed);

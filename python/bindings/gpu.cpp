@@ -21,7 +21,7 @@
 #include "gpu_sim/simt/device.hpp"
 #include "gpu_sim/trace/accelsim_reader.hpp"
 #include "gpu_sim/trace/warp_file.hpp"
-#include "machine/file/gpu_variant.hpp"
+#include "machine/file/derived_machines.hpp"
 #include "machine/machine.hpp"
 #include "strategy/tiering/gpu_policies.hpp"
 #include "workloads/gpu/program.hpp"

@@ -5,7 +5,7 @@
 
 #include "bindings.hpp"
 #include "core/error.hpp"
-#include "machine/discover/cache_sizes.hpp"
+#include "machine/file/derived_machines.hpp"
 #include "machine/machine.hpp"
 #include "tracer/trace_misses.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements look-ups by name and kind, and the orders of the places of a domain.
+// Implements look-ups by name and kind, the orders of the places of a domain, and budgets without
+// their parser, which the library inside programs lacks.
 #include "machine/machine.hpp"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ Machine::Machine(MachineParts parts) : parts_(std::move(parts)) {
 
 namespace {
 constexpr std::array<std::string_view, 5> k_sources{"file", "measured", "firmware", "distance", "kind"};
+__extension__ using Wide = unsigned __int128;  // bytes by bytes
 }  // namespace
 
 std::string_view source_name(Source source) { return k_sources.at(static_cast<std::size_t>(source)); }
@@ -130,6 +132,33 @@ std::vector<PlaceId> Machine::order_of(DomainId id) const {
     return a_computes != b_computes ? b_computes : line_time(id, a) < line_time(id, b);
   });
   return places;
+}
+
+Budget whole_budget(const Machine& machine) {
+  Budget budget;
+  for (std::size_t i = 0; i < machine.places().size(); ++i) {
+    const auto& place = machine.places()[i];
+    const bool open = !place.geometry || machine.home(place.domain) == i;
+    budget.push_back(open ? place.capacity : Bytes{0});
+  }
+  return budget;
+}
+
+Budget limit_budget(const Machine& machine, Budget budget, Bytes limit) {
+  const auto is_home = [&](std::size_t i) { return machine.home(machine.places()[i].domain) == i; };
+  std::uint64_t away = 0;
+  for (std::size_t i = 0; i < budget.size(); ++i) {
+    budget[i] = std::min(budget[i], limit);
+    if (!is_home(i)) away += budget[i].value;
+  }
+  if (away <= limit.value) return budget;
+  for (std::size_t i = 0; i < budget.size(); ++i) {
+    if (is_home(i)) continue;
+    const auto granule = std::max(machine.places()[i].granule.value, std::uint64_t{1});
+    const auto part = static_cast<std::uint64_t>(Wide{budget[i].value} * limit.value / away);
+    budget[i] = Bytes{part / granule * granule};
+  }
+  return budget;
 }
 
 }  // namespace terrace::machine

@@ -4,12 +4,10 @@
 #include <map>
 
 #include "core/error.hpp"
-#include "machine/file/copier_table.hpp"
-#include "machine/file/file_table.hpp"
 #include "machine/file/gpu_table.hpp"
 #include "machine/file/machine_file.hpp"
-#include "machine/file/ordering_table.hpp"
 #include "machine/file/part_names.hpp"
+#include "machine/file/part_tables.hpp"
 #include "machine/file/toml_table.hpp"
 
 namespace terrace::machine {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives a machine with other cache sizes or core times, to scale caches with a reduced problem size.
+// Derives machines: with other cache sizes or core times, to scale caches with a reduced problem size, and with
+// another bandwidth of a GPU's link.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "core/units.hpp"
 #include "machine/machine.hpp"
 
 namespace terrace::machine {
@@ -16,5 +18,10 @@ Machine with_cache_sizes(const Machine& machine, const std::vector<std::string>&
 // Returns the machine with another core time for an access that hits the first cache. Throws Error{invalid} for a
 // time that is not positive.
 Machine with_core_time(const Machine& machine, Seconds instruction_time);
+
+// Returns the machine with another bandwidth of the memory beyond the link. A channel of it is not faster than one
+// of the GPU's own memory; if necessary, channels are added. Throws Error{invalid} if there is no GPU, or the
+// bandwidth is 0.
+[[nodiscard]] Machine with_remote_bandwidth(const Machine& machine, BytesPerSecond bandwidth);
 
 }  // namespace terrace::machine

@@ -17,7 +17,6 @@
 #include "core/blob.hpp"
 #include "gpu_replay.hpp"
 #include "gpu_sim/trace/warp_file.hpp"
-#include "gpu_sim/trace/warp_file_format.hpp"
 
 namespace {
 

@@ -187,4 +187,15 @@ void DramChannel::count(const QueuedRequest& waiting) {
   }
 }
 
+DramCounts& DramCounts::operator+=(const DramCounts& other) {
+  fill_bytes += other.fill_bytes;
+  write_back_bytes += other.write_back_bytes;
+  move_read_bytes += other.move_read_bytes;
+  move_write_bytes += other.move_write_bytes;
+  record_bytes += other.record_bytes;
+  transfers += other.transfers;
+  activations += other.activations;
+  return *this;
+}
+
 }  // namespace terrace::gpu_sim

@@ -245,4 +245,12 @@ std::uint64_t MemorySide::demand_bytes(std::uint32_t memory) const {
   return bytes;
 }
 
+SliceCounts& SliceCounts::operator+=(const SliceCounts& other) {
+  reads += other.reads;
+  writes += other.writes;
+  fetched_sectors += other.fetched_sectors;
+  written_sectors += other.written_sectors;
+  return *this;
+}
+
 }  // namespace terrace::gpu_sim

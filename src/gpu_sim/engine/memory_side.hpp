@@ -13,7 +13,6 @@
 
 #include "gpu_sim/engine/dram_channel.hpp"
 #include "gpu_sim/engine/event_wheel.hpp"
-#include "gpu_sim/engine/mshr_table.hpp"
 #include "gpu_sim/engine/pool.hpp"
 #include "gpu_sim/engine/sector_cache.hpp"
 #include "gpu_sim/trace/warp_trace.hpp"

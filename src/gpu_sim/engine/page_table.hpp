@@ -1,21 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models the page table and translation: frames of each memory, TLBs of the SMs and a shared one, and page
-// walkers. An SM receives a translation as an event. For a moving page the event comes after the move, for a page
-// that the GPU may not access after the driver has handled the fault.
+// Models the page table and translation: frames of each memory, TLBs of the SMs and a shared one, page walkers, and
+// the queue of page faults. An SM receives a translation as an event. For a moving page the event comes after the
+// move, for a page that the GPU may not access after the driver has handled the fault.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <list>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "gpu_sim/engine/event_wheel.hpp"
-#include "gpu_sim/engine/fault_queue.hpp"
-#include "gpu_sim/engine/tlb.hpp"
 #include "gpu_sim/trace/warp_trace.hpp"
 #include "machine/gpu.hpp"
 
 namespace terrace::gpu_sim {
+
+struct FaultCounts {
+  std::uint64_t faults = 0;  // pages
+  std::uint64_t batches = 0;
+};
+
+// Queues page faults: accesses of the GPU to pages that are not mapped for it. As in NVIDIA's driver (T. Allen and
+// R. Ge, "In-depth analyses of unified virtual memory system for GPU accelerated computing", SC 2021), faults are
+// handled in batches, one after the other, each for a time that the machine file states. The accesses wait
+// meanwhile.
+class FaultQueue {
+ public:
+  FaultQueue(const machine::Gpu& gpu, EventWheel& events) : gpu_(gpu), events_(events) {}
+
+  void add(std::uint32_t page);
+  // Returns the pages of the batch that has been handled, and begins the next batch. Call on an event of kind
+  // faults.
+  std::vector<std::uint32_t> take_batch();
+  [[nodiscard]] const FaultCounts& counts() const { return counts_; }
+
+ private:
+  void begin_batch();
+
+  const machine::Gpu& gpu_;
+  EventWheel& events_;
+  std::deque<std::uint32_t> queue_;
+  std::vector<std::uint32_t> batch_;  // being handled; empty: none
+  FaultCounts counts_;
+};
+
+// A fully associative translation lookaside buffer with LRU replacement.
+class Tlb {
+ public:
+  explicit Tlb(std::uint32_t entries) : entries_(entries) {}
+
+  static constexpr std::uint32_t k_unknown = 0xffffffff;
+  // Returns the value of the page number, or k_unknown. Counts as a use.
+  std::uint32_t look_up(std::uint64_t number) {
+    if (number == last_number_) return last_value_;
+    const auto found = by_number_.find(number);
+    if (found == by_number_.end()) return k_unknown;
+    order_.splice(order_.begin(), order_, found->second);
+    last_number_ = number;
+    return last_value_ = found->second->value;
+  }
+  void put(std::uint64_t number, std::uint32_t value) {
+    if (look_up(number) != k_unknown) return;
+    if (order_.size() == entries_) {
+      forget(order_.back().number);
+    }
+    order_.push_front({number, value});
+    by_number_[number] = order_.begin();
+  }
+  void forget(std::uint64_t number) {
+    const auto found = by_number_.find(number);
+    if (found == by_number_.end()) return;
+    order_.erase(found->second);
+    by_number_.erase(found);
+    if (last_number_ == number) last_number_ = ~std::uint64_t{0};
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t number = 0;
+    std::uint32_t value = 0;
+  };
+  std::size_t entries_;
+  std::list<Entry> order_;  // most recently used first
+  std::unordered_map<std::uint64_t, std::list<Entry>::iterator> by_number_;
+  std::uint64_t last_number_ = ~std::uint64_t{0};  // a repeated lookup needs no search
+  std::uint32_t last_value_ = k_unknown;
+};
 
 inline constexpr std::uint32_t k_no_page = 0xffffffff;
 

@@ -232,4 +232,15 @@ void Processor::free_slot_if_done(std::uint32_t number) {
   listener_.on_cta_end(number_);
 }
 
+ProcessorCounts& ProcessorCounts::operator+=(const ProcessorCounts& other) {
+  instructions += other.instructions;
+  accesses += other.accesses;
+  loads += other.loads;
+  load_hits += other.load_hits;
+  load_merges += other.load_merges;
+  stores += other.stores;
+  atomics += other.atomics;
+  return *this;
+}
+
 }  // namespace terrace::gpu_sim

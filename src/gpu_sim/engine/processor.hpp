@@ -19,7 +19,6 @@
 
 #include "gpu_sim/engine/event_wheel.hpp"
 #include "gpu_sim/engine/memory_side.hpp"
-#include "gpu_sim/engine/mshr_table.hpp"
 #include "gpu_sim/engine/page_table.hpp"
 #include "gpu_sim/engine/pool.hpp"
 #include "gpu_sim/engine/sector_cache.hpp"

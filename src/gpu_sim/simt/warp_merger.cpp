@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "gpu_sim/trace/coalesce.hpp"
+#include "gpu_sim/trace/warp_trace.hpp"
 
 namespace terrace::gpu_sim {
 

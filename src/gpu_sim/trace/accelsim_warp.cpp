@@ -5,7 +5,7 @@
 #include <bit>
 #include <charconv>
 
-#include "gpu_sim/trace/coalesce.hpp"
+#include "gpu_sim/trace/warp_trace.hpp"
 
 namespace terrace::gpu_sim {
 namespace {

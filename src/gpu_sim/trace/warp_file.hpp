@@ -13,11 +13,21 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu_sim/trace/warp_trace.hpp"
 
 namespace terrace::gpu_sim {
+
+// Constants of the format.
+inline constexpr std::string_view k_warps_magic = "TERWARPS";
+inline constexpr std::uint32_t k_warps_version = 1;
+inline constexpr std::uint32_t k_allocation_block = 1;
+inline constexpr std::uint32_t k_kernel_block = 2;
+inline constexpr std::uint32_t k_ctas_block = 3;
+inline constexpr std::uint32_t k_end_block = 4;
+inline constexpr std::uint32_t k_max_block_bytes = 64U << 20;  // larger ones are rejected
 
 class WarpFileWriter final : public TraceSink {
  public:

@@ -14,7 +14,6 @@
 #include "core/blob.hpp"
 #include "core/error.hpp"
 #include "gpu_sim/trace/warp_file.hpp"
-#include "gpu_sim/trace/warp_file_format.hpp"
 #include "sim/recording/recording_codec.hpp"
 
 namespace terrace::gpu_sim {

@@ -2,17 +2,69 @@
 // Implements stored_dataset.hpp.
 #include "stencil/io/stored_dataset.hpp"
 
+#include <hdf5.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <string>
 
 #include "stencil/data/slabs.hpp"
 #include "stencil/io/attributes.hpp"
 #include "stencil/io/checksum.hpp"
-#include "stencil/io/number_types.hpp"
+#include "terrace/stencil/context.hpp"
 
 namespace terrace::stencil::io {
 namespace {
+
+// Maps the library's number types to HDF5 types and their names.
+struct Types {
+  hid_t little;
+  hid_t big;
+  hid_t native;
+  const char* text;
+};
+
+Types types_of(Number number) {
+  switch (number) {
+    case Number::float64:
+      return {H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_NATIVE_DOUBLE, "float64"};
+    case Number::float32:
+      return {H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_NATIVE_FLOAT, "float32"};
+    case Number::int64:
+      return {H5T_STD_I64LE, H5T_STD_I64BE, H5T_NATIVE_INT64, "int64"};
+    case Number::int32:
+      break;
+  }
+  return {H5T_STD_I32LE, H5T_STD_I32BE, H5T_NATIVE_INT32, "int32"};
+}
+
+// Return HDF5's predefined types, which exist once the library is open and must not be closed.
+hid_t type_in_file(Number number) { return types_of(number).little; }
+hid_t type_in_memory(Number number) { return types_of(number).native; }
+// Returns the type's name, as "float64".
+std::string name_of(Number number) { return types_of(number).text; }
+
+// Describes an HDF5 type: "float64", "unsigned int8", "text".
+std::string text_of_type(hid_t type) {
+  const auto bits = std::to_string(8 * H5Tget_size(type));
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return (H5Tget_sign(type) == H5T_SGN_NONE ? "unsigned int" : "int") + bits;
+    case H5T_FLOAT:
+      return "float" + bits;
+    case H5T_STRING:
+      return "text";
+    default:
+      return "a type that is no number";
+  }
+}
+
+// Returns whether `type` is that number type, in either byte order.
+bool is_number(hid_t type, Number number) {
+  const auto types = types_of(number);
+  return H5Tequal(type, types.little) > 0 || H5Tequal(type, types.big) > 0;
+}
 
 constexpr std::uint64_t k_slab_bytes = std::uint64_t{32} << 20U;
 constexpr std::size_t k_max_names = 8;  // maximum length in an error text

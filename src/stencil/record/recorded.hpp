@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "stencil/execute/executor_decorator.hpp"
+#include "stencil/execute/executor.hpp"
 #include "stencil/record/plan_record.hpp"
 
 namespace terrace::stencil {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "stencil/execute/executor_decorator.hpp"
+#include "stencil/execute/executor.hpp"
 #include "stencil/plan/boxes.hpp"
 #include "stencil/plan/lru_map.hpp"
 #include "stencil/plan/signature.hpp"

@@ -2,10 +2,48 @@
 // Implements virtual_run.hpp.
 #include "stencil/virtual/virtual_run.hpp"
 
+#include <cstring>
+#include <deque>
+
+#include "core/unknown_name.hpp"
 #include "stencil/engine/engine.hpp"
-#include "stencil/virtual/virtual_executor.hpp"
 
 namespace terrace::stencil {
+
+namespace {
+
+class VirtualExecutor final : public Executor {
+ public:
+  explicit VirtualExecutor(Mode& mode) : mode_(mode) {}
+  void add(const DatasetInfo& info) override {
+    infos_.push_back(info);
+    mode_.add(info);
+  }
+  void run(std::span<const Loop> chain, Reductions& /*reductions*/) override { mode_.run(chain); }
+  [[nodiscard]] CutChain cut() const override { return mode_.cut(); }
+  // Priced as one loop that reads the source range and one that writes the target.
+  void transfer(const BlockTransfer& transfer) override {
+    run_alone(transfer.from, transfer.from_range, Access::read);
+    run_alone(transfer.to, transfer.to_range, Access::write);
+  }
+  void get(DatasetId dataset, const Range& range, std::byte* values) override {
+    std::memset(values, 0, range.points() * infos_[dataset].element);
+  }
+  void set(DatasetId /*dataset*/, const Range& /*range*/, const std::byte* /*values*/) override {}
+
+ private:
+  void run_alone(DatasetId dataset, const Range& range, Access access) {
+    const auto& info = infos_[dataset];
+    const Argument argument{dataset, info.name, access, {}, {0, 0, 0}, {0, 0, 0}, info.element};
+    const Chain chain{{"transfer", info.block, range, {argument}, {}, {}}};
+    mode_.run(chain);
+  }
+
+  Mode& mode_;
+  std::deque<DatasetInfo> infos_;  // a deque, because references to names stay valid
+};
+
+}  // namespace
 
 VirtualRun::VirtualRun(const machine::Machine& machine, const VirtualOptions& options)
     : machine_(machine.name()),
@@ -32,5 +70,17 @@ double VirtualRun::dataset_bytes() const {
     bytes += static_cast<double>(engine_->info(dataset).bytes());
   return bytes;
 }
+
+const ModeVariant& find_mode(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const auto* mode : modes()) {
+    if (mode->name() == name) return *mode;
+    names.push_back(mode->name());
+  }
+  throw Error(Code::invalid,
+              "how=" + std::string(name) + ": there is no such mode; there are " + join_names(names));
+}
+
+std::unique_ptr<Executor> make_virtual_executor(Mode& mode) { return std::make_unique<VirtualExecutor>(mode); }
 
 }  // namespace terrace::stencil

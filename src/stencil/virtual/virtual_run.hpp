@@ -6,6 +6,7 @@
 #include <string>
 
 #include "machine/machine.hpp"
+#include "stencil/execute/executor.hpp"
 #include "stencil/virtual/mode.hpp"
 #include "terrace/stencil/context.hpp"
 
@@ -43,5 +44,10 @@ class VirtualRun {
   Engine* engine_;
   std::unique_ptr<Context> context_;
 };
+
+// Creates an executor that prices chains by a Mode and runs no kernel: loops, datasets and ranges determine the
+// time. Datasets have no memory, and all their values read as 0; reductions are the identity. The mode must outlive
+// the executor.
+[[nodiscard]] std::unique_ptr<Executor> make_virtual_executor(Mode& mode);
 
 }  // namespace terrace::stencil

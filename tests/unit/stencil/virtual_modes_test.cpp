@@ -7,7 +7,7 @@
 #include "stencil/engine/engine.hpp"
 #include "stencil/stream/chain_splitter.hpp"
 #include "stencil/stream/step_plan.hpp"
-#include "stencil/virtual/virtual_executor.hpp"
+#include "stencil/virtual/virtual_run.hpp"
 #include "virtual_chains.hpp"
 
 namespace terrace::stencil::test {

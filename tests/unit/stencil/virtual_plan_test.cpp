@@ -7,7 +7,7 @@
 #include "random_chain.hpp"
 #include "stencil/engine/engine.hpp"
 #include "stencil/execute/tile_size.hpp"
-#include "stencil/virtual/virtual_executor.hpp"
+#include "stencil/virtual/virtual_run.hpp"
 #include "terrace/stencil.hpp"
 
 namespace terrace::stencil::test {

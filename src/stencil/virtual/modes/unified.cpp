@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "stencil/virtual/dataset_blocks.hpp"
 #include "stencil/virtual/mode.hpp"
 #include "stencil/virtual/outer_tiles.hpp"
+#include "stencil/virtual/reuse_distance.hpp"
 
 namespace terrace::stencil {
 namespace {

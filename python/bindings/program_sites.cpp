@@ -7,7 +7,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
-#include "observe/symbols/files/function_ranges.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

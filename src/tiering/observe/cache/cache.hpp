@@ -5,14 +5,93 @@
 // Not thread-safe.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 
 #include "core/units.hpp"
-#include "observe/cache/recency.hpp"
-#include "observe/cache/signatures.hpp"
 
 namespace terrace::observe {
+
+// Finds a line in a set by signatures: one byte of each line, packed into words, compares eight ways at a time in
+// plain integer arithmetic (SIMD within a register).
+inline constexpr std::uint32_t k_signatures = 8;  // in a word
+
+[[nodiscard]] constexpr std::uint32_t signature_words(std::uint32_t ways) {
+  return (ways + k_signatures - 1) / k_signatures;
+}
+
+// Returns the signature of a line, repeated in each byte. Hashes all bits, because lines of one set differ by
+// multiples of the number of sets.
+[[nodiscard]] constexpr std::uint64_t signature_of(std::uint64_t line) {
+  return ((line * 0x9E3779B97F4A7C15u) >> 56) * 0x0101010101010101u;
+}
+
+inline void set_signature(std::uint64_t* words, std::uint32_t way, std::uint64_t signature) {
+  const unsigned shift = 8 * (way % k_signatures);
+  std::uint64_t& word = words[way / k_signatures];
+  word = (word & ~(std::uint64_t{0xff} << shift)) | (signature & 0xff) << shift;
+}
+
+// Returns the first way for which `is_it` is true among those whose byte may equal `signature` (all that do, and a
+// few false positives); `none` where there is no such way.
+template <class IsIt>
+[[gnu::always_inline]] inline std::uint32_t find_way(const std::uint64_t* words, std::uint32_t ways,
+                                                     std::uint64_t signature, std::uint32_t none, IsIt is_it) {
+  for (std::uint32_t first = 0; first < ways; first += k_signatures) {
+    // Sets the high bit of the lowest zero byte of the difference; a borrow may also set those of bytes above it
+    // that are 1.
+    const std::uint64_t difference = words[first / k_signatures] ^ signature;
+    std::uint64_t candidates = (difference - 0x0101010101010101u) & ~difference & 0x8080808080808080u;
+    for (; candidates != 0; candidates &= candidates - 1) {
+      const std::uint32_t way = first + static_cast<std::uint32_t>(std::countr_zero(candidates)) / 8;
+      if (way < ways && is_it(way)) return way;
+    }
+  }
+  return none;
+}
+
+// Maintains the LRU order of a set's ways, most recently used first: a byte for each way, packed into words as
+// signatures are. At most 255 ways; the bytes behind the last one are 255.
+inline constexpr std::uint32_t k_max_ways = 255;
+
+inline void begin_recency(std::uint64_t* words, std::uint32_t ways) {
+  for (std::uint32_t at = 0; at < signature_words(ways) * k_signatures; ++at)
+    set_signature(words, at, at < ways ? at : 0xff);
+}
+
+// Shifts the first `bytes` - 1 bytes up by one, over the last of `bytes`, and sets the first byte to `way`.
+[[gnu::always_inline]] inline void shift_in(std::uint64_t* words, std::uint32_t bytes, std::uint64_t way) {
+  const std::uint32_t last = (bytes - 1) / k_signatures;
+  for (std::uint32_t at = 0; at < last; ++at) {
+    const std::uint64_t word = words[at];
+    words[at] = word << 8 | way;
+    way = word >> 56;
+  }
+  const std::uint64_t moved = ~std::uint64_t{0} >> (56 - 8 * ((bytes - 1) % k_signatures));
+  words[last] = (words[last] & ~moved) | ((words[last] << 8 | way) & moved);
+}
+
+// Moves a way to the front of the order: it is the most recently used.
+[[gnu::always_inline]] inline void make_latest(std::uint64_t* words, std::uint32_t way) {
+  std::uint32_t first = 0;
+  for (;; first += k_signatures) {
+    const std::uint64_t difference = words[first / k_signatures] ^ way * 0x0101010101010101u;
+    // The lowest of these bits is exact, as in find_way(), and each way occurs once.
+    const std::uint64_t found = (difference - 0x0101010101010101u) & ~difference & 0x8080808080808080u;
+    if (found == 0) continue;
+    shift_in(words, first + static_cast<std::uint32_t>(std::countr_zero(found)) / 8 + 1, way);
+    return;
+  }
+}
+
+// Returns the least recently used way, and makes it the most recently used.
+[[gnu::always_inline]] inline std::uint32_t take_oldest(std::uint64_t* words, std::uint32_t ways) {
+  const std::uint32_t last = ways - 1;
+  const std::uint64_t way = words[last / k_signatures] >> 8 * (last % k_signatures) & 0xff;
+  shift_in(words, ways, way);
+  return static_cast<std::uint32_t>(way);
+}
 
 // Packs a cached line into a word: its number and flags. 0 is an empty way.
 namespace word {

@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "observe/cache/level.hpp"
+#include "observe/cache/exposure.hpp"
 
 namespace terrace::observe {
 

@@ -25,9 +25,14 @@
 #include <vector>
 
 #include "observe/access_sink.hpp"
-#include "observe/cache/level.hpp"
 
 namespace terrace::observe {
+
+// Unit of time of chains of dependent misses: a level is one memory latency.
+using Level = std::uint64_t;
+// No level: there is nothing to wait for. A plain number, because it is passed with every miss and an optional
+// does not fit in one register.
+inline constexpr Level k_no_level = ~std::uint64_t{0};
 
 class ExposureModel {
  public:

@@ -2,16 +2,42 @@
 // Defines the atomic operations, which code compiled with -fsanitize=thread delegates to the run-time library.
 // They are traced as accesses and then executed with the requested memory order. A read-modify-write is traced as
 // a store; its load is of the same line.
+#include <mutex>
 #include <type_traits>
 
-#include "observe/hooks/wide_atomic.hpp"
+#include "observe/objects/spin_lock.hpp"
 #include "observe/pipeline/trace.hpp"
 
 using terrace::observe::trace_access;
 using terrace::observe::trace_atomic;
-using terrace::observe::Wide;
 
 namespace {
+
+// 16-byte atomics without libatomic: by cmpxchg16b on x86-64, elsewhere by a lock that all 16-byte atomics of
+// instrumented code share.
+__extension__ using Wide = unsigned __int128;
+
+#if defined(__x86_64__)
+
+__attribute__((target("cx16"))) Wide wide_compare_exchange(volatile Wide* at, Wide expected, Wide desired) {
+  return __sync_val_compare_and_swap(at, expected, desired);
+}
+
+#else
+
+constinit terrace::observe::SpinLock wide_lock;
+
+Wide wide_compare_exchange(volatile Wide* at, Wide expected, Wide desired) {
+  const std::lock_guard guard(wide_lock);
+  const Wide old = *at;
+  if (old == expected) *at = desired;
+  return old;
+}
+
+#endif
+
+// Requires: the memory is writable, because x86-64 implements the load as a compare-exchange.
+Wide wide_load(const volatile Wide* at) { return wide_compare_exchange(const_cast<volatile Wide*>(at), 0, 0); }
 
 template <int order>
 using Order = std::integral_constant<int, order>;
@@ -137,9 +163,9 @@ namespace {
 // `change` makes the new value of the old one, which is returned.
 template <class Change>
 Wide wide_update(volatile Wide* at, Change change) {
-  Wide old = terrace::observe::wide_load(at);
+  Wide old = wide_load(at);
   for (;;) {
-    const Wide seen = terrace::observe::wide_compare_exchange(at, old, change(old));
+    const Wide seen = wide_compare_exchange(at, old, change(old));
     if (seen == old) return old;
     old = seen;
   }
@@ -157,7 +183,7 @@ HOOK_ATOMICS(64, std::uint64_t)
 // 128 bits: sequentially consistent whatever was asked for; no instruction does it with less.
 TERRACE_HOOK Wide __tsan_atomic128_load(const volatile Wide* at, int) {
   trace_atomic(at, sizeof(Wide), false, TERRACE_SITE);
-  return terrace::observe::wide_load(at);
+  return wide_load(at);
 }
 TERRACE_HOOK void __tsan_atomic128_store(volatile Wide* at, Wide value, int) {
   trace_access(at, sizeof(Wide), true, TERRACE_SITE);
@@ -172,20 +198,20 @@ HOOK_WIDE(fetch_xor, old ^ value)
 HOOK_WIDE(fetch_nand, ~(old& value))
 TERRACE_HOOK Wide __tsan_atomic128_compare_exchange_val(volatile Wide* at, Wide expected, Wide desired, int, int) {
   trace_atomic(at, sizeof(Wide), true, TERRACE_SITE);
-  return terrace::observe::wide_compare_exchange(at, expected, desired);
+  return wide_compare_exchange(at, expected, desired);
 }
 TERRACE_HOOK int __tsan_atomic128_compare_exchange_strong(volatile Wide* at, Wide* expected, Wide desired, int,
                                                           int) {
   trace_atomic(at, sizeof(Wide), true, TERRACE_SITE);
   const Wide wanted = *expected;
-  *expected = terrace::observe::wide_compare_exchange(at, wanted, desired);
+  *expected = wide_compare_exchange(at, wanted, desired);
   return *expected == wanted ? 1 : 0;
 }
 TERRACE_HOOK int __tsan_atomic128_compare_exchange_weak(volatile Wide* at, Wide* expected, Wide desired, int,
                                                         int) {
   trace_atomic(at, sizeof(Wide), true, TERRACE_SITE);
   const Wide wanted = *expected;
-  *expected = terrace::observe::wide_compare_exchange(at, wanted, desired);
+  *expected = wide_compare_exchange(at, wanted, desired);
   return *expected == wanted ? 1 : 0;
 }
 

@@ -4,17 +4,66 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "observe/cache/cache.hpp"
 #include "observe/cache/dependence.hpp"
 #include "observe/cache/exposure.hpp"
-#include "observe/cache/miss_strides.hpp"
 #include "observe/cache/streams.hpp"
+#include "observe/objects/spin_lock.hpp"
 #include "observe/pipeline/pipeline.hpp"
-#include "observe/pipeline/shared_cache.hpp"
 #include "observe/pipeline/translation_cache.hpp"
 
 namespace terrace::observe {
+
+// Predicts the line that an instruction misses next, from the distance of its last two misses. The pipeline
+// prefetches the simulated sets of that line into the host's caches. Affects the simulator's speed only, no
+// result.
+class MissStridePredictor {
+ public:
+  // Records that the instruction at `site` missed `line`. Returns the predicted distance to its next miss, in
+  // lines; 0 where the distance is not steady.
+  std::uint64_t on_miss(std::uint64_t site, std::uint64_t line) {
+    Entry& entry = entries_[(site ^ site >> k_bits) % k_entries];
+    const std::uint64_t stride = line - entry.line;
+    const bool is_steady = stride == entry.stride;
+    entry = {line, stride};
+    return is_steady ? stride : 0;
+  }
+
+ private:
+  static constexpr unsigned k_bits = 7;
+  static constexpr std::size_t k_entries = std::size_t{1} << k_bits;
+  struct Entry {
+    std::uint64_t line = 0;
+    std::uint64_t stride = 0;  // modulo 2^64
+  };
+  std::array<Entry, k_entries> entries_{};
+};
+
+// Holds the cache levels that all pipelines of a process share.
+class SharedCache {
+ public:
+  explicit SharedCache(const PipelineConfig& config) {
+    for (const auto& cache : config.caches) {
+      if (cache.shared) levels.emplace_back(cache.size, cache.ways, config.line);
+    }
+  }
+  std::vector<Cache> levels;              // from the core outwards
+  SpinLock lock;                          // guards the levels
+  std::atomic<std::uint64_t> unknown{0};  // line accesses at addresses that the map does not have
+
+  // Returns whether a pipeline has to lock the levels: true once there is a second pipeline. A pipeline that
+  // accesses the levels at that moment has not locked them; at worst a line is then in its set twice.
+  [[nodiscard]] bool is_contended() const { return pipelines_.load(std::memory_order_relaxed) > 1; }
+  void register_pipeline() { pipelines_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint32_t> pipelines_{0};  // created so far
+};
 
 struct Pipeline::State {
   // A line access.

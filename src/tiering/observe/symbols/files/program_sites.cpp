@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the look-up of code addresses of past runs: see program_sites.hpp.
+// Implements the look-up of code addresses of past runs, and reads functions from symbol tables: see
+// program_sites.hpp.
 #include "observe/symbols/files/program_sites.hpp"
 
 #include <fcntl.h>
@@ -9,10 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "observe/symbols/files/symbols_facts.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
+#include "observe/symbols/symbol_names.hpp"
 
 namespace terrace::observe {
 
@@ -35,6 +38,26 @@ LoadedModule loaded(Elf* elf) {
     module.high = std::max<std::uint64_t>(module.high, segment.p_vaddr + segment.p_memsz);
   }
   return module;
+}
+
+std::vector<GElf_Phdr> code_segments(Elf* elf) {
+  std::vector<GElf_Phdr> segments;
+  std::size_t count = 0;
+  if (elf_getphdrnum(elf, &count) != 0) return segments;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf, static_cast<int>(i), &segment) && segment.p_type == PT_LOAD &&
+        (segment.p_flags & PF_X) != 0)
+      segments.push_back(segment);
+  }
+  return segments;
+}
+
+std::optional<std::uint64_t> offset_of(std::uint64_t address, const std::vector<GElf_Phdr>& segments) {
+  for (const auto& segment : segments)
+    if (address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
+      return address - segment.p_vaddr + segment.p_offset;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -71,6 +94,26 @@ std::optional<ProgramSites::Site> ProgramSites::find(std::uint64_t address) cons
   std::array<char, 512> text;
   return Site{std::string(table_.describe(site, address, text.data(), text.size())),
               site.function ? site.function : "", site.allocator};
+}
+
+std::vector<FunctionRange> function_ranges(const std::string& file) {
+  std::vector<FunctionRange> ranges;
+  elf_version(EV_CURRENT);
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return ranges;
+  {
+    const std::unique_ptr<Elf, int (*)(Elf*)> elf(elf_begin(descriptor, ELF_C_READ, nullptr), elf_end);
+    if (elf && elf_kind(elf.get()) == ELF_K_ELF) {
+      SymbolFacts facts;
+      read_elf_symbols(elf.get(), facts);
+      const auto segments = code_segments(elf.get());
+      for (const auto& function : facts.functions)
+        if (const auto begin = offset_of(function.low, segments))
+          ranges.push_back({*begin, *begin + function.size, source_name(facts.strings.at(function.name))});
+    }
+  }
+  close(descriptor);
+  return ranges;
 }
 
 }  // namespace terrace::observe

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolves code addresses of a past run, recorded by another tool, to the names that `terrace run` gives to
-// objects allocated there.
+// objects allocated there; and reads the file ranges of a program's functions, to resolve recorded samples, which
+// consist of file and offset.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "observe/symbols/symbols.hpp"
 
@@ -28,5 +30,15 @@ class ProgramSites {
  private:
   SymbolTable table_;
 };
+
+// Reads the file ranges of a program's functions, to resolve recorded samples, which consist of file and offset.
+struct FunctionRange {
+  std::uint64_t begin = 0, end = 0;  // offsets in the file
+  std::string name;                  // in the source, without parameters (symbol_names.hpp)
+};
+
+// Returns the functions of the file's symbol table, ascending by offset. Empty where the file is no program or
+// library of this machine.
+std::vector<FunctionRange> function_ranges(const std::string& file);
 
 }  // namespace terrace::observe

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "bindings.hpp"
-#include "model/object_benefits.hpp"
+#include "model/loads.hpp"
 #include "model/uncertainty/sampling_error.hpp"
 #include "model/uncertainty/spread_error.hpp"
 #include "strategy/confidence/for_all.hpp"

@@ -14,8 +14,8 @@
 
 #include "bindings.hpp"
 #include "core/error.hpp"
+#include "model/loads.hpp"
 #include "model/lower_bound.hpp"
-#include "model/object_benefits.hpp"
 #include "model/uncertainty/loop_bound.hpp"
 #include "model/uncertainty/resampling.hpp"
 #include "model/unimem_model.hpp"

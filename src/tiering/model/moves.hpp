@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives the moves of a schedule, in the order of their requests. Used by the prediction and by plans.
+// Derives the moves of a schedule, in the order of their requests, and the rate limits of their copies. Used by the
+// prediction and by plans.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "model/loads.hpp"
 #include "model/problem.hpp"
-#include "model/problem_index.hpp"
 
 namespace terrace::model {
 
@@ -49,5 +50,11 @@ std::vector<std::size_t> speed_ranks(const Problem& problem);
 Prediction predict(const ProblemIndex& index, const Schedule& schedule, const MoveList& list,
                    std::vector<double>* lost = nullptr);
 Prediction predict(const ProblemIndex& index, const Schedule& schedule);
+
+// Returns, by phase, the rate limit as a share of full copy speed, rounded to hundredths; Schedule::min_copy_share
+// is the lower limit of a copy's bandwidth. `loads`: of the phases, without copies. Empty if copies are not
+// limited.
+std::vector<double> rate_limits(const Problem& problem, const Schedule& schedule,
+                                const std::vector<PhaseLoad>& loads, const MoveList& list);
 
 }  // namespace terrace::model

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of a placement problem: sizes, default places, budgets, uses by item. See problem.hpp and loads.hpp.
+// Queries of a placement problem: sizes, default places, budgets, uses by item, benefits by object. See problem.hpp
+// and loads.hpp.
+#include "model/loads.hpp"
+
 #include <algorithm>
 #include <string>
 
 #include "core/error.hpp"
-#include "model/loads.hpp"
+#include "core/segment_name.hpp"
+#include "model/moves.hpp"
 
 namespace terrace::model {
 
@@ -95,6 +99,49 @@ Uses uses_by_item(const Problem& problem) {
     }
   }
   return uses;
+}
+
+std::vector<double> object_benefits(const Problem& problem) {
+  std::vector<PlaceId> fastest;
+  Placement home;
+  for (std::size_t d = 0; d < domain_count(problem); ++d) {
+    const auto& places = fastest_first(problem, static_cast<DomainId>(d));
+    fastest.push_back(places.empty() ? k_no_place : places.front());
+  }
+  for (const auto& item : problem.items)
+    home.push_back(item.pinned != k_no_place ? item.pinned : home_of(problem, item.domain));
+
+  std::vector<double> benefits(problem.objects.size(), 0);
+  std::vector<std::vector<const ItemCell*>> cells(problem.objects.size());
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    const auto at_home = load_of(problem, k, home);
+    for (const auto& cell : problem.phases[k].cells) cells[problem.items[cell.item].object].push_back(&cell);
+    for (std::size_t o = 0; o < cells.size(); ++o) {
+      if (cells[o].empty()) continue;
+      auto load = at_home;
+      for (const auto* cell : cells[o]) {
+        const auto& item = problem.items[cell->item];
+        if (item.pinned != k_no_place) continue;
+        load.take(*cell, home[cell->item]);
+        load.put(*cell, fastest[item.domain]);
+      }
+      benefits[o] += at_home.time() - load.time();
+      cells[o].clear();
+    }
+  }
+  return benefits;
+}
+
+ProblemIndex::ProblemIndex(const Problem& problem)
+    : problem_(&problem),
+      uses_(uses_by_item(problem)),
+      touched_(problem.items.size() * problem.phases.size(), 0),
+      rank_(speed_ranks(problem)) {
+  for (std::size_t i = 0; i < uses_.size(); ++i)
+    for (const auto& use : uses_[i]) touched_[i * problem.phases.size() + use.phase] = 1;
+  for (std::size_t d = 0; d < domain_count(problem); ++d)
+    homes_.push_back(home_of(problem, static_cast<DomainId>(d)));
+  for (const auto& phase : problem.phases) segment_.push_back(segment_offset(phase.name) != 0);
 }
 
 }  // namespace terrace::model

@@ -9,7 +9,6 @@
 
 #include "model/loads.hpp"
 #include "model/moves.hpp"
-#include "model/rate_limits.hpp"
 
 namespace terrace::model {
 namespace {

@@ -9,7 +9,6 @@
 #include "model/loads.hpp"
 #include "model/lower_bound.hpp"
 #include "model/moves.hpp"
-#include "model/rate_limits.hpp"
 #include "model/repeats.hpp"
 #include "observe/progress_variant.hpp"
 #include "strategy/planner.hpp"

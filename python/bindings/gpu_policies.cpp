@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binds the parameters of GPU page policies, for reports.
-#include "strategy/tiering/gpu_policies.hpp"
-
 #include <nanobind/stl/string.h>
 
 #include <string>
 
 #include "bindings.hpp"
+#include "strategy/tiering/page_policy.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -8,7 +8,7 @@
 #include "../model/random_problem.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/search/whole_objects.hpp"
-#include "strategy/tiering/interleave_weights.hpp"
+#include "strategy/tiering/interleave.hpp"
 #include "two_places.hpp"
 
 namespace terrace::strategy {

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "strategy/budget_fit.hpp"
-#include "strategy/phase_match.hpp"
+#include "strategy/plan_rescaling.hpp"
 
 namespace terrace::strategy {
 namespace {

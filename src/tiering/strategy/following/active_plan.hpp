@@ -40,12 +40,12 @@ class ActivePlan {
   // Returns whether some of the bound objects have other sizes than in the plan.
   [[nodiscard]] bool scaled() const { return scaled_; }
   // Fits the plan's initial placement into the budget at the objects' present sizes: chunks with the least gain
-  // per byte stay at home (budget_fit.hpp). Returns a sentence on them, or nothing if all chunks fit.
+  // per byte stay at home (plan_rescaling.hpp). Returns a sentence on them, or nothing if all chunks fit.
   std::optional<std::string> fit(const std::vector<observe::Object>& objects, const memory::ChunkTable& chunks,
                                  const machine::Budget& budget, PlaceId home);
   // Scales the offsets of segments with the objects' sizes, until map_phases() knows the phases' accesses.
   void scale_segments_by_size();
-  // Maps the plan's phases to those that the program has executed in an iteration (phase_match.hpp). Moves of an
+  // Maps the plan's phases to those that the program has executed in an iteration (plan_rescaling.hpp). Moves of an
   // unmapped phase are requested in the next mapped one. Segments begin at the same share of a phase's accesses.
   // Returns the number of mapped phases.
   std::size_t map_phases(const std::vector<ExecutedPhase>& passed);

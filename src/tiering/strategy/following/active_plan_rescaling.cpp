@@ -5,9 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "strategy/budget_fit.hpp"
 #include "strategy/following/active_plan.hpp"
-#include "strategy/phase_match.hpp"
+#include "strategy/plan_rescaling.hpp"
 
 namespace terrace::strategy {
 

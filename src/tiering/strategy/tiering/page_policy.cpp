@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// See gpu_policies.hpp.
-#include "strategy/tiering/gpu_policies.hpp"
+// See page_policy.hpp.
+
+#include "strategy/tiering/page_policy.hpp"
 
 #include <array>
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aligns two sequences of names by dynamic programming. See phase_match.hpp.
-#include "strategy/phase_match.hpp"
+// Aligns two sequences of names by dynamic programming, and orders chunks by gain per byte. See
+// plan_rescaling.hpp.
+#include "strategy/plan_rescaling.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 namespace terrace::strategy {
@@ -69,6 +72,22 @@ std::vector<std::optional<std::uint32_t>> match_phases(const std::vector<std::st
       ++r;
   }
   return matched;
+}
+
+std::vector<bool> chunks_over_budget(const std::vector<PlannedChunk>& away, machine::Budget budget) {
+  std::vector<std::size_t> order(away.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto density = [&](std::size_t i) {
+    return away[i].worth.value / static_cast<double>(std::max<std::uint64_t>(away[i].size.value, 1));
+  };
+  std::ranges::stable_sort(order, [&](auto a, auto b) { return density(a) > density(b); });
+  std::vector<bool> out(away.size(), false);
+  for (const auto i : order) {
+    auto& room = budget[away[i].place];
+    out[i] = away[i].size > room;
+    if (!out[i]) room -= away[i].size;
+  }
+  return out;
 }
 
 }  // namespace terrace::strategy

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Summarises a real run of several processes for the closing line: what their plans gained together, and the worst
-// one.
+// one; and why a process moved nothing.
 #pragma once
 
 #include <cstdint>
@@ -39,5 +39,9 @@ std::string format_gain(const JobSummary& job);
 std::string format_unfinished(const JobSummary& job, std::int64_t except);
 // Returns a JSON object.
 std::string json_of(const JobSummary& job);
+
+// Returns why a run with a planner and several kinds of memory moved nothing in one process, as a clause.
+// `fastest`: the name of the fastest place.
+std::string reason_for_no_moves(const std::string& path, std::int64_t run, const std::string& fastest);
 
 }  // namespace terrace::cli

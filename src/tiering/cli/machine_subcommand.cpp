@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `terrace machine [FILE]`, `terrace machine measure`, `check` and `orderings`. See
-// machine_subcommand.hpp.
-#include "cli/machine_subcommand.hpp"
+// Implements `terrace machine [FILE]`, `terrace machine measure`, `check` and `orderings`. See subcommands.hpp.
+#include "cli/subcommands.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>

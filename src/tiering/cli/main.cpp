@@ -15,11 +15,7 @@
 
 #include "cli/describe.hpp"
 #include "cli/launch.hpp"
-#include "cli/machine_subcommand.hpp"
-#include "cli/merge_subcommand.hpp"
-#include "cli/names.hpp"
-#include "cli/replay_subcommand.hpp"
-#include "cli/version.hpp"
+#include "cli/subcommands.hpp"
 #include "core/error.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `terrace merge FOLDER|JOURNAL... -o OUT`. See merge_subcommand.hpp.
-#include "cli/merge_subcommand.hpp"
+// Implements `terrace merge FOLDER|JOURNAL... -o OUT`. See subcommands.hpp.
+#include "cli/subcommands.hpp"
 
 #include <fmt/core.h>
 
@@ -14,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/journals.hpp"
+#include "cli/journal_folder.hpp"
 #include "cli/output_option.hpp"
 #include "cli/parse.hpp"
 #include "cli/summary.hpp"

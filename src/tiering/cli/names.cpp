@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the names from the tables that the options' parsers use. See names.hpp.
-#include "cli/names.hpp"
-
+// Lists the names from the tables that the options' parsers use. See subcommands.hpp.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/subcommands.hpp"
 #include "core/error.hpp"
 #include "machine/discover/discovery.hpp"
 #include "machine/file/machine_file.hpp"

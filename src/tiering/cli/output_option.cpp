@@ -6,7 +6,6 @@
 
 #include "cli/file_option.hpp"
 #include "cli/journal_folder.hpp"
-#include "cli/journals.hpp"
 #include "core/error.hpp"
 
 namespace terrace::cli {

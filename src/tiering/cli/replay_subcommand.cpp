@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `terrace replay FILE`. See replay_subcommand.hpp.
-#include "cli/replay_subcommand.hpp"
+// Implements `terrace replay FILE`. See subcommands.hpp.
+#include "cli/subcommands.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -15,7 +15,7 @@
 
 #include "cli/calibration_cache.hpp"
 #include "cli/core_time_option.hpp"
-#include "cli/intent_option.hpp"
+#include "cli/intent.hpp"
 #include "cli/machine_presence.hpp"
 #include "cli/name_resolution.hpp"
 #include "cli/spill_option.hpp"

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/job_summary.hpp"
-#include "cli/no_moves_reason.hpp"
 #include "cli/proof_summary.hpp"
 #include "profile/records.hpp"
 #include "profile/store/store_database.hpp"

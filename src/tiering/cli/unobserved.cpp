@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "cli/journals.hpp"
+#include "cli/journal_folder.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 
 namespace terrace::cli {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats the version and the commit, which the build writes into commit.hpp (cmake/Commit.cmake). See
-// version.hpp.
-#include "cli/version.hpp"
+// subcommands.hpp.
+#include "cli/subcommands.hpp"
 
 #include "commit.hpp"
 

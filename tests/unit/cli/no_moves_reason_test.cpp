@@ -1,9 +1,8 @@
 // Tests the reasons for no moves with journals that state them.
-#include "cli/no_moves_reason.hpp"
-
 #include <gtest/gtest.h>
 
 #include "../profile/store_fixture.hpp"
+#include "cli/job_summary.hpp"
 #include "core/journal.hpp"
 #include "profile/records.hpp"
 #include "profile/store/store.hpp"

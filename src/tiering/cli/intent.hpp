@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Summarises the data that were placed by intent, from the counts that each process leaves in the job's folder.
+// Implements --intent: configures the session to place data by an ordering of the machine, and summarises the data
+// that were placed, from the counts that each process leaves in the job's folder.
 #pragma once
 
 #include <array>
@@ -9,10 +10,17 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "machine/machine.hpp"
 #include "memory/ordered/ordered_counts.hpp"
+#include "runtime/session/session.hpp"
 
 namespace terrace::cli {
+
+// Configures `session` for --intent: no planner, no hooks, and small allocations are left to the kernel until
+// there are many. Does nothing without --intent. Throws Error{invalid} for an intent that the machine does not
+// have.
+void configure_intent(const LaunchOptions& options, runtime::Session& session);
 
 // Sums over all processes; each counts at its own peak.
 struct DataByIntent {

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads, adds up and formats counts of data by intent. See intent_summary.hpp.
-#include "cli/intent_summary.hpp"
+// Checks the intent against the machine; reads, adds up and formats counts of data by intent. See intent.hpp.
+#include "cli/intent.hpp"
 
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "cli/process_counts.hpp"
 #include "core/big_block.hpp"
+#include "core/error.hpp"
 #include "core/units.hpp"
+#include "machine/ordering.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::cli {
@@ -92,6 +95,21 @@ std::string json_of(const DataByIntent& data, const machine::Machine& machine) {
     intents[intent] = {{"bytes_by_place", std::move(places)}, {"kernel_bytes", kernel}};
   }
   return nlohmann::ordered_json{{"processes", data.processes}, {"intents", std::move(intents)}}.dump();
+}
+
+void configure_intent(const LaunchOptions& options, runtime::Session& session) {
+  session.intent = {options.intent, options.watermark, options.eager};
+  if (!session.intent.is_wanted()) return;
+  auto& configuration = session.configurations.front();
+  const auto& machine = configuration.machine;
+  try {
+    machine::rank_places(machine, machine.domains()[configuration.domain].initiator, options.intent);
+  } catch (const Error& error) {
+    throw Error(Code::invalid, fmt::format("--intent {}: {}", options.intent, error.what()));
+  }
+  configuration.record_only = true;
+  session.hooks = false;
+  session.big_block = Bytes{~std::uint64_t{0}};
 }
 
 }  // namespace terrace::cli

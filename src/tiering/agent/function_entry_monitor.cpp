@@ -2,13 +2,18 @@
 // Samples, probes and follows function entries in a background thread. See function_entry_monitor.hpp.
 #include "agent/function_entry_monitor.hpp"
 
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,9 +21,10 @@
 #include <utility>
 #include <vector>
 
-#include "agent/function_starts.hpp"
 #include "agent/helper_thread.hpp"
 #include "agent/lifecycle/callers.hpp"
+#include "agent/lifecycle/in_process.hpp"
+#include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "core/error.hpp"
 #include "core/system_time.hpp"
@@ -32,6 +38,46 @@
 namespace terrace::agent {
 
 namespace {
+
+// Maps sampled code addresses to the entry of their function. Uses the symbol files, or else the exported symbols of
+// a library: a distribution's program may keep all its code in a system library without a symbol file. Run-time
+// libraries (libc and similar) are excluded, because their work counts as their caller's. Not thread-safe.
+class FunctionStarts {
+ public:
+  explicit FunctionStarts(Process& process) : process_(process) {}
+
+  // Returns the entry address, or 0 if unknown. May take the dynamic linker's lock. Throws std::bad_alloc.
+  std::uint64_t find(std::uint64_t address);
+
+ private:
+  std::uint64_t find_exported(std::uint64_t address);
+
+  Process& process_;
+  std::map<std::uint64_t, std::uint64_t>
+      exported_;  // begin -> end; a cache, because dladdr1(3) searches a library's whole table
+};
+
+std::uint64_t FunctionStarts::find(std::uint64_t address) {
+  const auto found = find_symbol(process_, address);
+  if (found.described) return find_place(process_, address).function;
+  if (found.site.module < 0 || is_in_terrace(address) || is_runtime_library(found.path)) return 0;
+  return find_exported(address);
+}
+
+std::uint64_t FunctionStarts::find_exported(std::uint64_t address) {
+  if (const auto after = exported_.upper_bound(address); after != exported_.begin())
+    if (const auto& [begin, end] = *std::prev(after); address < end) return begin;
+  Dl_info known;
+  void* entry = nullptr;
+  const auto* const code = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  if (dladdr1(code, &known, &entry, RTLD_DL_SYMENT) == 0 || !known.dli_saddr || !entry) return 0;
+  const auto& symbol = *static_cast<const ElfW(Sym)*>(entry);
+  const auto begin = reinterpret_cast<std::uint64_t>(known.dli_saddr);
+  // dladdr() may return the nearest preceding symbol, even if it does not contain the address.
+  if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || address - begin >= symbol.st_size) return 0;
+  exported_[begin] = begin + symbol.st_size;
+  return begin;
+}
 
 constexpr double k_sampling = 0.5;       // seconds of sampling for hot functions
 constexpr double k_sample_every = 1e-3;  // seconds of the thread's processor time

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
-#include "memory/ordered/place_system.hpp"
+#include "memory/ordered/ordered_fill.hpp"
 
 namespace terrace::memory {
 

@@ -1,18 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copier between NUMA nodes by page exchange through staging memory (exchange/page_exchange.hpp). Falls back to
 // move_pages(2) for pages that cannot be exchanged. Not available before Linux 6.8.
+#include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
+#include "core/units.hpp"
+#include "memory/numa_node.hpp"
 #include "transfer/exchange/page_exchange.hpp"
-#include "transfer/exchange/trap_time.hpp"
+#include "transfer/exchange/userfault.hpp"
 #include "transfer/numa_copier.hpp"
 
 namespace terrace::transfer {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::microseconds k_flight{100};  // about the time to copy 2 MiB
+
+void spin_for(Clock::duration time) {
+  const auto end = Clock::now() + time;
+  while (Clock::now() < end) {
+  }
+}
+
+struct Toucher {
+  std::uint64_t page;
+  std::atomic<bool> ready{false};
+  std::atomic<bool> go{false};
+  Clock::time_point went_on{};
+
+  static void* body(void* self) {
+    auto& toucher = *static_cast<Toucher*>(self);
+    toucher.ready = true;
+    while (!toucher.go) {
+    }
+    *reinterpret_cast<volatile char*>(toucher.page) = 1;  // NOLINT(performance-no-int-to-ptr)
+    toucher.went_on = Clock::now();
+    return nullptr;
+  }
+};
+
+class TwoPages {
+ public:
+  TwoPages() : map_(mmap(nullptr, 2 * k_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  ~TwoPages() {
+    if (map_ != MAP_FAILED) munmap(map_, 2 * k_page);
+  }
+  TwoPages(const TwoPages&) = delete;
+  TwoPages& operator=(const TwoPages&) = delete;
+  [[nodiscard]] bool is_there() const { return map_ != MAP_FAILED; }
+  [[nodiscard]] std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(map_); }
+
+ private:
+  void* map_;
+};
+
+// Measures one trap: a thread faults on an absent, watched page; later the page is moved there and the thread
+// woken. Returns the time from the wake-up until the thread runs. Empty where UFFDIO_MOVE is not available, or the
+// thread faulted too late to wait.
+std::optional<Seconds> trap_time() {
+  Userfault faults;
+  const TwoPages pages;
+  if (!faults.is_available() || !pages.is_there()) return {};
+  const auto watched = pages.address();
+  const auto made = watched + k_page;
+  if (memory::populate(made, k_page) != 0 || faults.register_range(watched, k_page) != 0) return {};
+  Toucher toucher{.page = watched};
+  pthread_t thread{};
+  if (pthread_create(&thread, nullptr, Toucher::body, &toucher) != 0) return {};
+  while (!toucher.ready) {
+  }
+  toucher.go = true;
+  spin_for(k_flight);
+  std::size_t moved = 0;
+  const int error = faults.move(watched, made, k_page, moved);
+  const auto woken = Clock::now();
+  faults.wake(watched, k_page);
+  faults.unregister_range(watched, k_page);
+  pthread_join(thread, nullptr);
+  if (error != 0 || toucher.went_on < woken) return {};  // it faulted after the move: no wait
+  return Seconds{std::chrono::duration<double>(toucher.went_on - woken).count()};
+}
 
 constexpr std::string_view k_name = "numa_swap";
 constexpr std::size_t k_max_threads = 4;

@@ -25,7 +25,7 @@
 #include "agent/main_loop_detector.hpp"
 #include "agent/ordered_data.hpp"
 #include "agent/program_coverage.hpp"
-#include "agent/spilled_data.hpp"
+#include "agent/session_heaps.hpp"
 #include "agent/uninstrumented_monitor.hpp"
 #include "core/address_space.hpp"
 #include "core/big_block.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the counters that each process of a job maps from a file in the job's folder (agent/shared_counts.hpp).
+// Reads the counters that each process of a job maps from a file in the job's folder (agent/session_heaps.cpp).
 #pragma once
 
 #include <fcntl.h>

@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks preconditions, makes the spilled heap and reports problems once in a job. See spilled_data.hpp.
-#include "agent/spilled_data.hpp"
+// Checks preconditions, makes the heaps and their counters, and reports problems of spilled memory once in a job.
+// See session_heaps.hpp.
+#include "agent/session_heaps.hpp"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
-#include "agent/shared_counts.hpp"
 #include "core/address_space.hpp"
 #include "core/error.hpp"
 #include "core/rounding.hpp"
+#include "core/shared_mapping.hpp"
 #include "core/small_file.hpp"
 #include "core/userfault_file.hpp"
 #include "model/directives.hpp"
@@ -47,11 +53,28 @@ bool create_marker(const std::string& path) {
   return file >= 0 || errno != EEXIST;
 }
 
-void report_sentence(const char* sentence) {
-  create_marker(g_said_marker);
+void print_sentence(const char* sentence) {
   char text[640];
   std::snprintf(text, sizeof text, "terrace: %s\n", sentence);
   g_print(text);
+}
+
+void report_sentence(const char* sentence) {
+  create_marker(g_said_marker);
+  print_sentence(sentence);
+}
+
+// Maps the file "PREFIX<pid>" in the session's directory. Returns null with errno set if it cannot be made. The
+// mapping lives as long as the process.
+template <class Counts>
+Counts* make_counts(const std::string& directory, const char* prefix) {
+  const auto name = directory + "/" + prefix + std::to_string(getpid());
+  const int file = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  void* const page = file < 0 ? nullptr : map_shared(file, sizeof(Counts));
+  const int problem = errno;
+  if (file >= 0) syscall(SYS_close, file);
+  errno = problem;
+  return page ? new (page) Counts : nullptr;
 }
 
 // Returns the counters that are shared with the launcher, which reports them at the end.
@@ -222,6 +245,35 @@ void end_spilled() noexcept {
   try {
     transfer::warn_memory_too_small(g_spec.memory, Bytes{most}, report_sentence);
   } catch (const std::exception&) {  // no memory to say it with
+  }
+}
+
+OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledger,
+                          void (*say)(const char* line)) noexcept {
+  // With spilled memory one limit applies to all data, and nothing is placed by intent.
+  if (session.backend != runtime::Backend::real || session.spill.is_wanted()) return nullptr;
+  g_print = say;
+  try {
+    const auto& configuration = session.configurations.front();
+    OrderedHeap::Parts parts;
+    parts.machine = &configuration.machine;
+    parts.initiator = configuration.machine.domains()[configuration.domain].initiator;
+    parts.ledger = &ledger;
+    parts.mark = session.intent.mark;
+    parts.default_fill = session.intent.eager ? OrderedHeap::FillMode::eager : OrderedHeap::FillMode::on_touch;
+    parts.counts = [&session] {
+      return make_counts<memory::OrderedCounts>(session.directory, runtime::k_ordered_counts);
+    };
+    parts.enter = [] { observe::t_thread.enter_runtime(); };
+    parts.say = print_sentence;
+    auto* const heap = new OrderedHeap(parts);
+    if (session.intent.is_wanted()) heap->set_default_intent(heap->find_intent(session.intent.name));
+    return heap;
+  } catch (const std::exception& error) {
+    char text[512];
+    std::snprintf(text, sizeof text, "%s; the kernel places the program's data", error.what());
+    print_sentence(text);
+    return nullptr;
   }
 }
 

@@ -24,7 +24,7 @@
 #include "observe/collecting/interval_collector.hpp"
 #include "observe/collecting/sampling_collector.hpp"
 #include "profile/records.hpp"
-#include "runtime/assembly/simulated_totals.hpp"
+#include "runtime/assembly/configurations.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
 #include "sim/engine/calibrate.hpp"

@@ -12,7 +12,7 @@
 #include "core/error.hpp"
 #include "points.hpp"
 #include "ran_program.hpp"
-#include "stencil/record/edge_runs.hpp"
+#include "stencil/record/plan_record.hpp"
 #include "thread_ranks.hpp"
 
 namespace terrace::stencil::test {

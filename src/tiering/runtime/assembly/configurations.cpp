@@ -18,7 +18,6 @@
 #include "observe/collector_variant.hpp"
 #include "observe/threads/thread.hpp"
 #include "profile/records.hpp"
-#include "runtime/assembly/simulated_totals.hpp"
 #include "sim/engine/virtual_machine.hpp"
 #include "strategy/spill/belady_policy.hpp"
 #include "transfer/move_queue.hpp"

@@ -8,9 +8,11 @@
 
 #include "observe/collecting/watched_pages_collector.hpp"
 #include "observe/tally.hpp"
+#include "profile/records.hpp"
 #include "runtime/runtime_parts.hpp"
 #include "runtime/session/profile_source.hpp"
 #include "runtime/session/session.hpp"
+#include "sim/engine/virtual_machine.hpp"
 #include "sim/recording/recording_format.hpp"
 #include "sim/scheduler/thread_clocks.hpp"
 
@@ -32,5 +34,19 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
 std::int64_t real_time_ns();
 // Returns the identity of the calling process.
 sim::ProgramIdentity this_program();
+
+// Converts the time account of a simulated machine to the runtime's totals, so that neither module depends on the
+// other.
+inline CounterTotals totals_of(const sim::TimeAccount& account) {
+  return {.accesses = account.accesses,
+          .instructions = account.instructions,
+          .misses = account.misses,
+          .core = account.core,
+          .exposed = account.exposed,
+          .bandwidth_bound = account.bandwidth_bound,
+          .stalled = account.stalled,
+          .waited = account.waited,
+          .charged = account.charged};
+}
 
 }  // namespace terrace::runtime

@@ -1,4 +1,5 @@
-// Tests the summary of several processes with journals whose figures are computed by hand.
+// Tests the summary of several processes with journals whose figures are computed by hand, and the reasons for no
+// moves with journals that state them.
 #include "cli/job_summary.hpp"
 
 #include <gtest/gtest.h>
@@ -92,5 +93,37 @@ TEST_F(JobSummaryTest, OneProcessOrVirtualTime_HasNoSummary) {
   EXPECT_FALSE(job());
 }
 
+class NoMovesReason : public profile::StoreTest {
+ protected:
+  // Returns the reason for a run whose journal has these records.
+  template <class... Records>
+  [[nodiscard]] std::string reason(const Records&... records) {
+    const auto file = path("1.journal");
+    {
+      Journal journal(file);
+      append(journal, profile::RunRecord{});
+      append(journal, profile::LoopRecord{"main", {0}});
+      (append(journal, records), ...);
+      append(journal, profile::LoopEndRecord{{1}, 14, 14});
+      append(journal, profile::EndRecord{{1}, "exit"});
+    }
+    return reason_for_no_moves(profile::merge_journals({file}, path("job.terrace")).path, 1, "near");
+  }
+};
+
+TEST_F(NoMovesReason, TooShort_SaysSo) { EXPECT_EQ(reason(), "it ended before enough was learned for a plan"); }
+
+TEST_F(NoMovesReason, PlanWithoutMoves_SaysSo) {
+  EXPECT_EQ(reason(profile::PlanRecord{Plan{}, {0.5}, "learned in the first iteration"}),
+            "no plan gains more than its moves cost");
+}
+
+TEST_F(NoMovesReason, NoPlan_ReturnsTheNote) {
+  EXPECT_EQ(
+      reason(profile::NoteRecord{"warning", "no plan was made, data stays where it is: it has no room", {0.5}}),
+      "it has no room");
+}
+
 }  // namespace
+
 }  // namespace terrace::cli

@@ -12,8 +12,10 @@
 #include <random>
 #include <thread>
 
+#include "exchange_stress.hpp"
 #include "support/real_memory.hpp"
 #include "transfer/exchange/exchange_lock.hpp"
+#include "transfer/exchange/userfault.hpp"
 
 namespace terrace::transfer {
 namespace {
@@ -289,5 +291,17 @@ TEST(CopyKernels, EachKernel_CopiesExactlyTheRange) {
   }
 }
 
+TEST(ExchangeStress, ConcurrentAccess_LosesNoWrite) {
+  if (!Userfault().is_available()) GTEST_SKIP() << "this system does not let pages be moved";
+  for (const std::size_t copiers : {1, 3}) {
+    const auto counts = tests::ExchangeStress(copiers).run(std::chrono::milliseconds(2500));
+    EXPECT_EQ(counts.lost, 0u) << copiers;
+    EXPECT_GT(counts.exchanges, 0u) << copiers;
+    EXPECT_GT(counts.increments, 0u) << copiers;
+    EXPECT_GT(counts.calls, 0u) << copiers;
+  }
+}
+
 }  // namespace
+
 }  // namespace terrace::transfer

@@ -36,7 +36,7 @@ struct PoisonCall {
 };
 constexpr unsigned long k_poison = _IOWR(UFFDIO, 8, PoisonCall);
 
-void sleep_1ms() noexcept {
+void wait_for_memory() noexcept {
   const timespec moment{0, 1'000'000};
   nanosleep(&moment, nullptr);
 }
@@ -152,7 +152,7 @@ bool Userfault::force_copy(std::uint64_t address, std::uint64_t from, std::size_
   bool all = true;
   for (std::size_t at = 0; at < size; at += k_page) {
     int error = 0;
-    while ((error = copy(address + at, from + at, k_page)) == ENOMEM) sleep_1ms();
+    while ((error = copy(address + at, from + at, k_page)) == ENOMEM) wait_for_memory();
     all = all && (error == 0 || error == EEXIST);
   }
   return all;

@@ -5,9 +5,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdio>
 
-#include "core/process_memory.hpp"
 #include "core/rounding.hpp"
+#include "core/small_file.hpp"
 
 namespace terrace {
 
@@ -37,6 +38,15 @@ Bytes reservable(Bytes requested) noexcept {
   if (!left) return requested;
   const auto share = left->value / k_reserve_divisor;
   return Bytes{share < k_min_reserve ? 0 : std::min(requested.value, share)};
+}
+
+std::optional<ProcessMemory> process_memory() noexcept {
+  char text[128];
+  unsigned long long size = 0, resident = 0, file_backed = 0;
+  if (!read_small_file("/proc/self/statm", text, sizeof text) ||
+      std::sscanf(text, "%llu %llu %llu", &size, &resident, &file_backed) != 3)
+    return {};
+  return ProcessMemory{Bytes{size * k_page}, Bytes{resident * k_page}, Bytes{file_backed * k_page}};
 }
 
 }  // namespace terrace

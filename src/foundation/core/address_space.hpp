@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports how much address space the process may still reserve under RLIMIT_AS (`ulimit -v`), which counts
-// reserved memory whether it is used or not.
+// Reads the process's own memory use from the kernel (/proc/self/statm, proc(5)), and reports how much address space
+// it may still reserve under RLIMIT_AS (`ulimit -v`), which counts reserved memory whether it is used or not.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,14 @@
 #include "core/units.hpp"
 
 namespace terrace {
+
+struct ProcessMemory {
+  Bytes size{};         // address space
+  Bytes resident{};     // resident set
+  Bytes file_backed{};  // resident pages of files and shared memory
+};
+// Returns the process's memory use, or nothing if /proc cannot be read. Allocates nothing.
+[[nodiscard]] std::optional<ProcessMemory> process_memory() noexcept;
 
 // Returns the limit, or nothing if there is none.
 std::optional<Bytes> address_space_limit() noexcept;

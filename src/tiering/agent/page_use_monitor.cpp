@@ -13,8 +13,8 @@
 
 #include "agent/helper_thread.hpp"
 #include "agent/lifecycle/module_code.hpp"
+#include "core/address_space.hpp"
 #include "core/big_block.hpp"
-#include "core/process_memory.hpp"
 #include "core/rounding.hpp"
 #include "core/system_time.hpp"
 #include "observe/collecting/sampling_overhead.hpp"

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/process_memory.hpp"
+#include "core/address_space.hpp"
 #include "core/rounding.hpp"
 #include "core/small_file.hpp"
 #include "transfer/spill/spill_limits.hpp"

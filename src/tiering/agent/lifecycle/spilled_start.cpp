@@ -19,7 +19,7 @@
 #include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/standard_stream_guard.hpp"
-#include "core/process_memory.hpp"
+#include "core/address_space.hpp"
 #include "core/rounding.hpp"
 #include "observe/coverage/time_samples.hpp"
 

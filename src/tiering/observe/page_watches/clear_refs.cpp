@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/address_space.hpp"
 #include "core/error.hpp"
-#include "core/process_memory.hpp"
 #include "core/rounding.hpp"
 #include "core/small_file.hpp"
 #include "observe/page_watch.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "observe/perf/access_formats.hpp"
+#include "observe/perf/memory_sample.hpp"
 #include "observe/perf/perf_records.hpp"
 #include "observe/perf/perf_ring.hpp"
 

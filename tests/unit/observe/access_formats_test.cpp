@@ -1,12 +1,11 @@
 // Tests the decoding of sampled accesses: data-source words from perf's manual and the kernel's union, IBS
 // registers and SPE packets built by hand.
-#include "observe/perf/access_formats.hpp"
-
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <random>
 
+#include "observe/perf/memory_sample.hpp"
 #include "observe/perf/spe_packets.hpp"
 #include "perf_builder.hpp"
 

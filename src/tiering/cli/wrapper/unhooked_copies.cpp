@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/wrapper/assembly_text.hpp"
-#include "observe/code/unhooked.hpp"
+#include "observe/hooks/hook_names.hpp"
 
 namespace terrace::cli {
 

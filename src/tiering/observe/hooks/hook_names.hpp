@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classifies the compilers' instrumentation hooks by the names of their entry points.
+// Classifies the compilers' instrumentation hooks by the names of their entry points, and names the copies of
+// functions without hooks, which run while no accesses are traced (cli/wrapper/unhooked_copies.hpp), for the
+// assembler wrapper, the runtime library and the launcher.
 #pragma once
 
 #include <string_view>
@@ -22,5 +24,10 @@ constexpr Hook hook_of(std::string_view name) {
     if (name.starts_with(begin)) return Hook::access;
   return Hook::other;
 }
+
+// Symbol of a byte in the runtime library: not 0 while accesses are not traced (set_tracing_enabled).
+inline constexpr std::string_view k_unhooked = "__terrace_unhooked";
+// Suffix of a copy's symbol: "f.unhooked".
+inline constexpr std::string_view k_unhooked_ending = ".unhooked";
 
 }  // namespace terrace::observe

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes AMD's IBS op registers: see access_formats.hpp. Bits by the Processor Programming References of families
+// Decodes AMD's IBS op registers: see memory_sample.hpp. Bits by the Processor Programming References of families
 // 17h and 19h: IbsOpData2 (data source), IbsOpData3 (the access), IbsDcLinAd (its address).
 #include <cstring>
 
-#include "observe/perf/access_formats.hpp"
+#include "observe/perf/memory_sample.hpp"
 
 namespace terrace::observe {
 

@@ -12,8 +12,8 @@
 
 #include "core/error.hpp"
 #include "core/small_file.hpp"
-#include "observe/perf/access_formats.hpp"
 #include "observe/perf/event_ring.hpp"
+#include "observe/perf/memory_sample.hpp"
 #include "observe/perf/perf_records.hpp"
 #include "observe/perf/thread_list.hpp"
 

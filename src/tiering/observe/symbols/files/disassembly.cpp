@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "observe/code/no_return.hpp"
-#include "observe/code/unhooked.hpp"
+#include "observe/hooks/hook_names.hpp"
 
 namespace terrace::observe {
 

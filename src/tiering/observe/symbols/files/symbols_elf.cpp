@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "observe/code/unhooked.hpp"
+#include "observe/hooks/hook_names.hpp"
 #include "observe/symbols/files/symbols_facts.hpp"
 #include "observe/symbols/symbol_names.hpp"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "strategy/policy.hpp"
-#include "strategy/tiering/promotion_fifo.hpp"
+#include "strategy/tiering/promotion.hpp"
 
 namespace terrace::strategy {
 

@@ -22,7 +22,7 @@
 #include "strategy/policy.hpp"
 #include "strategy/tiering/bandwidth_balance.hpp"
 #include "strategy/tiering/object_chunks.hpp"
-#include "strategy/tiering/promotion_fifo.hpp"
+#include "strategy/tiering/promotion.hpp"
 
 namespace terrace::strategy {
 

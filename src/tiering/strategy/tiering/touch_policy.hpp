@@ -18,7 +18,7 @@
 
 #include "strategy/policy.hpp"
 #include "strategy/tiering/bandwidth_balance.hpp"
-#include "strategy/tiering/promotion_fifo.hpp"
+#include "strategy/tiering/promotion.hpp"
 
 namespace terrace::strategy {
 

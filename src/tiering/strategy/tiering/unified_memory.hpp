@@ -21,7 +21,7 @@
 #include "core/identifiers.hpp"
 #include "strategy/policy.hpp"
 #include "strategy/tiering/object_chunks.hpp"
-#include "strategy/tiering/promotion_fifo.hpp"
+#include "strategy/tiering/promotion.hpp"
 
 namespace terrace::strategy {
 

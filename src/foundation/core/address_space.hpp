@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the process's own memory use from the kernel (/proc/self/statm, proc(5)), and reports how much address space
-// it may still reserve under RLIMIT_AS (`ulimit -v`), which counts reserved memory whether it is used or not.
+// Reads the process's own memory use from the kernel (/proc/self/statm, proc(5)), and reports how much address
+// space it may still reserve under RLIMIT_AS (`ulimit -v`), which counts reserved memory whether it is used or
+// not.
 #pragma once
 
 #include <optional>

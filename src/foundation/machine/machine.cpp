@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements look-ups by name and kind, the orders of the places of a domain, and budgets without
-// their parser, which the library inside programs lacks.
+// Implements look-ups by name and kind, the orders of the places of a domain, and budgets without their parser,
+// which the library inside programs lacks.
 #include "machine/machine.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes reuse distances of blocks of data, the bytes of other blocks accessed since the previous access, and cuts
-// datasets into such blocks.
+// Computes reuse distances of blocks of data, the bytes of other blocks accessed since the previous access, and
+// cuts datasets into such blocks.
 #pragma once
 
 #include <cstddef>

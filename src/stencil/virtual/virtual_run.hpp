@@ -46,8 +46,8 @@ class VirtualRun {
 };
 
 // Creates an executor that prices chains by a Mode and runs no kernel: loops, datasets and ranges determine the
-// time. Datasets have no memory, and all their values read as 0; reductions are the identity. The mode must outlive
-// the executor.
+// time. Datasets have no memory, and all their values read as 0; reductions are the identity. The mode must
+// outlive the executor.
 [[nodiscard]] std::unique_ptr<Executor> make_virtual_executor(Mode& mode);
 
 }  // namespace terrace::stencil

@@ -39,8 +39,8 @@ namespace terrace::agent {
 
 namespace {
 
-// Maps sampled code addresses to the entry of their function. Uses the symbol files, or else the exported symbols of
-// a library: a distribution's program may keep all its code in a system library without a symbol file. Run-time
+// Maps sampled code addresses to the entry of their function. Uses the symbol files, or else the exported symbols
+// of a library: a distribution's program may keep all its code in a system library without a symbol file. Run-time
 // libraries (libc and similar) are excluded, because their work counts as their caller's. Not thread-safe.
 class FunctionStarts {
  public:

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `terrace machine [FILE]`, `terrace machine measure`, `check` and `orderings`. See subcommands.hpp.
-#include "cli/subcommands.hpp"
-
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "cli/parse.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/user_errors.hpp"
 #include "core/error.hpp"
 #include "machine/describe/describe.hpp"

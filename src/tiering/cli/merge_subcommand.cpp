@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `terrace merge FOLDER|JOURNAL... -o OUT`. See subcommands.hpp.
-#include "cli/subcommands.hpp"
-
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +15,7 @@
 #include "cli/journal_folder.hpp"
 #include "cli/output_option.hpp"
 #include "cli/parse.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/summary.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"

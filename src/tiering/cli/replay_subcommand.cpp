@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `terrace replay FILE`. See subcommands.hpp.
-#include "cli/subcommands.hpp"
-
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
@@ -19,6 +17,7 @@
 #include "cli/options.hpp"
 #include "cli/output_option.hpp"
 #include "cli/session_builder.hpp"
+#include "cli/subcommands.hpp"
 #include "core/error.hpp"
 #include "runtime/replay/replay.hpp"
 

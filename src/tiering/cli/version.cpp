@@ -2,7 +2,6 @@
 // Formats the version and the commit, which the build writes into commit.hpp (cmake/Commit.cmake). See
 // subcommands.hpp.
 #include "cli/subcommands.hpp"
-
 #include "commit.hpp"
 
 namespace terrace::cli {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives the moves of a schedule, in the order of their requests, and the rate limits of their copies. Used by the
-// prediction and by plans.
+// Derives the moves of a schedule, in the order of their requests, and the rate limits of their copies. Used by
+// the prediction and by plans.
 #pragma once
 
 #include <cstdint>

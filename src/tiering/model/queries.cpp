@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of a placement problem: sizes, default places, budgets, uses by item, benefits by object. See problem.hpp
-// and loads.hpp.
-#include "model/loads.hpp"
-
+// Queries of a placement problem: sizes, default places, budgets, uses by item, benefits by object. See
+// problem.hpp and loads.hpp.
 #include <algorithm>
 #include <string>
 
 #include "core/error.hpp"
 #include "core/segment_name.hpp"
+#include "model/loads.hpp"
 #include "model/moves.hpp"
 
 namespace terrace::model {

@@ -39,8 +39,8 @@ inline constexpr std::uint64_t k_symbol_may_load_code = 2;    // module flag: it
 inline constexpr std::uint64_t k_symbol_loads_libraries = 4;  // module flag: it calls dlopen(3) or dlmopen(3)
 inline constexpr std::uint32_t k_symbol_allocator = 1;  // function and site flag: an allocator names no block
 inline constexpr std::uint32_t k_symbol_no_code = 2;    // site flag: nothing is known from here on
-inline constexpr std::uint32_t k_symbol_unhooked = 8;  // function flag: a copy without hooks (hook_names.hpp)
-inline constexpr std::uint32_t k_symbol_common = 4;    // variable flag: a member of a COMMON block
+inline constexpr std::uint32_t k_symbol_unhooked = 8;   // function flag: a copy without hooks (hook_names.hpp)
+inline constexpr std::uint32_t k_symbol_common = 4;     // variable flag: a member of a COMMON block
 
 struct SymbolFunction {
   std::uint64_t low = 0;

@@ -3,8 +3,8 @@
 
 #include <sys/mman.h>
 
-// The symbol is k_unhooked (hooks/hook_names.hpp); programs read it after each call. A stale value costs only time:
-// hooks test again.
+// The symbol is k_unhooked (hooks/hook_names.hpp); programs read it after each call. A stale value costs only
+// time: hooks test again.
 extern "C" {
 __attribute__((visibility("default"))) constinit std::atomic<unsigned char> __terrace_unhooked{1};
 }

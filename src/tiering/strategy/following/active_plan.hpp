@@ -45,9 +45,9 @@ class ActivePlan {
                                  const machine::Budget& budget, PlaceId home);
   // Scales the offsets of segments with the objects' sizes, until map_phases() knows the phases' accesses.
   void scale_segments_by_size();
-  // Maps the plan's phases to those that the program has executed in an iteration (plan_rescaling.hpp). Moves of an
-  // unmapped phase are requested in the next mapped one. Segments begin at the same share of a phase's accesses.
-  // Returns the number of mapped phases.
+  // Maps the plan's phases to those that the program has executed in an iteration (plan_rescaling.hpp). Moves of
+  // an unmapped phase are requested in the next mapped one. Segments begin at the same share of a phase's
+  // accesses. Returns the number of mapped phases.
   std::size_t map_phases(const std::vector<ExecutedPhase>& passed);
   [[nodiscard]] std::size_t phases() const { return starts_.size(); }  // without segments
   [[nodiscard]] const Plan& given() const { return plan_; }

@@ -55,7 +55,7 @@ cmake_dependent_option(TERRACE_PRECOMPILE "Precompile standard headers" ON
   "NOT TERRACE_SANITIZE;NOT TERRACE_COVERAGE;CMAKE_CXX_COMPILER_ID STREQUAL GNU" OFF)
 cmake_dependent_option(TERRACE_UNITY "Compile several files of a module at once" ON
   "NOT TERRACE_SANITIZE;NOT TERRACE_COVERAGE" OFF)
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 5)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 if(TERRACE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # In a unity build gcc mistakes source files for headers.
   target_compile_options(terrace_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)

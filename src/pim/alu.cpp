@@ -20,7 +20,7 @@ bool same_place(const Geometry& geometry, const Vector& a, const Vector& b) {
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(Code::invalid, why); }
 
-std::string named(const Vector& vector) {
+std::string lanes_text(const Vector& vector) {
   return std::to_string(vector.count) + (vector.dim == Dim::vertical ? " vertical" : " horizontal") + " of " +
          std::to_string(vector.bits) + " bits";
 }
@@ -28,7 +28,7 @@ std::string named(const Vector& vector) {
 // Checks the vector, and that both are row-aligned; widths may differ.
 void need_same_lanes(const Geometry& geometry, const Vector& to, const Vector& a) {
   check(geometry, a);
-  if (a.dim != to.dim || a.count != to.count) refuse("operands differ: " + named(a) + ", " + named(to));
+  if (a.dim != to.dim || a.count != to.count) refuse("operands differ: " + lanes_text(a) + ", " + lanes_text(to));
   if (!is_row_aligned(geometry, a, to) || groups_of(geometry, a) != groups_of(geometry, to))
     refuse("an operand fills " + std::to_string(extent_of(geometry, a).subarrays) + " subarrays from " +
            std::to_string(a.block.subarray) + " of device " + std::to_string(a.block.device) + ", the target " +
@@ -50,13 +50,13 @@ void Alu::need_target(const Vector& to) const { check(array_.geometry(), to); }
 
 void Alu::need_operand(const Vector& to, const Vector& a, bool may_be_target) const {
   need_same_lanes(array_.geometry(), to, a);
-  if (a.bits != to.bits) refuse("operands differ: " + named(a) + ", " + named(to));
+  if (a.bits != to.bits) refuse("operands differ: " + lanes_text(a) + ", " + lanes_text(to));
   need_apart(array_.geometry(), to, a, may_be_target);
 }
 
 void Alu::need_mask(const Vector& mask, const Vector& a) const {
   need_same_lanes(array_.geometry(), mask, a);
-  if (mask.bits != mask_bits(a)) refuse("a mask of " + std::to_string(mask.bits) + " bits over " + named(a));
+  if (mask.bits != mask_bits(a)) refuse("a mask of " + std::to_string(mask.bits) + " bits over " + lanes_text(a));
   need_apart(array_.geometry(), mask, a, false);
 }
 
@@ -134,7 +134,7 @@ void Alu::select(const Vector& to, const Vector& mask, const Vector& a, const Ve
   need_same_lanes(array_.geometry(), to, mask);
   need_apart(array_.geometry(), to, mask, false);
   if (mask.bits != to.bits && mask.bits != mask_bits(to))
-    refuse("a mask of " + std::to_string(mask.bits) + " bits over " + named(to));
+    refuse("a mask of " + std::to_string(mask.bits) + " bits over " + lanes_text(to));
   copy(to, b);
   each_line(to, [&](auto of) { array_.copy(of(to), of(a), Where{of(mask)}); });
 }
@@ -154,7 +154,7 @@ void Alu::shift(const Vector& to, const Vector& a, std::int64_t by) {
 void Alu::rotate(const Vector& to, const Vector& a, std::uint32_t by) {
   need_target(to);
   need_operand(to, a);
-  if (by >= to.bits) refuse("rotation by " + std::to_string(by) + " of elements of " + named(to));
+  if (by >= to.bits) refuse("rotation by " + std::to_string(by) + " of elements of " + lanes_text(to));
   if (by == 0) return copy(to, a);
   each([&](auto& unit, auto of) { unit.rotate(of(to), of(a), by); }, to, a);
 }

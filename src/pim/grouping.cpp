@@ -9,7 +9,7 @@
 namespace terrace::pim {
 namespace {
 
-constexpr std::uint32_t k_none = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t k_no_end = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t k_max_tries = 100'000;
 
 bool may_begin_at(const Request& request, std::uint32_t subarray, std::uint32_t bank) {
@@ -79,7 +79,7 @@ std::optional<std::vector<FreeBitmap::Spot>> group_at(const FreeBitmap& bitmap, 
     if (!may_begin_at(request, subarray, bank) || subarray + request.shape.subarrays > bitmap.subarrays())
       return std::nullopt;
   struct Lowest {
-    std::uint32_t end = k_none;
+    std::uint32_t end = k_no_end;
     std::uint32_t row = 0;  // row of the last block
     std::size_t last = 0;
   };
@@ -87,7 +87,7 @@ std::optional<std::vector<FreeBitmap::Spot>> group_at(const FreeBitmap& bitmap, 
   const std::size_t all = (std::size_t{1} << requests.size()) - 1;
   lowest[0].end = 0;
   for (std::size_t subset = 0; subset < all; ++subset) {
-    if (lowest[subset].end == k_none) continue;
+    if (lowest[subset].end == k_no_end) continue;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const auto bit = std::size_t{1} << i;
       if ((subset & bit) != 0) continue;
@@ -97,7 +97,7 @@ std::optional<std::vector<FreeBitmap::Spot>> group_at(const FreeBitmap& bitmap, 
         lowest[subset | bit] = {*row + request.shape.rows, *row, i};
     }
   }
-  if (lowest[all].end == k_none) return std::nullopt;
+  if (lowest[all].end == k_no_end) return std::nullopt;
   std::vector<FreeBitmap::Spot> spots(requests.size());
   for (auto subset = all; subset != 0; subset &= ~(std::size_t{1} << lowest[subset].last))
     spots[lowest[subset].last] = {lowest[subset].row, subarray};

@@ -17,7 +17,7 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr std::size_t k_min_slots = 64;  // slots
+constexpr std::size_t k_min_pool_slots = 64;  // slots
 constexpr int k_max_busy_retries = 1000;
 constexpr int k_populate_write = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
 
@@ -31,7 +31,7 @@ SpillPool::SpillPool(Userfault& faults, std::size_t max_slots) : faults_(faults)
     got = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
     if (got != -1) break;
-    if (max_slots <= k_min_slots) throw Error(Code::failed, "no address space for memory over a file");
+    if (max_slots <= k_min_pool_slots) throw Error(Code::failed, "no address space for memory over a file");
   }
   mapped_ = static_cast<std::uint64_t>(got);
   scratch_ = align_up(mapped_, k_chunk);

@@ -21,8 +21,8 @@ namespace {
 using Lines = std::span<const std::string_view>;
 
 constexpr std::string_view k_entry_hook = "@__tsan_func_entry(";
-constexpr std::string_view k_exit_hook = "@__tsan_func_exit(";
-constexpr int k_max_walk = 64;  // lines behind a call
+constexpr std::string_view k_ir_exit_hook = "@__tsan_func_exit(";
+constexpr int k_max_ir_walk = 64;  // lines behind a call
 
 bool has(std::string_view line, std::string_view part) { return line.find(part) != std::string_view::npos; }
 
@@ -211,11 +211,11 @@ class IrTailCalls {
   // Returns whether a landing pad only calls the exit hook and resumes the exception.
   [[nodiscard]] bool only_leaves(std::size_t at) const {
     bool leaves = false;
-    for (int steps = 0; steps < k_max_walk && at < lines_.size(); ++steps, ++at) {
+    for (int steps = 0; steps < k_max_ir_walk && at < lines_.size(); ++steps, ++at) {
       const auto operation = operation_of(lines_[at]);
       if (operation.starts_with("resume ")) return leaves;
       if (operation.starts_with("landingpad ") || operation == "cleanup" || is_neutral(operation)) continue;
-      if (!operation.starts_with("call ") || !has(operation, k_exit_hook)) return false;
+      if (!operation.starts_with("call ") || !has(operation, k_ir_exit_hook)) return false;
       leaves = true;
     }
     return false;
@@ -234,7 +234,7 @@ class IrTailCalls {
       end.leaves_block = at;
       at = *next;
     }
-    for (int steps = 0; steps < k_max_walk && at < lines_.size(); ++steps) {
+    for (int steps = 0; steps < k_max_ir_walk && at < lines_.size(); ++steps) {
       const auto line = lines_[at];
       const auto operation = operation_of(line);
       if (end.exit_hook == 0 && operation.starts_with("br label ")) {
@@ -244,7 +244,7 @@ class IrTailCalls {
         at = *next;
         continue;
       }
-      if (end.exit_hook == 0 && has(operation, k_exit_hook) && is_call(operation) &&
+      if (end.exit_hook == 0 && has(operation, k_ir_exit_hook) && is_call(operation) &&
           !operation.starts_with("invoke ")) {
         end.exit_hook = at;
       } else if (operation.starts_with("ret ")) {

@@ -21,7 +21,7 @@ namespace terrace::observe {
 
 namespace {
 
-struct EndElf {
+struct ElfEnder {
   void operator()(Elf* elf) const { elf_end(elf); }
 };
 
@@ -69,7 +69,7 @@ ProgramSites::ProgramSites(const std::string& program, std::uint64_t bias) {
   LoadedModule module;
   SymbolFacts facts;
   {
-    const std::unique_ptr<Elf, EndElf> elf(elf_begin(file, ELF_C_READ, nullptr));
+    const std::unique_ptr<Elf, ElfEnder> elf(elf_begin(file, ELF_C_READ, nullptr));
     module = loaded(elf.get());
     GElf_Ehdr head;
     if (module.low < module.high && gelf_getehdr(elf.get(), &head)) {

@@ -40,6 +40,7 @@ extern "C" {
 #define BMEM_PUBLIC
 #endif
 
+/* Result of a function that can fail. */
 typedef enum bmem_status {
   BMEM_OK = 0,
   BMEM_INVALID = 1,   /* an argument is out of range: zero, or more than an empty device holds */
@@ -50,17 +51,20 @@ typedef enum bmem_status {
   BMEM_NO_MEMORY = 6  /* the process has no memory left for metadata */
 } bmem_status;
 
+/* Orientation of a vector: its elements lie along the rows, or along the columns. */
 typedef enum bmem_dim { BMEM_HORI = 0, BMEM_VERT = 1 } BMEM_DIM;
 #ifndef BMEM_NO_SHORT_NAMES
 #define HORI BMEM_HORI
 #define VERT BMEM_VERT
 #endif
 
+/* Policy by which a free rectangle is chosen. */
 typedef enum bmem_fit {
   BMEM_FIRST = 0, /* the lowest row, then the lowest subarray, of the first bank with space */
   BMEM_BEST = 1   /* in the shortest free run (of subarrays; vertically of rows); searches all banks */
 } bmem_fit;
 
+/* Unit of a device. */
 typedef enum bmem_within { BMEM_DEVICE = 0, BMEM_BANK = 1, BMEM_SUBARRAY = 2 } bmem_within;
 
 /* Parameters of an allocation. Zero means "any", except for `rows` and `subarrays`. */
@@ -83,6 +87,7 @@ typedef struct bmem_block {
   uint64_t bytes;
 } bmem_block;
 
+/* Capacity of all devices. */
 typedef struct bmem_usage {
   uint64_t rows; /* total, over all subarrays of all devices */
   uint64_t free_rows;
@@ -102,6 +107,7 @@ BMEM_PUBLIC void* bmem_malloc(size_t bytes, BMEM_DIM dim);
 /* Allocates `count` elements of `bits` bits each. Vertically, an element is in one column, `bits` rows deep;
  * horizontally, no element crosses from one subarray into the next. */
 BMEM_PUBLIC void* bmem_malloc_elements(uint64_t count, uint32_t bits, BMEM_DIM dim);
+/* Allocates a rectangle of `rows` rows in each of `subarrays` neighbouring subarrays. */
 BMEM_PUBLIC void* bmem_malloc_raw(uint32_t subarrays, uint32_t rows);
 /* Allocates by a request; `block` receives the handle, or NULL. */
 BMEM_PUBLIC bmem_status bmem_malloc_request(const bmem_request* request, void** block);
@@ -117,6 +123,7 @@ BMEM_PUBLIC bmem_status bmem_shape_elements(uint64_t count, uint32_t bits, BMEM_
 /* Releases a block. NULL is ignored. */
 BMEM_PUBLIC bmem_status bmem_free(void* block);
 
+/* Return where a block lies, and how much of the devices is free. */
 BMEM_PUBLIC bmem_status bmem_block_of(const void* block, bmem_block* where);
 BMEM_PUBLIC bmem_status bmem_usage_of(bmem_usage* usage);
 

@@ -42,6 +42,7 @@ class Device {
   }
 };
 
+// Owner of a block: releases it in the destructor. Converts to false if it is empty.
 class Block {
  public:
   Block() = default;
@@ -67,18 +68,21 @@ class Block {
   void* handle_ = nullptr;
 };
 
+// Returns the request for `bytes` bytes, as bmem_malloc() would make it.
 inline bmem_request request(std::size_t bytes, BMEM_DIM dim) {
   bmem_request request{};
   done(bmem_shape(bytes, dim, &request));
   return request;
 }
 
+// Returns the request for `count` elements of `bits` bits, as bmem_malloc_elements() would make it.
 inline bmem_request elements(std::uint64_t count, std::uint32_t bits, BMEM_DIM dim) {
   bmem_request request{};
   done(bmem_shape_elements(count, bits, dim, &request));
   return request;
 }
 
+// Returns the request for `rows` rows in each of `subarrays` subarrays.
 inline bmem_request raw(std::uint32_t subarrays, std::uint32_t rows) {
   bmem_request request{};
   request.subarrays = subarrays;
@@ -86,6 +90,7 @@ inline bmem_request raw(std::uint32_t subarrays, std::uint32_t rows) {
   return request;
 }
 
+// Allocates by a request; the block is empty if no such rectangle is free.
 inline Block allocate(const bmem_request& request) {
   void* block = nullptr;
   done(bmem_malloc_request(&request, &block));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hbw_allocator.h: hbw::allocator, memkind's C++11 allocator on hbwmalloc.h. Memory is placed by hbw_get_policy().
- * allocate() throws std::bad_alloc for 0 elements, and if there is no memory. */
+ * `allocate` throws std::bad_alloc for 0 elements, and if there is no memory. */
 #ifndef TERRACE_HBW_ALLOCATOR_H
 #define TERRACE_HBW_ALLOCATOR_H
 
@@ -13,6 +13,7 @@
 namespace hbw {
 
 // NOLINTBEGIN(readability-identifier-naming): the name is memkind's.
+// Allocator for the standard containers. All allocators are equal: each may free what another has allocated.
 template <class T>
 class allocator {
  public:

@@ -29,6 +29,7 @@ extern "C" {
 #define TERRACE_HBW_PUBLIC
 #endif
 
+/* Which places an allocation may use, and in which order. */
 typedef enum {
   HBW_POLICY_BIND = 1,       /* the nearest fast node only; NULL and ENOMEM if it is full */
   HBW_POLICY_PREFERRED = 2,  /* the nearest fast node, then the others; the default */
@@ -36,6 +37,7 @@ typedef enum {
   HBW_POLICY_BIND_ALL = 4    /* all fast nodes, nearest first; NULL and ENOMEM if they are full */
 } hbw_policy_t;
 
+/* Page sizes of hbw_posix_memalign_psize. */
 typedef enum {
   HBW_PAGESIZE_4KB = 1,
   HBW_PAGESIZE_2MB = 2,        /* from the system's hugetlb pool (/proc/sys/vm/nr_hugepages) */
@@ -44,11 +46,13 @@ typedef enum {
   HBW_PAGESIZE_MAX_VALUE       /* not a page size */
 } hbw_pagesize_t;
 
+/* Flags of hbw_verify_memory_region. */
 enum { HBW_TOUCH_PAGES = 1 << 0 };
 
 /* Returns 0, or ENODEV if the machine has no high bandwidth memory. */
 TERRACE_HBW_PUBLIC int hbw_check_available(void);
 
+/* Returns the policy of later allocations. */
 TERRACE_HBW_PUBLIC hbw_policy_t hbw_get_policy(void);
 /* Sets the policy, once, before the first allocation. Returns 0, EINVAL for an unknown policy, or EPERM if it is
  * too late. */

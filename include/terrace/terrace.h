@@ -41,6 +41,7 @@ extern "C" {
 #define TERRACE_PUBLIC
 #endif
 
+/* Result of a function that can fail. */
 typedef enum terrace_status {
   TERRACE_OK = 0,
   TERRACE_INVALID = 1,    /* an argument is invalid: null, zero size, unknown name */
@@ -113,10 +114,11 @@ TERRACE_PUBLIC void* terrace_aligned_alloc(size_t size, size_t alignment, const 
 
 /* Places the whole pages in [address, address+length), which must be private memory: migrates resident pages, and
  * populates the others. The range no longer belongs to an object, and later migrations leave it in place. munmap
- * releases it from the ledger; mremap takes its placement along. Returns
- *   TERRACE_INVALID      the intent is unknown, the range contains no whole page, or a part of it is not mapped;
- *   TERRACE_NO_MEMORY    no place has capacity for all of it within the job's budget; the rest is left to the kernel;
- *   TERRACE_UNSUPPORTED  under `terrace run --memory`, in virtual time, or if the system refuses to place a part. */
+ * releases it from the ledger; mremap takes its placement along. Errors:
+ *
+ * - TERRACE_INVALID: the intent is unknown, the range contains no whole page, or a part of it is not mapped.
+ * - TERRACE_NO_MEMORY: no place has capacity for all of it within the job's budget; the rest is left to the kernel.
+ * - TERRACE_UNSUPPORTED: under `terrace run --memory`, in virtual time, or if the system refuses to place a part. */
 TERRACE_PUBLIC terrace_status terrace_apply(void* address, size_t length, const char* intent);
 
 /* Sets the intent of the calling thread's later allocations (malloc and related functions, new, Fortran's

@@ -83,8 +83,7 @@ inline const char* where(const void* address) noexcept {
   return detail::calls().where ? detail::calls().where(address) : nullptr;
 }
 
-// Names follow their counterparts in std.
-// NOLINTBEGIN(readability-identifier-naming)
+// NOLINTBEGIN(readability-identifier-naming): names follow their counterparts in std
 
 // Thrown if there is no memory. what() states the request.
 class bad_alloc : public std::bad_alloc {

@@ -94,10 +94,12 @@ concept LoopArgument = requires(const T& argument, const Call& call, const Point
 TERRACE_STENCIL_END_TARGET
 }  // namespace detail
 
+// Declares a dataset that is read at the offsets, by default at the loop's own point.
 template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::read> read(const Dataset<T>& dataset, Stencil stencil = {}) {
   return {dataset, std::move(stencil)};
 }
+// Declares a dataset that is written at the loop's own point, and not read.
 template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::write> write(const Dataset<T>& dataset) {
   return {dataset, {}};
@@ -109,6 +111,7 @@ template <class T>
                                                                       Stencil stencil = {}) {
   return {dataset, std::move(stencil)};
 }
+// Declares a dataset to whose values the loop adds at its own point.
 template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::increment> increment(const Dataset<T>& dataset) {
   return {dataset, {}};
@@ -118,7 +121,9 @@ template <class T, std::size_t Axis>
 [[nodiscard]] detail::LineArgument<T, Axis> read(const Line<T, Axis>& line) {
   return {line.numbers(), line.begin(), 0};
 }
+// Passes the point's index to the kernel.
 [[nodiscard]] inline detail::IndexArgument index() { return {}; }
+// Declares a reduction to which each point may contribute.
 template <class T>
 [[nodiscard]] detail::ReductionArgument<T, SumAccessor> into(const Sum<T>& sum) {
   return {sum.id(), sum.engine(), 0};

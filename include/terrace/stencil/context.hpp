@@ -36,6 +36,7 @@ class TERRACE_STENCIL_PUBLIC Block {
   Block(Engine* engine, BlockId id, const Range& range) : engine_(engine), id_(id), range_(range) {}
 
   [[nodiscard]] const Range& range() const { return range_; }
+  // Adds a dataset: one value of type T at each point of the block and its halo.
   template <class T>
   [[nodiscard]] Dataset<T> dataset(const std::string& name, const Halo& halo = {}) const {
     return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>(), false)};
@@ -95,6 +96,7 @@ class TERRACE_STENCIL_PUBLIC Context {
 
   // Adds a block of `size` points in x, y and z.
   [[nodiscard]] Block block(const std::string& name, const std::vector<std::ptrdiff_t>& size);
+  // Create a reduction over the points of the loops that contribute to it.
   template <class T>
   [[nodiscard]] Sum<T> sum() {
     return {engine_.get(), add_reduction(ReductionKind::sum, number_of<T>())};

@@ -19,11 +19,15 @@
 
 namespace terrace::stencil {
 
-class Engine;  // owns data, plans and runs chains (src/stencil)
+// Owns data, plans and runs chains (src/stencil).
+class Engine;
 
+// Operation of a reduction.
 enum class ReductionKind : std::uint8_t { sum, minimum, maximum };
+// Element types that files can contain.
 enum class Number : std::uint8_t { float64, float32, int64, int32 };
 
+// Returns the Number of an element type.
 template <class T>
 [[nodiscard]] constexpr Number number_of() {
   if constexpr (std::is_same_v<T, double>)
@@ -138,14 +142,17 @@ class Reduction {
   ReductionId id_ = 0;
 };
 
+// Sum of what the points contribute, in an order that depends on neither threads nor tiles.
 template <class T>
 struct Sum : Reduction<T> {
   using Reduction<T>::Reduction;
 };
+// Smallest of the values that the points contribute.
 template <class T>
 struct Minimum : Reduction<T> {
   using Reduction<T>::Reduction;
 };
+// Largest of the values that the points contribute.
 template <class T>
 struct Maximum : Reduction<T> {
   using Reduction<T>::Reduction;

@@ -12,8 +12,10 @@
 
 namespace terrace::stencil {
 
+// Maximum number of dimensions.
 inline constexpr std::size_t k_max_dims = 3;
 
+// Index of a point, or an offset: x, y, z.
 using Point = std::array<std::ptrdiff_t, k_max_dims>;
 
 // The points [begin, end). Braces state begin and end of each axis: Range{{0, nx}, {0, ny}}. From two points:

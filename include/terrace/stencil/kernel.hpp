@@ -61,6 +61,7 @@ class IndexAccessor {
   std::ptrdiff_t at_[k_max_dims];
 };
 
+// Accessor of a sum: `sum += value` contributes a value.
 template <class T>
 class SumAccessor {
  public:
@@ -71,6 +72,7 @@ class SumAccessor {
   T& into_;
 };
 
+// Accessor of a minimum: `minimum(value)` contributes a value.
 template <class T>
 class MinAccessor {
  public:
@@ -81,6 +83,7 @@ class MinAccessor {
   T& into_;
 };
 
+// Accessor of a maximum: `maximum(value)` contributes a value.
 template <class T>
 class MaxAccessor {
  public:

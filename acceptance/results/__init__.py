@@ -7,4 +7,5 @@ steps      what there is to run: demo, benchmarks, experiments, acceptance progr
 runner     runs the steps whose documents are not there
 pages      writes docs/results and the README's block, from the documents and the templates alone
 views      what a template may ask for, a file each
+dot_plot   draws the pictures of the pages' own data
 """

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from results.kept import Document, Kept
 from results.steps import Step
 from results.version import Machine
+
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Pages:
     kept: Kept
     steps: Mapping[str, Step]
     templates: Mapping[str, str]
+    pictures: dict[str, str] = field(default_factory=dict)  # SVG that views have drawn, by name
 
     def document(self, step: str) -> Document | None:
         """Returns the document of a step, if it was run on this commit."""
@@ -37,6 +41,21 @@ class Pages:
         where = "; ".join(machine_words(each) for each in machines(of))
         changed = ", **with changes that are in no commit**" if document["dirty"] else ""
         return f"`{document['command']}`, commit `{document['commit'][:12]}`{changed}, {when}; {where}."
+
+
+def rows_of(document: Document | None, name: str) -> list[Row]:
+    """Returns the rows of a table, of a criterion by its item, or of `SECTION, MEASURE` of bench/pim."""
+    if document is None:
+        return []
+    if "tables" in document:
+        return list(document["tables"].get(name, {"rows": []})["rows"])
+    if "lines" in document:
+        return [row for line in document["lines"] if line["item"] == name for row in line.get("rows", [])]
+    rows: dict[str, Row] = {}
+    for each in document["benchmarks"]:
+        if f"{each['section']}, {each['measure']}" == name:
+            rows.setdefault(each["series"], {"series": each["series"]})[each["contender"]] = each["median"]
+    return list(rows.values())
 
 
 def machines(documents: Sequence[Document]) -> list[Machine]:

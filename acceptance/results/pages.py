@@ -17,23 +17,39 @@ BLOCK = "block"  # the template of what stands between the markers
 FOLDER = "docs/results"
 
 
-def write(root: Path, kept: Kept, steps: list[Step]) -> list[str]:
-    """Writes all of them; their names. Raises Refused where a file has no markers."""
+def write(root: Path, kept: Kept, steps: list[Step], page: str = "") -> list[str]:
+    """Writes all of them, or one page alone; returns their names. Raises Refused if a file has no markers, or if
+    there is no such page."""
     templates = texts(root)
     for step in steps:
-        if step.lines and step.name not in templates:  # a new capability has its page without a template
+        # A new capability has its page without a template.
+        if step.lines and step.name not in templates and step.name in kept.documents:
             templates[step.name] = f"# {step.name}\n\n{{{{ lines {step.name} }}}}\n"
     block = templates.pop(BLOCK)
     pages = Pages(root, kept, {step.name: step for step in steps}, templates)
+    if page:
+        if page not in templates:
+            raise Refused(f"there is no page {page}; there are {', '.join(templates)}")
+        made = {f"{FOLDER}/{page}.md": _made(templates[page], pages)}
+        return _write_files(root, made | _pictures(pages))
     texts_of_pages = {f"{FOLDER}/{name}.md": _made(text, pages) for name, text in templates.items()}
     for name in BLOCKS:
         texts_of_pages[name] = _with_block(root / name, _made(block, pages))
-    for name, text in texts_of_pages.items():
-        write_whole(root / name, text)
-    for path in (root / FOLDER).glob("*.md"):
-        if f"{FOLDER}/{path.name}" not in texts_of_pages:
+    texts_of_pages |= _pictures(pages)
+    for path in [*(root / FOLDER).glob("*.md"), *(root / FOLDER / "pictures").glob("*.svg")]:
+        if path.relative_to(root).as_posix() not in texts_of_pages:
             path.unlink()
-    return sorted(texts_of_pages)
+    return _write_files(root, texts_of_pages)
+
+
+def _pictures(pages: Pages) -> dict[str, str]:
+    return {f"{FOLDER}/pictures/{name}.svg": text for name, text in pages.pictures.items()}
+
+
+def _write_files(root: Path, texts_of_files: dict[str, str]) -> list[str]:
+    for name, text in texts_of_files.items():
+        write_whole(root / name, text)
+    return sorted(texts_of_files)
 
 
 def _made(template: str, pages: Pages) -> str:

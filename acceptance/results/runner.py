@@ -54,7 +54,9 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--allow-dirty", action="store_true", help="of a tree with changes, too; the pages say so")
     parser.add_argument("--pages", action="store_true", help="run nothing, write the pages")
     parser.add_argument(
-        "--of", metavar="COMMIT", help="run nothing, write the pages from what is kept of another commit"
+        "--of",
+        metavar="COMMIT[:PAGE]",
+        help="run nothing, write the pages, or one of them, from what is kept of another commit",
     )
     return parser.parse_args(words)
 
@@ -136,17 +138,18 @@ def _list(steps: Sequence[Step], kept: Kept) -> None:
         print(f"{step.name:{width}}  {step.state(kept):40}  {step.command}")
 
 
-def _write(root: Path, folder: Path, steps: list[Step]) -> int:
-    names = pages.write(root, read(folder), steps)
+def _write(root: Path, folder: Path, steps: list[Step], page: str = "") -> int:
+    names = pages.write(root, read(folder), steps, page)
     print(f"{len(names)} pages written: {', '.join(names)}")
     return 0
 
 
-def _write_old(root: Path, commit: str) -> int:
+def _write_old(root: Path, asked: str) -> int:
+    commit, _, page = asked.partition(":")
     there = sorted(path.name for path in data(root).glob("*") if path.is_dir())
     found = [name for name in there if name in (commit, commit[:12])]
     if not found:
         raise WrongTree(
             f"--of {commit}: nothing is kept of it; there are {', '.join(there) or 'no results at all'}"
         )
-    return _write(root, data(root) / found[0], all_steps(root))
+    return _write(root, data(root) / found[0], all_steps(root), page)

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from results_tree import tree
@@ -201,6 +202,55 @@ def test_benchmarks(tree):
     assert "| `plan/50/100` | 47.12 ms | cells 800 |" in shown(tree, "benchmark runtime_bench")
 
 
+def test_finding_has_figures_of_a_criterion(tree):
+    tree.run("--only", "toy")
+    asked = "finding toy | second | {mean} % on average | The mean error is {mean} %."
+    tree.write("acceptance/results/templates/toy.md", f"# Toy\n\n{{{{ {asked} }}}}\n")
+    assert "The mean error is 9.25 %." in written(tree)
+    tree.write(
+        "acceptance/results/templates/toy.md", "# Toy\n\n{{ finding toy | first | {all} of none | {all} }}\n"
+    )
+    assert "first: 4 of 5." in written(tree)
+
+
+def written(tree):
+    """Returns the page as it is written from the documents of the last commit."""
+    done = tree.run("--of", tree.git("rev-parse", "HEAD")[:12] + ":toy")
+    assert done.returncode == 0, done.stderr
+    return tree.read(PAGE)
+
+
+def test_finding_has_figures_of_a_row(experiment):
+    page = shown(experiment, "finding two-sizes-W | managed | workload=mg | {workload} takes {loop_s:.2f} s.")
+    assert "mg takes 1.50 s." in page
+    assert "Not run" in shown(experiment, "finding two-sizes-W | managed | workload=lu | {loop_s}")
+
+
+def test_dots_have_one_row_for_each_label(experiment):
+    asked = (
+        "dots two-sizes-W | sizes | managed | workload,size=1/4 | loop_s as loop,gap/loop_s as ratio | Title < 1"
+    )
+    assert "![Title < 1](pictures/sizes.svg)" in shown(experiment, asked)
+    picture = ElementTree.fromstring(experiment.read("docs/results/pictures/sizes.svg"))
+    found = [(each.get("cx"), each.get("cy")) for each in picture.iter("{http://www.w3.org/2000/svg}circle")]
+    assert len(found) == 2 + 2 * 2  # legend; two rows of two series
+    at = {name: float(x) for name, (x, _) in zip(("cg", "cg ratio", "mg", "mg ratio"), found[2:], strict=True)}
+    assert at["cg"] == at["cg ratio"]  # 0.5 s, and 0.25 / 0.5
+    assert at["mg ratio"] < at["cg"] < at["mg"]
+    assert "Not run" in shown(experiment, "dots two-sizes-W | sizes | managed | size=2 | loop_s | None")
+    assert not (experiment.root / "docs/results/pictures/sizes.svg").exists()
+
+
+def test_one_page_of_another_commit_leaves_the_others(tree):
+    tree.run("--only", "toy")
+    tree.write("docs/results/other.md", "as it was\n")
+    assert tree.run("--of", tree.git("rev-parse", "HEAD")[:12] + ":toy").returncode == 0
+    assert tree.read("docs/results/other.md") == "as it was\n"
+    done = tree.run("--of", tree.git("rev-parse", "HEAD")[:12] + ":none")
+    assert done.returncode == 2
+    assert "there is no page none; there are" in done.stderr
+
+
 def test_a_picture_of_another_commit_is_not_shown(tree):
     tree.write("docs/pictures/report.png", "an old one")
     assert "*Not run on this commit: `scripts/picture.py report.html" in shown(tree, "picture report ..")
@@ -237,7 +287,7 @@ def test_templates_every_placeholder_can_be_rendered():
         for fill_in in re.findall(r"^\{\{ (.*) \}\}$", text, re.MULTILINE):
             view, *words = fill_in.split()
             assert view in views
-            if view in ("lines", "table", "benchmark", "contenders"):
+            if view in ("lines", "table", "benchmark", "contenders", "finding", "dots"):
                 assert words[0] in steps, fill_in
             if view == "picture":
                 assert f"picture-{words[0]}" in steps

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Turns the plain comments of a header into Doxygen's, without changing the number of lines.
 
 # The comment that follows the licence describes the file.

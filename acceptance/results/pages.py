@@ -1,5 +1,5 @@
-"""Writes the result pages and the README's block: from documents and templates alone, so that a repetition gives
-equal pages."""
+"""Writes the result pages, and the README's block: from documents and templates alone, so that a repetition gives
+equal pages. The block needs all steps of the quick tier; pages say which of their steps were not run."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 
 from results.kept import Kept, Refused, write_whole
 from results.markdown import Pages
-from results.steps import Step
-from results.templates import filled, texts
+from results.steps import QUICK, Step
+from results.templates import BLOCK, filled, texts
 from results.version import BEGIN, BLOCKS, END, rest
 
-BLOCK = "block"  # the template of what stands between the markers
+README = BLOCKS[0]
 FOLDER = "docs/results"
 
 
 def write(root: Path, kept: Kept, steps: list[Step], page: str = "") -> list[str]:
-    """Writes all of them, or one page alone; returns their names. Raises Refused if a file has no markers, or if
+    """Writes all of them, or one page alone; returns their names. Raises Refused if , and returns their names, or if
     there is no such page."""
     templates = texts(root)
     for step in steps:
         # A new capability has its page without a template.
         if step.lines and step.name not in templates and step.name in kept.documents:
             templates[step.name] = f"# {step.name}\n\n{{{{ lines {step.name} }}}}\n"
-    block = templates.pop(BLOCK)
+    del templates[BLOCK]
     pages = Pages(root, kept, {step.name: step for step in steps}, templates)
     if page:
         if page not in templates:
@@ -50,6 +50,15 @@ def _write_files(root: Path, texts_of_files: dict[str, str]) -> list[str]:
     for name, text in texts_of_files.items():
         write_whole(root / name, text)
     return sorted(texts_of_files)
+
+
+def write_readme(root: Path, kept: Kept, steps: list[Step]) -> None:
+    """Writes the README's block. Raises Refused if a step of the quick tier was not run on this commit, or if the
+    README has no markers."""
+    if missing := [name for name in QUICK if name not in kept.documents]:
+        raise Refused(f"{README} is unchanged: {', '.join(missing)} are not finished on this commit")
+    pages = Pages(root, kept, {step.name: step for step in steps}, {})
+    write_whole(root / README, _with_block(root / README, _made(texts(root)[BLOCK], pages)))
 
 
 def _made(template: str, pages: Pages) -> str:

@@ -42,13 +42,14 @@ def _map_of_churn(work: Path, run: Run) -> None:
     run([terrace, "lab", "pim", folder / "churn.pim", "--machine", "imi-ddr4", "--output", folder])
 
 
+DEMO = "out/demo"  # the demo's folder: in `work`, as in a tree after `make demo`
 PICTURES = (
     Picture(
         "report",
         "demo",
-        "demo/report.html",
-        ("--width", "1200", "--height", "3290"),
-        "A report: MG in class {class} on a machine whose slow memory has four times the latency",
+        f"{DEMO}/report.html",
+        ("--width", "900", "--height", "1120"),
+        "The head of the demo's report: CG in class {class}, and slow memory of four times the latency",
     ),
     Picture("validate", "virtual-time", "virtual-time/validate.html", ("--chart", "errors"), "Errors by program"),
     Picture(

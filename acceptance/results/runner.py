@@ -3,6 +3,9 @@
 Steps whose documents are there for this commit are not run again, so that an interrupted run goes on. What steps
 run is made of this tree before the first of them.
 
+`--quick` runs only the steps of the README's block, and writes it once they are finished. It writes no page, so
+that those of long studies keep their commit and day.
+
 Exit status: 0 where all that was asked for is there, 3 where the time was up before, 1 where a step failed, 2 for
 a wrong call.
 """
@@ -20,7 +23,7 @@ from pathlib import Path
 from results import pages
 from results.installed import bring_up_to_date
 from results.kept import Kept, Refused, data, folder_of, read, read_own
-from results.steps import UNFINISHED, Call, Failed, Step, all_steps
+from results.steps import QUICK, UNFINISHED, Call, Failed, Step, all_steps
 from results.version import WrongTree, changes, version
 
 FAILED, WRONG = 1, 2
@@ -43,6 +46,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     about = "runs what the result pages need on this commit, as far as it was not, and writes the pages"
     parser = argparse.ArgumentParser(prog="scripts/results", description=about)
     parser.add_argument("--list", action="store_true", help="the steps, and how far each is; runs nothing")
+    parser.add_argument("--quick", action="store_true", help="the README's figures alone, in minutes")
     parser.add_argument(
         "--only",
         action="append",
@@ -71,6 +75,8 @@ def _results(root: Path, arguments: argparse.Namespace) -> int:
             "--allow-dirty, which the pages then say, too"
         )
     folder, steps = folder_of(root, at), all_steps(root)
+    if arguments.quick:
+        steps = [step for step in steps if step.name in QUICK]
     kept = read_own(folder, at)
     chosen = _chosen(steps, arguments.only)
     if arguments.list:
@@ -79,9 +85,14 @@ def _results(root: Path, arguments: argparse.Namespace) -> int:
     deadline = None if arguments.budget is None else time.monotonic() + 60 * arguments.budget
     call = Call(root, folder, at, deadline=deadline)
     if not arguments.pages and arguments.budget != 0:
-        bring_up_to_date(root, "benchmarks")  # and `build` before it
+        bring_up_to_date(root, "demo-build" if arguments.quick else "benchmarks")  # and `build` before it
     status = 0 if arguments.pages else _run(call, steps, chosen)
-    return max(_write(root, folder, steps), status)
+    if not arguments.quick:
+        _write(root, folder, steps)
+    elif status == 0:
+        pages.write_readme(root, read(folder), steps)
+        print(f"{pages.README} written")
+    return status
 
 
 def _chosen(steps: Sequence[Step], only: Sequence[str]) -> list[tuple[Step, str]]:
@@ -138,10 +149,9 @@ def _list(steps: Sequence[Step], kept: Kept) -> None:
         print(f"{step.name:{width}}  {step.state(kept):40}  {step.command}")
 
 
-def _write(root: Path, folder: Path, steps: list[Step], page: str = "") -> int:
+def _write(root: Path, folder: Path, steps: list[Step], page: str = "") -> None:
     names = pages.write(root, read(folder), steps, page)
     print(f"{len(names)} pages written: {', '.join(names)}")
-    return 0
 
 
 def _write_old(root: Path, asked: str) -> int:
@@ -152,4 +162,5 @@ def _write_old(root: Path, asked: str) -> int:
         raise WrongTree(
             f"--of {commit}: nothing is kept of it; there are {', '.join(there) or 'no results at all'}"
         )
-    return _write(root, data(root) / found[0], all_steps(root), page)
+    _write(root, data(root) / found[0], all_steps(root), page)
+    return 0

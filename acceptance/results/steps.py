@@ -5,6 +5,9 @@
     NAME-CLASS            terrace lab experiment NAME --class CLASS, for each of which a template shows a table
     NAME of acceptance/   its program, which resumes criterion by criterion
     picture-NAME          a picture of a page that one of the others made
+    readme                the commands that the README shows with what they print
+
+Those of the quick tier (QUICK) make the README's block, in minutes.
 
 A step that is interrupted has no document. What it built, recorded and answered until then is in
 out/results/COMMIT/work, and serves its next call; answers of experiments are also put by in the repository.
@@ -25,12 +28,13 @@ from typing import Any
 
 from results.answers import bring_back, drop, put_by
 from results.kept import FALLS_SHORT, NOT_RUN, Kept, keep, made, read_own, work_of
-from results.pictures import PICTURES, draw
-from results.templates import texts
+from results.pictures import DEMO, PICTURES, draw
+from results.templates import BLOCK, texts
 from results.version import Version
 
 UNFINISHED = 3  # exit status of an experiment and of an acceptance program whose time was up
 CLASSES = "SWA"
+QUICK = ("demo", "picture-report", "readme")
 
 
 class Failed(Exception):
@@ -103,6 +107,7 @@ def all_steps(root: Path) -> list[Step]:
         ),
         *(Step(name, f"acceptance/{name}", _program, lines=True) for name in programs(root)),
         *(Step(f"picture-{one.name}", one.command, _picture) for one in PICTURES),
+        Step("readme", "make results ARGS=--quick", _outputs),
     ]
 
 
@@ -126,6 +131,11 @@ def experiments(root: Path) -> list[tuple[str, str]]:
     return sorted((one for one in asked if one[0] in there), key=lambda one: (one[0], CLASSES.index(one[1])))
 
 
+def shown_commands(root: Path) -> list[str]:
+    """Returns the commands whose output the README shows, in their order."""
+    return re.findall(r"^\{\{ output \d+ (.+) \}\}$", texts(root)[BLOCK], re.MULTILINE)
+
+
 def programs(root: Path) -> list[str]:
     """Returns the acceptance programs' names."""
     files = sorted((root / "acceptance").iterdir())
@@ -136,12 +146,12 @@ def programs(root: Path) -> list[str]:
 
 
 def _demo(step: Step, call: Call) -> bool:
-    begun, folder = time.monotonic(), call.work / "demo"
+    begun, folder = time.monotonic(), call.work / DEMO
     _run(call, [_terrace(), "lab", "demo", "--output", folder])
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    title = f"CG and MG in class {results['class']}; moves at the price of the machine's first copier"
+    title = f"Class {results['class']}; moves at the price of the machine's first copier"
     tables = {"demo": {"title": title, "rows": results["rows"]}}
-    call.keep(step, begun, {"class": results["class"], "tables": tables})
+    call.keep(step, begun, {"class": results["class"], "paging": results["paging"], "tables": tables})
     return True
 
 
@@ -194,6 +204,23 @@ def _picture(step: Step, call: Call) -> bool:
         return False
     draw(picture, call.root, call.work, lambda words: _run(call, words))
     call.keep(step, begun, {"file": picture.file})
+    return True
+
+
+def _outputs(step: Step, call: Call) -> bool:
+    """Runs the README's commands in a folder that has the demo's results in out/demo, as after `make demo`."""
+    begun, outputs = time.monotonic(), {}
+    call.work.mkdir(parents=True, exist_ok=True)
+    path = f"{_terrace().parent}:{os.environ['PATH']}"
+    for command in shown_commands(call.root):
+        done = subprocess.run(
+            command, shell=True, cwd=call.work, env={**os.environ, "PATH": path, "NO_COLOR": "1"},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise Failed(f"{command} ended with {done.returncode}: {done.stdout.strip()[-400:]}")
+        outputs[command] = done.stdout
+    call.keep(step, begun, {"outputs": outputs})
     return True
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+BLOCK = "block"  # the template of the README's block
 _FILL_IN = re.compile(r"^\{\{ (.+) \}\}$", re.MULTILINE)
 
 

@@ -1,10 +1,12 @@
-"""`{{ demo all }}` and `{{ demo short }}`: the demo's table, of which the README shows some columns."""
+"""`{{ demo all }}`: the demo's table of placements. For the README, each with a sentence what it means:
+`{{ demo paging }}`, its table by the clock, and `{{ demo placement }}`, the main columns of `all`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from results.kept import Document, Refused
 from results.markdown import Pages, table
 
 Row = dict[str, Any]
@@ -40,15 +42,48 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     "overlap": _overlap,
     "moves": lambda row: str(row["moves"]),
 }
-_SHORT = ("", "machine", "fast memory", "slow-only", "planned", "fast-only", "planned gap", "bound")
+_PLACEMENT = ("", "fast memory", "slow-only", "live", "planned", "fast-only", "bound")
 
 
 def view(pages: Pages, which: str) -> str:
-    """Renders the demo's table with its caption."""
+    """Renders a table of the demo. Raises Refused if the machine that ran it could not measure the paging."""
     document = pages.document("demo")
     if document is None:
         return pages.not_run("demo")
-    columns = _SHORT if which == "short" else tuple(_COLUMNS)
+    if which == "paging":
+        return _paging(pages, document)
     found = document["tables"]["demo"]
-    made = table(columns, [[_COLUMNS[column](row) for column in columns] for row in found["rows"]])
-    return f"{found['title']}: {pages.made('demo')}\n\n{made}"
+    if which == "placement":
+        return f"{_sentence(document, found['rows'])}\n\n{_table(_PLACEMENT, found['rows'])}"
+    return f"{found['title']}: {pages.made('demo')}\n\n{_table(tuple(_COLUMNS), found['rows'])}"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    return table(columns, [[_COLUMNS[column](row) for column in columns] for row in rows])
+
+
+def _paging(pages: Pages, document: Document) -> str:
+    gain = document["paging"]
+    if gain is None:
+        raise Refused(f"{pages.kept.folder}/demo.json: memory could not be limited; remove it, and run as root")
+    ways = {"nothing: no limit": "in_memory_s", "Terrace": "terrace_s", "the kernel, a mapped file": "kernel_s"}
+    times = {way: f"{gain[key]:.1f} s" for way, key in ways.items()}
+    data, limit = (f"{gain[key] / 1e6:.0f} MB" for key in ("data_bytes", "limit_bytes"))
+    speedup = f"{'at least ' * gain['kernel_stopped']}{gain['speedup']:.1f} times as fast"
+    return (
+        f"By the clock: `{gain['program']}` has {data} of data and is limited to {limit} of memory. "
+        f"It is {speedup}\nunder Terrace as under the kernel's paging (medians of three interleaved runs).\n\n"
+        + table(["paged by", *times], [["time", *times.values()]])
+    )
+
+
+def _sentence(document: Document, rows: Sequence[Row]) -> str:
+    row = next(row for row in rows if row["ratio"] == "half")
+    closed = (row["slow_only_s"] - row["managed_s"]) / (row["slow_only_s"] - row["fast_only_s"])
+    program = f"{row['workload'].upper()} in class {document['class']}"
+    return (
+        "In virtual time, on a machine whose slow memory has four times the latency, where moves cost what they\n"
+        f"cost the kernel: with fast memory for half of its data, {program} gains {closed:.0%} of what fast "
+        "memory for all would,\nand no placement by software can be more than "
+        f"{row['managed_s'] / row['lower_bound_s'] - 1:.1%} faster than the planned one."
+    )

@@ -68,6 +68,16 @@ if __name__ == "__main__":
     sys.exit(main("toy", LINES, options))
 '''
 PAGE = "# Toy\n\nWhat is measured.\n\n{{ lines toy }}\n"
+BLOCK = """{{ picture report docs }}
+
+{{ demo paging }}
+
+{{ demo placement }}
+
+{{ made readme }}
+
+{{ output 2 seq 3 | tac }}
+"""
 README = """# Title
 
 Before.
@@ -98,7 +108,7 @@ class Tree:
         (here / "toy").chmod(0o755)
         self.write("acceptance/results/templates/toy.md", PAGE)
         self.write("acceptance/results/templates/index.md", "# Index\n\n{{ pages }}\n\n{{ summary }}\n")
-        self.write("acceptance/results/templates/block.md", "{{ demo short }}\n")
+        self.write("acceptance/results/templates/block.md", BLOCK)
         self.write("python/terrace/verbs/lab/experiment/__init__.py", "")
         self.write("README.md", README)
         self.write(".gitignore", "/out/\n__pycache__/\n")

@@ -1,4 +1,4 @@
-"""The pages: what falls short is printed so, the README's block is replaced in place, twice is the same."""
+"""The pages: what falls short is printed so, the README's block is whole and in place, twice is the same."""
 
 # The fixture is imported by name.
 # ruff: noqa: F401, F811
@@ -16,14 +16,19 @@ sys.path.insert(0, str(ROOT / "acceptance"))
 
 from results.steps import all_steps  # noqa: E402
 from results.templates import texts  # noqa: E402
+from results.version import BEGIN, END, rest  # noqa: E402
 
 PAGE = "docs/results/toy.md"
 DEMO = {
-    "workload": "cg", "machine": "unimem-lat4", "ratio": "study",
+    "workload": "cg", "machine": "unimem-lat4", "ratio": "half",
     "fast_bytes": 5_300_000, "footprint_bytes": 6_500_000,
     "slow_only_s": 5.0539, "managed_s": 1.743, "live_s": 1.7502, "steady_s": 0.9, "steady_fast_only_s": 0.89,
     "fast_only_s": 1.7207, "lower_bound_s": 1.7181, "gap": 0.0129, "steady_gap": 0.011, "moves": 102448,
     "moved_bytes": 1, "overlap": None, "iterations": 75, "verified": True,
+}  # fmt: skip
+PAGING = {
+    "program": "mg", "data_bytes": 456_000_000, "limit_bytes": 228_000_000, "in_memory_s": 2.3, "terrace_s": 4.7,
+    "kernel_s": 24.1, "kernel_stopped": True, "speedup": 5.13,
 }  # fmt: skip
 
 
@@ -67,28 +72,64 @@ def test_pages_unmeasured_criterion_shows_its_goal(tree):
     assert "commit `" not in page
 
 
-def test_pages_readmes_block_is_replaced_in_place(tree):
+def keep_demo(tree, paging=PAGING):
+    """Keeps a demo and its picture as steps of the quick tier would."""
+    tables = {"demo": {"title": "Class W", "rows": [DEMO]}}
+    tree.keep("demo", {"class": "W", "paging": paging, "tables": tables})
+    tree.keep("picture-report", {"file": "docs/pictures/report.png"})
+
+
+def test_quick_readmes_block_is_replaced_in_place(tree):
     before = tree.read("README.md")
-    tree.run("--pages")
-    assert "17 %" not in tree.read("README.md")
-    assert "*Not run on this commit: `terrace lab demo`.*" in tree.read("README.md")
-    tree.keep("demo", {"tables": {"demo": {"title": "CG and MG in class W", "rows": [DEMO]}}})
-    tree.run("--pages")
+    keep_demo(tree)
+    done = tree.run("--quick")
+    assert done.returncode == 0, done.stderr
     after = tree.read("README.md")
-    row = "| CG | unimem-lat4 | 5.3 MB (82%) | 5053.9 ms | 1743.0 ms | 1720.7 ms | +1.3% | 1718.1 ms |"
-    assert row in after
-    begin, end = "<!-- results: begin -->", "<!-- results: end -->"
-    assert after.count(row) == after.count(begin) == after.count(end) == 1
-    assert after.index(begin) < after.index(row) < after.index(end)
-    for text, position in (("before", 0), ("after", -1)):
-        cut = begin if text == "before" else end
-        assert after.split(cut)[position] == before.split(cut)[position]
+    block = after.partition(BEGIN)[2].partition(END)[0]
+    assert rest(after) == rest(before)
+    assert "17 %" not in block
+    for text in (
+        "](docs/pictures/report.png)\n",
+        "has 456 MB of data and is limited to 228 MB of memory. It is at least 5.1 times as fast",
+        "| time | 2.3 s | 4.7 s | 24.1 s |",
+        "CG in class W gains 99% of what fast memory for all would",
+        "| CG | 5.3 MB (82%) | 5053.9 ms | 1750.2 ms | 1743.0 ms | 1720.7 ms | 1718.1 ms |",
+        f"`make results ARGS=--quick`, commit `{tree.git('rev-parse', 'HEAD')[:12]}`, ",
+        "```console\n$ seq 3 | tac\n3\n2\n...\n```\n",
+    ):
+        assert text in block
+    assert not (tree.root / "docs/results/index.md").exists()
+    tree.run("--quick")
+    assert tree.read("README.md") == after
 
 
-def test_pages_readme_without_markers_is_refused(tree):
+@pytest.mark.parametrize(
+    ("steps", "said"), [((), "demo, picture-report are not"), (("demo",), "remove it, and run as root")]
+)
+def test_quick_incomplete_block_leaves_the_readme(tree, steps, said):
+    if steps:
+        keep_demo(tree, paging=None)
+    done = tree.run("--quick", "--only", "readme")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "17 %" in tree.read("README.md")
+
+
+def test_quick_failed_command_leaves_the_readme(tree):
+    tree.write("acceptance/results/templates/block.md", "{{ output 2 echo no such machine; false }}\n")
+    tree.commit("Break a command")
+    keep_demo(tree)
+    done = tree.run("--quick")
+    assert done.returncode == 1
+    assert "ended with 1: no such machine" in done.stderr
+    assert "17 %" in tree.read("README.md")
+
+
+def test_quick_readme_without_markers_is_refused(tree):
     tree.write("README.md", "# Title\n")
     tree.commit("Drop the markers")
-    done = tree.run("--pages")
+    keep_demo(tree)
+    done = tree.run("--quick")
     assert done.returncode == 2
     assert "README.md has no lines '<!-- results: begin -->'" in done.stderr
     assert tree.read("README.md") == "# Title\n"
@@ -260,7 +301,7 @@ def test_a_picture_of_another_commit_is_not_shown(tree):
     tree.write("acceptance/results/templates/toy.md", "# Toy\n\n{{ picture report .. }}\n")
     tree.move_to_dirty()
     tree.run("--pages", "--allow-dirty")
-    assert "MG in class S on a machine" in tree.read(PAGE)  # the class that the demo had
+    assert "CG in class S, and slow memory" in tree.read(PAGE)  # the class that the demo had
     assert "](../pictures/report.png)" in tree.read(PAGE)
 
 
@@ -303,3 +344,9 @@ def test_every_page_is_made():
     assert templates <= pages
     # An acceptance program has its page without a template.
     assert pages - templates <= {step.name for step in all_steps(ROOT) if step.lines}
+
+
+def test_readme_is_short():
+    text = (ROOT / "README.md").read_text()
+    assert BEGIN in text and END in text
+    assert len(text.splitlines()) <= 150

@@ -23,7 +23,7 @@
 #include "gpu_sim/trace/warp_file.hpp"
 #include "machine/file/derived_machines.hpp"
 #include "machine/machine.hpp"
-#include "strategy/tiering/page_policy.hpp"
+#include "strategy/tiering/gpu_policies.hpp"
 #include "workloads/gpu/program.hpp"
 
 namespace nb = nanobind;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bindings.hpp"
-#include "strategy/tiering/page_policy.hpp"
+#include "strategy/tiering/gpu_policies.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -23,7 +23,6 @@
 #include "agent/lifecycle/process.hpp"
 #include "agent/lifecycle/program_work.hpp"
 #include "agent/main_loop_detector.hpp"
-#include "agent/ordered_data.hpp"
 #include "agent/program_coverage.hpp"
 #include "agent/session_heaps.hpp"
 #include "agent/uninstrumented_monitor.hpp"

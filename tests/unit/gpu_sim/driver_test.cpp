@@ -14,7 +14,7 @@
 #include "gpu_sim/engine/tiering_policy_adapter.hpp"
 #include "gpu_sim/simt/device.hpp"
 #include "machine.hpp"
-#include "strategy/tiering/page_policy.hpp"
+#include "strategy/tiering/gpu_policies.hpp"
 #include "strategy/tiering/policy_variant.hpp"
 #include "strategy/tiering/unified_memory.hpp"
 #include "traces.hpp"

@@ -12,7 +12,7 @@
 #include "kernels.hpp"
 #include "machine.hpp"
 #include "strategy/tiering/even_policy.hpp"
-#include "strategy/tiering/page_policy.hpp"
+#include "strategy/tiering/gpu_policies.hpp"
 #include "strategy/tiering/touch_policy.hpp"
 #include "traces.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See page_policy.hpp.
-
-#include "strategy/tiering/page_policy.hpp"
+// See gpu_policies.hpp.
+#include "strategy/tiering/gpu_policies.hpp"
 
 #include <array>
 

@@ -197,13 +197,12 @@ def keep_parts(makes: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
 # --- the program -------------------------------------------------------------------------------------------------
 
 
-def main(
-    name: str, lines: Sequence[Line], options: Callable[[argparse.ArgumentParser], None] = lambda parser: None
-) -> int:
-    """Measures the criteria (all, or those whose item contains --only) and reports. `options` adds options of the
-    program, each of which makes criteria smaller or different from the goal."""
+def main(name: str, lines: Sequence[Line], options: Mapping[str, Mapping[str, Any]]) -> int:
+    """Measures the criteria (all, or those whose item contains --only) and reports. `options` are those of the
+    program, as argparse takes them; each makes criteria smaller or different from the goal."""
     own = argparse.ArgumentParser(add_help=False)
-    options(own)
+    for option, given in options.items():
+        own.add_argument(option, **given)
     parser = argparse.ArgumentParser(
         description=f"acceptance of {name}: item, goal, measured, verdict", parents=[own]
     )

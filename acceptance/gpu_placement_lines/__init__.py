@@ -1,1 +1,13 @@
-"""The criteria of acceptance/gpu-placement."""
+"""Page placement on a GPU, in virtual time: closed forms, conservation, the study, C-AMAT, speed, bad input."""
+
+from pathlib import Path
+
+ORDER = ("truths", "conservation", "degenerate", "camat", "study", "speed", "robustness")
+OPTIONS = {
+    "--study": {
+        "type": Path,
+        "metavar": "FOLDER",
+        "help": "what `terrace lab experiment ccnuma --output FOLDER` has answered; else it is run here",
+    },
+    "--small": {"action": "store_true", "help": "programs at their smallest size, and the study's few rules"},
+}

@@ -1,5 +1,4 @@
-"""Traces that are truncated, damaged, or made of arbitrary bytes: `terrace lab gpu` on each, and both readers
-under a fuzzer."""
+"""Traces that are truncated, damaged, or made of arbitrary bytes: `terrace lab gpu` on each."""
 
 from __future__ import annotations
 
@@ -7,22 +6,19 @@ import contextlib
 import io
 import random
 import re
-import struct
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fuzzing import GOAL_SECONDS, SEED, build_fuzzers, fuzz, write_corpus
-from harness import ROOT, TERRACE, Line, Measured, run
+from harness import TERRACE, Line, Measured, run
 from terrace import _core, cli
-from virtual_time.robustness import decompressed
 
 from gpu_placement_lines import traces
 from gpu_placement_lines.common import fresh
 
 PROGRAM = "needle"  # the smallest trace
 PROCESSES = 40  # cases that run in a process of their own, too
+SEED = 1
 RANDOM = 3000  # changes of bytes of a text
 # Messages for a readable trace whose addresses or numbers were changed so that the call is invalid.
 OTHER = ("is in no allocation", "than an SM has", "allocations of more than")
@@ -131,54 +127,6 @@ def texts() -> Measured:
     return cases.measured(f"{sum(len(text) for text in whole.values())} bytes in {len(files)} files")
 
 
-# --- fuzzers ----------------------------------------------------------------------------------------------------
-
-
-def _blocks(trace: bytes) -> bytes:
-    """Encodes a trace's blocks for tests/fuzz/warp_file_fuzz.cpp: a block's kind, its content's length, its
-    content."""
-    spans, at = bytearray(), 12
-    while at < len(trace):
-        kind, stored, size, _ = struct.unpack_from("<4I", trace, at)
-        held = trace[at + 16 : at + 16 + stored]
-        if kind == 3:
-            held = decompressed(held, size)
-        spans += struct.pack("<BH", kind, len(held[:0xFFFF])) + held[:0xFFFF]
-        at += 16 + stored
-    return bytes(spans)
-
-
-def _warp_seeds(folder: Path) -> Iterator[bytes]:
-    for program in ("needle", "pathfinder", "particlefilter"):
-        path = folder / f"{program}.warps"
-        _core.write_warps(program, "test", str(path))
-        trace = path.read_bytes()
-        yield b"\0" + trace
-        yield b"\1" + _blocks(trace)
-
-
-def _text_seeds(folder: Path) -> Iterator[bytes]:
-    makers: tuple[Callable[[Path], str], ...] = (
-        lambda where: traces.stream(where, 2),
-        lambda where: traces.chase(where, 20),
-        lambda where: traces.scatter(where, 1, 8),
-    )
-    for make in makers:
-        own = Path(make(folder)).parent
-        parts = [(own / name).read_bytes() for name in ("kernelslist.g", "allocations", "kernel-1.traceg")]
-        yield b"\0".join(parts)
-
-
-def fuzzers() -> Measured:
-    """Runs both fuzzers; valid traces are replayed on a small GPU."""
-    binaries, folder = build_fuzzers(("warp_file_fuzz", "accelsim_fuzz")), fresh("fuzz")
-    for name, seeds in (("warp_file_fuzz", _warp_seeds), ("accelsim_fuzz", _text_seeds)):
-        write_corpus(folder / name, list(seeds(folder)))
-    length = "-max_len=65536"
-    words = [length, f"-dict={ROOT / 'tests/fuzz/accelsim.dict'}"]
-    return fuzz(binaries, folder, {"warp_file_fuzz": [length], "accelsim_fuzz": words})
-
-
 LINES = [
     Line(
         "damaged traces",
@@ -191,5 +139,4 @@ LINES = [
         "read, or one line that an address or a number is wrong, exit 2",
         texts,
     ),
-    Line("fuzzers", f"readers of both formats, and replays: {GOAL_SECONDS} s each, no crash", fuzzers),
 ]

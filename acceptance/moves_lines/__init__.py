@@ -1,1 +1,7 @@
-"""The criteria of acceptance/moves."""
+"""Moves: the mover on real pages, its price, the bound, class C."""
+
+ORDER = ("mover", "study")
+OPTIONS = {
+    "--random-plans": {"type": int, "default": 10_000, "help": "plans that are held against the bound"},
+    "--size": {"default": "W", "help": "class of the ablation's programs: S, W (default) or A"},
+}

@@ -1,5 +1,4 @@
-"""The mover on this machine's pages: its speed next to a thread that computes, its price, and that no data are
-lost."""
+"""The mover on this machine's pages: its speed next to a thread that computes, and its price."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ import functools
 import json
 from typing import Any
 
-from harness import ROOT, SETTINGS, Line, Measured, Unavailable, run
+from harness import ROOT, Line, Measured, Unavailable, run
 
 BUILD = ROOT / "build" / "release"
 # Least share of the best bare copy loop's speed, by page size and bytes moved.
@@ -57,20 +56,7 @@ def price() -> Measured:
     return Measured(text, abs(ratio - 1) <= PRICE)
 
 
-def stress() -> Measured:
-    """Stresses the mover: two threads write directly, through system calls and by atomics while the kernel pages
-    out."""
-    program = BUILD / "tests" / "unit" / "transfer" / "exchange_stress"
-    run(["cmake", "--build", "--preset", "release", "--target", "exchange_stress"])
-    minutes = SETTINGS.stress_minutes
-    done = run([program, str(60 * minutes)], check=False, timeout=60 * minutes + 600)
-    said = done.stdout.strip() or done.stderr.strip()
-    paged = ", 0 pages swapped out" not in said  # nothing is paged out where there is no swap
-    return Measured(f"{minutes:g} minutes: {said}", done.returncode == 0 and minutes >= 30 and paged)
-
-
 LINES = [
     Line("mover's speed", "75 %, 55 %, 35 % of the best bare copy: 2 MiB huge, 2 MiB small, 512 KiB", shares),
     Line("price of 10,000 mixed moves", f"within {PRICE:.0%} of what they take", price),
-    Line("stress", "30 minutes, every byte accounted for", stress),
 ]

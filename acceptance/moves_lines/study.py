@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import Line, Measured
-from main_job import properties
+from main_job_lines import properties
 from planning_lines.common import experimented
 
 Rows = list[dict[str, Any]]

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from harness import ROOT, Line, Measured, every_workload, keep_part, workloads
-from main_job.account import Audit
+from main_job_lines.account import Audit
 from terrace import _core
 from terrace.lab import study
 from terrace.lab.study import Configuration

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness import SETTINGS, Line, Measured
-from main_job.common import largest_slowdown
+from main_job_lines.common import largest_slowdown
 
 from planning_lines.common import experimented
 

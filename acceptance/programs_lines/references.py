@@ -15,7 +15,7 @@ import numpy as np
 from harness import TERRACE, Line, Measured, keep_part, run, workloads
 from scipy.stats import spearmanr
 from terrace.store.reader import Store
-from virtual_time.common import workload
+from virtual_time_lines.common import workload
 
 SPEARMAN = 0.9
 WORTH = 0.85

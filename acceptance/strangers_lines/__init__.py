@@ -1,1 +1,9 @@
-"""Criteria for programs that were not written for Terrace: each module with LINES is a group of them."""
+"""Programs that were not written for Terrace."""
+
+OPTIONS = {
+    "--others-size": {
+        "choices": ("small", "full"),
+        "default": "full",
+        "help": "size of the public programs' runs",
+    },
+}

@@ -60,12 +60,8 @@ LINES = [
 ]
 
 
-def options(parser):
-    parser.add_argument("--quick", action="store_true")
-
-
 if __name__ == "__main__":
-    sys.exit(main("toy", LINES, options))
+    sys.exit(main("toy", LINES, {"--quick": {"action": "store_true"}}))
 '''
 PAGE = "# Toy\n\nWhat is measured.\n\n{{ lines toy }}\n"
 BLOCK = """{{ picture report docs }}

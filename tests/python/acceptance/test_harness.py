@@ -22,7 +22,7 @@ def listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
         Line("soon", "goal", lambda: Measured("", True)),
         Line("long", "goal", lambda: Measured("", True), True),
     ]
-    assert harness.main("a", lines) == 0
+    assert harness.main("a", lines, {}) == 0
     return capsys.readouterr().out.splitlines()
 
 
@@ -47,7 +47,7 @@ def test_main_long_line_is_skipped_without_apart(
     monkeypatch.setattr(harness, "_write", lambda name, rows: None)
     monkeypatch.setattr(harness._SESSION, "folder", harness.ROOT)
     monkeypatch.setattr(harness._SESSION, "keeps", False)
-    assert harness.main("a", [line("soon"), line("long")]) == 0
+    assert harness.main("a", [line("soon"), line("long")], {}) == 0
     assert done == measured
 
 

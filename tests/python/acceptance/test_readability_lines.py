@@ -1,146 +1,10 @@
-"""Tests of the criteria of readability, and of the draw of the reading test."""
+"""The draw of the reading test, and the criterion of the first run on a bare system."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "acceptance"))
-
-from readability_lines import reading_test, structure, user_names, warnings  # noqa: E402
-from readability_lines.bare_system import Ended, _timed  # noqa: E402
-from readability_lines.checks import MAX_SHOWN, none_of  # noqa: E402
-from readability_lines.user_names import Option, declared, documented, is_unknown, rejected  # noqa: E402
-
-PAGE = """\
-# Command line
-
-## terrace run
-
-```text
-Options:
-  -h,--help                       Print this help message and exit
-  -m,--machine FILE|NAME          machine file
-  --keep-plan{false}              keep to the plan; --undo is another
-  --mark SHARE:0 to 0.95=0.1      share of each place
-  -q,--quiet                      print no summary
-```
-
-## terrace export
-
-```text
-Options:
-  -F, --format <perfetto|csv|json>
-                                  What to write.
-  --json                          Print JSON.
-```
-"""
-
-
-def test_documented_both_layouts_names_and_values():
-    assert documented(PAGE) == {
-        "run": [
-            *(Option("-m", True), Option("--machine", True), Option("--keep-plan", False)),
-            *(Option("--mark", True), Option("-q", False), Option("--quiet", False)),
-        ],
-        "export": [Option("-F", True), Option("--format", True), Option("--json", False)],
-    }
-
-
-def test_option_with_value_is_one_argument():
-    options = [Option("-m", True), Option("--machine", True), Option("--json", False)]
-    assert [option.argument for option in options] == ["-m0", "--machine=0", "--json"]
-
-
-@pytest.mark.parametrize(
-    ("reply", "name", "expected"),
-    [
-        ("terrace: unknown option --mark=0; see terrace run --help", "--mark", True),
-        ("terrace: unknown option --marks; see terrace run --help", "--mark", False),
-        ("terrace: No such option: --clazz (Possible options: --class); see", "--clazz", True),
-        ("terrace: The following arguments were not expected: --b --a=0; see", "--a", True),
-        ("terrace: --mark: '1' is not a number from 0 to 0.95; see terrace run --help", "--mark", False),
-        ("terrace: No such option: -z; see", "-z", True),
-        ("terrace: unknown option --other; see --mark", "--mark", False),
-    ],
-)
-def test_is_unknown(reply, name, expected):
-    assert is_unknown(reply, name) == expected
-
-
-def launcher(known, after=()):
-    """Returns a launcher that reports the first unknown option, once its positional arguments are there."""
-
-    def ask(*words):
-        if not set(after) <= set(words):
-            return "terrace: recording is required"
-        unknown = [word for word in words if word.startswith("--") and word.split("=")[0] not in known]
-        return f"terrace: unknown option {unknown[0]}; see" if unknown else ""
-
-    return ask
-
-
-@pytest.mark.parametrize("after", [(), ("/nonexistent",)])
-def test_rejected_options_that_the_launcher_lacks(after):
-    options = [Option("--mark", True), Option("--eager", False)]
-    assert list(rejected("run", options, launcher({"--mark", "--eager"}, after))) == []
-    assert list(rejected("run", options, launcher({"--eager"}, after))) == ["terrace run --mark"]
-
-
-def test_rejected_silent_launcher_is_reported():
-    assert list(rejected("run", [], lambda *words: "")) == ["terrace run: does not report unknown options"]
-
-
-def test_declared_header_omits_details_and_comments():
-    text = """
-// terrace_gone(): no longer.
-#define TERRACE_FLAG 1
-int terrace_alloc(size_t bytes);
-enum Kind { TERRACE_FAST };
-namespace terrace::detail { void hidden() { if (true) {} } }
-class Block {};
-"""
-    names = declared("a.h", text)
-    assert {"terrace_alloc", "TERRACE_FLAG", "TERRACE_FAST", "Block"} <= names
-    assert not {"hidden", "terrace_gone"} & names
-
-
-def test_declared_fortran_and_python():
-    assert declared("a.f90", "module terrace\n  integer function f(x)\n  ! subroutine g\n") == {"terrace", "f"}
-    assert declared("a.py", "class A:\n    def b(self): ...\n    def _c(self): ...\n") == {"A", "A.b"}
-
-
-def test_missing_names_of_this_tree_are_none():
-    if subprocess.run(["git", "cat-file", "-e", user_names.BASELINE], cwd=ROOT, capture_output=True).returncode:
-        pytest.skip("the clone lacks the baseline commit")
-    count, missing = user_names.missing_names()
-    assert count > 100
-    assert missing == []
-
-
-def test_none_of_shows_the_first_findings():
-    measured = none_of([str(number) for number in range(MAX_SHOWN + 2)], "errors")
-    assert not measured.holds
-    assert measured.text.splitlines()[0] == f"{MAX_SHOWN + 2} errors"
-    assert measured.text.endswith("and 2 more")
-    assert none_of([], "errors").holds
-
-
-def test_demo_packages_without_those_of_the_bare_system():
-    text = "# packages\n[demo]  # of the demo\ng++\ncmake\nmake # x\n\n[test]\nclang\n"
-    assert structure.demo_packages(text) == ["cmake"]
-
-
-def test_modules_are_folders():
-    assert all(module.is_dir() for module in structure.modules())
-
-
-def test_warnings_of_every_kind_of_the_script():
-    script = (ROOT / "scripts" / "warnings").read_text()
-    assert all(f"  {kind})" in script for kind in warnings.KINDS)
+from readability_lines import reading_test
+from readability_lines.bare_system import Ended, _timed
 
 
 @pytest.mark.parametrize(("status", "seconds", "holds"), [(0, 300, True), (0, 301, False), (1, 10, False)])
@@ -149,8 +13,6 @@ def test_timed_needs_success_in_time(status, seconds, holds):
     assert measured.holds == holds
     assert measured.text.endswith("\nlast")
 
-
-# --- the reading test --------------------------------------------------------------------------------------------
 
 HEADER = "// Stores sizes.\nnamespace terrace {\n// Returns the size of an entry.\nint size_of(int entry);\n}\n"
 SOURCE = """\

@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
 
-from stencil_lines import taylor_green
+from stencils_lines import taylor_green
 
 FINE = {
     "largest_decay": 0.0129,

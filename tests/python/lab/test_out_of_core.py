@@ -258,7 +258,7 @@ def test_time_limit_reached_is_reported(tmp_path):
 def test_acceptance_takes_answers_of_this_commit_only(small, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "acceptance")
     harness = importlib.import_module("harness")
-    lines = importlib.import_module("stencil_lines.virtual")
+    lines = importlib.import_module("stencils_lines.virtual")
     monkeypatch.setattr(harness.SETTINGS, "study", small, raising=False)
     monkeypatch.setattr(lines, "is_small", lambda: False)
     # Changed, so that it cannot have been made anew.
@@ -310,7 +310,7 @@ def test_unknown_program_is_refused(tmp_path):
 @pytest.mark.parametrize("ways", [("slots",), ("slots", "streamed")])
 def test_acceptance_requires_published_mode_close_and_ours_no_slower(monkeypatch, ways):
     monkeypatch.syspath_prepend(ROOT / "acceptance")
-    lines = importlib.import_module("stencil_lines.virtual")
+    lines = importlib.import_module("stencils_lines.virtual")
     monkeypatch.setattr(lines, "is_small", lambda: False)
 
     def said(change):

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Criterion of size: the lines of the sources and of acceptance."""
+
+from __future__ import annotations
+
+from harness import Line, Measured, run
+
+BASELINE = "503b3a67"  # the commit before the names were changed
+COUNTED = ("src", "acceptance", "tests/python/acceptance")
+# Patterns of lines that are blank or comments, with the files in which they are. Docstrings count as code.
+_NO_CODE = {r"^\s*(//|$)": ("*.c", "*.h", "*.cpp", "*.hpp"), r"^\s*(#|$)": ("*.py",)}
+
+
+def _count(
+    folder: str, commit: str, pattern: tuple[str, str] = ("-e", ""), endings: tuple[str, ...] = ("*",)
+) -> int:
+    """Returns the number of lines that match a pattern in text files of the tree, or of `commit`."""
+    paths = [f":(glob){folder}/**/{ending}" for ending in endings]
+    done = run(["git", "grep", "-I", "-c", *pattern, *([commit] if commit else []), "--", *paths], check=False)
+    if done.returncode > 1:  # 1: no match
+        raise RuntimeError(f"git grep: {done.stderr.strip()}")
+    return sum(int(line.rpartition(":")[2]) for line in done.stdout.splitlines())
+
+
+def _code(folder: str, commit: str) -> int:
+    return sum(_count(folder, commit, ("-vE", pattern), endings) for pattern, endings in _NO_CODE.items())
+
+
+def line_counts() -> Measured:
+    rows = [
+        {
+            "folder": folder,
+            "at the start": _count(folder, BASELINE),
+            "now": _count(folder, ""),
+            "code at the start": _code(folder, BASELINE),
+            "code now": _code(folder, ""),
+        }
+        for folder in COUNTED
+    ]
+    before, now = (sum(int(row[when]) for row in rows) for when in ("at the start", "now"))
+    each = [
+        f"{row['folder']}: {row['at the start']} -> {row['now']}; code without comments and blank lines "
+        f"{row['code at the start']} -> {row['code now']}"
+        for row in rows
+    ]
+    return Measured("\n".join([f"{before} lines at {BASELINE}, {now} now", *each]), now < before, rows)
+
+
+LINES = [Line("line counts", f"{', '.join(COUNTED)} have fewer lines than at {BASELINE}", line_counts)]

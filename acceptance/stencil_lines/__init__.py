@@ -1,1 +1,0 @@
-"""The criteria of acceptance/stencils."""

@@ -1,0 +1,3 @@
+"""Virtual time: threads, validation, replay, tracer, closed forms, speed."""
+
+ORDER = ("repeat", "validate", "replay", "tracer", "forms", "dependence", "instructions", "speed")

@@ -27,7 +27,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
@@ -129,6 +129,32 @@ def run(
     return done
 
 
+def machines() -> list[str]:
+    """Returns the shipped machine files' names."""
+    return sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
+
+
+def described(machine: str | Path) -> dict[str, Any]:
+    """Returns a machine file as `terrace machine --json` prints it."""
+    about: dict[str, Any] = json.loads(run([TERRACE, "machine", machine, "--json"]).stdout)
+    return about
+
+
+def build_workloads(names: Iterable[str], hooked: bool = True, flags: str = "-O2 -g") -> Path:
+    """Builds workloads natively, or with nothing but CXX changed; returns their folder."""
+    folder = work("workloads") / ("hooked" if hooked else "native") / re.sub(r"\W+", "", flags)
+    compiler = str(TERRACE.with_name("terrace-c++")) if hooked else "c++"
+    script = ROOT / "workloads" / "build.sh"
+    run(["sh", script, folder, *names], env={**os.environ, "CXX": compiler, "CXXFLAGS": flags}, timeout=7200)
+    return folder
+
+
+@functools.cache
+def workload(name: str, hooked: bool = True, flags: str = "-O2 -g") -> Path:
+    """Builds a workload and returns its path."""
+    return build_workloads([name], hooked, flags) / name
+
+
 # --- kept results -----------------------------------------------------------------------------------------------
 
 
@@ -150,6 +176,14 @@ def work(name: str) -> Path:
     """Returns a folder for what a program builds, records and plans. Where results are kept it belongs to this
     commit, so that no file of another commit is used."""
     return _SESSION.work / name
+
+
+def fresh(name: str) -> Path:
+    """Creates an empty folder of that name in the work folder."""
+    folder = work("fresh") / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
 
 
 def step_document(step: str) -> Document:

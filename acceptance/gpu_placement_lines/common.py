@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import functools
 import re
-import shutil
-from pathlib import Path
 from typing import Any
 
-from harness import ROOT, SETTINGS, Unavailable
-from harness import work as work_of
+from harness import ROOT, SETTINGS, Unavailable, work
 from planning_lines.common import experimented
 from terrace import _core
 from terrace.lab.experiment import ccnuma
 from terrace.lab.experiment.warp_study import FEW
 
 Run = dict[str, Any]
-
-
-def work() -> Path:
-    """Returns the folder of what these criteria build and keep."""
-    return work_of("gpu-placement")
-
-
-def fresh(name: str) -> Path:
-    """Creates an empty folder of that name."""
-    folder = work() / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
 
 
 def programs() -> list[str]:
@@ -63,7 +47,7 @@ def answers() -> list[tuple[str, ccnuma.Rule, Run]]:
 @functools.cache
 def trace(program: str, of: str = "test") -> str:
     """Returns the path of a program's trace of warps, which each call of this program makes once."""
-    path = work() / "traces" / f"{program}-{of}.warps"
+    path = work("gpu-placement") / "traces" / f"{program}-{of}.warps"
     path.parent.mkdir(parents=True, exist_ok=True)
     _core.write_warps(program, of, str(path))
     return str(path)
@@ -83,7 +67,11 @@ def machine(**changed: int) -> _core.Machine:
         if times != 1:
             raise LookupError(f"{ccnuma.MACHINE} has no {name} in {table}")
         text = before + head + after
-    path = work() / "machines" / ("-".join(f"{key}-{number}" for key, number in changed.items()) + ".toml")
+    path = (
+        work("gpu-placement")
+        / "machines"
+        / ("-".join(f"{key}-{number}" for key, number in changed.items()) + ".toml")
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return _core.Machine.read(str(path))

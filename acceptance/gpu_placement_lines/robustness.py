@@ -10,11 +10,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, run
+from harness import TERRACE, Line, Measured, fresh, run
 from terrace import _core, cli
 
 from gpu_placement_lines import traces
-from gpu_placement_lines.common import fresh
 
 PROGRAM = "needle"  # the smallest trace
 PROCESSES = 40  # cases that run in a process of their own, too

@@ -8,13 +8,13 @@ import math
 import tomllib
 from typing import Any
 
-from harness import ROOT, Line, Measured
+from harness import ROOT, Line, Measured, fresh
 from terrace import _core
 from terrace.lab.experiment import ccnuma
 from terrace.lab.experiment.ccnuma_figures import LOCAL, speedup
 
 from gpu_placement_lines import traces
-from gpu_placement_lines.common import Run, fresh, machine, study
+from gpu_placement_lines.common import Run, machine, study
 
 CTAS = 6000  # of the stream: 24 MiB
 STEPS = 4000  # of the chase

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import functools
-import json
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, TERRACE, run, workloads
-from harness import work as work_of
+from harness import TERRACE, described, fresh, workload, workloads
 from terrace import _core
 from terrace.lab import study
 from terrace.solve.certificate import certificate
@@ -18,42 +14,15 @@ from terrace.solve.certificate import certificate
 BIN = TERRACE.parent
 
 
-def work() -> Path:
-    """Returns the folder of what these criteria build and record."""
-    return work_of("main-job")
-
-
-@functools.cache
-def workload(name: str, hooked: bool) -> Path:
-    """Builds a workload natively or with nothing but CXX changed."""
-    folder = work() / ("hooked" if hooked else "native")
-    compiler = str(BIN / "terrace-c++") if hooked else "c++"
-    run([ROOT / "workloads" / "build.sh", folder, name], env={**os.environ, "CXX": compiler})
-    return folder / name
-
-
-def machines() -> list[str]:
-    """Returns the shipped machine files' names."""
-    return sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
-
-
 def largest_slowdown(machine: str) -> float:
     """Returns the upper limit of a program's slowdown with all data in the slow memory, by its machine file: the
     largest of the two memories' ratios in read bandwidth, write bandwidth and latency."""
     known = _core.Machine.read(machine)
-    paths = {p["place"]: p for p in json.loads(run([TERRACE, "machine", machine, "--json"]).stdout)["paths"]}
+    paths = {path["place"]: path for path in described(machine)["paths"]}
     fast, slow = (paths[known.places[place]] for place in known.fastest_first(0))
     ratios: list[float] = [fast[what] / slow[what] for what in ("read", "write")]
     ratios.append(slow["latency"] / fast["latency"])
     return max(ratios)
-
-
-def fresh(name: str) -> Path:
-    """Creates an empty folder of that name."""
-    folder = work() / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import shutil
 import time
 from typing import Any
 
-from harness import ROOT, TERRACE, Line, Measured, keep_part, run
+from harness import ROOT, TERRACE, Line, Measured, keep_part, run, work
 
-from main_job_lines.common import largest_slowdown, work
+from main_job_lines.common import largest_slowdown
 
 RUN_TIME_GOAL = 180.0
 
@@ -31,14 +31,14 @@ def class_w() -> dict[str, Any]:
 
 
 def _class_w() -> dict[str, Any]:
-    folder = work() / "class-w"
+    folder = work("main-job") / "class-w"
     run([TERRACE, "lab", "demo", "--study", "--class", "W", "--output", folder], cwd=ROOT, timeout=3600)
     about = json.loads((folder / "results.json").read_text())
     return {"class": about["class"], "rows": about["rows"]}  # the same on every machine, as `run_seconds` is not
 
 
 def _clone_and_run() -> dict[str, Any]:
-    clone = work() / "clone"
+    clone = work("main-job") / "clone"
     shutil.rmtree(clone, ignore_errors=True)
     clone.parent.mkdir(parents=True, exist_ok=True)
     run(["git", "clone", "--quiet", ROOT, clone])

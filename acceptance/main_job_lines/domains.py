@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, run
+from harness import TERRACE, Line, Measured, fresh, run, workload
 from terrace import _core
 from terrace.lab import study
 
 from main_job_lines.account import Audit
-from main_job_lines.common import fresh, workload
 
 MACHINE = "hbm-ddr-cxl-2domains"
 CACHES = ["--cache", "l2=64KiB", "--cache", "l3=60KiB"]  # class S is small: the machine's own would hold all of it

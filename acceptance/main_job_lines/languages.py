@@ -12,14 +12,14 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, TERRACE, Line, Measured, run
+from harness import ROOT, TERRACE, Line, Measured, fresh, run
 from terrace import _core
 from terrace.lab import study
 from terrace.solve.certificate import certificate
 from terrace.solve.figures import check_bound
 from terrace.store.reader import Store
 
-from main_job_lines.common import BIN, fresh
+from main_job_lines.common import BIN
 
 PROGRAMS = ROOT / "tests" / "integration" / "programs"
 SIMULATE = ["--quiet", "--machine", "unimem-lat4", "--cache", "l3=256KiB"]

@@ -7,10 +7,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, run, studied, workloads
+from harness import TERRACE, Line, Measured, fresh, run, studied, workload, workloads
 from terrace.lab.workloads import CLASSES
-
-from main_job_lines.common import work, workload
 
 
 def verifies() -> Measured:
@@ -18,8 +16,7 @@ def verifies() -> Measured:
     for name in studied("demo"):
         about = workloads()[name]
         for size in CLASSES:
-            output = work() / "verify.terrace"
-            output.unlink(missing_ok=True)
+            output = fresh("verify") / "verify.terrace"
             hooked: list[str | Path] = [workload(name, True), *about.words(size)]
             machine = ["--machine", "unimem-lat4", "--fast", "4MiB"]
             simulate: list[str | Path] = [TERRACE, "simulate", "--quiet", *machine, "-o", output]
@@ -35,8 +32,7 @@ def verifies() -> Measured:
 
 
 def _digits(options: list[str], command: list[str | Path]) -> str:
-    output = work() / "repeat.terrace"
-    output.unlink(missing_ok=True)
+    output = fresh("repeat") / "repeat.terrace"
     done = run(
         [
             TERRACE,

@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import SETTINGS, Line, Measured, keep_part, studied
+from harness import SETTINGS, Line, Measured, fresh, keep_part, studied
 from terrace.lab import study
 from terrace.lab.study import Configuration
 from terrace.store.reader import Store
 
-from main_job_lines.common import Recorded, fresh, recorded
+from main_job_lines.common import Recorded, recorded
 from main_job_lines.random_plans import PlanInput, random_plan
 
 CASES = 10_000

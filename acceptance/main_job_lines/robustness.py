@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, run
-
-from main_job_lines.common import fresh, workload
+from harness import TERRACE, Line, Measured, fresh, run, workload
 
 KILLS = 50
 SEED = 1

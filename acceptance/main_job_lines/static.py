@@ -13,13 +13,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from harness import Line, Measured, keep_part, studied
+from harness import Line, Measured, fresh, keep_part, studied
 from terrace.lab import study
 from terrace.lab.study import Configuration
 from terrace.solve.figures import check_bound
 from terrace.store.reader import Store
 
-from main_job_lines.common import Recorded, fresh, recorded
+from main_job_lines.common import Recorded, recorded
 
 OBJECTS = 12  # at most: the 11 biggest, and the others as one
 GOAL = 0.02

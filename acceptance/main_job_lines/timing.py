@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
-from harness import ROOT, TERRACE, Line, Measured, run
+from harness import ROOT, TERRACE, Line, Measured, described, fresh, machines, run, work, workload
 from terrace.lab import study
-
-from main_job_lines.common import machines, work, workload
-
-
-def _machine(name: str | Path) -> dict[str, Any]:
-    about: dict[str, Any] = json.loads(run([TERRACE, "machine", name, "--json"]).stdout)
-    return about
 
 
 def _simulate(machine: str | Path, options: list[str], command: list[str | Path]) -> str:
     """Simulates a program under the plan that is among the options."""
-    output = work() / "timing.terrace"
-    output.unlink(missing_ok=True)
+    output = fresh("timing") / "timing.terrace"
     done = run([TERRACE, "simulate", "--quiet", "--machine", machine, "-o", output, *options, "--", *command])
     study.check_follows_plan(output)
     return done.stdout
 
 
 def _everything_in(place: str) -> list[str]:
-    plan = work() / f"everything-in-{place}.toml"
+    plan = work("fresh") / f"everything-in-{place}.toml"
     plan.parent.mkdir(parents=True, exist_ok=True)
     plan.write_text(f'schema = 1\n\n[[object]]\nname = "*"\nplace = "{place}"\npin = true\n')
     return ["--plan", str(plan)]
@@ -44,7 +34,7 @@ def _said(program: str, pattern: str, text: str) -> float:
 
 def _closed_forms(machine: str | Path) -> list[tuple[str, str, float]]:
     """Returns (machine, quantity, measured over expected) for every place of the first domain."""
-    about = _machine(machine)
+    about = described(machine)
     result = []
     domain = about["domains"][0]
     caches = max(c["size"] for i in about["initiators"] for c in i["caches"])
@@ -88,7 +78,7 @@ def closed_forms() -> Measured:
 def proportion() -> Measured:
     """Compares the closed forms on a machine file with every bandwidth and latency scaled."""
     text = (ROOT / "machines" / "unimem-bw2.toml").read_text()
-    scaled = work() / "scaled.toml"
+    scaled = work("fresh") / "scaled.toml"
     scaled.parent.mkdir(parents=True, exist_ok=True)
     changed = re.sub(r'"(\d+)GB/s"', lambda m: f'"{int(m[1]) * 3 / 4}GB/s"', text)
     changed = re.sub(r'^latency = "86ns"', 'latency = "215ns"', changed, flags=re.M)

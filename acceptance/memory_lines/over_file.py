@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 
 def _mean(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+    return statistics.geometric_mean(values) if values else math.nan
 
 
 def _name(row: Row) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
+from dataclasses import asdict
 from pathlib import Path
 
 from harness import TERRACE, Line, Measured, keep_part, run, work
-from others_tool.build import WORK, NotBuilt
+from others_tool.build import WORK
 from others_tool.clock import compare
-from others_tool.execute import WrongResult
-from others_tool.fetch import NoArchive
-from others_tool.recipe import Recipe, read_all
+from others_tool.recipe import Recipe
 from terrace.errors import TerraceError
 
-from others_lines.programs import PROGRAMS, Row, size
+from others_lines.programs import PROGRAMS, Row, failures, of_recipes, size
 
 MEAN, LARGE = 0.20, 0.40
 MAX_LARGE = 2 / 20  # of the programs
@@ -36,21 +34,17 @@ def _machine() -> Path:
     return file
 
 
-def _compared(recipe: Recipe, machine: Path) -> Row:
-    """Returns the measurement of others_tool.clock, or why it failed."""
-    try:
-        return compare(recipe, size(), WORK, machine).document()
-    except (NoArchive, NotBuilt, WrongResult, TerraceError) as error:
-        return {"failed": str(error)}
-
-
 def rows() -> dict[str, Row]:
-    """Returns the measurements of each program, which are kept one by one."""
+    """Returns the measurements of each program, or why they failed."""
     machine = _machine()
-    return {
-        name: keep_part(f"clock-{size()}-{name}", functools.partial(_compared, recipe, machine), timed=True)
-        for name, recipe in read_all().items()
-    }
+
+    def compared(recipe: Recipe) -> Row:
+        try:
+            return asdict(compare(recipe, size(), WORK, machine))
+        except TerraceError as error:
+            return {"failed": str(error)}
+
+    return of_recipes(f"clock-{size()}", compared, timed=True)
 
 
 def clock(mean_limit: float = MEAN, large_limit: float = LARGE, max_large: float = MAX_LARGE) -> Measured:
@@ -60,7 +54,7 @@ def clock(mean_limit: float = MEAN, large_limit: float = LARGE, max_large: float
     programs are off by more than `large_limit`, or where fewer than PROGRAMS could be compared."""
     found = rows()
     errors = {name: one["error"] for name, one in found.items() if "failed" not in one}
-    failed = [f"{name}: {one['failed']}" for name, one in found.items() if "failed" in one]
+    failed = failures(found)
     mean = sum(map(abs, errors.values())) / max(len(errors), 1)
     large = [name for name, error in errors.items() if abs(error) > large_limit]
     text = f"mean absolute error {mean:.1%} over {len(errors)} programs, {len(large)} above {large_limit:.0%}"

@@ -9,6 +9,7 @@ from statistics import mean
 
 from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
 from others_tool.cost import FAST, SMALL_CACHES
+from others_tool.pricing import observed_in, words_of
 from others_tool.profiles import Profile
 
 from others_lines.own import programs
@@ -20,15 +21,13 @@ MEAN, WORST = 2.0, 6.0  # points that found phases may be behind marked ones
 Gaps = dict[str, float]  # by what limits the program: planned time over fast-only time, less 1
 
 
-def priced(
-    program: Path, words: list[str], name: str, configurations: dict[str, str], *more: str
-) -> dict[str, float]:
+def _loops(program: Path, words: list[str], name: str, configurations: dict[str, str]) -> dict[str, float]:
     """Seconds of the main loop in each configuration of one run."""
     file = work("others") / f"{name}.terrace"
     for label in configurations:
         file.with_suffix(f".{label}.terrace").unlink(missing_ok=True)
-    each = [word for label, text in configurations.items() for word in ("--config", f"label={label} {text}")]
-    done = run([TERRACE, "simulate", "--json", *SMALL_CACHES, *more, *each, "-o", file, "--", program, *words])
+    options = [*SMALL_CACHES, *words_of(configurations), "-o", file]
+    done = run([TERRACE, "simulate", "--json", *options, "--", program, *words])
     said = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
     return {one["label"]: one["loop_s"] for one in said}
 
@@ -39,32 +38,16 @@ def gaps(name: str, words: list[str], *, marked: bool) -> Gaps:
     program = programs(marked=marked) / name
     stem = f"gap-{program.parent.name}-{name}"
     file = work("others") / f"{stem}.terrace"
-    recorded = {limit: file.with_suffix(f".{limit}.terrace") for limit in MACHINES}
+    machines = {limit: f"machine={machine}" for limit, machine in MACHINES.items()}
+    recorded = observed_in(lambda before: run([*before, program, *words]), "record", file, machines, *SMALL_CACHES)
     plans = {limit: file.with_suffix(f".{limit}.toml") for limit in MACHINES}
-    for path in (*recorded.values(), *plans.values()):
-        path.unlink(missing_ok=True)
-    each = [
-        word for limit, machine in MACHINES.items() for word in ("--config", f"label={limit} machine={machine}")
-    ]
-    run([TERRACE, "record", "-q", *SMALL_CACHES, *each, "-o", file, "--", program, *words])
     fast = max(Profile(recorded["latency"]).footprint() // FAST, 1)
     configurations = {}
     for limit, machine in MACHINES.items():
-        planning: list[str | Path] = [
-            TERRACE,
-            "plan",
-            recorded[limit],
-            "--confidence",
-            "0",
-            "--fast",
-            str(fast),
-            "-o",
-            plans[limit],
-        ]
-        run(planning)
+        run([TERRACE, "plan", recorded[limit], "--confidence", "0", "--fast", str(fast), "-o", plans[limit]])
         configurations[limit] = f"machine={machine} fast={fast} plan={plans[limit]}"
         configurations[f"{limit}-fast"] = f"machine={machine} planner=fast-only"
-    seconds = priced(program, words, f"{stem}-run", configurations)
+    seconds = _loops(program, words, f"{stem}-run", configurations)
     return {limit: seconds[limit] / seconds[f"{limit}-fast"] - 1 for limit in MACHINES}
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, TERRACE, Line, Measured, every_workload, keep_part, run, work
+from harness import TERRACE, Line, Measured, build_workloads, every_workload, keep_part, run, work
 from terrace.store.reader import Store
 
 MACHINE = "unimem-lat4"
@@ -30,13 +29,9 @@ def main_loop(store: Store) -> Loop | None:
 
 @functools.cache
 def programs(*, marked: bool) -> Path:
-    """Builds all workloads with nothing but CXX changed, with or without their markers; returns the folder."""
-    folder = work("others") / ("marked" if marked else "bare")
+    """Builds all workloads with or without their markers; returns the folder."""
     flags = "-O2 -g" if marked else "-O2 -g -DWORKLOADS_WITHOUT_MARKERS"
-    compiler = TERRACE.with_name("terrace-c++")
-    environment = {**os.environ, "CXX": str(compiler), "CXXFLAGS": flags}
-    run(["sh", ROOT / "workloads" / "build.sh", folder, *every_workload("small")], env=environment)
-    return folder
+    return build_workloads(every_workload("small"), flags=flags)
 
 
 def simulated(program: Path, words: Iterable[str], *more: str) -> Store:

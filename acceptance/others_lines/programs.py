@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from statistics import geometric_mean
 from typing import Any
 
-from harness import SETTINGS, Line, Measured, keep_part
+from harness import SETTINGS, Line, Measured, keep_part, keep_parts
 from others_tool.build import WAYS, WORK, NotBuilt, build
 from others_tool.cost import FAST, MACHINE, measure
 from others_tool.execute import WrongResult
@@ -24,6 +25,7 @@ MAX = {"simulate": 45.0, "record": 20.0}  # of any program
 FEW_MISSES = 10_000  # after set-up: about a millisecond of waiting
 
 Row = dict[str, Any]
+FAILURES = (NoArchive, NotBuilt, WrongResult)
 
 
 def size() -> str:
@@ -31,48 +33,53 @@ def size() -> str:
     return str(getattr(SETTINGS, "others_size", "full"))
 
 
+def attempt(make: Callable[[], Row]) -> Row:
+    """Returns a measurement of a public program, or why it failed."""
+    try:
+        return make()
+    except FAILURES as error:
+        return {"failed": str(error)}
+
+
+def keep_each(
+    prefix: str, makes: Mapping[str, Callable[[], Row]], *, alone: bool = False, timed: bool = False
+) -> dict[str, Row]:
+    """Keeps the measurement of each program, or why it failed, one by one. Without `alone` they are made
+    concurrently: only for figures in virtual time."""
+    parts = {f"{prefix}-{name}": functools.partial(attempt, make) for name, make in makes.items()}
+    found = (
+        {part: keep_part(part, make, timed=timed) for part, make in parts.items()} if alone else keep_parts(parts)
+    )
+    return {name: found[f"{prefix}-{name}"] for name in makes}
+
+
+def of_recipes(prefix: str, measure: Callable[[Recipe], Row], *, timed: bool = False) -> dict[str, Row]:
+    """Keeps the measurement of each recipe's program, one program at a time."""
+    makes = {name: functools.partial(measure, recipe) for name, recipe in read_all().items()}
+    return keep_each(prefix, makes, alone=True, timed=timed)
+
+
 def _built(recipe: Recipe) -> Row:
-    """Returns the seconds of each way's build, or why it failed."""
+    """Returns the seconds of each way's build."""
     plain = replace(recipe, name=f"{recipe.name}-unchanged", build=recipe.unchanged)
-    try:
-        seconds = {way: build(recipe, way, WORK).seconds for way in WAYS}
-        return {**seconds, "unchanged": build(plain, "hooked", WORK).seconds} if recipe.unchanged else seconds
-    except (NoArchive, NotBuilt) as error:
-        return {"failed": str(error)}
-
-
-def _cost(recipe: Recipe) -> Row:
-    """Returns the measurement of others_tool.cost, or why it failed."""
-    try:
-        return measure(recipe, size(), WORK).document()
-    except (NoArchive, NotBuilt, WrongResult) as error:
-        return {"failed": str(error)}
+    seconds: Row = {way: build(recipe, way, WORK).seconds for way in WAYS}
+    return {**seconds, "unchanged": build(plain, "hooked", WORK).seconds} if recipe.unchanged else seconds
 
 
 def _placed(recipe: Recipe) -> Row:
-    """Returns the measurement of others_tool.placed, or why it failed."""
-    try:
-        placed = place(recipe, size(), WORK)
-        return {**placed.document(), "behind": placed.behind()}
-    except (NoArchive, NotBuilt, WrongResult) as error:
-        return {"failed": str(error)}
+    placed = place(recipe, size(), WORK)
+    return {**asdict(placed), "behind": placed.behind()}
 
 
 def placements() -> dict[str, Row]:
-    """Returns the placements of each program, which are kept one by one."""
-    return {
-        name: keep_part(f"program-placed-{size()}-{name}", functools.partial(_placed, recipe))
-        for name, recipe in read_all().items()
-    }
+    """Returns the placements of each program."""
+    return of_recipes(f"program-placed-{size()}", _placed)
 
 
 def rows() -> dict[str, tuple[Recipe, Row]]:
-    """Returns the costs of each program, which are kept one by one."""
-    found = {}
-    for name, recipe in read_all().items():
-        cost = keep_part(f"program-{size()}-{name}", functools.partial(_cost, recipe), timed=True)
-        found[name] = (recipe, cost)
-    return found
+    """Returns the costs of each program."""
+    costs = of_recipes(f"program-{size()}", lambda recipe: asdict(measure(recipe, size(), WORK)), timed=True)
+    return {name: (recipe, costs[name]) for name, recipe in read_all().items()}
 
 
 def _measured() -> dict[str, tuple[Recipe, Row]]:
@@ -96,8 +103,8 @@ def builds() -> Measured:
     reason, and counts if the program builds without that change as well."""
     good, lines = 0, []
     recipes = read_all()
-    for name, recipe in recipes.items():
-        built = keep_part(f"program-built-{name}", functools.partial(_built, recipe))
+    for name, built in of_recipes("program-built", _built).items():
+        recipe = recipes[name]
         if "failed" in built or recipe.why:
             also = "builds unchanged, too; measured so: " if "unchanged" in built else ""
             lines.append(f"{name}: {built.get('failed') or also + recipe.why}")
@@ -158,17 +165,12 @@ def _factors(way: str) -> dict[str, float]:
     return {name: cost[way] / cost["native"] for name, (_, cost) in _measured().items() if cost["native"] > 0}
 
 
-def _mean(values: list[float]) -> float:
-    """Returns the geometric mean."""
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.inf
-
-
 def speed(way: str, mean: float) -> Measured:
     """Compares the processor time of one way with the native one, over all programs."""
     factors = _factors(way)
     most = MAX.get(way, math.inf)
     over = sorted((factor, name) for name, factor in factors.items() if factor > most)
-    found = _mean(list(factors.values()))
+    found = geometric_mean(factors.values()) if factors else math.inf
     text = f"{found:.1f}x in the geometric mean over {len(factors)} programs"
     lines = [f"over {most:.0f}x: " + ", ".join(f"{name} {factor:.0f}x" for factor, name in over)] if over else []
     return Measured("\n".join([text, *lines]), found <= mean and not over and len(factors) >= PROGRAMS)

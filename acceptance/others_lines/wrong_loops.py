@@ -11,8 +11,9 @@ import functools
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
+from harness import Line, Measured, every_workload, keep_part, run, work
 from others_tool.cost import FAST, MACHINE, SMALL_CACHES
+from others_tool.pricing import priced
 from others_tool.profiles import Profile
 
 from others_lines.other_loops import Recording, others
@@ -30,17 +31,17 @@ FOUND = "found"  # kind of the cases without `--loop`
 
 def _both(program: Path, words: list[str], stem: str, fast: int, loop: str) -> Behind:
     """Measures one run with that loop; "" stands for the loop that Terrace finds."""
+    texts = {
+        f"{limit}-{label}": f"machine={machine} fast={fast} planner={planner}"
+        for limit, machine in MACHINES.items()
+        for label, planner in (("live", "auto"), ("first", "first-touch"))
+    }
+    told = ("--loop", loop) if loop else ()
     file = work("others") / f"{stem}.terrace"
-    each: list[str] = []
-    for limit, machine in MACHINES.items():
-        for label, planner in (("live", "auto"), ("first", "first-touch")):
-            file.with_suffix(f".{limit}-{label}.terrace").unlink(missing_ok=True)
-            each += ["--config", f"label={limit}-{label} machine={machine} fast={fast} planner={planner}"]
-    told = ["--loop", loop] if loop else []
-    run([TERRACE, "simulate", "-q", *SMALL_CACHES, *told, *each, "-o", file, "--", program, *words])
+    stores = priced(lambda before: run([*before, program, *words]), file, texts, *SMALL_CACHES, *told)
     behind = {}
     for limit in MACHINES:
-        live, first = (Profile(file.with_suffix(f".{limit}-{label}.terrace")) for label in ("live", "first"))
+        live, first = (Profile(stores[f"{limit}-{label}"]) for label in ("live", "first"))
         taken = [one.name for one in live.taken()]
         behind[limit] = 100 * (live.seconds() / first.seconds() - 1), taken, live.moves()
     return behind

@@ -10,9 +10,8 @@ from __future__ import annotations
 import shutil
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from terrace.lab import calibrating, native, own_size, validation
 from terrace.lab.calibrating import Program
@@ -43,10 +42,6 @@ class ClockComparison:
     not_seen: float | None  # share of the process's time in code without hooks; None where it was not measured
     system: float  # processor time that the system took for the process natively: in no virtual time
     wall: float  # of the process, natively
-
-    def document(self) -> dict[str, Any]:
-        """Returns the result as JSON stores it."""
-        return asdict(self)
 
 
 def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> ClockComparison:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from others_tool.build import BIN, BuildTree, build
 from others_tool.execute import FinishedRun, WrongResult, execute, same
@@ -41,10 +40,6 @@ class Cost:
     virtual: float  # seconds
     said: float | None  # the time that it printed itself, natively
     complaint: str  # of `terrace show`, where it shows nothing
-
-    def document(self) -> dict[str, Any]:
-        """Returns the result as JSON stores it."""
-        return asdict(self)
 
 
 def measure(recipe: Recipe, size: str, work: Path) -> Cost:

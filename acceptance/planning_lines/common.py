@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
-from harness import ROOT, TERRACE, Unfinished, run, seconds_left, workloads
-from harness import work as work_of
+from harness import TERRACE, Unfinished, fresh, run, seconds_left, work, workload, workloads
 from terrace.lab import study
 from terrace.lab.experiment.command import UNFINISHED
 
@@ -21,15 +18,10 @@ CACHE = ["--cache", "l3=64KiB"]
 _HOURS = 24
 
 
-def work() -> Path:
-    """Returns the folder of what these criteria build and record."""
-    return work_of("planning")
-
-
 def experiment(name: str, problem_class: str) -> Path:
     """Returns the folder of `terrace lab experiment NAME` in a class, shared by all criteria and the result
     pages."""
-    return work_of("experiments") / f"{name}-{problem_class}"
+    return work("experiments") / f"{name}-{problem_class}"
 
 
 def experimented(name: str, problem_class: str, *options: str, folder: str = "") -> Path:
@@ -51,22 +43,5 @@ def experimented(name: str, problem_class: str, *options: str, folder: str = "")
 def recorded(name: str) -> dict[str, Path]:
     """Returns a workload's profile on each machine, from samples and exact."""
     folder = fresh(f"recorded-{name}")
-    study.record([str(program(name)), *workloads()[name].words("small")], MACHINES, folder, name, CACHE)
+    study.record([str(workload(name)), *workloads()[name].words("small")], MACHINES, folder, name, CACHE)
     return {machine: folder / f"{name}.{machine}.terrace" for machine in MACHINES}
-
-
-def fresh(name: str) -> Path:
-    """Creates an empty folder of that name."""
-    folder = work() / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
-
-
-@functools.cache
-def program(name: str) -> Path:
-    """Builds a workload with nothing but CXX changed."""
-    folder = work() / "bin"
-    compiler = TERRACE.with_name("terrace-c++")
-    run(["sh", ROOT / "workloads" / "build.sh", folder, name], env={**os.environ, "CXX": str(compiler)})
-    return folder / name

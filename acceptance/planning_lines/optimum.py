@@ -10,7 +10,7 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import Line, Measured, every_workload, keep_part, workloads
+from harness import Line, Measured, every_workload, fresh, keep_part, workload, workloads
 from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab import study
@@ -21,7 +21,7 @@ from terrace.solve.figures import check_bound
 from terrace.solve.linear import linear_bound
 from terrace.solve.optimum import executable_optimum
 
-from planning_lines.common import CACHE, MACHINES, Dump, fresh, program, recorded
+from planning_lines.common import CACHE, MACHINES, Dump, recorded
 from planning_lines.instances import MAX_CHUNKS, MAX_PHASES, instance
 
 INSTANCES = 200
@@ -154,7 +154,7 @@ def _simulate(name: str, words: list[str]) -> list[tuple[float, str]] | None:
         configurations.append(Configuration(label, machine, fast=fast, plan=plan))
         if (machine, share) not in bounds:
             bounds[machine, share] = certificate(stores[machine], fast).loop
-    command = [str(program(name)), *words]
+    command = [str(workload(name)), *words]
     outcomes, printed = study.simulate(command, configurations, folder, name, CACHE)
     if not workloads()[name].verified(printed):
         return None

@@ -9,13 +9,13 @@ import tomllib
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness import ROOT, Line, Measured, every_workload, keep_part, workloads
+from harness import ROOT, Line, Measured, every_workload, fresh, keep_part, workload, workloads
 from main_job_lines.account import Audit
 from terrace import _core
 from terrace.lab import study
 from terrace.lab.study import Configuration
 
-from planning_lines.common import CACHE, MACHINES, fresh, program
+from planning_lines.common import CACHE, MACHINES
 
 DECIDERS = ("auto", "unimem", "first-touch", "interleave", "weighted-interleave",
             "kernel-tiering", "memtis", "colloid", "alto")  # fmt: skip
@@ -52,7 +52,7 @@ def instants() -> Measured:
 
 def _play(name: str, words: list[str]) -> dict[str, Any]:
     folder, seen = fresh(f"instants-{name}"), AuditSums()
-    command = [str(program(name)), *words]
+    command = [str(workload(name)), *words]
     fast = study.footprint(command, folder, name) // SHARE
     configurations = [Configuration(f"{m}-{who}", m, who, fast) for m in MACHINES for who in DECIDERS]
     outcomes, printed = study.simulate(command, configurations, folder, name, CACHE)
@@ -92,7 +92,7 @@ def monotone() -> Measured:
     not be faster."""
     dice = random.Random(1)
     folder = fresh("monotone")
-    command = [str(program("mg")), *workloads()["mg"].words("small")]
+    command = [str(workload("mg")), *workloads()["mg"].words("small")]
     fast = study.footprint(command, folder, "mg") // SHARE
     study.record(command, ["unimem-lat4"], folder, "mg", CACHE)
     kept = _core.Store(str(folder / "mg.unimem-lat4.terrace"))

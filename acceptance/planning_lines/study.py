@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 from collections import defaultdict
 from collections.abc import Callable
+from statistics import geometric_mean
 from typing import Any
 
 from harness import SETTINGS, Line, Measured
@@ -113,7 +113,7 @@ def baselines() -> Measured:
         ratios[row["how"], row["baseline"]][f"{row['workload']} on {row['machine']}"] = 1 + row["over_ours_gap"]
     lines, lost = [], []
     for (how, name), cases in ratios.items():
-        mean = math.exp(sum(map(math.log, cases.values())) / len(cases))
+        mean = geometric_mean(cases.values())
         best = min(cases, key=lambda case: cases[case])
         won = sum(ratio < 1 for ratio in cases.values())
         if mean < 1 or cases[best] < 1 - LOST:

@@ -1,9 +1,6 @@
-"""Unmodified programs: output, cost, memory over a file, systems that lack something, guests."""
+"""Unmodified programs: output, cost, memory over a file, guests."""
 
-ORDER = (
-    *("cost", "arrays", "watched", "over_file", "predicted", "wrong_plan", "lacking", "references", "small"),
-    *("launch", "hbwmalloc"),
-)
+ORDER = ("cost", "arrays", "watched", "over_file", "predicted", "wrong_plan", "references", "small", "launch")
 OPTIONS = {
     "--disk-folder": {"default": "/var/tmp", "help": "where files, swap and data are (/var/tmp)"},
     "--turns": {"type": int, "default": 7, "help": "runs of each way, interleaved; medians count (7)"},

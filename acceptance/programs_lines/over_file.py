@@ -136,7 +136,7 @@ def _level() -> Measured:
     if not known:
         return Measured("no program ended as it should", False, shown)
     slower = [f"{name} {ratio:.2f}" for name, ratio in known.items() if ratio < 1]
-    mean = math.exp(sum(map(math.log, known.values())) / len(known))
+    mean = statistics.geometric_mean(known.values())
     text = f"{len(known)} of {len(found)} compared: {mean:.2f} times as fast in the geometric mean"
     text += f"; slower: {', '.join(slower)}" if slower else "; none slower"
     return Measured(text, len(known) == len(found) and not slower, shown)

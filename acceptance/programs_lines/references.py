@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import TERRACE, Line, Measured, keep_part, run, workloads
+from harness import TERRACE, Line, Measured, keep_part, run, workload, workloads
 from scipy.stats import spearmanr
 from terrace.store.reader import Store
-from virtual_time_lines.common import workload
 
 SPEARMAN = 0.9
 WORTH = 0.85
@@ -37,7 +36,7 @@ def _folder() -> Iterator[Path]:
 
 def _command(name: str) -> list[str | Path]:
     """Returns the command of the workload with its hooks."""
-    return [workload(name, True), *workloads()[name].words(RANKED)]
+    return [workload(name), *workloads()[name].words(RANKED)]
 
 
 def windows_in(seconds: float, data: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import time
@@ -12,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import Line, Measured, Unavailable, run, work
+from harness import Line, Measured, Unavailable, fresh, run
 
 from stencils_lines.common import RunResult, command, environment, is_small, reduced, stencil
 
@@ -46,9 +45,7 @@ def _small_disk(folder: Path) -> Iterator[Path]:
 def full_disk() -> Measured:
     """Resumes CloverLeaf 2D from a checkpoint with its data on a disk without space for them: one line, status 1.
     A run from the last checkpoint ends with the digits of an uninterrupted one."""
-    folder = work("stencils") / "full"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder = fresh("full-disk")
     state = folder / "state.h5"
     stencil("cloverleaf2d", {**PROBLEM, "steps": 3, "checkpoint": state, "every": 1}, executor="tiled", threads=2)
     with _small_disk(folder) as disk:
@@ -107,9 +104,7 @@ def _is_right(file: Path, wanted: dict[str, float]) -> bool:
 def killed() -> Measured:
     """Kills CloverLeaf 2D at random moments; if there is a checkpoint, a run resumes from it."""
     wanted = _summary(_whole())
-    folder = work("stencils") / "kills"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder = fresh("stencil-kills")
     first, longest = _times(folder / "whole.h5")
     moments = random.Random(SEED)
     kills = KILLS // 10 if is_small() else KILLS

@@ -7,22 +7,18 @@ Their sizes are small, and so are the caches. Bounds and times are of a loop's m
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from harness import TERRACE, Line, Measured, keep_parts
+from harness import Line, Measured
 from others_lines.own import programs as own_programs
-from others_lines.programs import failures
-from others_tool.build import WORK, NotBuilt
+from others_lines.programs import failures, keep_each
+from others_tool.build import WORK
 from others_tool.cost import SMALL_CACHES
-from others_tool.execute import WrongResult
-from others_tool.fetch import NoArchive
+from others_tool.pricing import Launch, observed_in, planned, priced, times
 from others_tool.profiles import Profile
-from terrace.store.reader import Store
-from terrace.store.summary import iteration_times
 
-from strangers_lines.live import PROGRAMS, SHARES, Runner, output_of_plan, programs
+from strangers_lines.live import PROGRAMS, SHARES, programs
 
 MAX_LOSS = 3.0  # points that a sampled bound may be further from the best run than the exact one
 # Machines, and the share of the footprint that is fast memory, in %.
@@ -34,30 +30,18 @@ _ROUNDING = 1e-6
 Row = dict[str, float]
 
 
-def _bound(file: Path, fast: int, *more: str | Path) -> float | None:
+def _bound(report: dict[str, Any] | None) -> float | None:
     """Returns the lower bound that `terrace plan` prints, 0 without a bound, None without data to plan."""
-    words = [TERRACE, "plan", file, "--json", "--confidence", "0", "--fast", str(fast), *more]
-    output = output_of_plan(words)
-    return output["lower_bound_s"] or 0.0 if output else None
+    return report["lower_bound_s"] or 0.0 if report else None
 
 
-def _price(name: str, runner: Runner) -> dict[str, Any]:
-    stem = WORK / "profiles" / f"bounds-{name.replace(' ', '-')}.terrace"
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        return {"rows": compare(runner, stem)}
-    except (NoArchive, NotBuilt, WrongResult) as error:
-        return {"failed": str(error)}
-
-
-def compare(runner: Runner, stem: Path) -> dict[str, Row]:
+def _price(name: str, launch: Launch) -> dict[str, Any]:
     """Returns the rows by case. Programs without a main loop or without a plan have no row."""
+    stem = WORK / "profiles" / f"bounds-{name.replace(' ', '-')}.terrace"
     for old in stem.parent.glob(f"{stem.stem}.*"):
         old.unlink()
-    machines = tuple(dict.fromkeys(machine for machine, _ in CASES))
-    each = [word for name in machines for word in ("--config", f"label=record-{name} machine={name}")]
-    runner([TERRACE, "record", "-q", *SMALL_CACHES, *each, "-o", stem, "--"])
-    records = {machine: stem.with_suffix(f".record-{machine}.terrace") for machine in machines}
+    machines = {machine: f"machine={machine}" for machine, _ in CASES}
+    records = observed_in(launch, "record", stem.with_suffix(".record.terrace"), machines, *SMALL_CACHES)
     texts = {f"{machine}-slow": f"machine={machine} planner=slow-only" for machine in machines}
     sampled: dict[str, float | None] = {}
     sizes: dict[str, int] = {}
@@ -67,35 +51,27 @@ def compare(runner: Runner, stem: Path) -> dict[str, Row]:
         told = f"machine={machine} fast={sizes[case]}"
         texts |= {f"{case}-{strategy}": f"{told} planner={strategy}" for strategy in _STRATEGIES}
         plan = stem.with_suffix(f".{case}.toml")
-        sampled[case] = _bound(records[machine], sizes[case], "-o", plan)
+        sampled[case] = _bound(planned(records[machine], sizes[case], "-o", plan))
         if plan.exists():
             texts[f"{case}-planned"] = f"{told} plan={plan}"
-    each = [word for label, text in texts.items() for word in ("--config", f"label={label} {text}")]
-    runner([TERRACE, "simulate", "-q", "--exact", *SMALL_CACHES, *each, "-o", stem, "--"])
+    stores = priced(launch, stem, texts, "--exact", *SMALL_CACHES)
     found: dict[str, Row] = {}
     for machine, share in CASES:
         case = f"{machine}-{share}"
-        slow = stem.with_suffix(f".{machine}-slow.terrace")
-        exact = _bound(slow, sizes[case], "--exact")
-        runs = [stem.with_suffix(f".{label}.terrace") for label in texts if label.startswith(f"{case}-")]
-        times = [seconds for seconds in map(_times, runs) if seconds]
+        slow = stores[f"{machine}-slow"]
+        exact = _bound(planned(slow, sizes[case], "--exact"))
+        runs = [seconds for label in texts if label.startswith(f"{case}-") and (seconds := times(stores[label]))]
         bound = sampled[case]
-        if bound is not None and exact is not None and times:
+        if bound is not None and exact is not None and runs:
             best, best_of_all = (
-                min(mean(seconds[-len(_times(of)) :]) for seconds in times) for of in (records[machine], slow)
+                min(mean(seconds[-len(times(of)) :]) for seconds in runs) for of in (records[machine], slow)
             )
             found[f"{machine}, {share} %"] = {
                 "best": best, "sampled": bound, "best_of_all": best_of_all, "exact": exact,
             }  # fmt: skip
     for old in stem.parent.glob(f"{stem.stem}.*"):
         old.unlink()
-    return found
-
-
-def _times(file: Path) -> list[float]:
-    """Seconds of the main loop's iterations. Recordings and runs that learn may begin later than others."""
-    store = Store(file)
-    return iteration_times(store, store.run())
+    return {"rows": found}
 
 
 def never_beaten() -> Measured:
@@ -103,9 +79,10 @@ def never_beaten() -> Measured:
     rows: list[dict[str, str | float]] = []
     beaten, loose = [], []
     own_programs(marked=False)
-    parts = {f"bounds-{name}": functools.partial(_price, name, runner) for name, runner in programs().items()}
-    priced = {part.removeprefix("bounds-"): found for part, found in keep_parts(parts).items()}
-    for name, found in priced.items():
+    kept = keep_each(
+        "bounds", {name: functools.partial(_price, name, runner) for name, runner in programs().items()}
+    )
+    for name, found in kept.items():
         for where, row in found.get("rows", {}).items():
             sampled, exact = row["sampled"] / row["best"], row["exact"] / row["best_of_all"]
             loss = 100 * (exact - sampled)
@@ -117,8 +94,8 @@ def never_beaten() -> Measured:
                 loose.append(f"{name}, {where}: sampled bound {loss:.1f} points below the exact one")
     text = f"{len(beaten)} bounds of {2 * len(rows)} beaten, {len(loose)} more than {MAX_LOSS:.0f} points loose"
     many = len({row["program"] for row in rows})
-    text += f"; {many} of {len(priced)} programs have a plan"
-    failed = failures(priced)
+    text += f"; {many} of {len(kept)} programs have a plan"
+    failed = failures(kept)
     fine = many >= PROGRAMS and not beaten and not loose and not failed
     return Measured("\n".join([text, *beaten, *loose, *failed]), fine, rows)
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import subprocess
 from typing import Any
 
-from harness import TERRACE, Line, Measured, keep_part, run
-from others_lines.programs import failures
-from others_tool.build import WORK, NotBuilt, build
+from harness import TERRACE, Line, Measured, run
+from others_lines.programs import failures, of_recipes
+from others_tool.build import WORK, build
 from others_tool.cost import MACHINE, SMALL_CACHES, observed
-from others_tool.execute import WrongResult
-from others_tool.fetch import NoArchive
 from others_tool.profiles import Profile
-from others_tool.recipe import Recipe, read_all
+from others_tool.recipe import Recipe
 
 MAX_SECONDS = 2.0  # of processor time, with Python's start
 MAX_OBJECTS = 40
@@ -40,10 +37,7 @@ def _processor_seconds(words: list[str]) -> float:
 
 def _timed(recipe: Recipe) -> Row:
     """Its objects and seconds; no seconds where the recording has no main loop."""
-    try:
-        _, store = observed(recipe, build(recipe, "hooked", WORK), "small", WORK, "record", *SMALL_CACHES)
-    except (NoArchive, NotBuilt, WrongResult) as error:
-        return {"failed": str(error)}
+    _, store = observed(recipe, build(recipe, "hooked", WORK), "small", WORK, "record", *SMALL_CACHES)
     shown = run([TERRACE, "show", "--json", store], check=False)
     if shown.returncode != 0 or not Profile(store).loop().name:
         return {"objects": 0}
@@ -56,14 +50,6 @@ def _timed(recipe: Recipe) -> Row:
         "seconds": _processor_seconds(words),
         "seconds with --fast": _processor_seconds([*words, "--fast", str(half)]),
     }
-
-
-def _least_time() -> Measured:
-    found = {
-        name: keep_part(f"bounds-time-{name}", functools.partial(_timed, recipe), timed=True)
-        for name, recipe in read_all().items()
-    }
-    return judge(found)
 
 
 def judge(found: dict[str, Row]) -> Measured:
@@ -89,6 +75,6 @@ LINES = [
         f"terrace bounds takes at most {MAX_SECONDS:.0f} s of processor time, with and without --fast, for each "
         f"recording of a public program with a main loop and at most {MAX_OBJECTS} ranked objects, of which there "
         f"are at least {MIN_PROGRAMS}; size small, on {MACHINE}, the least of {RUNS} runs",
-        _least_time,
+        lambda: judge(of_recipes("bounds-time", _timed, timed=True)),
     )
 ]

@@ -14,22 +14,19 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
-from harness import TERRACE, Line, Measured, every_workload, keep_parts, run, work
+from harness import TERRACE, Line, Measured, every_workload, run, work
 from others_lines.own import programs
-from others_lines.programs import failures
-from others_tool.build import WORK, NotBuilt, build
+from others_lines.programs import failures, keep_each
+from others_tool.build import WORK, build
 from others_tool.cost import SMALL_CACHES
-from others_tool.execute import WrongResult, execute
-from others_tool.fetch import NoArchive
+from others_tool.execute import execute
+from others_tool.pricing import Launch, mean_of_last, observed_in, planned, priced, times
 from others_tool.profiles import Profile
 from others_tool.recipe import Recipe, read_all
-from terrace.store.reader import Store
-from terrace.store.summary import iteration_times
 
 MIN, MAX = 0.85, 0.97
 MIN_PROGRAMS = 20  # public ones that can be measured
@@ -39,58 +36,42 @@ KINDS = ("time", "regret", "objects")
 _ROUNDING = 1e-9
 
 Row = dict[str, Any]  # kind, where, low, high, truth; seconds
-Launch = Callable[[Sequence[str | Path]], object]  # runs the program with a command in front, as live.Runner
-
-
-def _label(machine: str, distance: int | None) -> str:
-    return f"{machine}-{distance or 'default'}"
 
 
 def compare(launch: Launch, stem: Path) -> list[Row]:
     """Returns a row for each stated interval. Programs without a main loop or without a plan have none."""
     for old in stem.parent.glob(f"{stem.name}.*"):
         old.unlink()
-    machines = [word for name, *_ in DRAWS for word in ("--config", f"label={name} machine={name}")]
-    exact, rows = stem.with_name(f"{stem.name}.exact.terrace"), []
-    launch([TERRACE, "record", "-q", "--exact", *SMALL_CACHES, *machines, "-o", exact, "--"])
-    plans: dict[str, tuple[Path, dict[str, Any]]] = {}
-    texts: list[str] = []
+    texts = {machine: f"machine={machine}" for machine, *_ in DRAWS}
+    exact = observed_in(
+        launch, "record", stem.with_name(f"{stem.name}.exact.terrace"), texts, "--exact", *SMALL_CACHES
+    )
+    rows: list[Row] = []
+    plans: dict[str, tuple[Path, Row]] = {}
+    configurations: dict[str, str] = {}
     for machine, distance, share in DRAWS:
-        record = stem.with_name(f"{stem.name}.{machine}.terrace")
+        record, truth = stem.with_name(f"{stem.name}.{machine}.terrace"), exact[machine]
         sample = ["--sample", str(distance)] if distance else []
         launch([TERRACE, "record", "-q", "-m", machine, *sample, *SMALL_CACHES, "-o", record, "--"])
-        truth, label = exact.with_suffix(f".{machine}.terrace"), _label(machine, distance)
+        label = f"{machine}-{distance or 'default'}"
         rows += _objects(record, truth, label)
         fast = max(Profile(record).footprint() * share // 100, 1)
-        if said := _plan(record, fast, record.with_suffix(".toml")):
+        plan, of_exact = record.with_suffix(".toml"), record.with_suffix(".exact.toml")
+        if said := planned(record, fast, "-o", plan, confidence=""):
             plans[label] = record, said
-            texts += [
-                "--config",
-                f"label={label} machine={machine} fast={fast} plan={record.with_suffix('.toml')}",
-            ]
-        of_exact = record.with_suffix(".exact.toml")
-        if said and _plan(truth, fast, of_exact, "--exact", "--confidence", "0"):
-            texts += ["--config", f"label={label}-exact machine={machine} fast={fast} plan={of_exact}"]
-    if plans:
-        placed = stem.with_name(f"{stem.name}.placed.terrace")
-        launch([TERRACE, "simulate", "-q", *SMALL_CACHES, *texts, "-o", placed, "--"])
-        for label, (record, said) in plans.items():
-            count = len(_times(record))
-            stores = (placed.with_suffix(f".{label}{kind}.terrace") for kind in ("", "-exact"))
-            rows += _of_plan(label, said, *(_mean(store, count) for store in stores))
+            configurations[label] = f"machine={machine} fast={fast} plan={plan}"
+            if planned(truth, fast, "-o", of_exact, "--exact"):
+                configurations[f"{label}-exact"] = f"machine={machine} fast={fast} plan={of_exact}"
+    stores = (
+        priced(launch, stem.with_name(f"{stem.name}.placed.terrace"), configurations, *SMALL_CACHES)
+        if plans
+        else {}
+    )
+    for label, (record, said) in plans.items():
+        count = len(times(record))
+        found = (stores.get(f"{label}{kind}") for kind in ("", "-exact"))
+        rows += _of_plan(label, said, *(mean_of_last(store, count) if store else None for store in found))
     return rows
-
-
-def _plan(profile: Path, fast: int, to: Path, *more: str) -> dict[str, Any] | None:
-    """Returns the report of `terrace plan`, or None if the profile has nothing to plan for."""
-    done = run([TERRACE, "plan", profile, "--json", "--fast", str(fast), "-o", to, *more], check=False)
-    return json.loads(done.stdout) if done.returncode == 0 else None
-
-
-def _mean(file: Path, count: int) -> float | None:
-    """Seconds of the mean of the last iterations: a recording may begin later than the run that obeys its plan."""
-    times = _times(file)[-count:] if count and file.exists() else []
-    return mean(times) if times else None
 
 
 def _of_plan(label: str, said: dict[str, Any], planned: float | None, best: float | None) -> list[Row]:
@@ -103,11 +84,6 @@ def _of_plan(label: str, said: dict[str, Any], planned: float | None, best: floa
         ends = {"low": stated["regret_low_s"], "high": stated["regret_high_s"]}
         rows.append({"kind": "regret", "where": label, **ends, "truth": max(planned - best, 0.0), "time": planned})
     return rows
-
-
-def _times(file: Path) -> list[float]:
-    store = Store(file)
-    return iteration_times(store, store.run())
 
 
 def _objects(record: Path, exact: Path, label: str) -> list[Row]:
@@ -129,18 +105,17 @@ def _objects(record: Path, exact: Path, label: str) -> list[Row]:
     ]
 
 
-def _own(name: str, words: list[str]) -> list[Row]:
+def _own(name: str, words: list[str]) -> Row:
     program = programs(marked=False) / name
-    return compare(lambda before: run([*before, program, *words]), work("others") / f"covers-{name}")
+    return {"rows": compare(lambda before: run([*before, program, *words]), work("others") / f"covers-{name}")}
 
 
 def _public(recipe: Recipe) -> Row:
+    built = build(recipe, "hooked", WORK)
+    stem = WORK / "profiles" / f"covers-{recipe.name}"
     try:
-        built = build(recipe, "hooked", WORK)
-        stem = WORK / "profiles" / f"covers-{recipe.name}"
-        stem.parent.mkdir(parents=True, exist_ok=True)
         return {"rows": compare(lambda before: execute(recipe, built, "small", WORK, before), stem)}
-    except (NoArchive, NotBuilt, WrongResult, RuntimeError) as error:
+    except RuntimeError as error:
         return {"failed": str(error)}
 
 
@@ -166,26 +141,23 @@ def _text(name: str, rows: Sequence[Row]) -> str:
 def cover() -> Measured:
     """Judges each kind over all programs; a row for each program."""
     programs(marked=False)
-    own = every_workload("small")
-    parts: dict[str, Callable[[], Any]] = {
-        f"covers-public-{name}": functools.partial(_public, recipe) for name, recipe in read_all().items()
+    public = {name: functools.partial(_public, recipe) for name, recipe in read_all().items()}
+    own = {f"own {name}": functools.partial(_own, name, words) for name, words in every_workload("small").items()}
+    found = keep_each("covers", public | own)
+    by_program: dict[str, list[Row]] = {name: one["rows"] for name, one in found.items() if "rows" in one}
+    groups = {
+        title: [row for name in names if name in by_program for row in by_program[name]]
+        for title, names in (("all", found), ("public programs", public), ("own workloads", own))
     }
-    parts |= {f"covers-{name}": functools.partial(_own, name, words) for name, words in own.items()}
-    found = keep_parts(parts)
-    public = {name: found[f"covers-public-{name}"] for name in read_all()}
-    by_program: dict[str, list[Row]] = {name: one["rows"] for name, one in public.items() if "rows" in one}
-    many = len(by_program)
-    groups = {"public programs": [row for rows in by_program.values() for row in rows]}
-    by_program |= {f"own {name}": found[f"covers-{name}"] for name in own}
-    every = [row for rows in by_program.values() for row in rows]
-    groups["own workloads"] = [row for name, rows in by_program.items() if name.startswith("own ") for row in rows]
-    texts = [_text("all", every), *(_text(name, rows) for name, rows in groups.items()), *failures(public)]
+    texts = [*(_text(title, rows) for title, rows in groups.items()), *failures(found)]
     table = [
         {"program": name, **{kind: f"{share * n:.0f} of {n}" for kind, (share, n) in shares(rows).items()}}
         for name, rows in by_program.items()
     ]
-    fine = all(MIN <= share <= MAX for share, _ in shares(every).values())
-    return Measured("\n".join(texts), fine and many >= MIN_PROGRAMS, table)
+    fine = (
+        all(MIN <= share <= MAX for share, _ in shares(groups["all"]).values()) and own.keys() <= by_program.keys()
+    )
+    return Measured("\n".join(texts), fine and len(public.keys() & by_program) >= MIN_PROGRAMS, table)
 
 
 LINES = [

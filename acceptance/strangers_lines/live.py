@@ -2,8 +2,8 @@
 
 Every program in size small is recorded once for several machines with the same caches, planned for with three
 sizes of fast memory on each, and priced in two runs. The default takes four machines of one study, which differ in
-their slow memory; with --apart all shipped machines with two kinds of memory are taken. Each program is kept for
-each group of machines, so an interrupted call goes on where it was.
+their slow memory; with --apart all shipped machines with two kinds of memory are taken. Each program is a part
+that is kept for each group of machines, so that an interrupted call goes on where it was.
 """
 
 from __future__ import annotations
@@ -11,26 +11,22 @@ from __future__ import annotations
 import functools
 import json
 import math
-import subprocess
-import sys
-import time
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
+from statistics import geometric_mean
 from typing import Any
 
-from harness import ROOT, TERRACE, Line, Measured, every_workload, keep_parts, run
+from harness import ROOT, Line, Measured, every_workload, run
 from others_lines.own import programs as own_programs
-from others_tool.build import WORK, NotBuilt, build
+from others_lines.programs import keep_each
+from others_tool.build import WORK, build
 from others_tool.cost import SMALL_CACHES
-from others_tool.execute import WrongResult, execute
-from others_tool.fetch import NoArchive
+from others_tool.execute import execute
+from others_tool.pricing import Launch, mean_of_last, observed_in, planned, priced, times
 from others_tool.profiles import Profile
 from others_tool.recipe import Recipe, read_all
-from terrace.store.reader import Store
-from terrace.store.summary import iteration_times
 
 SIZE = "small"
 SHARES = (25, 50, 75)  # % of the footprint that is fast memory
@@ -42,14 +38,10 @@ MEAN_OVER_BOUND = 4.0  # the same in the geometric mean
 _ROUNDING = 1e-4  # %
 _MIN_SHARE = 0.01  # stands for a live run that gains nothing: a geometric mean has no zeros
 PROGRAMS = 20  # at least
-# Messages of `terrace plan` for profiles without a main loop, or whose loop misses nowhere.
-_NOTHING_TO_PLAN = ("there is nothing to plan", "has no profile", "no main loop", "no use of its data was seen")
 # Half and an eighth of the bandwidth, four times the latency, and slow writes: one recording serves all of them.
 USUAL = ("unimem-bw2", "unimem-bw8", "unimem-lat4", "unimem-pcram")
 
 Row = dict[str, Any]
-# Runs a program with a command in front of it: [terrace, simulate, ..., "--"].
-Runner = Callable[[Sequence[str | Path]], object]
 
 
 @dataclass(frozen=True)
@@ -87,7 +79,7 @@ def usual() -> list[Machines]:
     return [Machines(names, caches) for names, caches in chosen if names]
 
 
-def programs() -> dict[str, Runner]:
+def programs() -> dict[str, Launch]:
     """Returns how each program is run: public ones by their recipes, this project's own without markers and with
     them."""
 
@@ -97,24 +89,12 @@ def programs() -> dict[str, Runner]:
     def own(name: str, arguments: list[str], marked: bool, words: Sequence[str | Path]) -> object:
         return run([*words, own_programs(marked=marked) / name, *arguments])
 
-    runners: dict[str, Runner] = {
+    launches: dict[str, Launch] = {
         f"{label} {name}": functools.partial(own, name, words, marked)
         for label, marked in (("own", False), ("marked", True))
         for name, words in every_workload("small").items()
     }
-    return runners | {name: functools.partial(public, recipe) for name, recipe in read_all().items()}
-
-
-def _simulate(runner: Runner, store: Path, texts: dict[str, str], caches: Sequence[str]) -> dict[str, Path]:
-    """Prices all configurations in one run; returns their profiles."""
-    stores = {label: store.with_suffix(f".{label}.terrace") for label in texts}
-    for path in stores.values():
-        path.unlink(missing_ok=True)
-    each = [word for label, text in texts.items() for word in ("--config", f"label={label} {text}")]
-    runner([TERRACE, "simulate", "-q", *caches, *each, "-o", store, "--"])
-    if missing := [path.name for path in stores.values() if not path.exists()]:
-        raise WrongResult(f"terrace simulate left no {', '.join(missing)}")
-    return stores
+    return launches | {name: functools.partial(public, recipe) for name, recipe in read_all().items()}
 
 
 def _seconds(stores: dict[str, Path]) -> dict[str, float]:
@@ -125,72 +105,39 @@ def _seconds(stores: dict[str, Path]) -> dict[str, float]:
     return seconds
 
 
-def output_of_plan(command: Sequence[str | Path]) -> Row | None:
-    """Returns the JSON output of `terrace plan`; None if it says that there is nothing to plan.
-
-    Raises WrongResult for any other failure."""
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)
-    if done.returncode == 0:
-        output: Row = json.loads(done.stdout)
-        return output
-    said = done.stderr.strip()
-    if said.startswith("terrace: ") and "\n" not in said and any(why in said for why in _NOTHING_TO_PLAN):
-        return None
-    raise WrongResult(f"{' '.join(map(str, command))} ended with {done.returncode}: {said[-200:]}")
-
-
-def _iteration(path: Path, count: int) -> float | None:
-    """Seconds of the mean of the last `count` iterations; None without a loop."""
-    store = Store(path)
-    times = iteration_times(store, store.run())[-count:]
-    return mean(times) if times else None
-
-
-def price(name: str, runner: Runner, machines: Machines) -> dict[str, Row]:
+def price(name: str, launch: Launch, machines: Machines) -> Row:
     """Returns by machine the seconds by share of fast memory and strategy, those of slow-only and fast-only, and
     the ratio of the planned run's iterations to their bound."""
     stem = WORK / "profiles" / f"{name.replace(' ', '-')}-{SIZE}-{machines.names[0]}.terrace"
-    stem.parent.mkdir(parents=True, exist_ok=True)
     unplanned: dict[str, str] = {}
-    planned: dict[str, str] = {}
+    with_plan: dict[str, str] = {}
     bounds: dict[str, tuple[float, int]] = {}
-    each = [word for name in machines.names for word in ("--config", f"label={name} machine={name}")]
-    records = {name: stem.with_suffix(f".{name}.terrace") for name in machines.names}
-    for record in records.values():
-        record.unlink(missing_ok=True)
-    runner([TERRACE, "record", "-q", *machines.caches, *each, "-o", stem, "--"])
-    for machine, record in records.items():
-        footprint = Profile(record).footprint()
-        recorded = Store(record)
-        count = len(iteration_times(recorded, recorded.run()))
+    texts = {machine: f"machine={machine}" for machine in machines.names}
+    for machine, record in observed_in(launch, "record", stem, texts, *machines.caches).items():
+        footprint, count = Profile(record).footprint(), len(times(record))
         for label in ("slow", "fast"):
             unplanned[f"{machine}-{label}"] = f"machine={machine} planner={label}-only"
         for share in SHARES:
-            fast = max(footprint * share // 100, 1)
-            case = f"{machine}-{share}"
+            fast, case = max(footprint * share // 100, 1), f"{machine}-{share}"
             unplanned[f"{case}-first"] = f"machine={machine} fast={fast} planner=first-touch"
             unplanned[f"{case}-live"] = f"machine={machine} fast={fast} planner=auto"
             plan = stem.with_suffix(f".{case}.toml")
             plan.unlink(missing_ok=True)
-            words = ["--json", "--confidence", "0", "--fast", str(fast), "-o", str(plan)]
-            if said := output_of_plan([TERRACE, "plan", record, *words]):
-                planned[f"{case}-planned"] = f"machine={machine} fast={fast} plan={plan}"
+            if said := planned(record, fast, "-o", plan):
+                with_plan[f"{case}-planned"] = f"machine={machine} fast={fast} plan={plan}"
                 bounds[case] = said["lower_bound_s"], count
         record.unlink()
-    seconds = _seconds(_simulate(runner, stem.with_suffix(".x.terrace"), unplanned, machines.caches))
+    seconds = _seconds(priced(launch, stem.with_suffix(".x.terrace"), unplanned, *machines.caches))
     over_bound: dict[str, float] = {}
-    if planned:
-        stores = _simulate(runner, stem.with_suffix(".y.terrace"), planned, machines.caches)
+    if with_plan:
+        stores = priced(launch, stem.with_suffix(".y.terrace"), with_plan, *machines.caches)
         for case, (bound, count) in bounds.items():
-            iteration = _iteration(stores[f"{case}-planned"], count)
+            iteration = mean_of_last(stores[f"{case}-planned"], count)
             if iteration and bound > 0:
                 over_bound[case] = iteration / bound
         seconds |= _seconds(stores)
     return {
-        machine: {
-            "seconds": _of(machine, seconds),
-            "over bound": _of(machine, over_bound),
-        }
+        machine: {"seconds": _of(machine, seconds), "over bound": _of(machine, over_bound)}
         for machine in machines.names
     }
 
@@ -201,17 +148,6 @@ def _of(machine: str, values: dict[str, float]) -> dict[str, float]:
     return {label.removeprefix(start): value for label, value in values.items() if label.startswith(start)}
 
 
-def _priced(name: str, runner: Runner, machines: Machines) -> Row:
-    begun = time.monotonic()
-    try:
-        return {"machines": price(name, runner, machines)}
-    except (NoArchive, NotBuilt, WrongResult) as error:
-        return {"failed": str(error)}
-    finally:
-        took = time.monotonic() - begun
-        print(f"  {name}, {machines.names[0]} and its like: {took:.0f} s", file=sys.stderr, flush=True)
-
-
 @functools.cache
 def _table(whole: bool) -> tuple[list[Row], list[str]]:
     """Returns a row for each program, machine and share, with times over those with fast memory alone, and the
@@ -219,25 +155,15 @@ def _table(whole: bool) -> tuple[list[Row], list[str]]:
     rows: list[Row] = []
     failed: list[str] = []
     own_programs(marked=False)
-    cases = [(name, runner, group) for group in _groups(whole) for name, runner in programs().items()]
-    parts = {_part(name, group): functools.partial(_priced, name, runner, group) for name, runner, group in cases}
-    found = keep_parts(parts)
-    for name, _, group in cases:
-        part = found[_part(name, group)]
-        if "failed" in part:
-            failed.append(f"{name}, {', '.join(group.names)}: {part['failed']}")
-            continue
-        for machine, priced in part["machines"].items():
-            rows += _rows(name, machine, priced)
+    for group in two_kinds() if whole else usual():
+        makes = {name: functools.partial(price, name, launch, group) for name, launch in programs().items()}
+        for name, part in keep_each(f"live-{'-'.join(group.names)}", makes).items():
+            if "failed" in part:
+                failed.append(f"{name}, {', '.join(group.names)}: {part['failed']}")
+                continue
+            for machine, found in part.items():
+                rows += _rows(name, machine, found)
     return rows, failed
-
-
-def _groups(whole: bool) -> list[Machines]:
-    return two_kinds() if whole else usual()
-
-
-def _part(name: str, machines: Machines) -> str:
-    return f"live-{name.replace(' ', '-')}-{'-'.join(machines.names)}"
 
 
 def _rows(name: str, machine: str, priced: Row) -> list[Row]:
@@ -245,16 +171,16 @@ def _rows(name: str, machine: str, priced: Row) -> list[Row]:
     rows = []
     seconds = priced["seconds"]
     for share in SHARES:
-        times = {way: seconds.get(f"{share}-{way}") for way in ("first", "live", "planned")}
+        taken = {way: seconds.get(f"{share}-{way}") for way in ("first", "live", "planned")}
         rows.append(
             {
                 "program": name,
                 "machine": machine,
                 "fast, %": share,
                 "slow-only": seconds["slow"] / seconds["fast"],
-                **{way: time / seconds["fast"] if time else None for way, time in times.items()},
+                **{way: time / seconds["fast"] if time else None for way, time in taken.items()},
                 "planned over its bound": priced["over bound"].get(str(share)),
-                "behind, %": 100 * (times["live"] / times["first"] - 1),
+                "behind, %": 100 * (taken["live"] / taken["first"] - 1),
             }
         )
     return rows
@@ -295,7 +221,7 @@ def share_of_gain(whole: bool = False) -> Measured:
     means = {}
     for reference in ("slow-only", "first"):
         shares = gain_shares(rows, reference)
-        means[reference] = math.exp(sum(map(math.log, shares)) / len(shares)) if shares else 0.0
+        means[reference] = geometric_mean(shares) if shares else 0.0
     counted = len(gain_shares(rows, "slow-only"))
     text = (
         f"{means['slow-only']:.0%} of the plan's gain over slow-only in the geometric mean of {counted} cases; "
@@ -312,7 +238,7 @@ def near_the_bound(whole: bool = False) -> Measured:
     far = sorted(
         (-percent, _where(row)) for percent, row in zip(over, known, strict=True) if percent > MAX_OVER_BOUND
     )
-    average = 100 * (math.exp(mean(math.log(1 + percent / 100) for percent in over)) - 1) if over else math.inf
+    average = 100 * (geometric_mean(1 + percent / 100 for percent in over) - 1) if over else math.inf
     text = (
         f"{average:.1f} % in the geometric mean of {len(known)} cases, {max(over, default=math.inf):.1f} % at most"
     )

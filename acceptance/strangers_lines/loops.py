@@ -7,17 +7,16 @@ import functools
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, every_workload, keep_part, keep_parts, run, work
+from harness import TERRACE, Line, Measured, every_workload, run, work
 from others_lines.own import programs
-from others_lines.programs import PROGRAMS, Row, failures
-from others_tool.build import WORK, BuildTree, NotBuilt, build
+from others_lines.programs import PROGRAMS, Row, failures, keep_each, of_recipes
+from others_tool.build import WORK, BuildTree, build
 from others_tool.cost import SMALL_CACHES, observed
-from others_tool.execute import WrongResult, execute
-from others_tool.fetch import NoArchive
+from others_tool.execute import execute
 from others_tool.loops import MainLoop
 from others_tool.recipe import Recipe, read_all
 
@@ -66,13 +65,10 @@ def _main_loop(store: Path) -> MainLoop:
 
 
 def _loops(recipe: Recipe, size: str, ways: Sequence[str]) -> Row:
-    """Returns the loop that each way finds, or why the program cannot be run."""
-    try:
-        with _BUILDS:
-            built = build(recipe, "hooked", WORK)
-        return {way: asdict(_found(recipe, built, way, size)) for way in ways}
-    except (NoArchive, NotBuilt, WrongResult) as error:
-        return {"failed": str(error)}
+    """Returns the loop that each way finds."""
+    with _BUILDS:
+        built = build(recipe, "hooked", WORK)
+    return {way: asdict(_found(recipe, built, way, size)) for way in ways}
 
 
 def differences(found: Mapping[str, MainLoop]) -> list[str]:
@@ -105,23 +101,14 @@ def _judged(rows: Mapping[str, Row], least: int) -> Measured:
     return Measured("\n".join([text, *lines, *failures(rows)]), not different and len(loops) >= least, table)
 
 
-def _kept(makes: Mapping[str, Callable[[], Row]], prefix: str) -> dict[str, Row]:
-    found = keep_parts({prefix + name: make for name, make in makes.items()})
-    return {name: found[prefix + name] for name in makes}
-
-
 def _alike() -> Measured:
     makes = {name: functools.partial(_loops, recipe, "small", (*WAYS,)) for name, recipe in read_all().items()}
-    return _judged(_kept(makes, "loops-small-"), PROGRAMS)
+    return _judged(keep_each("loops-small", makes), PROGRAMS)
 
 
 def _alike_at_full_size() -> Measured:
     """Compares with the real run, which is timed: one program at a time."""
-    rows = {
-        name: keep_part(f"loops-full-{name}", functools.partial(_loops, recipe, "full", (*WAYS, REAL)))
-        for name, recipe in read_all().items()
-    }
-    return _judged(rows, PROGRAMS)
+    return _judged(of_recipes("loops-full", lambda recipe: _loops(recipe, "full", (*WAYS, REAL))), PROGRAMS)
 
 
 def _own_loops(name: str, words: list[str]) -> Row:
@@ -140,7 +127,7 @@ def _own_alike() -> Measured:
     workloads = every_workload("small")
     programs(marked=False)
     makes = {name: functools.partial(_own_loops, name, words) for name, words in workloads.items()}
-    return _judged(_kept(makes, "loops-own-"), len(workloads))
+    return _judged(keep_each("loops-own", makes), len(workloads))
 
 
 LINES = [

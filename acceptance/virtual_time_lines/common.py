@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import resource
-import shutil
 import sqlite3
 import subprocess
 import time
@@ -16,8 +14,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from harness import ROOT, TERRACE, run
-from harness import work as work_of
+import harness
+from harness import ROOT, TERRACE, run, work
 
 BIN = TERRACE.parent
 PROGRAMS = ROOT / "tests" / "integration" / "programs"  # those of the tests
@@ -34,38 +32,19 @@ OF_THE_EXECUTION = OF_THE_VERB | {
 }
 
 
-def work() -> Path:
-    """Returns the folder of what these criteria build and record."""
-    return work_of("virtual-time")
-
-
-def fresh(name: str) -> Path:
-    """Creates an empty folder of that name."""
-    folder = work() / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
-
-
 # --- programs ---------------------------------------------------------------------------------------------------
 
 
-@functools.cache
 def workload(name: str, hooked: bool, threads: bool = False, scalar: bool = False) -> Path:
-    """Builds a workload as `workloads/build.sh` does, natively or with nothing but CXX changed."""
-    kind = ("hooked" if hooked else "native") + ("-openmp" if threads else "") + ("-scalar" if scalar else "")
-    folder = work() / kind
-    environment = {**os.environ, "CXX": str(BIN / "terrace-c++") if hooked else "c++"}
+    """Builds a workload with OpenMP, or without vectors."""
     flags = ["-O2", "-g"] + ["-fopenmp"] * threads + ["-fno-tree-vectorize"] * scalar
-    environment["CXXFLAGS"] = " ".join(flags)
-    run([ROOT / "workloads" / "build.sh", folder, name], env=environment)
-    return folder / name
+    return harness.workload(name, hooked, " ".join(flags))
 
 
 @functools.cache
 def program(source: Path, *flags: str) -> Path:
     """Builds a C or C++ file with the wrappers, terrace.h and its library."""
-    output = work() / "programs" / source.stem
+    output = work("virtual-time") / "programs" / source.stem
     output.parent.mkdir(parents=True, exist_ok=True)
     where = {**os.environ, "PKG_CONFIG_PATH": str(BIN.parent / "lib" / "pkgconfig")}
     terrace = run(["pkg-config", "--cflags", "--libs", "terrace"], env=where).stdout.split()
@@ -108,17 +87,6 @@ def replay(recording: Path, store: Path, options: Sequence[str | Path]) -> Finis
     """Runs `terrace replay` into `store`, which is overwritten."""
     store.unlink(missing_ok=True)
     return timed([TERRACE, "replay", recording, "--quiet", "-o", store, *options])
-
-
-def machine(name: str | Path) -> dict[str, Any]:
-    """Returns a machine file as `terrace machine --json` prints it."""
-    about: dict[str, Any] = json.loads(run([TERRACE, "machine", name, "--json"]).stdout)
-    return about
-
-
-def machines() -> list[str]:
-    """Returns the shipped machine files' names."""
-    return sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
 
 
 class Busy:

@@ -16,10 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness import Line, Measured
+from harness import Line, Measured, described, fresh, machines
 from terrace.lab import study
 
-from virtual_time_lines.common import OWN, Words, fresh, machine, machines, program, simulate, workload
+from virtual_time_lines.common import OWN, Words, program, simulate, workload
 
 WITHIN = 0.02
 LARGEST_CACHE = 8 << 20  # bytes: outer caches beyond are cut down to it, which no closed form notices
@@ -226,7 +226,7 @@ def closed_forms() -> Measured:
     folder = fresh("forms")
     found: dict[str, list[Form]] = {}
     for name in machines():
-        for kind, forms in _forms(Setting(machine(name)), folder).items():
+        for kind, forms in _forms(Setting(described(name)), folder).items():
             found.setdefault(kind, []).extend(forms)
     lines = []
     for kind, forms in sorted(found.items()):

@@ -3,13 +3,13 @@ independent tool on another build."""
 
 from __future__ import annotations
 
-import math
 import re
 import shutil
+from statistics import geometric_mean
 
-from harness import Line, Measured, Unavailable, every_workload, run
+from harness import Line, Measured, Unavailable, every_workload, fresh, run
 
-from virtual_time_lines.common import fresh, query, simulate, workload
+from virtual_time_lines.common import query, simulate, workload
 
 WITHIN = 2.0  # a factor: hooked code keeps pointers and registers that native code does not
 
@@ -36,7 +36,7 @@ def beside_cachegrind() -> Measured:
         ratios.append(counted / native)
         text = " ".join([name, *arguments])
         lines.append(f"{text}: {counted:,} counted, {native:,} of the native program, {ratios[-1]:.2f}")
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    mean = geometric_mean(ratios)
     summary = f"{min(ratios):.2f} to {max(ratios):.2f} times the native program's, geometric mean {mean:.2f}"
     return Measured("\n".join([summary, *lines]), all(1 / WITHIN <= ratio <= WITHIN for ratio in ratios))
 

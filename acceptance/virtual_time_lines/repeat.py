@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import Line, Measured, keep_part, workloads
+from harness import Line, Measured, fresh, keep_part, workloads
 
 from virtual_time_lines.common import (
     OWN,
     PROGRAMS,
     Busy,
     compare,
-    fresh,
     program,
     simulate,
     virtual_seconds,

@@ -8,13 +8,12 @@ turns, three times, and the medians count.
 from __future__ import annotations
 
 import functools
-import math
 import re
-from statistics import median
+from statistics import geometric_mean, median
 
-from harness import TERRACE, Line, Measured, keep_part, run, workloads
+from harness import TERRACE, Line, Measured, fresh, keep_part, run, workloads
 
-from virtual_time_lines.common import OF_THE_VERB, Words, compare, fresh, query, replay, simulate, workload
+from virtual_time_lines.common import OF_THE_VERB, Words, compare, query, replay, simulate, workload
 
 FASTER = 10
 ROUNDS = 3
@@ -59,7 +58,7 @@ def replays() -> Measured:
         for name, threads in cases
     ]
     speeds = [faster for _, _, faster in found]
-    mean = math.exp(sum(map(math.log, speeds)) / len(speeds))
+    mean = geometric_mean(speeds)
     equal = sum(same for _, same, _ in found)
     slow = [
         f"{name} {faster:.1f}x" for (name, _), (_, _, faster) in zip(cases, found, strict=True) if faster < FASTER

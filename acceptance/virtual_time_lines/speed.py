@@ -7,15 +7,14 @@ them. The ways take turns; medians count.
 
 from __future__ import annotations
 
-import math
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 
-from harness import Line, Measured, Unavailable, workloads
+from harness import Line, Measured, Unavailable, fresh, workloads
 
-from virtual_time_lines.common import FinishedRun, fresh, query, simulate, timed, workload
+from virtual_time_lines.common import FinishedRun, query, simulate, timed, workload
 
 ROUNDS = 3
 HOOKS_OFF, PROFILE, SIMULATED = 5.0, 10.0, 25.0  # at most, native being 1
@@ -82,16 +81,11 @@ def _measure(program: Program, folder: Path) -> Speeds:
     return Speeds(program, cpu, wall, accesses / cpu["simulated"])
 
 
-def _mean(values: list[float]) -> float:
-    """Returns the geometric mean."""
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def speed() -> Measured:
     folder = fresh("speed")
     found = [_measure(program, folder) for program in programs()]
-    means = {way: _mean([one.factor(way) for one in found]) for way in WAYS[1:]}
-    accesses = _mean([one.accesses for one in found])
+    means = {way: geometric_mean([one.factor(way) for one in found]) for way in WAYS[1:]}
+    accesses = geometric_mean([one.accesses for one in found])
     summary = (
         "geometric means: "
         + ", ".join(f"{way} {means[way]:.1f}x" for way in WAYS[1:])
@@ -136,8 +130,8 @@ def beside_cachegrind() -> Measured:
             f"{program.name} {arguments}: cachegrind {slow / native:.1f}x native ({native:.3f} s), simulated "
             f"{ours / native:.1f}x, which is {ours / slow:.2f} of cachegrind's time"
         )
-    summary = f"geometric mean: simulated takes {_mean(ratios):.2f} of cachegrind's time"
-    return Measured("\n".join([summary, *lines]), _mean(ratios) <= CACHEGRIND)
+    summary = f"geometric mean: simulated takes {geometric_mean(ratios):.2f} of cachegrind's time"
+    return Measured("\n".join([summary, *lines]), geometric_mean(ratios) <= CACHEGRIND)
 
 
 LINES = [

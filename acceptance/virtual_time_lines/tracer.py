@@ -9,9 +9,9 @@ import re
 import shutil
 from typing import Any
 
-from harness import TERRACE, Line, Measured, Unavailable, every_workload, keep_part, run
+from harness import TERRACE, Line, Measured, Unavailable, every_workload, fresh, keep_part, run
 
-from virtual_time_lines.common import Words, fresh, workload
+from virtual_time_lines.common import Words, workload
 
 # At the size `coverage` the caches are scaled: at their own size everything would stay in them.
 MACHINE = ["--machine", "unimem-lat4", "--cache", "l2=32KiB", "--cache", "l3=128KiB"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from harness import ROOT, TERRACE, Line, Measured, run, workloads
+from harness import ROOT, TERRACE, Line, Measured, fresh, run, work, workloads
 
-from virtual_time_lines.common import Words, fresh, workload
+from virtual_time_lines.common import Words, workload
 
 MEAN, LARGEST = 0.20, 0.40
 WORKLOADS = 10
@@ -16,6 +16,7 @@ HOURS = 4 * 3600.0
 
 def validates() -> Measured:
     folder = fresh("validate")
+    work("virtual-time").mkdir(parents=True, exist_ok=True)  # of the picture's page
     output, machine = folder / "validate.json", folder / "here.toml"
     programs = [name for name, about in workloads().items() if about.has("measure")]
     native, hooked = (
@@ -23,7 +24,7 @@ def validates() -> Measured:
     )
     run([TERRACE, "machine", "measure", "-o", machine])
     words: Words = ["--native", native, "--hooked", hooked, "--machine", machine, "--json", output]
-    words += ["--plot", folder.parent / "validate.html", "--source", ROOT]
+    words += ["--plot", work("virtual-time") / "validate.html", "--source", ROOT]
     done = run([TERRACE, "lab", "validate", *words], check=False, timeout=HOURS)
     if not output.exists():
         said = (done.stderr + done.stdout).strip().splitlines() or ["it said nothing"]

@@ -61,10 +61,12 @@ def test_core_dump_excludes_reserved_address_space(blocks, disk, options):
 @pytest.mark.parametrize("options", [("--intent", "bandwidth"), ("--memory", "64MiB", "--spill", "/var/tmp")])
 def test_exhausted_file_descriptors_are_not_called_missing_rights(blocks, options):
     said = []
-    for descriptors in range(5, 9):  # how many Terrace itself needs is no promise
+    for descriptors in (*range(4, 9), 12):  # how many Terrace itself needs is no promise
         limit = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"]
         words = [*limit, TERRACE, "run", *options, "--", blocks, "21"]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120)
         assert "the right to wait" not in done.stderr
+        as_usual = (done.returncode, done.stdout[:4]) == (0, "1 5\n")
+        assert as_usual or "descriptor" in done.stderr or "Too many open files" in done.stderr, done.stderr
         said.append(done.stderr)
     assert any("no file descriptor left" in text for text in said), said

@@ -32,6 +32,14 @@ def test_uninstrumented_program_leaves_nothing(tmp_path, program, status):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("program", [["true"], ["python3", "-c", ""]], ids=["true", "python3"])
+def test_record_of_uninstrumented_program_states_the_reason(tmp_path, program):
+    done = run("-o", tmp_path / "p.terrace", "--", *program, verb="record")
+    refused = done.returncode != 0 and "instrumented" in done.stderr
+    assert refused or (done.returncode == 0 and (tmp_path / "p.terrace").exists()), done.stderr
+    assert "set-uid" not in done.stderr
+
+
 def test_unwritable_folder_is_no_error(tmp_path):
     """There is nothing to write."""
     done = run("--", "sh", "-c", f"rmdir {tmp_path}/here", cwd=_folder(tmp_path))

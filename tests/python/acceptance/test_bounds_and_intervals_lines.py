@@ -1,7 +1,7 @@
 """The lines of bounds and of intervals: what they count, and what makes them fall short."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,7 @@ NAMES = [f"p{number}" for number in range(bounds.PROGRAMS)]
 
 
 def kept(monkeypatch: pytest.MonkeyPatch, module: Any, parts: Mapping[str, Any]) -> None:
-    def of(makes: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-        return {name: parts[name] for name in makes}
-
-    monkeypatch.setattr(module, "keep_parts", of)
+    monkeypatch.setattr(module, "keep_each", lambda prefix, makes: {name: parts[name] for name in makes})
 
 
 # --- bounds
@@ -28,7 +25,7 @@ def kept(monkeypatch: pytest.MonkeyPatch, module: Any, parts: Mapping[str, Any])
 def never_beaten(monkeypatch: pytest.MonkeyPatch, last: dict[str, Any]) -> Any:
     """Judges as many programs as are required; `last` replaces the last one."""
     fine = {"rows": {"m, 25 %": {"best": 1.0, "sampled": 0.98, "best_of_all": 1.0, "exact": 0.99}}}
-    kept(monkeypatch, bounds, {f"bounds-{name}": fine for name in NAMES} | {f"bounds-{NAMES[-1]}": last})
+    kept(monkeypatch, bounds, dict.fromkeys(NAMES, fine) | {NAMES[-1]: last})
     monkeypatch.setattr(bounds, "programs", lambda: dict.fromkeys(NAMES))
     monkeypatch.setattr(bounds, "own_programs", lambda *, marked: Path())
     return bounds.never_beaten()
@@ -96,13 +93,14 @@ def of(kind: str, true: int, count: int) -> list[dict[str, Any]]:
     ]
 
 
-def cover(monkeypatch: pytest.MonkeyPatch, public: int, own: dict[str, int], failed: int = 0) -> Any:
+def cover(
+    monkeypatch: pytest.MonkeyPatch, public: int, own: dict[str, int], failed: int = 0, right: int = 9
+) -> Any:
     """Returns public programs with 9 of 10 of each kind, and one workload with 100 of each."""
-    rows = [row for kind in intervals.KINDS for row in of(kind, 9, 10)]
+    rows = [row for kind in intervals.KINDS for row in of(kind, right, 10)]
     names = [f"p{number}" for number in range(public + failed)]
-    parts: dict[str, Any] = {f"covers-public-{name}": {"rows": rows} for name in names[:public]}
-    parts |= {f"covers-public-{name}": FAILED for name in names[public:]}
-    parts["covers-w"] = [row for kind in intervals.KINDS for row in of(kind, own[kind], 100)]
+    parts: dict[str, Any] = {name: {"rows": rows} if name in names[:public] else FAILED for name in names}
+    parts["own w"] = {"rows": [row for kind in intervals.KINDS for row in of(kind, own[kind], 100)]}
     kept(monkeypatch, intervals, parts)
     monkeypatch.setattr(intervals, "read_all", lambda: dict.fromkeys(names))
     monkeypatch.setattr(intervals, "every_workload", lambda size: {"w": []})
@@ -139,14 +137,7 @@ def test_intervals_of_a_kind_or_programs_too_few_fall_short(
 
 
 def test_intervals_that_hold_too_often_fall_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = {"covers-w": [row for kind in intervals.KINDS for row in of(kind, 100, 100)]}
-    rows = [row for kind in intervals.KINDS for row in of(kind, 10, 10)]
-    names = [f"p{number}" for number in range(20)]
-    kept(monkeypatch, intervals, parts | {f"covers-public-{name}": {"rows": rows} for name in names})
-    monkeypatch.setattr(intervals, "read_all", lambda: dict.fromkeys(names))
-    monkeypatch.setattr(intervals, "every_workload", lambda size: {"w": []})
-    monkeypatch.setattr(intervals, "programs", lambda *, marked: Path())
-    assert not intervals.cover().holds
+    assert not cover(monkeypatch, 20, dict.fromkeys(intervals.KINDS, 100), right=10).holds
 
 
 def test_intervals_hold_but_for_rounding() -> None:

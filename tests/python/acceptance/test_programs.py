@@ -19,18 +19,3 @@ def test_program_lists_its_criteria(name):
     done = subprocess.run([FOLDER / name, "--list"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()
-
-
-@pytest.mark.parametrize("dummy", sorted((FOLDER / "house_lines" / "dummies").glob("*.cpp")), ids=lambda p: p.stem)
-def test_dummy_compiles(dummy):
-    """The line that builds each in a copy of the tree takes minutes."""
-    root = FOLDER.parent
-    words = [
-        "c++",
-        "-std=c++20",
-        "-fsyntax-only",
-        *(f"-I{root / folder}" for folder in ("src/foundation", "src/tiering", "src", "include")),
-        dummy,
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr

@@ -229,10 +229,10 @@ def test_build_script_agrees_with_reader(tmp_path):
 
 
 def test_additional_workload_is_one_folder(tmp_path):
-    """Adds acceptance's dummy in a copy: reader, build script and table of tests contain it."""
+    """Adds the dummy of tests/support/variants in a copy: reader, build script and table of tests contain it."""
     copy = tmp_path / "workloads"
     shutil.copytree(FOLDER, copy)
-    shutil.copytree(ROOT / "acceptance" / "house_lines" / "dummies" / "workload", copy / "dummy")
+    shutil.copytree(ROOT / "tests" / "support" / "variants" / "workload", copy / "dummy")
     assert "dummy" in workloads.read_all(copy)
     assert str(copy / "dummy" / "dummy.cpp") in linked(copy, tmp_path)["dummy"]
     table = tmp_path / "table.inc"

@@ -40,6 +40,18 @@ def test_subcommand_name_that_is_not_utf8_says_where(terrace, store_path, tmp_pa
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("subcommand", sorted(SUBCOMMANDS))
+@pytest.mark.parametrize("statement", ["UPDATE object SET size = 'many'", "DELETE FROM run", "DROP TABLE object"])
+def test_subcommand_refuses_in_one_line_that_names_the_file(
+    terrace, store_path, tmp_path, subcommand, statement, monkeypatch
+):
+    path = changed(store_path, tmp_path, "PRAGMA foreign_keys = OFF", statement)
+    monkeypatch.chdir(tmp_path)
+    done = terrace(subcommand, path, *SUBCOMMANDS[subcommand])
+    assert done.returncode != 0
+    assert path.name in done.stderr and done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("statement", "says"),
     [

@@ -26,7 +26,7 @@ def _loops(program: Path, words: list[str], name: str, configurations: dict[str,
     file = work("others") / f"{name}.terrace"
     for label in configurations:
         file.with_suffix(f".{label}.terrace").unlink(missing_ok=True)
-    options = [*SMALL_CACHES, *words_of(configurations), "-o", file]
+    options: list[str | Path] = [*SMALL_CACHES, *words_of(configurations), "-o", file]
     done = run([TERRACE, "simulate", "--json", *options, "--", program, *words])
     said = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
     return {one["label"]: one["loop_s"] for one in said}

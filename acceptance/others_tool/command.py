@@ -75,7 +75,7 @@ def _chosen(names: Iterable[str]) -> list[Recipe]:
     known = read_all()
     for name in names:
         if name not in known:
-            raise WrongRecipe(f"no {name}.toml in {FOLDER.relative_to(ROOT)}; there are {', '.join(known)}")
+            raise WrongRecipe(f"no recipe of {name} in {FOLDER.relative_to(ROOT)}; there are {', '.join(known)}")
     return [known[name] for name in names] or list(known.values())
 
 

@@ -1,4 +1,4 @@
-"""A program's recipe: a file `acceptance/others_programs/NAME.toml`, and nothing else.
+"""A program's recipe: a file `acceptance/others_programs/NAME.toml`, and nothing else. Families share a file.
 
     title, languages, why (it does not build unchanged; missing where it does)
     [source]   debian or pypi (its name there), version, archive (Debian: the file), sha256; or git (the address of
@@ -7,13 +7,17 @@
                and $JOBS are set), program (the file that it leaves), packages (of Debian: what it needs beyond
                compilers), unchanged (commands that change nothing but the compilers, where it builds by them, too,
                and is measured in another form: `why` says which)
-    [inputs.FILE]   make (a module of others_tool/inputs), and what that takes
+    [inputs.FILE]   make (a module of others_tool/inputs), and what that takes; where FILE contains @size@, it is an
+               input of each size, whose values may be tables by size. Keys in capitals are texts for @KEY@ in others
     [run.small], [run.full]   arguments, stdin, files (copies in the run's folder, by name there), program (where
                each size is a program of its own: instead of the build's); {inputs} and {source} stand for the
                folders
     [run.calibrate]  the same, of a size that virtual time is calibrated at, where run.small is not fit for it: it
                takes less than 0.1 s natively. This one takes 0.1 to 0.5 s: it does what run.full does, with fewer
                turns, or with less data, which the caches hold
+    [run]      the same for all sizes: @size@ stands for the size, and a table by size for the value of each; sizes
+               (a list, where not small and full)
+    [family.NAME]   the file is a recipe NAME for each of these tables, whose values stand for @KEY@ in it
     [verify]   output (a file that has it; else what it prints), says (a pattern that a line of the output
                matches), drop (a pattern of lines that differ from run to run), files (that are equal, too), status
                (with which it ends well; default 0)
@@ -67,7 +71,7 @@ class Source:
 class Run:
     """A size: arguments and standard input."""
 
-    arguments: str
+    arguments: str = ""
     stdin: str = ""
     files: Mapping[str, str] = field(default_factory=dict)  # by name in the run's folder
     program: str = ""  # binary of this size, relative to the source; "": Recipe.program
@@ -109,17 +113,58 @@ class Recipe:
 
 def read_all(folder: Path = FOLDER) -> dict[str, Recipe]:
     """Returns all recipes by name."""
-    return {path.stem: read(path) for path in sorted(folder.glob("*.toml"))}
+    recipes = [recipe for path in folder.glob("*.toml") for recipe in _read(path)]
+    return {recipe.name: recipe for recipe in sorted(recipes, key=lambda recipe: recipe.name)}
 
 
 def read(path: Path) -> Recipe:
-    """Reads one recipe. Raises WrongRecipe."""
+    """Reads the recipe of a file. Raises WrongRecipe."""
+    return _read(path)[0]
+
+
+def _read(path: Path) -> list[Recipe]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        return _recipe(path.stem, table)
+        family = table.pop("family", {path.stem: {}})
+        return [_recipe(name, _by_size(_filled(table, values))) for name, values in family.items()]
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, re.error) as error:
         said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
         raise WrongRecipe(f"{path.name}: {said}") from error
+
+
+def _filled(value: Any, values: Mapping[str, Any]) -> Any:
+    """Returns a value of a table with the values in place of @KEY@: as they are where nothing else is there."""
+    if isinstance(value, dict):
+        return {_filled(key, values): _filled(each, values) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, values) for each in value]
+    if isinstance(value, str):
+        for key, each in values.items():
+            if value == f"@{key}@":
+                return each
+            value = value.replace(f"@{key}@", str(each))
+    return value
+
+
+def _by_size(table: dict[str, Any]) -> dict[str, Any]:
+    """Returns the table with its runs and inputs written out for each size."""
+    run = table["run"]
+    all_sizes = (*SIZES, CALIBRATE)
+    sizes = run.get("sizes", [size for size in all_sizes if size in run or size in SIZES])
+
+    def of(given: dict[str, Any], size: str) -> dict[str, Any]:
+        """Returns the values of a size: of a table with a key for each size the one of that key."""
+        own = {k: v[size] if isinstance(v, dict) and set(v) == set(sizes) else v for k, v in given.items()}
+        texts = {"size": size, **{key: value for key, value in own.items() if key.isupper()}}
+        return {key: _filled(value, texts) for key, value in own.items() if key not in texts or key == "size"}
+
+    common = {key: value for key, value in run.items() if key not in ("sizes", *all_sizes)}
+    runs = {size: {**of(common, size), **run.get(size, {})} for size in sizes}
+    inputs: dict[str, Any] = {}
+    for name, given in table.get("inputs", {}).items():
+        by_size = {name.replace("@size@", size): of(given, size) for size in sizes}
+        inputs |= by_size if "@size@" in name else {name: given}
+    return {**table, "run": runs, "inputs": inputs}
 
 
 def _recipe(name: str, table: dict[str, Any]) -> Recipe:

@@ -37,7 +37,7 @@ def line_counts() -> Measured:
         }
         for folder in COUNTED
     ]
-    before, now = (sum(int(row[when]) for row in rows) for when in ("at the start", "now"))
+    before, now = (sum(_count(folder, commit) for folder in COUNTED) for commit in (BASELINE, ""))
     each = [
         f"{row['folder']}: {row['at the start']} -> {row['now']}; code without comments and blank lines "
         f"{row['code at the start']} -> {row['code now']}"

@@ -95,9 +95,11 @@ def memory_of_the_data() -> Measured:
 def scattered_mappings() -> Measured:
     """Compares random reads in 64 mappings with those in one of equal size, in a quarter of their size of
     memory."""
-    rows, read, program = [], [], _built("scatter.c")
+    rows: list[dict[str, Any]] = []
+    read: list[float] = []
+    program = _built("scatter.c")
     for blocks, name in (("0", "one mapping"), ("1", "64 mappings")):
-        words = [program, blocks, "20000"]
+        words: Words = [program, blocks, "20000"]
         _, output, account = _ended(_over_file(MEMORY, *words))
         read.append(float(account.get("read_bytes") or 0.0))
         rows.append({"program": name, "same": output == _ended(words)[1], "read, MiB": round(read[-1] / MIB)})
@@ -127,8 +129,8 @@ def _mpi_costs(name: str) -> dict[str, float]:
     program = _built("steps.c", "-g", compiler=[place / "bin" / "mpicc"], OMPI_CC=wrapper, MPICH_CC=wrapper)
     costs, outputs = {}, set()
     for mode in _MODES:
-        words = [TERRACE, mode, "-q", "-m", MACHINE, "-o", fresh("mpi") / "mpi.terrace", "--"]
-        costs[mode], (status, output, _) = _timed([*(words if mode != "alone" else []), program])
+        words: Words = [TERRACE, mode, "-q", "-m", MACHINE, "-o", fresh("mpi") / "mpi.terrace", "--"]
+        costs[mode], (status, output, _) = _timed([*(words if mode != "alone" else ()), program])
         outputs.add((status, output))
     if len(outputs) != 1:
         raise RuntimeError(f"{name}: other outputs: {sorted(map(str, outputs))}")

@@ -151,6 +151,32 @@ def test_a_size_for_calibration_is_read_where_there_is_one(tmp_path: Path) -> No
     assert more.runs["calibrate"].arguments == "-c pwd"
 
 
+def test_values_by_size_and_by_member_are_filled_in(tmp_path: Path) -> None:
+    text = WHOLE[: WHOLE.index("[inputs.words]")] + WHOLE[WHOLE.index("[verify]") :]
+    text = (
+        text.replace('"a program"', '"@kind@ program"')
+        + """
+[inputs."@size@.txt"]
+make = "literal"
+COUNT = { small = 1, full = 20 }
+text = "@COUNT@ of @COUNT@"
+[run]
+arguments = { small = "-s", full = "-f" }
+stdin = "{inputs}/@size@.txt"
+[family.one]
+kind = "a"
+[family.two]
+kind = "another"
+"""
+    )
+    (tmp_path / "a.toml").write_text(text)
+    one, two = read_all(tmp_path).values()
+    assert (one.name, one.title, two.name, two.title) == ("one", "a program", "two", "another program")
+    assert one.inputs["full.txt"] == {"make": "literal", "text": "20 of 20"}
+    assert one.runs["small"].arguments == "-s"
+    assert one.runs["full"].stdin == "{inputs}/full.txt"
+
+
 def test_calibration_runs_find_what_runs_find(tmp_path: Path) -> None:
     """Arguments, standard input and files, each form with its own program."""
     text = WHOLE.replace("[run.full]", 'stdin = "{inputs}/words"\n[run.full]').replace(

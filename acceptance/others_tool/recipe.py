@@ -7,8 +7,8 @@
                and $JOBS are set), program (the file that it leaves), packages (of Debian: what it needs beyond
                compilers), unchanged (commands that change nothing but the compilers, where it builds by them, too,
                and is measured in another form: `why` says which)
-    [inputs.FILE]   make (a module of others_tool/inputs), and what that takes; where FILE contains @size@, it is an
-               input of each size, whose values may be tables by size. Keys in capitals are texts for @KEY@ in others
+    [inputs.FILE]   make (a module of others_tool/inputs), and what that takes; where FILE contains @size@, it is
+               an input of each size, whose values may be tables by size; a key in capitals is a text for @KEY@
     [run.small], [run.full]   arguments, stdin, files (copies in the run's folder, by name there), program (where
                each size is a program of its own: instead of the build's); {inputs} and {source} stand for the
                folders

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from harness import SETTINGS, Line, Measured, keep_part
 
 from programs_lines.cases import CASES, Case, chosen
-from programs_lines.runs import ENVIRONMENTS, OFF, OURS, PLAIN, PREFIXES, RunResult, forget
+from programs_lines.profiles import moves_of, was_watched
+from programs_lines.runs import ENVIRONMENTS, OFF, OURS, PLAIN, PREFIXES, forget, interleaved
 
 MIB = 1 << 20
 TIME = 0.03  # of a program's own
@@ -21,12 +22,6 @@ WAYS = (PLAIN, OURS, OFF)
 _NUMBER = re.compile(r"[0-9A-F]{4,}|[0-9]+")
 
 Row = dict[str, Any]
-
-
-def order(turn: int) -> tuple[str, ...]:
-    """Returns the interleaved order of a repetition, alternately reversed, so that slow drift affects all ways
-    alike."""
-    return WAYS if turn % 2 == 0 else tuple(reversed(WAYS))
 
 
 def files_of(folder: Path) -> set[str]:
@@ -41,14 +36,6 @@ def other_files(usual: Sequence[set[str]], found: set[str]) -> list[str]:
     return [*(f"leaves {name}" for name in sorted(more)), *(f"lacks {name}" for name in sorted(fewer))]
 
 
-def _once(case: Case, way: str) -> tuple[RunResult, str, set[str]]:
-    done = case.run(PREFIXES[way], ENVIRONMENTS[way])
-    try:
-        return done, case.outcome(done), files_of(done.folder)
-    finally:
-        forget(done)
-
-
 def difference(truth: str, other: str) -> str:
     """Returns the first lines that differ."""
     for left, right in zip(truth.splitlines(), other.splitlines(), strict=False):
@@ -57,55 +44,47 @@ def difference(truth: str, other: str) -> str:
     return f"{len(truth.splitlines())} lines became {len(other.splitlines())}"
 
 
-def measured(case: Case) -> Row:
-    """Measures all repetitions of a program. Its first run is plain. If the program is timed, that run counts for
-    its output alone, because it reads from the disk."""
-    first, truth, left = _once(case, PLAIN)
-    once = not case.is_timed
-    seconds: dict[str, list[float]] = {way: [first.seconds] * (once and way == PLAIN) for way in WAYS}
-    cpu: dict[str, list[float]] = {way: [first.cpu] * (once and way == PLAIN) for way in WAYS}
-    peak: dict[str, list[int]] = {way: [first.peak] * (once and way == PLAIN) for way in WAYS}
-    files: dict[str, list[set[str]]] = {way: [left] * (way == PLAIN) for way in WAYS}
-    wrong, said = [], []
-    for turn in range(1 if once else SETTINGS.turns):
-        for way in (OURS, OFF) if once else order(turn):
-            done, outcome, left = _once(case, way)
-            files[way].append(left)
-            seconds[way].append(done.seconds)
-            cpu[way].append(done.cpu)
-            peak[way].append(done.peak)
-            if outcome != truth:
-                wrong.append(f"{way}: {difference(truth, outcome)}")
-            if way != PLAIN:
-                said += [f"{way}: {line}" for line in done.err.splitlines() if line.startswith("terrace: ")]
-    return {
-        "program": case.name,
-        "is_timed": case.is_timed,
-        "ended": truth.splitlines()[0],
-        "seconds": seconds,
-        "cpu": cpu,
-        "peak": peak,
-        "wrong": wrong,
-        "said": said,
-        "left": sorted(
-            {
-                f"{way}: {one}"
-                for way in (OURS, OFF)
-                for found in files[way]
-                for one in other_files(files[PLAIN], found)
-            }
-        ),
-    }
+def measured(case: Case, ways: Mapping[str, Sequence[str]]) -> Row:
+    """Measures all repetitions of a program in ways, which are words in front of it. Its first run is plain. If the
+    program is timed, that run counts for its output alone, because it reads from the disk."""
+    row: Row = {"program": case.name, "is_timed": case.is_timed, "wrong": [], "said": []}
+    for what in ("seconds", "cpu", "peak", "lines", "watched", "moves"):
+        row[what] = {way: [] for way in ways}
+    files: dict[str, list[set[str]]] = {way: [] for way in ways}
+    truth = ""
 
+    def repeat(way: str, counts: bool = True) -> None:
+        nonlocal truth
+        done = case.run(ways[way], ENVIRONMENTS.get(way, {}))
+        try:
+            outcome, profile = case.outcome(done), done.folder.with_name("kept.terrace")
+            files[way].append(files_of(done.folder))
+            watched, moves = was_watched(profile), moves_of(profile)
+        finally:
+            forget(done)
+        said = [line for line in done.err.splitlines() if line.startswith("terrace: ")]
+        found = {"seconds": done.seconds, "cpu": done.cpu, "peak": done.peak}
+        for what, value in {**found, "lines": len(said), "watched": watched, "moves": moves}.items():
+            row[what][way] += [value] if counts else []
+        truth = truth or outcome
+        row["wrong"] += [f"{way}: {difference(truth, outcome)}"] if outcome != truth else []
+        row["said"] += [f"{way}: {line}" for line in said if way != PLAIN]
 
-def rows() -> list[Row]:
-    return [_kept(case) for case in chosen(CASES)]
+    repeat(PLAIN, counts=not case.is_timed)
+    for way in (
+        interleaved(tuple(ways), SETTINGS.turns) if case.is_timed else [one for one in ways if one != PLAIN]
+    ):
+        repeat(way)
+    others = {f"{way}: {one}" for way in ways for left in files[way] for one in other_files(files[PLAIN], left)}
+    return {**row, "ended": truth.splitlines()[0], "left": sorted(others)}
 
 
 @functools.cache
-def _kept(case: Case) -> Row:
-    row: Row = keep_part(f"cost-{case.name}", lambda: measured(case), timed=True)
-    return row
+def rows() -> list[Row]:
+    return [
+        keep_part(f"cost-{case.name}", functools.partial(measured, case, PREFIXES), timed=True)
+        for case in chosen(CASES)
+    ]
 
 
 def over(row: Row, what: str, way: str) -> float:
@@ -137,11 +116,13 @@ def same_output(found: Sequence[Row], way: str) -> Measured:
     return Measured("\n".join(text), not (wrong or unstable or said or left))
 
 
-def within(losses: dict[str, float]) -> tuple[str, bool]:
+def within(losses: dict[str, float], limit: float = TIME) -> tuple[str, bool]:
     """Describes programs' losses of time; returns also whether all are within the limit."""
-    slow = {name: loss for name, loss in losses.items() if loss > TIME}
+    slow = {name: loss for name, loss in losses.items() if loss > limit}
     worst = max(losses, key=lambda name: losses[name])
-    text = f"{len(losses) - len(slow)} of {len(losses)} within {TIME:.0%}; the worst {losses[worst]:+.1%}, {worst}"
+    text = (
+        f"{len(losses) - len(slow)} of {len(losses)} within {limit:.0%}; the worst {losses[worst]:+.1%}, {worst}"
+    )
     if slow:
         text += "\n" + ", ".join(f"{name} {loss:+.1%}" for name, loss in slow.items())
     return text, not slow

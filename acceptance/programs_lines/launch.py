@@ -6,17 +6,18 @@ one node that a machine file describes as two kinds, is reported as well.
 
 from __future__ import annotations
 
+import functools
 import resource
-import shutil
-import statistics
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 from harness import SETTINGS, TERRACE, Line, Measured, keep_part
 
+from programs_lines.runs import interleaved
 from programs_lines.watched import MACHINE
 
 LAUNCH = 5e-3  # seconds beyond plain
@@ -39,67 +40,60 @@ def _took(words: Sequence[str], where: Path) -> tuple[float, float]:
     return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def _pairs(command: list[str], count: int) -> dict[str, list[list[float]]]:
+def _runs(command: Sequence[str], count: int) -> dict[str, list[tuple[float, float]]]:
     """Measures clock and processor time of plain runs, of runs under Terrace, with TERRACE=off, and monitored."""
-    own = {"plain": command, "terrace": [str(TERRACE), "run", "--", *command]}
-    own["off"] = ["env", "TERRACE=off", *own["terrace"]]
-    where = Path(tempfile.mkdtemp(prefix="terrace-programs-"))
-    watching = ["--machine", str(MACHINE), "--fast", "64MiB", "--quiet", "-o", str(where / "kept.terrace")]
-    own["watched"] = [str(TERRACE), "run", *watching, "--", *command]
-    found: dict[str, list[list[float]]] = {way: [] for way in own}
-    try:
+    with tempfile.TemporaryDirectory(prefix="terrace-programs-") as name:
+        where = Path(name)
+        ours = [str(TERRACE), "run", "--", *command]
+        watching = ["--machine", str(MACHINE), "--fast", "64MiB", "--quiet", "-o", str(where / "kept.terrace")]
+        own = {"plain": command, "terrace": ours, "off": ["env", "TERRACE=off", *ours]}
+        own["watched"] = [str(TERRACE), "run", *watching, "--", *command]
+        found: dict[str, list[tuple[float, float]]] = {way: [] for way in own}
         for words in own.values():
             _took(words, where)  # files that are read from the disk, and what is kept of the program
-        for turn in range(count):
-            for way in own if turn % 2 == 0 else reversed(own):
-                found[way].append(list(_took(own[way], where)))
-                (where / "kept.terrace").unlink(missing_ok=True)
-    finally:
-        shutil.rmtree(where, ignore_errors=True)
+        for way in interleaved(tuple(own), count):
+            found[way].append(_took(own[way], where))
+            (where / "kept.terrace").unlink(missing_ok=True)
     return found
 
 
-def _medians(found: dict[str, list[list[float]]]) -> dict[str, tuple[float, float]]:
-    return {
-        way: (statistics.median(one[0] for one in all_), statistics.median(one[1] for one in all_))
-        for way, all_ in found.items()
-    }
+@functools.cache
+def _medians(name: str, *command: str) -> dict[str, tuple[float, float]]:
+    """Returns the medians of clock and processor time, by way."""
+    count = SETTINGS.turns * (20 if name == "launch" else 1)
+    found = keep_part(name, lambda: _runs(command, count), timed=True)
+    return {way: (median(one[0] for one in runs), median(one[1] for one in runs)) for way, runs in found.items()}
+
+
+def _more() -> dict[str, float]:
+    """Returns the seconds of a launch beyond plain, by way."""
+    found = _medians("launch", "/bin/true")
+    return {way: clock - found["plain"][0] for way, (clock, _) in found.items()}
 
 
 def _launch() -> Measured:
-    found = _medians(keep_part("launch", lambda: _pairs(["/bin/true"], 20 * SETTINGS.turns), timed=True))
-    more = found["terrace"][0] - found["plain"][0]
+    found, more = _medians("launch", "/bin/true"), _more()
     text = (
-        f"{found['plain'][0] * 1e3:.1f} ms plain, {found['terrace'][0] * 1e3:.1f} ms, {more * 1e3:.1f} ms more; "
-        f"with TERRACE=off, and env(1) in front, {(found['off'][0] - found['plain'][0]) * 1e3:.1f} ms more; "
-        f"watched {(found['watched'][0] - found['plain'][0]) * 1e3:.1f} ms more"
+        f"{found['plain'][0] * 1e3:.1f} ms plain, {found['terrace'][0] * 1e3:.1f} ms, {more['terrace'] * 1e3:.1f} "
+        f"ms more; with TERRACE=off, and env(1) in front, {more['off'] * 1e3:.1f} ms more; watched "
+        f"{more['watched'] * 1e3:.1f} ms more"
     )
-    return Measured(text, more < LAUNCH)
+    return Measured(text, more["terrace"] < LAUNCH)
 
 
-def _children(name: str, script: str) -> Measured:
-    found = _medians(keep_part(name, lambda: _pairs(["/bin/sh", "-c", script], SETTINGS.turns), timed=True))
-    launch = _medians(keep_part("launch", lambda: _pairs(["/bin/true"], 20 * SETTINGS.turns), timed=True))
-    once = launch["terrace"][0] - launch["plain"][0]
-    more = (found["terrace"][0] - once) / found["plain"][0] - 1
-    cpu = found["terrace"][1] / found["plain"][1] - 1
-    watched = (found["watched"][0] - launch["watched"][0] + launch["plain"][0]) / found["plain"][0] - 1
+def _children(name: str, script: str, processes: int = 0) -> Measured:
+    found = _medians(name, "/bin/sh", "-c", script)
+    plain, cpu = found["plain"]
+    more = {way: found[way][0] - plain - launch for way, launch in _more().items()}
     text = (
-        f"{found['plain'][0]:.3f} s plain, {found['terrace'][0]:.3f} s: {more:+.1%} without the launch itself, "
-        f"{cpu:+.1%} of processor time with it; watched {watched:+.1%}"
+        f"{plain:.3f} s plain, {found['terrace'][0]:.3f} s: {more['terrace'] / plain:+.1%} without the launch "
+        f"itself, {found['terrace'][1] / cpu - 1:+.1%} of processor time with it; watched "
+        f"{more['watched'] / plain:+.1%}"
     )
-    return Measured(text, more <= CHILDREN)
-
-
-def _true() -> Measured:
-    found = _children("children-true", _LOOP)
-    launch = _medians(keep_part("launch", lambda: _pairs(["/bin/true"], 20 * SETTINGS.turns), timed=True))
-    all_ = _medians(
-        keep_part("children-true", lambda: _pairs(["/bin/sh", "-c", _LOOP], SETTINGS.turns), timed=True)
-    )
-    each = (all_["terrace"][0] - all_["plain"][0] - launch["terrace"][0] + launch["plain"][0]) / PROCESSES
-    least = all_["plain"][0] / PROCESSES
-    return Measured(f"{found.text}; {each * 1e6:.0f} us a process, which takes {least * 1e6:.0f}", found.holds)
+    if processes:
+        each, usual = more["terrace"] / processes, plain / processes
+        text += f"; {each * 1e6:.0f} us a process, which takes {usual * 1e6:.0f}"
+    return Measured(text, more["terrace"] / plain <= CHILDREN)
 
 
 LINES = [
@@ -109,5 +103,9 @@ LINES = [
         "a script that writes, compiles, links and runs small programs: within 3 %, the launch apart",
         lambda: _children("children-configure", _CONFIGURE),
     ),
-    Line(f"{PROCESSES} times /bin/true", "from a shell's loop: within 3 %, the launch apart", _true),
+    Line(
+        f"{PROCESSES} times /bin/true",
+        "from a shell's loop: within 3 %, the launch apart",
+        lambda: _children("children-true", _LOOP, PROCESSES),
+    ),
 ]

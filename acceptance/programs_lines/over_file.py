@@ -18,7 +18,7 @@ from harness import SETTINGS, TERRACE, Line, Measured, keep_part
 from memory_lines.limits import swap_file
 
 from programs_lines.cases import CASES, Case, chosen
-from programs_lines.runs import PLAIN, RunResult, forget, scratch
+from programs_lines.runs import PLAIN, RunResult, forget, interleaved, scratch
 
 MIB = 1 << 20
 OURS, SWAP = "terrace", "swap"
@@ -61,15 +61,14 @@ def measured(case: Case) -> Row:
     timeout = max(60.0, PATIENCE * plain.seconds)
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     wrong: list[str] = []
-    for turn in range(max(1, min(SETTINGS.turns, 3))):
-        for way in WAYS if turn % 2 == 0 else reversed(WAYS):
-            done, outcome = _once(case, way, memory, timeout)
-            seconds[way].append(timeout if done.status is None else done.seconds)
-            if done.status is None:
-                wrong.append(f"{way}: stopped after {timeout:.0f} s")
-            elif outcome != truth:
-                said = [line for line in done.err.splitlines() if line.startswith("terrace: ")]
-                wrong.append(f"{way}: {outcome.splitlines()[0]}, other results; {' '.join(said)[:120]}")
+    for way in interleaved(WAYS, max(1, min(SETTINGS.turns, 3))):
+        done, outcome = _once(case, way, memory, timeout)
+        seconds[way].append(timeout if done.status is None else done.seconds)
+        if done.status is None:
+            wrong.append(f"{way}: stopped after {timeout:.0f} s")
+        elif outcome != truth:
+            said = [line for line in done.err.splitlines() if line.startswith("terrace: ")]
+            wrong.append(f"{way}: {outcome.splitlines()[0]}, other results; {' '.join(said)[:120]}")
     done, outcome = _once(case, OURS, ROOM * plain.peak, timeout)
     fits = done.status is not None and outcome == truth
     return {
@@ -83,14 +82,13 @@ def measured(case: Case) -> Row:
     }
 
 
-def rows() -> list[Row]:
-    return [_kept(case) for case in chosen(CASES) if case.is_large]
-
-
 @functools.cache
-def _kept(case: Case) -> Row:
-    row: Row = keep_part(f"over-file-{case.name}", lambda: measured(case), timed=True)
-    return row
+def rows() -> list[Row]:
+    return [
+        keep_part(f"over-file-{case.name}", functools.partial(measured, case), timed=True)
+        for case in chosen(CASES)
+        if case.is_large
+    ]
 
 
 def _same() -> Measured:

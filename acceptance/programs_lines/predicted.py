@@ -72,17 +72,13 @@ def _measured(name: str) -> Row:
     }
 
 
-def _rows() -> list[Row]:
+@functools.cache
+def _found() -> list[Row]:
     run(["cmake", "--build", "--preset", "release", "--target", "benchmarks"], timeout=3600)
     return [
         keep_part(f"predicted-{name}", functools.partial(_measured, name), timed=True)
         for name in chosen_names(PROGRAMS)
     ]
-
-
-@functools.cache
-def _found() -> list[Row]:
-    return _rows()
 
 
 def _all() -> Measured:

@@ -6,7 +6,7 @@ import resource
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +68,12 @@ def ran(
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     texts = [path.read_text(errors="replace") if path.exists() else "" for path in (out, err)]
     return RunResult(done.status, texts[0], texts[1] + done.output, done.seconds, cpu, done.peak, work)
+
+
+def interleaved(ways: Sequence[str], turns: int) -> Iterator[str]:
+    """Yields the ways of all repetitions, alternately reversed, so that slow drift affects all alike."""
+    for turn in range(turns):
+        yield from ways if turn % 2 == 0 else reversed(ways)
 
 
 def forget(done: RunResult) -> None:

@@ -17,9 +17,10 @@ from typing import Any
 from harness import ROOT, SETTINGS, TERRACE, Line, Measured, keep_part
 
 from programs_lines.cases import chosen_names
+from programs_lines.cost import over, within
 from programs_lines.needed import require
 from programs_lines.profiles import was_watched
-from programs_lines.runs import OURS, PLAIN, scratch
+from programs_lines.runs import OURS, PLAIN, interleaved, scratch
 from programs_lines.watched import MACHINE
 
 LOSS = 0.01
@@ -96,19 +97,19 @@ def _measured(name: str, where: Path) -> Row:
     wrong: set[str] = set()
     _, truth = _once(PROGRAMS[name], PLAIN, where)
     seen = False
-    for turn in range(2 * SETTINGS.turns):
-        for way in WAYS if turn % 2 == 0 else reversed(WAYS):
-            took, outcome = _once(PROGRAMS[name], way, where)
-            seconds[way].append(took)
-            if outcome != truth:
-                wrong.add(way)
-            if way == WATCHED:
-                seen = seen or was_watched(_profile(where))
+    for way in interleaved(WAYS, 2 * SETTINGS.turns):
+        took, outcome = _once(PROGRAMS[name], way, where)
+        seconds[way].append(took)
+        if outcome != truth:
+            wrong.add(way)
+        if way == WATCHED:
+            seen = seen or was_watched(_profile(where))
     _profile(where).unlink(missing_ok=True)
     return {"program": name, "seconds": seconds, "wrong": sorted(wrong), "seen": seen}
 
 
-def _rows() -> list[Row]:
+@functools.cache
+def _found() -> list[Row]:
     where = scratch() / "terrace-programs-small"
     where.mkdir(exist_ok=True)
     try:
@@ -123,16 +124,6 @@ def _rows() -> list[Row]:
         shutil.rmtree(where, ignore_errors=True)
 
 
-@functools.cache
-def _found() -> list[Row]:
-    return _rows()
-
-
-def loss(row: Row, way: str) -> float:
-    """Returns the median over the plain one's, less 1."""
-    return float(statistics.median(row["seconds"][way]) / statistics.median(row["seconds"][PLAIN]) - 1)
-
-
 def _interval(row: Row, way: str) -> str:
     """Returns the interval of the paired differences' median by the sign test: the precision that the machine's
     noise allows."""
@@ -142,15 +133,9 @@ def _interval(row: Row, way: str) -> str:
 
 def judged(found: list[Row], way: str) -> tuple[str, bool]:
     """Describes the programs' losses in one way; returns also whether all are within the limit and as plain."""
-    losses = {row["program"]: loss(row, way) for row in found}
-    beyond = {name: one for name, one in losses.items() if one > LOSS}
+    text, fine = within({row["program"]: over(row, "seconds", way) for row in found}, LOSS)
     wrong = [row["program"] for row in found if way in row["wrong"]]
-    worst = max(losses, key=lambda name: losses[name])
-    text = f"{len(found) - len(beyond)} of {len(found)} lose at most {LOSS:.0%}"
-    text += f"; the worst {losses[worst]:+.1%}, {worst}"
-    text += f"; other output: {', '.join(wrong)}" if wrong else ""
-    text += "\n" + ", ".join(f"{name} {one:+.1%}" for name, one in beyond.items()) if beyond else ""
-    return text, not beyond and not wrong
+    return text + (f"\nother output: {', '.join(wrong)}" if wrong else ""), fine and not wrong
 
 
 def not_seen(found: list[Row]) -> list[str]:
@@ -173,7 +158,7 @@ def _all(way: str) -> Measured:
             "program": row["program"],
             "plain_s": f"{statistics.median(row['seconds'][PLAIN]):.2f}",
             "terrace_s": f"{statistics.median(row['seconds'][way]):.2f}",
-            "loss": f"{loss(row, way):+.1%}",
+            "loss": f"{over(row, 'seconds', way):+.1%}",
             "interval": _interval(row, way),
             **({"watched": "yes" if row["seen"] else "no"} if way == WATCHED else {}),
         }

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import functools
 import statistics
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness import SETTINGS, TERRACE, Line, Measured, keep_part
+from harness import TERRACE, Line, Measured, keep_part
 
-from programs_lines.cases import CASES, Case, chosen
-from programs_lines.cost import difference, memory, over, within
-from programs_lines.profiles import moves_of, was_watched
-from programs_lines.runs import PLAIN, RunResult, forget
+from programs_lines.cases import CASES, chosen
+from programs_lines.cost import measured, memory, over, within
+from programs_lines.runs import PLAIN
 
 MACHINE = Path(__file__).with_name("same_node.toml")
 WATCHED, PLACED = "watched", "placed"
@@ -38,70 +35,23 @@ MOVABLE = ("lmp, liquid", "hpcc")
 Row = dict[str, Any]
 
 
-@contextmanager
-def _once(case: Case, way: str) -> Iterator[tuple[RunResult, str, Path]]:
-    """Runs once with the profile, which is next to the folder that the program runs in."""
-    done = case.run(PREFIXES[way], {})
-    try:
-        yield done, case.outcome(done), done.folder.with_name("kept.terrace")
-    finally:
-        forget(done)
-
-
-def measured(case: Case) -> Row:
-    """Measures all repetitions of a program; the first run, which reads from the disk, counts for its output
-    alone."""
-    with _once(case, PLAIN) as (_, truth, _):
-        pass
-    seconds: dict[str, list[float]] = {way: [] for way in PREFIXES}
-    cpu: dict[str, list[float]] = {way: [] for way in PREFIXES}
-    peak: dict[str, list[int]] = {way: [] for way in PREFIXES}
-    wrong: list[str] = []
-    seen: dict[str, int] = dict.fromkeys((WATCHED, PLACED), 0)
-    moves: list[int] = []
-    said: dict[str, int] = dict.fromkeys(PREFIXES, 0)
-    for turn in range(SETTINGS.turns):
-        for way in PREFIXES if turn % 2 == 0 else reversed(PREFIXES):
-            with _once(case, way) as (done, outcome, profile):
-                seconds[way].append(done.seconds)
-                cpu[way].append(done.cpu)
-                peak[way].append(done.peak)
-                if way != PLAIN:
-                    seen[way] += was_watched(profile)
-                if way == PLACED:
-                    moves.append(moves_of(profile))
-            said[way] = max(said[way], sum(line.startswith("terrace: ") for line in done.err.splitlines()))
-            if outcome != truth:
-                wrong.append(f"{case.name}, {way}: {difference(truth, outcome)}")
-    return {
-        "program": case.name,
-        "seconds": seconds,
-        "cpu": cpu,
-        "peak": peak,
-        "wrong": wrong,
-        "said": said,
-        "seen": seen,
-        "moves": moves,
-    }
-
-
 @functools.cache
-def _kept(case: Case) -> Row:
-    row: Row = keep_part(f"watched-{case.name}", lambda: measured(case), timed=True)
-    return row
-
-
 def rows() -> list[Row]:
-    return [_kept(case) for case in chosen(CASES) if case.is_timed and case.name not in _NOT]
+    return [
+        keep_part(f"watched-{case.name}", functools.partial(measured, case, PREFIXES), timed=True)
+        for case in chosen(CASES)
+        if case.is_timed and case.name not in _NOT
+    ]
 
 
 def _output() -> Measured:
     found = rows()
-    wrong = [one for row in found for one in row["wrong"]]
+    wrong = [f"{row['program']}, {one}" for row in found for one in row["wrong"]]
     runs = sum(len(row["seconds"][way]) for row in found for way in (WATCHED, PLACED))
-    most = max(found, key=lambda row: max(row["said"].values()))
+    most = {row["program"]: max(lines for way in PREFIXES for lines in row["lines"][way]) for row in found}
+    worst = max(most, key=lambda name: most[name])
     text = [f"{runs} runs of {len(found)} programs, {len(wrong)} other than plain", *wrong[:6]]
-    text.append(f"at most {max(most['said'].values())} lines of Terrace's own, {most['program']}")
+    text.append(f"at most {most[worst]} lines of Terrace's own, {worst}")
     return Measured("\n".join(text), not wrong)
 
 
@@ -109,12 +59,14 @@ def unseen(found: list[Row], way: str) -> list[str]:
     """Describes programs with enough data and run time of which a run was not monitored, or, where data are
     placed, the median run moved nothing."""
     texts = [
-        f"{row['program']}: watched in {row['seen'][way]} of {len(row['seconds'][way])} runs"
+        f"{row['program']}: watched in {sum(row['watched'][way])} of {len(row['watched'][way])} runs"
         for row in found
-        if row["program"] in WATCHABLE and row["seen"][way] < len(row["seconds"][way])
+        if row["program"] in WATCHABLE and not all(row["watched"][way])
     ]
     if way == PLACED:
-        still = [row for row in found if row["program"] in MOVABLE and statistics.median(row["moves"]) == 0]
+        still = [
+            row for row in found if row["program"] in MOVABLE and statistics.median(row["moves"][PLACED]) == 0
+        ]
         texts += [f"{row['program']}: nothing was moved" for row in still]
     return texts
 
@@ -130,8 +82,8 @@ def _time(way: str) -> Measured:
             "plain_s": f"{statistics.median(row['seconds'][PLAIN]):.2f}",
             "loss": f"{over(row, 'seconds', way):+.1%}",
             "loss_of_cpu": f"{over(row, 'cpu', way):+.1%}",
-            "watched": f"{row['seen'][way]} of {len(row['seconds'][way])}",
-            **({"moves": f"{statistics.median(row['moves']):.0f}"} if way == PLACED else {}),
+            "watched": f"{sum(row['watched'][way])} of {len(row['watched'][way])}",
+            **({"moves": f"{statistics.median(row['moves'][way]):.0f}"} if way == PLACED else {}),
         }
         for row in found
     ]

@@ -19,10 +19,10 @@ def row(name, ours, watched, wrong=()):
 
 def test_small_judges_each_way():
     found = [row("one", [1.0, 1.005, 9.0], [1.0, 1.02, 1.03]), row("two", [0.9, 1.0, 1.0], [1.0, 1.0, 1.0])]
-    assert small.judged(found, small.OURS) == ("2 of 2 lose at most 1%; the worst +0.5%, one", True)
+    assert small.judged(found, small.OURS) == ("2 of 2 within 1%; the worst +0.5%, one", True)
     text, holds = small.judged(found, small.WATCHED)
     assert not holds
-    assert text.splitlines() == ["1 of 2 lose at most 1%; the worst +2.0%, one", "one +2.0%"]
+    assert text.splitlines() == ["1 of 2 within 1%; the worst +2.0%, one", "one +2.0%"]
 
 
 def test_small_unmonitored_watchable_program_falls_short():

@@ -22,8 +22,8 @@ def row(seen=3, moves=(0, 5, 9), peak=1 << 30):
         "seconds": dict.fromkeys(ways, [1.0] * 3),
         "cpu": dict.fromkeys(ways, [1.0] * 3),
         "peak": {way: [1 << 30 if way == watched.PLAIN else peak] for way in ways},
-        "seen": dict.fromkeys(ways, seen),
-        "moves": list(moves),
+        "watched": {way: [number < seen for number in range(3)] for way in ways},
+        "moves": {way: list(moves) for way in ways},
     }
 
 

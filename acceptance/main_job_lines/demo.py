@@ -1,26 +1,14 @@
-"""The demo on a fresh clone, and the goals of its table in class W."""
+"""The goals of the demo's table in class W. acceptance/house runs the demo on a fresh clone."""
 
 from __future__ import annotations
 
 import functools
 import json
-import shutil
-import time
 from typing import Any
 
 from harness import ROOT, TERRACE, Line, Measured, keep_part, run, work
 
 from main_job_lines.common import largest_slowdown
-
-RUN_TIME_GOAL = 180.0
-
-
-@functools.cache
-def fresh_demo() -> dict[str, Any]:
-    """Runs `make demo` on a clone of the commit; returns its rows, its report of the run, and the report page's
-    size."""
-    about: dict[str, Any] = keep_part("fresh-demo", _clone_and_run, timed=True)
-    return about
 
 
 @functools.cache
@@ -35,38 +23,6 @@ def _class_w() -> dict[str, Any]:
     run([TERRACE, "lab", "demo", "--study", "--class", "W", "--output", folder], cwd=ROOT, timeout=3600)
     about = json.loads((folder / "results.json").read_text())
     return {"class": about["class"], "rows": about["rows"]}  # the same on every machine, as `run_seconds` is not
-
-
-def _clone_and_run() -> dict[str, Any]:
-    clone = work("main-job") / "clone"
-    shutil.rmtree(clone, ignore_errors=True)
-    clone.parent.mkdir(parents=True, exist_ok=True)
-    run(["git", "clone", "--quiet", ROOT, clone])
-    begun = time.monotonic()
-    output = run(["make", "demo"], cwd=clone, timeout=3600).stdout
-    total = time.monotonic() - begun
-    results = json.loads((clone / "out" / "demo" / "results.json").read_text())
-    report = clone / "out" / "demo" / "report.html"
-    return {
-        **results,
-        "total_seconds": total,
-        "report_bytes": report.stat().st_size,
-        "names_its_report": report.name in output,
-    }
-
-
-def runs_fresh() -> Measured:
-    about = fresh_demo()
-    wanted = {("cg", "unimem-lat4", ratio) for ratio in ("half", "quarter")}
-    there = {(row["workload"], row["machine"], row["ratio"]) for row in about["rows"]}
-    seconds = float(about["run_seconds"])
-    size = about["report_bytes"]
-    holds = wanted == there and seconds <= RUN_TIME_GOAL and size > 10_000 and about["names_its_report"]
-    return Measured(
-        f"{len(there)} of {len(wanted)} rows, {seconds:.0f} s of run time ({about['total_seconds']:.0f} s "
-        f"with set-up and build), report of {size / 1e6:.2f} MB",
-        holds,
-    )
 
 
 def _rows(machine: str, ratio: str) -> list[dict[str, Any]]:
@@ -125,11 +81,6 @@ def slowdowns() -> Measured:
 
 
 LINES = [
-    Line(
-        "demo on a fresh clone",
-        f"sets up, builds, runs within {RUN_TIME_GOAL:.0f} s, 8 rows and a report",
-        runs_fresh,
-    ),
     Line(
         "planned gap, 1/2 bandwidth",
         "class W: average at most 3 % at the study's ratio, or the lower bound",

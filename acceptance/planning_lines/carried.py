@@ -118,7 +118,7 @@ LINES = [
     Line("carried plans", GOAL, lambda: _judged(lambda case: case.kept)),
     Line(
         "carried plans, bettered",
-        GOAL + ", bettered while the program runs (--better-plan)",
+        GOAL + ", bettered while the program runs (--refine-plan)",
         lambda: _judged(lambda case: case.bettered),
     ),
 ]

@@ -45,7 +45,7 @@ def difference(truth: str, other: str) -> str:
 
 
 def measured(case: Case, ways: Mapping[str, Sequence[str]]) -> Row:
-    """Measures all repetitions of a program in ways, which are words in front of it. Its first run is plain. If the
+    """Measures all repetitions of a program in ways: words in front of it. Its first run is plain. If the
     program is timed, that run counts for its output alone, because it reads from the disk."""
     row: Row = {"program": case.name, "is_timed": case.is_timed, "wrong": [], "said": []}
     for what in ("seconds", "cpu", "peak", "lines", "watched", "moves"):

@@ -10,20 +10,23 @@ half of the lines on each of two places that is Little's law: the lines in fligh
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness import Line, Measured, described, fresh, machines
+from harness import ROOT, Line, Measured, described, fresh, machines
 from terrace.lab import study
 
 from virtual_time_lines.common import OWN, Words, program, simulate, workload
 
 WITHIN = 0.02
 LARGEST_CACHE = 8 << 20  # bytes: outer caches beyond are cut down to it, which no closed form notices
-STEPS = 300_000  # of the chase
+CHASES: Words = ["--steps", "300000", "--repetitions", "2"]
+STREAMS: Words = ["--repetitions", "3"]
+ALL_CORES: Words = ["--cores", "all"]
+MIN_SIZE = 8 << 20  # bytes of an array
 DOUBLE, INDEX = 8, 4  # bytes
 # Instructions of a loop's iteration as gcc 12 compiles it at -O2: one for every operation of the source, every
 # counter or pointer that is advanced, and the loop's comparison and jump.
@@ -32,9 +35,13 @@ TRIAD, GATHER, CHASE = 11, 8, 4
 
 @dataclass(frozen=True)
 class Setting:
-    """A shipped machine as a closed form needs it."""
+    """A machine as a closed form needs it."""
 
-    about: dict[str, Any]
+    machine: str | Path  # name or file
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        return described(self.machine)
 
     @cached_property
     def domain(self) -> dict[str, Any]:
@@ -73,7 +80,7 @@ class Setting:
 
     def options(self) -> list[str]:
         name, size = self.outermost
-        return ["--machine", self.about["name"], "--cache", f"{name}={size}"]
+        return ["--machine", str(self.machine), "--cache", f"{name}={size}"]
 
     def core_time(self, instructions: float) -> float:
         """Returns C, for accesses that no inner cache serves."""
@@ -111,6 +118,13 @@ def stream(setting: Setting, place: str, threads: int) -> float:
         written={place: n},
         threads=threads,
     )
+
+
+def stream_of_all_cores(setting: Setting, place: str) -> float:
+    """Returns the rate of Triad where bandwidth limits it: two arrays and the lines that it stores to are read, one
+    is written, and STREAM counts three of these four."""
+    path = setting.path(place)
+    return float(3 / (3 / path["read"] + 1 / path["write"]))
 
 
 def gather(setting: Setting, places: list[str], home: str, threads: int) -> float:
@@ -168,14 +182,17 @@ def _obeying(folder: Path, options: Words, command: Words, **environment: str) -
     return printed
 
 
-def _chase(setting: Setting, folder: Path, plan: list[str]) -> float:
-    size = setting.lines * setting.line
-    command: Words = [workload("chase", True), "--size", str(size), "--steps", str(STEPS), "--repetitions", "2"]
+def _printed(
+    setting: Setting, folder: Path, plan: Sequence[str | Path], name: str, words: Words, pattern: str
+) -> float:
+    """Returns the number that a workload prints whose data the caches do not hold."""
+    size = max(setting.lines * setting.line, MIN_SIZE)
+    command = [workload(name, True), "--size", str(size), *words]
     said = _obeying(folder, [*setting.options(), *plan], command)
-    found = re.search(r"^Best\s+([0-9.]+) ns a step", said, re.M)
+    found = re.search(pattern, said, re.M)
     if found is None:
-        raise RuntimeError(f"chase does not say its nanoseconds a step: {said[:200]}")
-    return float(found[1]) * 1e-9
+        raise RuntimeError(f"{name} does not print its number ({pattern}): {said[:200]}")
+    return float(found[1])
 
 
 @dataclass(frozen=True)
@@ -195,7 +212,10 @@ def _forms(setting: Setting, folder: Path) -> dict[str, list[Form]]:
 
     for place in setting.places:
         plan = _everything_in(folder, place)
-        add("chase", place, _chase(setting, folder, plan), chase(setting, place))
+        hop = _printed(setting, folder, plan, "chase", CHASES, r"^Best\s+([0-9.]+) ns a step")
+        add("chase", place, hop * 1e-9, chase(setting, place))
+        rate = _printed(setting, folder, [*plan, *ALL_CORES], "stream", STREAMS, r"(?i)triad\D+([0-9.e+]+)")
+        add("STREAM, all cores", place, rate, stream_of_all_cores(setting, place))
         for threads in (1, 2):
             add(
                 f"STREAM {threads}",
@@ -223,10 +243,22 @@ def _forms(setting: Setting, folder: Path) -> dict[str, list[Form]]:
 
 
 def closed_forms() -> Measured:
-    folder = fresh("forms")
+    return _judged([_forms(Setting(name), fresh("forms")) for name in machines()])
+
+
+def proportion() -> Measured:
+    """Measures on a machine file with every bandwidth and latency scaled."""
+    text = (ROOT / "machines" / "unimem-bw2.toml").read_text()
+    text = re.sub(r'"(\d+)GB/s"', lambda rate: f'"{int(rate[1]) * 3 / 4}GB/s"', text)
+    scaled = fresh("scaled") / "scaled.toml"
+    scaled.write_text(re.sub(r'^latency = "86ns"', 'latency = "215ns"', text, flags=re.M))
+    return _judged([_forms(Setting(scaled), fresh("forms"))])
+
+
+def _judged(by_machine: list[dict[str, list[Form]]]) -> Measured:
     found: dict[str, list[Form]] = {}
-    for name in machines():
-        for kind, forms in _forms(Setting(described(name)), folder).items():
+    for kinds in by_machine:
+        for kind, forms in kinds.items():
             found.setdefault(kind, []).extend(forms)
     lines = []
     for kind, forms in sorted(found.items()):
@@ -240,8 +272,13 @@ def closed_forms() -> Measured:
 LINES = [
     Line(
         "closed forms",
-        f"STREAM, gather and halves on two places with 1 and 2 threads, a chase: within {WITHIN:.0%} on every "
-        "shipped machine",
+        f"STREAM, gather and halves on two places with 1 and 2 threads, STREAM with all cores, a chase: within "
+        f"{WITHIN:.0%} on every shipped machine",
         closed_forms,
-    )
+    ),
+    Line(
+        "closed forms follow the file",
+        "bandwidths x 3/4 and latencies x 2.5 change them in proportion",
+        proportion,
+    ),
 ]

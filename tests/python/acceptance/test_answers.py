@@ -1,13 +1,8 @@
 """Answers of an unfinished experiment come back in a checkout that has nothing but the repository."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
-
 from results.answers import bring_back, drop, put_by
 from results.kept import Refused
 from results.version import Version

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import copy
-import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "acceptance"))
-
-from programs_lines import arrays  # noqa: E402
+from programs_lines import arrays
 
 
 def way(*, handler, under=False):

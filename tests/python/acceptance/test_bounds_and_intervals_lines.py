@@ -1,14 +1,10 @@
 """The lines of bounds and of intervals: what they count, and what makes them fall short."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
-
 from strangers_lines import bounds, bounds_time, intervals
 
 FAILED = {"failed": "a: not built"}

@@ -1,13 +1,8 @@
 """The line of virtual time against the clock: what it says, and what makes it fall short."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
-
 from others_lines import clock
 from others_tool.clock import elapsed
 from terrace.solve.calibration import Sample, Start

@@ -1,14 +1,10 @@
 """Lines of page placement on a GPU: what they write, what makes them fall short, those that take a second."""
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
-
 import harness
+import pytest
 from gpu_placement_lines import common, conservation, robustness, study, traces, truths
 from terrace import _core
 from terrace.lab.experiment import ccnuma

@@ -6,11 +6,8 @@ import threading
 import time
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
-
 import harness
+import pytest
 from harness import Line, Measured, Unfinished
 
 

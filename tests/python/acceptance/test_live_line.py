@@ -1,10 +1,6 @@
 """The line of live runs beside first touch: its groups of machines, and what it says of rows."""
 
-import sys
 import tomllib
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
 
 import pytest
 from harness import ROOT

@@ -1,10 +1,5 @@
 """The line of one finder of loops: what it says of ways that differ."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
-
 from others_tool.loops import MainLoop
 from strangers_lines import loops
 

@@ -1,15 +1,11 @@
 """Lines of real memory: what they compare, and what makes them fall short."""
 
 import subprocess
-import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
-
 from memory_lines import faults, left, limits, over_file, study, ways
 from memory_lines.disks import DiskBytes, device_of, moved
 from memory_lines.faults import Fault, FaultOutcome

@@ -1,14 +1,10 @@
 """The criteria of programs without markers: what they count, and what makes them fall short."""
 
 import sqlite3
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
-
 from others_lines import gaps, other_loops, programs, wrong_loops
 from others_tool.loops import MainLoop, are_alike
 from others_tool.profiles import Profile, TakenLoop

@@ -4,18 +4,13 @@
 # ruff: noqa: F401, F811
 import re
 import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from results_tree import tree
-
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "acceptance"))
-
-from results.steps import all_steps  # noqa: E402
-from results.templates import texts  # noqa: E402
+from results.steps import all_steps
+from results.templates import texts
+from results_tree import ROOT, tree
 from results.version import BEGIN, END, rest  # noqa: E402
 
 PAGE = "docs/results/toy.md"

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+import harness
 import pytest
-
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "acceptance"))
-
-import harness  # noqa: E402
-from programs_lines import cases, cost, filters, needed, over_file  # noqa: E402
+from programs_lines import cases, cost, filters, needed, over_file
 
 LMP = """Step Temp E_pair
        0         1.44   -6.7733681

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import statistics
-import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "acceptance"))
-
-from programs_lines import proof  # noqa: E402
+from programs_lines import proof
 
 PLAN, DONE = 40.0, 43.5  # when the plan comes, and when its moves are done
 

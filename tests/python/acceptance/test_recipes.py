@@ -3,7 +3,6 @@
 import hashlib
 import json
 import subprocess
-import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -11,19 +10,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from others_tool.build import BuildTree
+from others_tool.clock import called
+from others_tool.execute import WrongResult, execute, same
+from others_tool.fetch import NoArchive, archive
+from others_tool.inputs import prepared
+from others_tool.loops import MainLoop, is_right
+from others_tool.recipe import FOLDER, Recipe, Source, WrongRecipe, read, read_all
 from terrace.lab import calibrating
 from terrace.lab import native as natively
-
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "acceptance"))
-
-from others_tool.build import BuildTree  # noqa: E402
-from others_tool.clock import called  # noqa: E402
-from others_tool.execute import WrongResult, execute, same  # noqa: E402
-from others_tool.fetch import NoArchive, archive  # noqa: E402
-from others_tool.inputs import prepared  # noqa: E402
-from others_tool.loops import MainLoop, is_right  # noqa: E402
-from others_tool.recipe import FOLDER, Recipe, Source, WrongRecipe, read, read_all  # noqa: E402
 
 WHOLE = """
 title = "a program"

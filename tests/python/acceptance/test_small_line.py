@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "acceptance"))
-
-from programs_lines import small  # noqa: E402
+from programs_lines import small
 
 
 def row(name, ours, watched, wrong=()):

@@ -1,13 +1,8 @@
 """Lines of the Taylor-Green vortex: what makes them fall short."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
-
 from stencils_lines import taylor_green
 
 FINE = {

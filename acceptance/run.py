@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs an acceptance program: the scripts `acceptance/NAME` call it with their name.
 
 The criteria are those of the modules of the package NAME_lines. The package may state an ORDER of modules, OPTIONS

@@ -57,7 +57,8 @@ def demo() -> Measured:
     there = {(row["workload"], row["machine"], row["ratio"]) for row in results["rows"]}
     text = (
         f"set-up {setup:.0f} s, build {build:.0f} s, `make demo` after it {whole:.0f} s "
-        f"({results['run_seconds']} s of it the demo); {len(there & ROWS)} of {len(ROWS)} rows, a report of {size / 1e6:.2f} MB"
+        f"({results['run_seconds']} s of it the demo); {len(there & ROWS)} of {len(ROWS)} rows, a report "
+        f"of {size / 1e6:.2f} MB"
     )
     complete = there == ROWS and size > MIN_REPORT_BYTES and report.name in output
     return Measured(text, complete and build <= BUILD_MINUTES * 60 and whole <= RUN_SECONDS)

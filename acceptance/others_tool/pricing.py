@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Observes a program under a subcommand in many configurations at once, and plans from its recordings."""
 
 from __future__ import annotations

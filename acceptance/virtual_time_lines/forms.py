@@ -121,8 +121,8 @@ def stream(setting: Setting, place: str, threads: int) -> float:
 
 
 def stream_of_all_cores(setting: Setting, place: str) -> float:
-    """Returns the rate of Triad where bandwidth limits it: two arrays and the lines that it stores to are read, one
-    is written, and STREAM counts three of these four."""
+    """Returns the rate of Triad where bandwidth limits it: two arrays and the lines that it stores to are
+    read, one is written, and STREAM counts three of these four."""
     path = setting.path(place)
     return float(3 / (3 / path["read"] + 1 / path["write"]))
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small programs of the kinds that failed in public reports (tests/support/every_mode): each gives what it gives
 without Terrace under every subcommand, built with gcc and with clang.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fuzzers of tests/fuzz, seeded with real files: each runs for TERRACE_FUZZ_SECONDS (600) and finds no crash."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The library with memkind's names has the functions of hbwmalloc(3), and hbw_calls tests each of them: it fails
 where tests/support/hbw_witness.c, which stands before the library, breaks one.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Systems that lack something, with programs of the distribution: as they run on a machine with one kind of
 memory, and on one node that a machine file calls two kinds, so that pages are watched and moved.
 """

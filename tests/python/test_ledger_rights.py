@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Other users can neither read nor write the ledger of a running job."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A new variant is one new file: each kind is tried with a dummy of tests/support/variants in a copy of the tree.
 
 `git status` shows the dummy's file and nothing else, the incremental build takes it in, the command line knows it,

@@ -1,4 +1,4 @@
-"""Systems that lack something: each is a way to call a command. For the tests, and for acceptance/programs.
+"""Systems that lack something: each is a way to call a command. For the tests.
 
 Those that need the superuser's rights (a mount namespace, another user) raise LackingError where those are not
 there.

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-ORDER = ("truths", "conservation", "degenerate", "camat", "study", "speed", "robustness")
+ORDER = ("truths", "conservation", "degenerate", "camat", "study", "speed")
 OPTIONS = {
     "--study": {
         "type": Path,

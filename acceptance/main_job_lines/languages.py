@@ -1,13 +1,8 @@
-"""Programs of several files, built by their own Makefiles with nothing but the compiler's name changed.
-
-What Terrace brings into them shows only the names in its map.
-"""
+"""Programs of several files, built by their own Makefiles with nothing but the compiler's name changed."""
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,59 +112,10 @@ def languages() -> Measured:
     return Measured("\n".join(text for text, _ in results), all(holds for _, holds in results))
 
 
-def own_libraries() -> Measured:
-    """Compares a program that uses SQLite, hwloc and jemalloc itself with its native output in each way."""
-    folder = fresh("inside")
-    plain = build("inside", folder / "plain") / "inside"
-    hooked = build("inside", folder / "hooked", f"CC={BIN / 'terrace-cc'}") / "inside"
-    native = run([plain]).stdout
-    checks = [line for line in native.splitlines() if line.startswith("ok ")]
-    output: list[str | Path] = ["--quiet", "-o", folder / "inside.terrace", "--"]
-    ways: dict[str, list[str | Path]] = {
-        "under hooks": [hooked],
-        "under hooks, simulated": [TERRACE, "simulate", "--machine", "unimem-lat4", *output, hooked],
-        "under hooks, `terrace run`": [TERRACE, "run", *output, hooked],
-        "plain, `terrace run`": [TERRACE, "run", *output, plain],
-    }
-    good = []
-    for way, command in ways.items():
-        done = run(command, check=False)
-        if done.returncode == 0 and done.stdout == native:
-            good.append(way)
-    return Measured(
-        f"{len(checks)} checks of its own pass natively, none fails; the same output "
-        f"{', '.join(good) or 'nowhere'} ({len(good)} of {len(ways)} ways)",
-        len(good) == len(ways) and len(checks) > 5 and "FAILED" not in native,
-    )
-
-
-def exported() -> Measured:
-    """Compares the exported symbols with the lists that the map is made of."""
-    library = next((TERRACE.parent.parent / "lib" / "terrace").glob("libterrace.so"))
-    listed = set()
-    for file in ("src/tiering/agent/exports.txt", "src/tiering/observe/hooks/hooks.map.txt"):
-        listed |= set(re.findall(r"^([A-Za-z_]\w*)", (ROOT / file).read_text(), re.M))
-    text = subprocess.run(
-        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
-    ).stdout
-    shown = {line.split()[-1].split("@")[0] for line in text.splitlines()}
-    extra = sorted(shown - listed)
-    return Measured(
-        f"{len(shown)} names, {len(extra)} of them not in the map{': ' + ' '.join(extra[:5]) if extra else ''}",
-        bool(shown) and not extra,
-    )
-
-
 LINES = [
     Line(
         "a C, a C++ and a Fortran 77 program",
         "of several files, built with nothing but CC=/CXX=/FC= changed: named objects, also in COMMON, and a plan",
         languages,
     ),
-    Line(
-        "a program with its own SQLite, hwloc and jemalloc",
-        "runs under hooks and under `terrace run` as without",
-        own_libraries,
-    ),
-    Line("names that are injected", "nm -D shows only those in the symbol map", exported),
 ]

@@ -1,5 +1,4 @@
-"""Replays against executions: the same profiles to the bit, in the recording's configuration and in another; how
-much faster; and what is left of a recording that was cut.
+"""Replays against executions: equal profiles to the bit, as recorded and elsewhere; and how much faster.
 
 Seconds are processor time, user and system, of the command and all that it started: an execution and a replay take
 turns, three times, and the medians count.
@@ -8,10 +7,9 @@ turns, three times, and the medians count.
 from __future__ import annotations
 
 import functools
-import re
 from statistics import geometric_mean, median
 
-from harness import TERRACE, Line, Measured, fresh, keep_part, run, workloads
+from harness import Line, Measured, fresh, keep_part, workloads
 
 from virtual_time_lines.common import OF_THE_VERB, Words, compare, query, replay, simulate, workload
 
@@ -69,51 +67,10 @@ def replays() -> Measured:
     return Measured("\n".join([summary, *(text for text, _, _ in found)]), equal == len(cases) and not slow)
 
 
-CUTS = 60
-
-
-def truncated() -> Measured:
-    """Cuts a recording at many places: the phases of its whole frames stay as they were, and a message reports the
-    cut."""
-    folder = fresh("replay-truncated")
-    whole, part = folder / "whole.misses", folder / "part.misses"
-    command: Words = [workload("gups", True), "--size", "4MiB", "--iterations", "8"]
-    options: Words = ["--machine", "unimem-lat4", "--cache", "l3=256KiB", "--planner", "slow-only"]
-    simulate(folder / "whole.terrace", [*options, "--misses", str(whole)], command)
-    phases = "SELECT loop, iteration, phase, name, begun, ended, waited FROM phase_instance WHERE run = 1"
-    all_phases = query(folder / "whole.terrace", phases)
-    content = whole.read_bytes()
-    said, kept, refused = set[int](), set[int](), 0
-    for i in range(CUTS):
-        part.write_bytes(content[: len(content) * i // CUTS])
-        store = folder / "part.terrace"
-        store.unlink(missing_ok=True)
-        done = run([TERRACE, "replay", part, "--quiet", "-o", store, *options], check=False)
-        frames = re.search(r"(\d+) whole frames?", done.stderr)
-        if done.returncode == 1 and frames:
-            said.add(int(frames[1]))
-            some = query(store, phases)
-            kept.add(len(some))
-            if some != all_phases[: len(some)]:
-                return Measured(f"cut at {len(part.read_bytes())}: its phases are not the recorded ones", False)
-        elif done.returncode == 1 and re.search(r"no(t a)? recording", done.stderr):
-            refused += 1  # not even the first frame
-        else:
-            return Measured(
-                f"cut at {len(part.read_bytes())}: exit {done.returncode}, {done.stderr.strip()}", False
-            )
-    text = (
-        f"{CUTS} cuts of {len(content)} bytes: {min(said)} to {max(said)} whole frames replayed and said, "
-        f"{min(kept)} to {max(kept)} of {len(all_phases)} phases, as recorded; {refused} without a first frame"
-    )
-    return Measured(text, len(said) > 1 and len(kept) > 1 and refused < CUTS // 2)
-
-
 LINES = [
     Line(
         "replay equals execution",
         f"to the bit on every workload, and at least {FASTER} times faster on each",
         replays,
     ),
-    Line("truncated recordings", "replayed to the last whole frame, and said so", truncated),
 ]

@@ -1,15 +1,14 @@
-"""The independent tracer: the share of each workload's misses that the hooks see, and truncated traces."""
+"""The independent tracer: the share of each workload's misses that the hooks see."""
 
 from __future__ import annotations
 
 import functools
 import json
 import os
-import re
 import shutil
 from typing import Any
 
-from harness import TERRACE, Line, Measured, Unavailable, every_workload, fresh, keep_part, run
+from harness import TERRACE, Line, Measured, Unavailable, every_workload, keep_part, run
 
 from virtual_time_lines.common import Words, workload
 
@@ -53,33 +52,10 @@ def seen() -> Measured:
     return Measured("\n".join(lines), holds)
 
 
-def truncated() -> Measured:
-    """Cuts a trace at 200 places: it is read to its last whole frame, and a message reports the cut."""
-    needs_qemu()
-    folder = fresh("tracer-truncated")
-    whole, part = folder / "whole.trace", folder / "part.trace"
-    run([TERRACE, "lab", "trace", "-o", whole, "--", workload("mg", False), "--class", "S"])
-    content = whole.read_bytes()
-    said, refused = set[int](), 0
-    for i in range(200):
-        part.write_bytes(content[: len(content) * i // 200])
-        done = run([TERRACE, "lab", "misses", part, *MACHINE, "--json"], check=False)
-        frames = re.search(r"truncated: (\d+) whole frames read", done.stderr)
-        if done.returncode == 0 and frames:
-            said.add(int(frames[1]))
-        elif done.returncode == 1 and "no trace of Terrace's" in done.stderr:
-            refused += 1  # not even the header
-        else:
-            return Measured(f"cut at {len(part.read_bytes())}: exit {done.returncode}, {done.stderr}", False)
-    text = f"200 cuts of {len(content)} bytes: {min(said)} to {max(said)} whole frames; {refused} without a header"
-    return Measured(text, len(said) > 1)
-
-
 LINES = [
     Line(
         "hooks against the tracer",
         f"at least {GOAL:.0%} of the last-level misses of user code, by workload and object; the rest listed",
         seen,
     ),
-    Line("truncated traces", "read to the last whole frame, and said so", truncated),
 ]

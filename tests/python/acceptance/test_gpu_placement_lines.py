@@ -1,11 +1,10 @@
 """Lines of page placement on a GPU: what they write, what makes them fall short, those that take a second."""
 
 from argparse import Namespace
-from pathlib import Path
 
 import harness
 import pytest
-from gpu_placement_lines import common, conservation, robustness, study, traces, truths
+from gpu_placement_lines import common, conservation, study, traces, truths
 from terrace import _core
 from terrace.lab.experiment import ccnuma
 from terrace.lab.experiment.gpu_laws import broken_laws
@@ -60,24 +59,6 @@ def test_chase_takes_the_sum_of_latencies(monkeypatch):
     truths._made.cache_clear()
     assert truths.chase().holds
     truths._made.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("status", "said", "verdict"),
-    [
-        (0, "", "read"),
-        (1, "terrace: /x/a.warps, byte 7: a block is damaged\n", "refused"),
-        (1, "terrace: /y/a.warps, byte 7: a block is damaged\n", "wrong"),
-        (1, "terrace: \n", "wrong"),
-        (1, "terrace: /x/a.warps, byte 7: a\nb\n", "wrong"),
-        (1, "terrace: /x/a.warps, byte 7: \x1b\n", "wrong"),
-        (2, "terrace: the kernel k accesses 0x80, which is in no allocation; name it\n", "wrong call"),
-        (2, "terrace: something else\n", "wrong"),
-        (134, "", "wrong"),
-    ],
-)
-def test_cases_verdict_by_status_and_message(status, said, verdict):
-    assert robustness._Cases(Path("/x"), 1)._verdict(status, said) == verdict
 
 
 def test_order_of_rules_is_judged(monkeypatch):

@@ -140,7 +140,7 @@ def refused(path, *words):
     return done.stderr
 
 
-# acceptance/gpu-placement has every byte.
+# test_gpu_damage has every byte.
 def test_damaged_traces_are_refused(tmp_path):
     kept = tmp_path / "needle.warps"
     answer("needle", "--size", "test", "--keep", kept)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -98,6 +99,22 @@ def test_trace_exits_with_the_programs_status(terrace, programs, tmp_path):
     cut = terrace("lab", "misses", trace, *CACHES)
     assert cut.returncode == 0
     assert "truncated: " in cut.stderr and "whole frames read" in cut.stderr
+
+
+@needs_qemu
+@pytest.mark.soak
+def test_truncated_trace_is_read_to_its_last_whole_frame(terrace, programs, tmp_path):
+    trace, found = tmp_path / "whole.trace", set()
+    terrace("lab", "trace", "-o", trace, "--", programs[0])
+    whole = trace.read_bytes()
+    for number in range(200):
+        trace.write_bytes(whole[: len(whole) * number // 200])
+        done = terrace("lab", "misses", trace, *CACHES, "--json")
+        frames = re.search(r"truncated: (\d+) whole frames read", done.stderr)
+        refused = done.returncode == 1 and "no trace of Terrace's" in done.stderr  # not even the header
+        assert refused or (done.returncode == 0 and frames), (number, done.stderr)
+        found |= {int(frames[1])} if frames else set()
+    assert len(found) > 1
 
 
 @needs_qemu

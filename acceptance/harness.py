@@ -23,6 +23,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -153,6 +154,27 @@ def build_workloads(names: Iterable[str], hooked: bool = True, flags: str = "-O2
 def workload(name: str, hooked: bool = True, flags: str = "-O2 -g") -> Path:
     """Builds a workload and returns its path."""
     return build_workloads([name], hooked, flags) / name
+
+
+def query(store: Path, sql: str, *values: object) -> list[tuple[Any, ...]]:
+    """Rows of a profile."""
+    connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        return connection.execute(sql, values).fetchall()
+    finally:
+        connection.close()
+
+
+def environment(folder: Path, *words: str) -> Path:
+    """Makes a Python environment with the packages that pip's words name, once, and returns its interpreter."""
+    python = folder / "bin" / "python"
+    if not (folder / "complete").exists():
+        run([sys.executable, "-m", "venv", "--clear", folder])
+        done = run([python, "-m", "pip", "install", "-q", *words], check=False)
+        if done.returncode != 0:
+            raise Unavailable(f"no packages: {(done.stderr.strip().splitlines() or [''])[-1]}")
+        (folder / "complete").touch()
+    return python
 
 
 # --- kept results -----------------------------------------------------------------------------------------------

@@ -36,28 +36,9 @@ MACHINES = {
     "ddr5-cxl": ("l1=8KiB", "l2=32KiB", "l3=128KiB"),
 }
 STRATEGIES = (
-    *(
-        "auto",
-        "stream",
-        "unimem",
-        "global",
-        "local",
-        "xmem",
-        "ecohmem",
-        "soar",
-        "first-touch",
-        "interleave",
-    ),
-    *(
-        "weighted-interleave",
-        "slow-only",
-        "fast-only",
-        "kernel-tiering",
-        "memtis",
-        "colloid",
-        "alto",
-        "cache-mode",
-    ),
+    *("auto", "stream", "unimem", "global", "local", "xmem", "ecohmem", "soar", "first-touch", "interleave"),
+    *("weighted-interleave", "slow-only", "fast-only", "kernel-tiering", "memtis", "colloid"),
+    *("alto", "cache-mode"),
 )
 PLANNED = ("auto", "unimem")  # whose plans, made of a profile, are obeyed in a later run
 

@@ -7,12 +7,13 @@ against the rows' times.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from harness import query
 
 EPSILON = 1e-15  # seconds: sums of times are equal up to their last digits
 
@@ -101,7 +102,7 @@ class Audit:
     """One process of a store."""
 
     def __init__(self, store: Path) -> None:
-        self._database = sqlite3.connect(store)
+        self._all = partial(query, store)
         (self._machine,) = self._one("SELECT machine FROM run")
         self.places = {
             row[0]: (row[1], row[2], row[3])
@@ -155,9 +156,6 @@ class Audit:
             "WHERE NOT refused AND source <> target ORDER BY begun, id"
         )
         return [Transfer(*row) for row in rows]
-
-    def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._database.execute(sql, values).fetchall()
 
     def _one(self, sql: str, *values: object) -> tuple[Any, ...]:
         return self._all(sql, *values)[0]

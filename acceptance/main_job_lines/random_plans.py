@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import random
-import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from harness import query
 from terrace import _core
 from terrace.store.reader import Store
 
@@ -49,9 +49,10 @@ class PlanInput:
                 size = min(one.chunk_size, one.size - number * one.chunk_size)
                 self.chunks.append(Chunk(one.name, number, one.chunks, size))
         self.traffic = np.zeros((len(self.chunks), len(self.phases)))
-        rows = sqlite3.connect(store).execute(
+        rows = query(
+            store,
             "SELECT chunk, phase, read_lines + write_lines + exposure FROM cell "
-            "WHERE iteration = (SELECT max(id) FROM iteration WHERE exact)"
+            "WHERE iteration = (SELECT max(id) FROM iteration WHERE exact)",
         )
         for chunk, phase, lines in rows:
             if chunk in row_of and phase < len(self.phases):

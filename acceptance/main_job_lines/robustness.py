@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import time
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, fresh, run, workload
+from harness import TERRACE, Line, Measured, fresh, query, run, workload
 
 KILLS = 50
 SEED = 1
@@ -32,28 +31,26 @@ class KillOutcomes:
 def check_store(path: Path, deaths: KillOutcomes, program: str = "mg") -> None:
     """Checks that a merged profile is valid as a database, reports that the run was cut, and has a prefix of its
     phases."""
-    database = sqlite3.connect(path)
-    if database.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
-        deaths.problems.append(f"{path.name} is damaged")
-    rows = [
-        row for row in database.execute("SELECT id, program, ended, whole FROM run") if row[1].endswith(program)
-    ]
-    notes = [row[0] for row in database.execute("SELECT text FROM note")]
+    if query(path, "PRAGMA integrity_check") != [("ok",)]:
+        deaths.problems.append(f"{path.parent.name} is damaged")
+    rows = [row for row in query(path, "SELECT id, program, ended, whole FROM run") if row[1].endswith(program)]
+    notes = query(path, "SELECT text FROM note")
     if len(rows) != 1:
-        deaths.problems.append(f"{path.name} has {len(rows)} runs of {program}")
+        deaths.problems.append(f"{path.parent.name} has {len(rows)} runs of {program}")
         return
     run_id, _, ended, whole = rows[0]
     if ended is not None or whole:
         deaths.late += 1
         return
     if not notes:
-        deaths.problems.append(f"{path.name} does not say that the run was cut short")
-    phases = database.execute(
+        deaths.problems.append(f"{path.parent.name} does not say that the run was cut short")
+    phases = query(
+        path,
         "SELECT loop, iteration, phase, begun, ended FROM phase_instance WHERE run = ? ORDER BY begun, ended",
-        (run_id,),
-    ).fetchall()
+        run_id,
+    )
     if any(later[3] < earlier[4] - 1e-12 for earlier, later in pairwise(phases)):
-        deaths.problems.append(f"{path.name} has phases that overlap")
+        deaths.problems.append(f"{path.parent.name} has phases that overlap")
     deaths.merged += 1
     deaths.phases.append(len(phases))
 
@@ -106,36 +103,11 @@ def running(process: int | None) -> bool:
 VERBS = ("record", "simulate", "run")
 
 
-def kill_programs() -> KillOutcomes:
-    """Kills only the program: its launcher merges the journals."""
-    folder, dice, deaths = fresh("kill-program"), random.Random(SEED), KillOutcomes()
-    length = {verb: lasts(verb, folder) for verb in VERBS}
-    for number in range(10 * KILLS):
-        if deaths.merged == KILLS:
-            break
-        verb = VERBS[number % len(VERBS)]
-        output = folder / f"{number}-{verb}.terrace"
-        launcher = start(verb, output)
-        time.sleep(dice.random() * length[verb])
-        child = child_of(launcher)
-        if child is not None:
-            os.kill(child, signal.SIGKILL)
-        status = launcher.wait(timeout=60)
-        if child is None:
-            deaths.early += not output.exists()
-            deaths.late += output.exists()
-        elif not output.exists():
-            deaths.early += 1
-        else:
-            if status not in (-signal.SIGKILL, 0):
-                deaths.problems.append(f"{output.name}: the launcher ended with {status}")
-            check_store(output, deaths)
-    return deaths
-
-
-def kill_everything() -> KillOutcomes:
-    """Kills launcher and program, so that `terrace merge` has to merge the journals afterwards."""
-    folder, dice, deaths = fresh("kill-everything"), random.Random(SEED + 1), KillOutcomes()
+def kill(everything: bool) -> KillOutcomes:
+    """Kills only the program, so that its launcher merges the journals, or both, so that `terrace merge` has to do
+    so afterwards."""
+    folder = fresh("kill-everything" if everything else "kill-program")
+    dice, deaths = random.Random(SEED + everything), KillOutcomes()
     length = {verb: lasts(verb, folder) for verb in VERBS}
     for number in range(10 * KILLS):
         if deaths.merged == KILLS:
@@ -146,28 +118,47 @@ def kill_everything() -> KillOutcomes:
         output = own / "killed.terrace"
         launcher = start(verb, output)
         time.sleep(dice.random() * length[verb])
-        os.killpg(launcher.pid, signal.SIGKILL)
-        launcher.wait(timeout=60)
-        left = list(own.glob("terrace-*/*.journal"))
-        if output.exists():
-            if sqlite3.connect(output).execute("PRAGMA integrity_check").fetchone()[0] != "ok":
-                deaths.problems.append(f"{number}: the launcher left half a profile")
-            deaths.late += 1
-        elif not left:
+        (kill_everything if everything else kill_program)(launcher, output, deaths)
+    return deaths
+
+
+def kill_program(launcher: subprocess.Popen[bytes], output: Path, deaths: KillOutcomes) -> None:
+    child = child_of(launcher)
+    if child is not None:
+        os.kill(child, signal.SIGKILL)
+    status = launcher.wait(timeout=60)
+    if not output.exists():
+        deaths.early += 1
+    elif child is None:
+        deaths.late += 1
+    else:
+        if status not in (-signal.SIGKILL, 0):
+            deaths.problems.append(f"{output.parent.name}: the launcher ended with {status}")
+        check_store(output, deaths)
+
+
+def kill_everything(launcher: subprocess.Popen[bytes], output: Path, deaths: KillOutcomes) -> None:
+    os.killpg(launcher.pid, signal.SIGKILL)
+    launcher.wait(timeout=60)
+    left = list(output.parent.glob("terrace-*/*.journal"))
+    if output.exists():
+        if query(output, "PRAGMA integrity_check") != [("ok",)]:
+            deaths.problems.append(f"{output.parent.name}: the launcher left half a profile")
+        deaths.late += 1
+    elif not left:
+        deaths.early += 1
+    else:
+        merged = output.with_name("merged.terrace")
+        done = run([TERRACE, "merge", "--quiet", "-o", merged, *left], check=False)
+        if done.returncode != 0 and "wrote nothing" in done.stderr:
             deaths.early += 1
         else:
-            merged = own / "merged.terrace"
-            done = run([TERRACE, "merge", "--quiet", "-o", merged, *left], check=False)
-            if done.returncode != 0 and "wrote nothing" in done.stderr:
-                deaths.early += 1
-            else:
-                check_store(merged, deaths)
-    return deaths
+            check_store(merged, deaths)
 
 
 def sudden_death() -> Measured:
     lines, holds = [], True
-    for what, deaths in (("the program", kill_programs()), ("launcher and program", kill_everything())):
+    for what, deaths in (("the program", kill(False)), ("launcher and program", kill(True))):
         cut = sorted(deaths.phases) or [0]
         lines.append(
             f"{what} killed: {deaths.merged} of {KILLS} journals merged, with {cut[0]} to {cut[-1]} phases in "

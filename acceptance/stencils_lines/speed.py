@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from harness import ROOT, Line, Measured, Unavailable, keep_part, run, work
+from harness import ROOT, Line, Measured, environment, keep_part, run, work
 
 from stencils_lines.common import is_small, reduced, stencil
 
@@ -86,18 +85,6 @@ def poisson() -> Measured:
     return Measured(reduced(text), tiled <= most and not is_small())
 
 
-def _environment() -> Path:
-    """Returns a Python that has Devito."""
-    folder = work("stencils") / "devito"
-    python = folder / "bin" / "python"
-    if not python.exists():
-        run([sys.executable, "-m", "venv", folder])
-    done = run([python, "-m", "pip", "install", "-q", "devito"], check=False)
-    if done.returncode != 0:
-        raise Unavailable(f"Devito cannot be installed: {(done.stderr.strip().splitlines() or [''])[-1]}")
-    return python
-
-
 def _sizes() -> dict[str, tuple[int, int]]:
     """Points in each direction, and steps."""
     if not is_small():
@@ -107,7 +94,7 @@ def _sizes() -> dict[str, tuple[int, int]]:
 
 def _beside_devito() -> dict[str, Any]:
     """Measures the seconds of each program, interleaved, and how Devito chose its last configuration."""
-    python = _environment()
+    python = environment(work("stencils") / "devito", "devito")
     pinned = {"OMP_NUM_THREADS": "2", "OMP_PROC_BIND": "close", "OMP_PLACES": "cores", "DEVITO_LOGGING": "ERROR"}
     found: dict[str, Any] = {name: {"devito": [], "parallel": [], "tiled": [], "way": ""} for name in DEVITO}
     for _ in range(1 if is_small() else ROUNDS):

@@ -10,13 +10,12 @@ import functools
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import TERRACE, Line, Measured, Unavailable, fresh, keep_part, run, work
+from harness import TERRACE, Line, Measured, environment, fresh, keep_part, run, work
 from others_tool.pricing import priced
 from others_tool.profiles import Profile
 
@@ -118,13 +117,7 @@ def _mpi_costs(name: str) -> dict[str, float]:
     """Returns the least wall seconds of each mode, with a library of PyPI. Raises RuntimeError if one gives
     another output."""
     place = work("packages") / f"environment-{name}"
-    if not (place / "complete").exists():
-        run([sys.executable, "-m", "venv", "--clear", place])
-        try:
-            run([place / "bin" / "python", "-m", "pip", "install", "-q", "--only-binary", ":all:", name])
-        except RuntimeError as error:
-            raise Unavailable(f"no packages: {error}") from error
-        (place / "complete").touch()
+    environment(place, "--only-binary", ":all:", name)
     wrapper = str(TERRACE.parent / "terrace-cc")
     program = _built("steps.c", "-g", compiler=[place / "bin" / "mpicc"], OMPI_CC=wrapper, MPICH_CC=wrapper)
     costs, outputs = {}, set()

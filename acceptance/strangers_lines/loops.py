@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, every_workload, run, work
+from harness import TERRACE, Line, Measured, every_workload, query, run, work
 from others_lines.own import programs
 from others_lines.programs import PROGRAMS, Row, failures, keep_each, of_recipes
 from others_tool.build import WORK, BuildTree, build
@@ -56,12 +54,12 @@ def _found(recipe: Recipe, built: BuildTree, way: str, size: str) -> MainLoop:
 
 def _main_loop(store: Path) -> MainLoop:
     """Returns the main loop of the process with most iterations: a real run counts no accesses to choose by."""
-    with contextlib.closing(sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-        row = connection.execute(
-            "SELECT name, why, sum(turns_before + coalesce(iterations, 0)) FROM main_loop GROUP BY run, name "
-            "ORDER BY 3 DESC LIMIT 1"
-        ).fetchone()
-    return MainLoop(*row) if row else NONE
+    rows = query(
+        store,
+        "SELECT name, why, sum(turns_before + coalesce(iterations, 0)) FROM main_loop GROUP BY run, name "
+        "ORDER BY 3 DESC LIMIT 1",
+    )
+    return MainLoop(*rows[0]) if rows else NONE
 
 
 def _loops(recipe: Recipe, size: str, ways: Sequence[str]) -> Row:

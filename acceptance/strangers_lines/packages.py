@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import functools
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness import ROOT, TERRACE, Line, Measured, Unavailable, keep_part, run, work
+from harness import ROOT, TERRACE, Line, Measured, Unavailable, environment, keep_part, run, work
 
 PACKAGES = ("scikit-learn", "xgboost-cpu", "lightgbm", "faiss-cpu")
 THREADS = 3
@@ -79,20 +78,6 @@ def modes(folder: Path) -> dict[str, list[str]]:
     }
 
 
-def _environment() -> Path:
-    """Makes the environment with the packages, once, and returns its interpreter."""
-    folder = work("packages") / "environment"
-    python = folder / "bin" / "python"
-    if not (folder / "complete").exists():
-        run([sys.executable, "-m", "venv", "--clear", folder])
-        try:
-            run([python, "-m", "pip", "install", "-q", "--only-binary", ":all:", *PACKAGES])
-        except RuntimeError as error:
-            raise Unavailable(f"no packages: {error}") from error
-        (folder / "complete").touch()
-    return python
-
-
 def _prints(words: Sequence[str | Path], folder: Path) -> str:
     """Runs the words; returns their output, or how they failed."""
     try:
@@ -106,7 +91,7 @@ def _prints(words: Sequence[str | Path], folder: Path) -> str:
 
 def _differences(name: str) -> dict[str, str]:
     """Describes differences of the output, by mode; "" without any."""
-    python = _environment()
+    python = environment(work("packages") / "environment", "--only-binary", ":all:", *PACKAGES)
     folder = work("packages") / "runs"
     folder.mkdir(parents=True, exist_ok=True)
     texts = EXAMPLES.values() if name == ALL else [EXAMPLES[name]]

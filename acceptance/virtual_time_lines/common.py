@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
-from harness import ROOT, TERRACE, run, work
+from harness import ROOT, TERRACE, query, run, work
 
 BIN = TERRACE.parent
 PROGRAMS = ROOT / "tests" / "integration" / "programs"  # those of the tests
@@ -103,15 +103,6 @@ class Busy:
 
 
 # --- profiles ---------------------------------------------------------------------------------------------------
-
-
-def query(store: Path, sql: str, *values: object) -> list[tuple[Any, ...]]:
-    """Rows of a profile."""
-    connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
-    try:
-        return connection.execute(sql, values).fetchall()
-    finally:
-        connection.close()
 
 
 def dump(store: Path, left_out: frozenset[str]) -> Iterator[tuple[Any, ...]]:

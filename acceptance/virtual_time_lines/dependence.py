@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, Line, Measured, fresh, workloads
+from harness import ROOT, Line, Measured, fresh, query, workloads
 
-from virtual_time_lines.common import OWN, Words, program, query, simulate, workload
+from virtual_time_lines.common import OWN, Words, program, simulate, workload
 
 CHASES, OTHERS = 0.99, 0.01  # at least, at most
 LINES_OF_PATTERNS = "65536"  # 4 MiB

@@ -7,9 +7,9 @@ import re
 import shutil
 from statistics import geometric_mean
 
-from harness import Line, Measured, Unavailable, every_workload, fresh, run
+from harness import Line, Measured, Unavailable, every_workload, fresh, query, run
 
-from virtual_time_lines.common import query, simulate, workload
+from virtual_time_lines.common import simulate, workload
 
 WITHIN = 2.0  # a factor: hooked code keeps pointers and registers that native code does not
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 from statistics import geometric_mean, median
 
-from harness import Line, Measured, fresh, keep_part, workloads
+from harness import Line, Measured, fresh, keep_part, query, workloads
 
-from virtual_time_lines.common import OF_THE_VERB, Words, compare, query, replay, simulate, workload
+from virtual_time_lines.common import OF_THE_VERB, Words, compare, replay, simulate, workload
 
 FASTER = 10
 ROUNDS = 3

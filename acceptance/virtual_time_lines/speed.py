@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean, median
 
-from harness import Line, Measured, Unavailable, fresh, workloads
+from harness import Line, Measured, Unavailable, fresh, query, workloads
 
-from virtual_time_lines.common import FinishedRun, query, simulate, timed, workload
+from virtual_time_lines.common import FinishedRun, simulate, timed, workload
 
 ROUNDS = 3
 HOOKS_OFF, PROFILE, SIMULATED = 5.0, 10.0, 25.0  # at most, native being 1

@@ -32,7 +32,6 @@ _FORMAT_TOTALS, _FORMAT_ID, _FORMAT_GROUP, _FORMAT_LOST = 0b11, 1 << 2, 1 << 3, 
 # Record types.
 MMAP, LOST, COMM, FORK, SAMPLE, MMAP2, LOST_SAMPLES = 1, 2, 3, 7, 9, 10, 13
 _COMPRESSED = (81, 83)
-_FIRST_OF_THE_TOOL = 64
 _EXEC = 1 << 13  # of a COMM record's misc
 
 

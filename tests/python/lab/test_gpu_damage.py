@@ -35,7 +35,7 @@ def said(words):
 
 
 def verdict(folder, words, own_process):
-    """What came of a file; in some cases a process of its own must print the same."""
+    """Returns the outcome of a file; in some cases a process of its own must print the same."""
     status, text = said(words)
     if own_process:
         line = [sys.executable, "-P", "-m", "terrace", "lab", "gpu", *words]

@@ -18,8 +18,7 @@ FOLDER = "docs/results"
 
 
 def write(root: Path, kept: Kept, steps: list[Step], page: str = "") -> list[str]:
-    """Writes all of them, or one page alone; returns their names. Raises Refused if , and returns their names, or if
-    there is no such page."""
+    """Writes all of them, or one page alone, and returns their names. Raises Refused for an unknown page."""
     templates = texts(root)
     for step in steps:
         # A new capability has its page without a template.
@@ -33,8 +32,6 @@ def write(root: Path, kept: Kept, steps: list[Step], page: str = "") -> list[str
         made = {f"{FOLDER}/{page}.md": _made(templates[page], pages)}
         return _write_files(root, made | _pictures(pages))
     texts_of_pages = {f"{FOLDER}/{name}.md": _made(text, pages) for name, text in templates.items()}
-    for name in BLOCKS:
-        texts_of_pages[name] = _with_block(root / name, _made(block, pages))
     texts_of_pages |= _pictures(pages)
     for path in [*(root / FOLDER).glob("*.md"), *(root / FOLDER / "pictures").glob("*.svg")]:
         if path.relative_to(root).as_posix() not in texts_of_pages:

@@ -100,11 +100,6 @@ def on_the_odd_place(options, wanted, refused):
     return use
 
 
-placed = on_the_odd_place(
-    ("--planner", "fast-only"),
-    "SELECT count(*) FROM object_place JOIN place ON place.id = place WHERE place.name = 'odd'",
-    "SELECT count(*) FROM note WHERE text LIKE '%allows no memory on odd%'",
-)
 _MOVES = "FROM \"move\" JOIN place ON place.id = target WHERE place.name = 'odd'"
 moved = on_the_odd_place(
     ("--plan", DUMMIES / "plan.toml"), f"SELECT count(*) {_MOVES}", f"SELECT sum(refused) {_MOVES}"
@@ -132,7 +127,6 @@ KINDS = {
     "planner.cpp": (f"{STRATEGY}/planners/dummy.cpp", simulated("--planner", "dummy")),
     "policy.cpp": (f"{STRATEGY}/policies/dummy.cpp", simulated("--planner", "dummy")),
     "placement.cpp": (f"{STRATEGY}/static/dummy.cpp", simulated("--planner", "dummy")),
-    "provider.cpp": ("src/foundation/memory/providers/dummy.cpp", placed),
     "copier.cpp": ("src/foundation/transfer/copiers/dummy.cpp", moved),
     "collector.cpp": (f"{OBSERVE}/collectors/dummy.cpp", simulated("--collector", "dummy")),
     "progress.cpp": (f"{OBSERVE}/progress/dummy.cpp", simulated("--progress", "dummy")),

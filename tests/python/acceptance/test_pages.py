@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from results.steps import all_steps
 from results.templates import texts
+from results.version import BEGIN, END, rest
 from results_tree import ROOT, tree
-from results.version import BEGIN, END, rest  # noqa: E402
 
 PAGE = "docs/results/toy.md"
 DEMO = {

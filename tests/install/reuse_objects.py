@@ -3,8 +3,9 @@
     reuse_objects.py --index BUILD INDEX    writes what the other build, which is up to date, compiles
     reuse_objects.py COMPILER FLAGS ...     compiles, with $TERRACE_OBJECTS the index
 
-A command is the same if only the build folder differs. What is left to test of a second build is then how it is
-configured, linked and installed. What has to be compiled is compiled without optimisation.
+A command is the same if only the build folder differs, or that the other build compiles programs for this machine's
+processor. What is left to test of a second build is then how it is configured, linked and installed. What has to be
+compiled is compiled without optimisation.
 """
 
 import os
@@ -16,14 +17,15 @@ SEPARATOR = "\x1f"
 
 
 def normalized(command, folder):
-    """Returns the compiler's words as one text, without dependency output and without the build folder's path."""
+    """Returns the compiler's words as one text, without dependency output, processor and build folder."""
     words = iter(command)
     kept = []
     for word in words:
         if word in ("-MT", "-MF", "-MQ"):
             next(words)
-        elif word != "-MD":
-            kept.append(word.replace(folder, "BUILD"))
+        elif word not in ("-MD", "-march=native"):
+            # The name of precompiled headers has the options.
+            kept.append(word.replace(folder, "BUILD").replace("__march_native", ""))
     return SEPARATOR.join(kept)
 
 

@@ -1,8 +1,8 @@
 # The component stencil installs alone: a C++ program finds it with find_package and with pkg-config, links, runs, with
 # gcc and with clang, with and without checks, and no header draws a warning; and the copy can be moved.
 #
-#   stencil.sh           with gcc, and all headers together
-#   stencil.sh headers   also with clang, and each header by itself
+#   stencil.sh           with gcc, and all headers together; optimised once
+#   stencil.sh headers   also with clang, and each header by itself; always optimised
 readonly mode=${1:-}
 source "$(dirname "$0")/common.sh"
 install_to "$work/first" stencil
@@ -12,7 +12,9 @@ if others=$(cd "$work/moved" && find include -type f | grep -v '^include/terrace
   exit 1
 fi
 
-"$CMAKE" -S stencil -B "$work/build" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=Release >"$work/configure.log"
+kind=Debug level=-O0
+if [[ $mode == headers ]]; then kind=Release level=-O2; fi
+"$CMAKE" -S stencil -B "$work/build" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=$kind >"$work/configure.log"
 "$CMAKE" --build "$work/build" >"$work/build.log"
 cd "$work"
 run_alone "$work/build/consumer"
@@ -32,9 +34,11 @@ for compiler in g++ clang++; do
   command -v "$compiler" >/dev/null || continue
   [[ $compiler == g++ || $mode == headers ]] || continue
   for checks in "" -DTERRACE_STENCIL_CHECKS; do
-    "$compiler" "${warnings[@]}" -O2 $checks $cflags "$source" $(pkg-config --libs terrace-stencil) \
-      -o "$work/consumer$checks-$compiler"
+    # The whole form has the optimiser's warnings with checks, too.
+    "$compiler" "${warnings[@]}" $([[ -z $checks ]] && echo -O2 || echo $level) $checks $cflags "$source" \
+      $(pkg-config --libs terrace-stencil) -o "$work/consumer$checks-$compiler"
     run_alone "$work/consumer$checks-$compiler"
+    [[ -z $checks || $mode == headers ]] || continue
     "$compiler" "${warnings[@]}" -fsyntax-only $checks ${cflags/-I/-isystem } "$source"
     # Each header by itself: as gcc sees it without checks, and clang with them.
     [[ $mode == headers && ($compiler$checks == g++ || $compiler$checks == clang++?*) ]] || continue
@@ -47,7 +51,7 @@ done
 
 if [[ -n $mpi ]]; then
   # shellcheck disable=SC2046,SC2086
-  "$CXX" -std=c++20 -O2 -DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX $cflags $mpi_cflags "${source/consumer.cpp/ranks.cpp}" \
+  "$CXX" -std=c++20 $level -DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX $cflags $mpi_cflags "${source/consumer.cpp/ranks.cpp}" \
     $(pkg-config --libs terrace-stencil) $(PKG_CONFIG_PATH="" pkg-config --libs "$mpi") -o "$work/ranks"
   launcher=mpirun
   for name in mpirun.mpich mpirun.openmpi; do

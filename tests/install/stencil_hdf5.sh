@@ -6,7 +6,7 @@ install_to "$work/first" stencil
 install_to "$work/first" stencil_hdf5
 mv "$work/first" "$work/moved"
 
-"$CMAKE" -S stencil_hdf5 -B "$work/build" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=Release \
+"$CMAKE" -S stencil_hdf5 -B "$work/build" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=Debug \
   >"$work/configure.log"
 "$CMAKE" --build "$work/build" >"$work/build.log"
 readonly source=$PWD/stencil_hdf5/consumer.cpp

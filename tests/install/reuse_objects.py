@@ -3,9 +3,9 @@
     reuse_objects.py --index BUILD INDEX    writes what the other build, which is up to date, compiles
     reuse_objects.py COMPILER FLAGS ...     compiles, with $TERRACE_OBJECTS the index
 
-A command is the same if only the build folder differs, or that the other build compiles programs for this machine's
-processor. What is left to test of a second build is then how it is configured, linked and installed. What has to be
-compiled is compiled without optimisation.
+A command is the same if only the build folder differs, or if the other build compiles it for this machine's
+processor. What is left to test of a second build is then how it is configured, linked and installed. What has to
+be compiled is compiled without optimisation.
 """
 
 import os

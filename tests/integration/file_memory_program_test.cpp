@@ -11,7 +11,7 @@ namespace terrace::test {
 namespace {
 
 constexpr const char* k_caches = "--cache l1=16KiB --cache l2=64KiB --cache l3=1MiB ";
-constexpr const char* k_program = "stencil --side 128 --iterations 6";  // two grids of 16 MiB
+constexpr const char* k_program = "stencil --side 128 --iterations 4";  // two grids of 16 MiB
 
 class OverFile : public ProgramTest {
  protected:
@@ -31,7 +31,7 @@ TEST_F(OverFile, Replay_OfARecording_EqualsExecution) {
   const auto recorded = simulate("recorded.terrace", here + "--misses app.misses");
   ASSERT_EQ(recorded.status, 0) << recorded.output;
   EXPECT_NE(recorded.output.find("of data in 22MiB of memory: read "), std::string::npos) << recorded.output;
-  EXPECT_GT(number("recorded.terrace", "SELECT COUNT(*) FROM spill WHERE iteration IS NOT NULL"), 5);
+  EXPECT_GT(number("recorded.terrace", "SELECT COUNT(*) FROM spill WHERE iteration IS NOT NULL"), 3);
   EXPECT_GT(spilled("recorded.terrace", "bytes_read"), 0);
   EXPECT_GE(spilled("recorded.terrace", "bytes_read"), spilled("recorded.terrace", "least_read"));
   EXPECT_GE(spilled("recorded.terrace", "bytes_written"), spilled("recorded.terrace", "least_written"));
@@ -49,24 +49,20 @@ TEST_F(OverFile, Replay_OfARecording_EqualsExecution) {
             number("recorded.terrace", "SELECT SUM(ended - begun) FROM main_loop"));
 }
 
-// A recording without --memory has other chunks of the same pages.
+// A recording without --memory has other chunks of the same pages. The summary has the same figures.
 TEST_F(OverFile, Replay_OtherChunkSize_ReadsTheSameData) {
   ASSERT_EQ(simulate("plain.terrace", "--machine ddr5-nvme --misses app.misses").status, 0);
   EXPECT_EQ(number("plain.terrace", "SELECT COUNT(*) FROM spill"), 0);
   const std::string here = "--machine ddr5-nvme --memory 24MiB ";
-  ASSERT_EQ(simulate("e.terrace", here).status, 0);
+  const auto done = simulate("e.terrace", here + "--json");
+  ASSERT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("\"file\":\"e.terrace\""), std::string::npos) << done.output;
+  const auto read = std::to_string(static_cast<std::int64_t>(spilled("e.terrace", "bytes_read")));
+  EXPECT_NE(done.output.find("\"read_bytes\":" + read + ","), std::string::npos) << done.output;
   const auto replayed = run(TERRACE_LAUNCHER " replay app.misses -q -o r.terrace " + std::string(k_caches) + here);
   ASSERT_EQ(replayed.status, 0) << replayed.output;
   for (const auto* what : {"bytes_read", "bytes_written", "most", "least_read", "waited"})
     EXPECT_EQ(spilled("e.terrace", what), spilled("r.terrace", what)) << what;
-}
-
-TEST_F(OverFile, Summary_AsJson_IsWritten) {
-  const auto done = simulate("j.terrace", "--machine ddr5-nvme --memory 24MiB --json");
-  ASSERT_EQ(done.status, 0) << done.output;
-  EXPECT_NE(done.output.find("\"file\":\"j.terrace\""), std::string::npos) << done.output;
-  const auto read = std::to_string(static_cast<std::int64_t>(spilled("j.terrace", "bytes_read")));
-  EXPECT_NE(done.output.find("\"read_bytes\":" + read + ","), std::string::npos) << done.output;
 }
 
 TEST_F(OverFile, Replay_SeveralSizes_PricesThemTogether) {

@@ -35,16 +35,17 @@ static void say_where(const char* what, const char* address) {
 
 static int zeros(void) {
   static const size_t sizes[] = {1, 100, 4096, 5000, 20000, 65536, 200000, 1 << 20, 5 << 20, 20 << 20};
-  enum { k_sizes = sizeof sizes / sizeof *sizes, k_blocks = 16 };
+  enum { k_sizes = sizeof sizes / sizeof *sizes, k_blocks = 16, k_large_blocks = 3 };
   for (int round = 0; round < 3; ++round)
     for (int i = 0; i < k_sizes; ++i) {
       char* blocks[k_blocks];
-      for (int n = 0; n < k_blocks; ++n) {
+      const int count = sizes[i] > 1 << 20 ? k_large_blocks : k_blocks;
+      for (int n = 0; n < count; ++n) {
         if (!(blocks[n] = malloc(sizes[i] + 2 * k_page))) return 3;
         memset(blocks[n], 0x5a, sizes[i] + 2 * k_page);
         __asm__ volatile("" ::"r"(blocks[n]) : "memory");
       }
-      for (int n = 0; n < k_blocks; ++n) free(blocks[n]);
+      for (int n = 0; n < count; ++n) free(blocks[n]);
       char* const block = terrace_alloc(sizes[i], "bandwidth");
       if (!block || (size_t)block % k_page != 0) return 4;
       for (size_t at = 0; at < sizes[i]; ++at)

@@ -23,6 +23,7 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   add_executable(hbw_containers programs/hbw_containers.cpp)
   target_link_libraries(hbw_containers PRIVATE terrace_hbw)
   terrace_test(language_api_test SOURCES language_api_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900 COST 100)
+  terrace_soak_test(language_api_test *ByMemkindNames* TERRACE_ALL_COMBINATIONS=1)
   add_dependencies(language_api_test terrace_cli terrace containers every_small hbw_calls hbw_calls_memkind hbw_containers)
   target_compile_definitions(language_api_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
     TERRACE_CONTAINERS="$<TARGET_FILE:containers>" TERRACE_EVERY_SMALL="$<TARGET_FILE:every_small>"

@@ -13,7 +13,7 @@ if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
     COMMENT "Building the workloads with the wrappers" VERBATIM)
   add_custom_target(hooked_workloads ALL DEPENDS ${folder}/built)
   # Cases for `make soak`; all but the first of a kind that takes long.
-  set(carried_test_soak SOAK All/*/mg_*)
+  set(carried_test_soak SOAK All/*)
   set(replay_test_soak SOAK All/Programs.*/cg:All/Programs.*/found:All/Programs.*/eddy)
   foreach(test IN ITEMS again_test carried_test given_plan_test hints_test phase_costs_test replay_test every_test baselines_test
       file_memory_program_test)

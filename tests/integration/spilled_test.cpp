@@ -153,7 +153,7 @@ TEST_F(Spilled, SmallBlocks_OfALargeProcess_AreSpilled) {
       "import random\n"
       "random.seed(7)\n"
       "def block(i, size): return bytes([i % 251]) * size\n"
-      "sizes = [random.choice((600, 5000, 40000, 300000, 1500000)) for _ in range(700)]\n"
+      "sizes = [random.choice((600, 5000, 40000, 300000, 1500000)) for _ in range(500)]\n"
       "x = [block(i, size) for i, size in enumerate(sizes)]\n"
       "for _ in range(2):\n"
       "    for i in range(0, len(x), 3): sizes[i] = random.randrange(600, 900000); x[i] = block(i, sizes[i])\n"

@@ -194,7 +194,7 @@ TEST(Plans, ExecutedChain_IsRecordedExactly) {
   const auto file = file_named("plans");
   double moved = 0;
   auto shortened = 0, whole = 0;
-  for (int i = 0; i < random_chains() / 6; ++i) {
+  for (int i = 0; i < random_chains() / 3; ++i) {
     SCOPED_TRACE("seed " + std::to_string(i));
     RandomMaker maker(static_cast<std::uint64_t>(i), 6);
     const auto program = maker.make();

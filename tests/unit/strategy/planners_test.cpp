@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "../model/random_problem.hpp"
@@ -54,11 +55,13 @@ void check_instants(const model::Problem& problem, const model::Schedule& schedu
 
 class EveryPlanner : public testing::TestWithParam<std::string> {};
 
+// `make soak` has all problems.
 TEST_P(EveryPlanner, KeepsBudgetsPinsAndDomains) {
+  const int problems = std::getenv("TERRACE_ALL_PROBLEMS") ? 60 : 18;
   const auto& planner = find_planner(GetParam());
   std::mt19937 random(11);
   for (const auto& shape : shapes()) {
-    for (int n = 0; n < 60; ++n) {
+    for (int n = 0; n < problems; ++n) {
       auto problem = random_problem(random, shape);
       // A third of the problems have a pinned item: in the fastest place if it fits, else at home.
       if (n % 3 == 0) {

@@ -69,8 +69,8 @@ class CarriedPlan : public ProgramTest {
                   "SELECT sum(ended - begun) FROM phase_instance WHERE loop = 0 AND iteration = "
                   "(SELECT iterations - 2 FROM loop)");
   }
-  // A plan that is carried is scaled. At other sizes the capacity that it expects may become free too late: a chunk
-  // then stays in place.
+  // Expects that a carried plan is scaled. At other sizes the capacity that it expects may become free too late: a
+  // chunk then stays in place.
   void expect_scaled(const std::string& store) {
     EXPECT_GE(number(store, "SELECT count(*) FROM note WHERE text LIKE '%its parts are scaled'"), 2);
     EXPECT_EQ(number(store, "SELECT count(*) FROM note WHERE severity = 'warning' AND text LIKE 'phase %'"), 0);

@@ -42,8 +42,8 @@ TEST_F(LanguageApis, AllocatorFunctions_SmallBlocksByIntent_AreAccepted) {
 }
 
 // Without fast memory, with node 0 declared as such, and with an invalid list; with the library alone, the
-// injected one, and a program linked with memkind. Each two of program, policy and list are combined once; `make soak`
-// combines all three.
+// injected one, and a program linked with memkind. Each two of program, policy and list are combined once;
+// `make soak` combines all three.
 TEST_F(LanguageApis, HighBandwidthMemory_ByMemkindNames_Works) {
   const std::string through_memkind = "env LD_LIBRARY_PATH=" TERRACE_MEMKIND_FOLDER " ";
   const std::array<std::string, 4> programs{TERRACE_HBW_CALLS, TERRACE_RUN TERRACE_HBW_CALLS,

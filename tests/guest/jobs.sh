@@ -94,7 +94,9 @@ hbw() {
   job "hbw_$1" env "${@:2}"
 }
 calls=$build/tests/integration/hbw_calls
-hbw far_preferred "MEMKIND_HBW_NODES=!0" "$calls" preferred 1
+places=()
+if ! is_soak; then places=(HBW_CALLS_PLACES=1); fi
+hbw far_preferred "MEMKIND_HBW_NODES=!0" "${places[@]}" "$calls" preferred 1
 if is_soak; then
   hbw preferred "$calls" preferred 0 fill
   hbw run_bind terrace run -o "$out/hbw_bind.terrace" -- "$calls" bind 0 fill

@@ -19,10 +19,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Copies of the programs' folders, built once for all tests.
+// A folder that is removed when the process ends.
+struct Folder {
+  Folder() = default;
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    if (!path.empty()) fs::remove_all(path);
+  }
+  fs::path path;
+};
+
+// Copies of the programs' folders, built once for all suites.
 class Programs : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
+    if (!root.empty()) return;
     root = fs::temp_directory_path() / ("transparent-" + std::to_string(getpid()));
     fs::create_directories(root);
     for (const char* built : {"plain", "hooks"})
@@ -40,8 +52,6 @@ class Programs : public ::testing::Test {
       make("hooks", wrappers);
     }
   }
-  static void TearDownTestSuite() { fs::remove_all(root); }
-
   // The launcher's messages go to standard error, like the program's.
   static Outcome run(const std::string& before, const std::string& built, const std::string& program) {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() + "' " + before + " '" +
@@ -72,10 +82,12 @@ class Programs : public ::testing::Test {
     return found;
   }
 
-  static fs::path root;
+  static Folder folder;
+  static fs::path& root;
 };
 
-fs::path Programs::root;
+Folder Programs::folder;
+fs::path& Programs::root = Programs::folder.path;
 
 struct Case {
   const char* name;

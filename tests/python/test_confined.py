@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 from conftest import ROOT, TERRACE
@@ -145,13 +146,20 @@ def ended(words, cwd):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.fixture(scope="module")
+def alone(program, tmp_path_factory):
+    """Returns how the program ends without Terrace; each case runs once."""
+    folder = tmp_path_factory.mktemp("alone")
+    return cache(lambda how, when: ended([program, how, when], folder))
+
+
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 @pytest.mark.parametrize("when", ["before", "after", "child"])
 @pytest.mark.parametrize("how", ["prctl", "seccomp", "all-threads", "strict"])
-def test_no_call_of_terrace_kills_the_program(how, when, options, program, tmp_path):
+def test_no_call_of_terrace_kills_the_program(how, when, options, program, alone, tmp_path):
     if how == "strict" and when != "after":
         pytest.skip("the C library itself takes more than it allows")
-    plain = ended([program, how, when], tmp_path)
+    plain = alone(how, when)
     assert plain[0] in (5, 6), plain
     if how in ("all-threads", "strict") and when == "after" and "--memory" in options:
         pytest.skip("data over a file need threads of Terrace's beside the program's: a line says so")

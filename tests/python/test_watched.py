@@ -75,7 +75,7 @@ int main(int argc, char** words) {
   double* const a = calloc(n, sizeof *a);
   volatile double sum = 0;
   int turns = 0;
-  for (; turns < 60; ++turns) {
+  for (; turns < 30; ++turns) {
     sum += sweep(a, n);
     scale(a, n);
   }

@@ -45,8 +45,8 @@ def call(request: dict) -> int:
 
 def serve() -> None:
     """Answers requests until standard input ends."""
-    for module in pkgutil.iter_modules(terrace.verbs.__path__):
-        importlib.import_module(f"terrace.verbs.{module.name}")
+    for module in pkgutil.walk_packages(terrace.verbs.__path__, "terrace.verbs."):
+        importlib.import_module(module.name)
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

@@ -386,9 +386,11 @@ int main(int count, char** words) {
   regions();
   if (has_memory()) {
     blocks();
-    given_back();
     huge_pages();
-    threads_and_children();
+    if (!getenv("HBW_CALLS_PLACES")) { /* else only where data are */
+      given_back();
+      threads_and_children();
+    }
   } else {
     no_memory();
   }

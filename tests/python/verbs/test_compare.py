@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-SLOWER_WITH = 'sleep 0.3; test -z "$TERRACE_SESSION" || sleep 0.6'
+SLOWER_WITH = 'sleep 0.1; test -z "$TERRACE_SESSION" || sleep 0.6'
 PLACES = ("--memory", "64MiB")  # then Terrace has something to do, whatever the program is
-SLOWER_WITHOUT = 'sleep 0.3; test -n "$TERRACE_SESSION" || sleep 0.6'
+SLOWER_WITHOUT = 'sleep 0.1; test -n "$TERRACE_SESSION" || sleep 0.6'
 
 
 @pytest.fixture(autouse=True)

@@ -54,10 +54,10 @@ int main(int argc, char** argv) {
 
 # Files whose tests take longest begin first: with --dist loadfile all tests of a file run in one process.
 LONGEST_FILES = (
-    "test_pages_for_users", "test_experiment", "test_compare", "test_exit_statuses", "test_show",
-    "test_stencil_plans", "test_completion", "test_confined", "test_output_option", "test_command_line",
-    "test_programs", "test_gpu", "test_out_of_core", "test_plan_verb", "test_watched", "test_ccnuma",
-    "test_memory_size", "test_confidence",
+    "test_pages_for_users", "test_experiment", "test_compare", "test_exit_statuses", "test_out_of_core",
+    "test_memory_size", "test_examples", "test_stencils_page", "test_completion", "test_gpu", "test_confidence",
+    "test_calibrating", "test_signals", "test_watched", "test_confined", "test_programs", "test_command_line",
+    "test_description", "test_optimum", "test_lacking", "test_dhat_names", "test_ccnuma", "test_plan_verb",
 )  # fmt: skip
 
 

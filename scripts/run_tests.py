@@ -11,6 +11,7 @@ gtest/NAME.xml in the build folder. The exit status is 1 if a test failed, or if
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -119,6 +120,10 @@ def main() -> int:
     parser.add_argument("--soak", action="store_true", help="run only the long tests")
     arguments = parser.parse_args()
 
+    # A background job of a script ignores these, and so would all programs that tests start and interrupt.
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     reports = {"ctest": arguments.build / "ctest.xml", "pytest": arguments.build / "pytest.xml"}
     statuses = {
         "ctest": run_ctest(arguments.build, arguments.jobs, reports["ctest"], arguments.soak),

@@ -64,12 +64,15 @@ def as_usual() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-@pytest.mark.parametrize("number", PASSED_ON)
-def test_signal_of_another_process_is_forwarded(number):
+@pytest.mark.parametrize("first", range(6))
+def test_signals_of_another_process_are_forwarded(first):
+    """Each of ten is counted once: to start the program takes longer than all else."""
+    numbers = PASSED_ON[first::6]
     launcher = begun(as_usual)
-    launcher.send_signal(number)
+    for number in numbers:
+        launcher.send_signal(number)
     said, _ = launcher.communicate(timeout=300)
-    assert said == f"{int(number)}\n"
+    assert sorted(map(int, said.split())) == sorted(map(int, numbers))
     assert launcher.returncode == 0
 
 

@@ -10,9 +10,13 @@ import pytest
 from terrace import _core
 
 
-def run(*words):
-    line = [sys.executable, "-P", "-m", "terrace", "lab", "gpu", *map(str, words)]
-    return subprocess.run(line, capture_output=True, text=True, timeout=300)
+@pytest.fixture(scope="module", autouse=True)
+def _served(terrace):
+    """Makes run() call the subcommand in forks of one process."""
+    global run
+
+    def run(*words):
+        return terrace("lab", "gpu", *words)
 
 
 def answer(*words):

@@ -52,6 +52,7 @@ class Programs : public ::testing::Test {
       make("hooks", wrappers);
     }
   }
+
   // The launcher's messages go to standard error, like the program's.
   static Outcome run(const std::string& before, const std::string& built, const std::string& program) {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() + "' " + before + " '" +

@@ -74,8 +74,8 @@ double VirtualRun::dataset_bytes() const {
 const ModeVariant& find_mode(std::string_view name) {
   std::vector<std::string_view> names;
   for (const auto* mode : modes()) {
-    if (mode->name() == name) return *mode;
-    names.push_back(mode->name());
+    if (mode->name == name) return *mode;
+    names.push_back(mode->name);
   }
   throw Error(Code::invalid,
               "how=" + std::string(name) + ": there is no such mode; there are " + join_names(names));

@@ -32,8 +32,6 @@ from terrace.report.page import render
 from terrace.solve import figures
 from terrace.solve.certificate import certificate
 
-# Shares of the footprint, with labels: sizes of fast memory in the chart, besides those of cells.
-_CHART_SHARES = {1 / 16: "sixteenth", 1 / 8: "eighth"}
 _MARKER_FILE = ".terrace-demo"  # marker file of a folder that a demo created
 _EPILOG = """\b
 Example:
@@ -107,6 +105,11 @@ class Setting:
         """Returns the bytes of fast memory by label."""
         first = {"study": int(STUDY_FAST * scale)} if self.is_study else {"half": footprint // 2}
         return {**first, "quarter": footprint // 4}
+
+    @property
+    def chart_shares(self) -> Mapping[float, str]:
+        """Returns labels of fast-memory sizes in the chart besides those of cells, by share of the footprint."""
+        return {1 / 16: "sixteenth", 1 / 8: "eighth"} if self.is_study else {1 / 8: "eighth"}
 
     def words(self, workload: Workload) -> Sequence[str]:
         """Returns the program's arguments: class C's number of iterations in the study, else the class's own."""
@@ -274,13 +277,13 @@ def _run(program: Program, moving: Sequence[Cell], setting: Setting) -> Ran:
             Configuration(f"{cell.label}-live", cell.machine, "auto", cell.fast),
             Configuration(f"{cell.label}-planned", cell.machine, plan=cell.plan),
         ]
-        if cell in moving:
+        if cell in moving and setting.is_study:
             configurations.append(
                 Configuration(f"{cell.label}-free", cell.machine, plan=cell.plan, free_moves=True)
             )
     configurations += [
         Configuration(label, MACHINES[-1], "auto", int(program.footprint * share))
-        for share, label in _CHART_SHARES.items()
+        for share, label in setting.chart_shares.items()
     ]
     workload = program.workload
     command: Sequence[str | Path] = [program.binary, *setting.words(workload)]
@@ -296,7 +299,7 @@ def _report(store: Path, page: Path) -> None:
 
 def _chart(program: Program, outcomes: Mapping[str, Outcome], setting: Setting) -> str:
     """Returns a bar chart of the main loop's time by size of fast memory, on the last machine."""
-    live = {share: outcomes[label].loop for share, label in _CHART_SHARES.items()}
+    live = {share: outcomes[label].loop for share, label in setting.chart_shares.items()}
     for cell in program.cells:
         if cell.machine == MACHINES[-1]:
             live[cell.fast / program.footprint] = outcomes[f"{cell.label}-live"].loop
@@ -315,7 +318,7 @@ def _row(cell: Cell, program: Program, ran: Ran, bound: float) -> Row:
     outcomes, machine, label = ran.by_label, cell.machine, cell.label
     slow, best = outcomes[f"{machine}-slow"], outcomes[f"{machine}-fast"]
     live, planned = outcomes[f"{label}-live"], outcomes[f"{label}-planned"]
-    free = outcomes.get(f"{label}-free", planned)
+    free = outcomes.get(f"{label}-free")
 
     def held(column: str, seconds: float, iterations: Sequence[float]) -> float:
         where = f"{cell.workload} on {machine}, {cell.ratio}, {column}"
@@ -331,7 +334,7 @@ def _row(cell: Cell, program: Program, ran: Ran, bound: float) -> Row:
         steady_fast_only_s=best.steady, fast_only_s=best.loop,
         lower_bound_s=bound * len(planned.iterations), gap=planned.loop / best.loop - 1,
         steady_gap=live.steady / best.steady - 1, moves=planned.moves, moved_bytes=planned.moved_bytes,
-        overlap=figures.overlap(planned.loop, free.loop, planned.copying),
+        overlap=figures.overlap(planned.loop, free.loop, planned.copying) if free else None,
         iterations=len(planned.iterations), verified=ran.verified,
     )  # fmt: skip
 
@@ -343,7 +346,7 @@ def _print(rows: list[Row], setting: Setting) -> None:
         "Moves take what the kernel was measured to take. Times are of the main loop.\n"
     )
     header = ["workload", "machine", "fast memory", "slow-only", "live", "planned", "fast-only", "bound",
-              "gain of the plan", "planned gap", "moves", "overlap"]  # fmt: skip
+              "gain of the plan", "planned gap", "moves", *(["overlap"] if setting.is_study else [])]  # fmt: skip
     lines = [
         [
             f"{row.workload}.{setting.problem_class}", row.machine,
@@ -351,7 +354,7 @@ def _print(rows: list[Row], setting: Setting) -> None:
             *(f"{value * 1e3:.1f} ms" for value in
               (row.slow_only_s, row.live_s, row.managed_s, row.fast_only_s, row.lower_bound_s)),
             f"{_closed(row):.0%}", f"{row.gap:+.1%}", str(row.moves),
-            "" if row.overlap is None else f"{row.overlap:.0%}",
+            *(["" if row.overlap is None else f"{row.overlap:.0%}"] if setting.is_study else []),
         ]
         for row in rows
     ]  # fmt: skip

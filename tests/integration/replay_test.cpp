@@ -271,7 +271,10 @@ TEST_F(Replays, Recording_ExistingFile_IsNotOverwritten) {
   EXPECT_EQ(refused.output, "terrace: --misses app.misses: there is such a file; name another\n");
   const auto no_recording = replay("r.terrace", k_there);
   EXPECT_EQ(no_recording.status, 2);
-  EXPECT_EQ(no_recording.output, "terrace: app.misses: not a recording: the file ends within the frame's head\n");
+  EXPECT_EQ(
+      no_recording.output,
+      "terrace: app.misses: not a recording: the file ends within the frame's head; give a file that record or "
+      "simulate wrote with --misses\n");
 }
 
 TEST_F(Replays, Recording_Truncated_ReplaysItsWholeFrames) {

@@ -53,12 +53,16 @@ class MappedFile {
 };
 
 // Reports a truncated recording of a process on standard error. Returns whether it was complete.
-bool check_complete(const sim::RecordedProcess& process, const sim::ReplayEnd& end, const std::string& cut) {
+bool check_complete(const std::string& path, const sim::RecordedProcess& process, const sim::ReplayEnd& end,
+                    const std::string& cut) {
   if (end.finished) return true;
   const auto& why = end.reason.empty() ? cut : end.reason;
-  fmt::print(stderr, "terrace: the recording of {} (process {}) is truncated: replayed {} whole {}{}\n",
-             process.header.identity.program, process.header.identity.process, end.frames,
-             end.frames == 1 ? "frame" : "frames", why.empty() ? "; its end is missing" : ", then " + why);
+  fmt::print(
+      stderr,
+      "terrace: {}: the recording of {} (process {}) is truncated: replayed {} whole {}{}; record again for "
+      "the rest\n",
+      path, process.header.identity.program, process.header.identity.process, end.frames,
+      end.frames == 1 ? "frame" : "frames", why.empty() ? "; its end is missing" : ", then " + why);
   return false;
 }
 
@@ -79,7 +83,8 @@ int run_replay(int argc, char** argv) {
       if (!options->quiet && !options->json) fmt::print(stderr, "terrace: {}\n", sentence);
     bool is_whole = true;
     for (const auto& process : index.processes)
-      is_whole &= check_complete(process, runtime::replay(process, session, options->iterations), index.cut);
+      is_whole &= check_complete(options->recording, process,
+                                 runtime::replay(process, session, options->iterations), index.cut);
     if (is_whole && !index.cut.empty())
       fmt::print(stderr, "terrace: {}: what follows its last frame is none of the recording, {}\n",
                  options->recording, index.cut);
@@ -89,8 +94,11 @@ int run_replay(int argc, char** argv) {
   } catch (const Error& error) {
     if (error.code() != Code::corrupt) throw;
     // A file of another kind is a usage error; a damaged recording is a failure.
-    throw Error(sim::is_recording(file.bytes()) ? error.code() : Code::invalid,
-                options->recording + ": " + error.what());
+    const bool is_recording = sim::is_recording(file.bytes());
+    throw Error(is_recording ? error.code() : Code::invalid,
+                options->recording + ": " + error.what() +
+                    (is_recording ? "; record again with --misses"
+                                  : "; give a file that record or simulate wrote with --misses"));
   }
 }
 

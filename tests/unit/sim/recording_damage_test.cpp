@@ -180,7 +180,7 @@ TEST(RecordingDamage, InvalidContentWithValidChecksum_IsRejected) {
   EXPECT_EQ(MadeUp().refused([](auto& out) { put_byte(out, 99); }),
             "a recording has an event of a kind that this version does not know");
   EXPECT_EQ(MadeUp().refused([](auto& out) { put_byte(out, static_cast<std::uint8_t>(EventTag::slept)); }),
-            "a column of a recording ends too early");
+            "the data end within a number or text");
   EXPECT_EQ(MadeUp().refused([](auto& out) {
     put_byte(out, static_cast<std::uint8_t>(EventTag::object_removed));
     put_number(out, 0);
@@ -216,7 +216,7 @@ TEST(RecordingDamage, InvalidContentWithValidChecksum_IsRejected) {
     };
   };
   EXPECT_EQ(MadeUp().refused(quantum_of(16384), zero, zero), "accepted");
-  EXPECT_EQ(MadeUp().refused(quantum_of(16385), zero, zero), "a recording holds a number that is too large");
+  EXPECT_EQ(MadeUp().refused(quantum_of(16385), zero, zero), "a number is larger than its field allows");
 }
 
 // Each function number is encoded as a difference; 16,384 accesses have room for 2,048 calls and the last one.
@@ -236,10 +236,10 @@ TEST(RecordingDamage, ImpossibleCalls_AreRejected) {
   const auto last = machine::k_library_functions - 1;
   EXPECT_EQ(MadeUp().refused(quantum_with({{0, 2000}, {last - 1, 49}})), "accepted");
   EXPECT_EQ(MadeUp().refused(quantum_with({{0, 2000}, {last - 1, 50}})),
-            "a recording holds a number that is too large");
+            "a number is larger than its field allows");
   EXPECT_EQ(MadeUp().refused(quantum_with({{0, 1}, {last, 1}})),
             "a recording has a call of a function that this version does not know");
-  EXPECT_EQ(MadeUp().refused(quantum_with({{last + 2, 1}})), "a recording holds a number that is too large");
+  EXPECT_EQ(MadeUp().refused(quantum_with({{last + 2, 1}})), "a number is larger than its field allows");
 }
 
 // A page walk needs a hit beyond the first cache.
@@ -254,8 +254,8 @@ TEST(RecordingDamage, PageWalksWithoutHits_AreRejected) {
     };
   };
   EXPECT_EQ(MadeUp().refused(quantum_with(50, 20, 40)), "accepted");
-  EXPECT_EQ(MadeUp().refused(quantum_with(50, 20, 41)), "a recording holds a number that is too large");
-  EXPECT_EQ(MadeUp().refused(quantum_with(50, 0, 1)), "a recording holds a number that is too large");
+  EXPECT_EQ(MadeUp().refused(quantum_with(50, 20, 41)), "a number is larger than its field allows");
+  EXPECT_EQ(MadeUp().refused(quantum_with(50, 0, 1)), "a number is larger than its field allows");
 }
 
 // A few bytes request a million chunks, which every iteration scans.

@@ -62,7 +62,7 @@ class Replay final : public sim::ReplaySink {
         runtime_->add_object(object.name, object.kind, reinterpret_cast<const void*>(object.address),
                              object.size) != object.id)
       throw Error(Code::corrupt, "the recording's object \"" + std::string(object.name) +
-                                     "\" has other chunks than this version of terrace makes of it; record again");
+                                     "\" has other chunks than this version of terrace makes of it");
   }
   void on_hint(const observe::ProgramHint& hint) override {
     const auto complaint = runtime_->on_hint(hint);

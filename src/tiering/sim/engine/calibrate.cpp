@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs STREAM and a pointer chase on each place, and derives the model's constants. See calibrate.hpp.
+// Runs STREAM and a pointer chase on each place in virtual time, and derives the constants of Unimem's model from
+// the counts, for the launcher. See calibrate.hpp.
 #include "sim/engine/calibrate.hpp"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ struct SampledRun {
   double samples_with_access = 0;
 };
 
+// Runs the kernels on one place at a time, and counts them by the sampling collector.
 class CalibrationBench {
  public:
   CalibrationBench(const machine::Machine& machine, InitiatorId initiator)
@@ -106,6 +108,8 @@ class CalibrationBench {
   double line_;
 };
 
+// Returns a constant: the measured gain of the fastest place over this one, over the predicted gain
+// (calibrate.hpp).
 double constant(double measured_here, double measured_there, double predicted_here, double predicted_there) {
   const auto predicted = predicted_here - predicted_there;
   if (predicted < k_telling_difference * predicted_here) return measured_here / predicted_here;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the constants of Unimem's model for a machine: STREAM and a pointer chase run on each of its places in
-// virtual time, counted by the sampling collector as any program is. The measurement takes a few milliseconds, so
-// a launcher repeats it at every start.
+// virtual time, counted by the sampling collector as any program is. The launcher calls it at every start for
+// which its cache has no result (cli/calibration_cache.hpp).
 //
 //   peak_bandwidth  eq. 1 of triad and copy with as many cores as the initiator has (the paper's "maximum memory
 //                   concurrency"): sampled bytes / (samples with access / samples x time)

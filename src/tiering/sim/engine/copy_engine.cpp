@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts, completes and refuses transfers in the order of submission. See copy_engine.hpp.
+// Starts, completes and refuses the transfers of chunks in virtual time, in the order of submission, for
+// VirtualMachine, which advances its time. See copy_engine.hpp.
 #include "sim/engine/copy_engine.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the transfer queue of virtual time: one copy engine, which copies one chunk at a time in the order of
-// submission. It tracks the running transfer and its remaining bytes; the owner determines speed and time.
+// submission. It tracks the running transfer and its remaining bytes; its owner, VirtualMachine, determines speed
+// and time.
 //
 // Capacity: a transfer reserves its target's capacity in the ledger when it begins, and releases its source's when
 // it completes. So neither place exceeds its budget while the chunk occupies both. A transfer without capacity

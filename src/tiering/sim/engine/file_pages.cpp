@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assigns blocks of the file to objects. See file_pages.hpp.
+// Assigns blocks of the simulated backing file to a program's objects, so that VirtualMachine can map each cache
+// miss to a page of the file. See file_pages.hpp.
 #include "sim/engine/file_pages.hpp"
 
 #include <string>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers the pages of the program data that may reside in the backing file (virtual_spill.hpp), and maps misses
-// to them. Each object begins at a chunk of the file. The numbers of a freed object go to the next object with as
-// many chunks, as a heap reuses addresses, so that a program that repeats itself repeats its page numbers.
+// to them. VirtualMachine uses it for programs with out-of-core memory (--memory). Each object begins at a chunk
+// of the file. The numbers of a freed object go to the next object with as many chunks, as a heap reuses
+// addresses, so that a program that repeats itself repeats its page numbers.
 #pragma once
 
 #include <cstdint>

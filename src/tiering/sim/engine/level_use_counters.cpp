@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accumulates C-AMAT's counters. See level_use_counters.hpp.
+// Accumulates the counters from which VirtualMachine reports C-AMAT of each cache level and memory, quantum by
+// quantum (a batch of one thread's accesses). See level_use_counters.hpp.
 #include "sim/engine/level_use_counters.hpp"
 
 #include <algorithm>

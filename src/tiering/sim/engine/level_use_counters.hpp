@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives C-AMAT of a processor in virtual time (Sun and Wang, IEEE Computer 47(5), 2014). For each level beyond
-// the first cache it counts the accesses that reach the level and the time in which it is active.
+// Derives C-AMAT (concurrent average memory access time) of a processor in virtual time, which VirtualMachine
+// reports in profiles (Sun and Wang, IEEE Computer 47(5), 2014). For each level beyond the first cache it counts
+// the accesses that reach the level and the time in which it is active.
 //
 // Time comes from the time law, quantum by quantum, not from cycles. What a cycle-by-cycle count would observe
 // follows from what the law overlaps:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up lines in a direct-mapped memory-side cache. See memory_cache.hpp.
+// Looks up cache misses in fast memory that runs as a direct-mapped cache of slow memory, for VirtualMachine under
+// `--planner cache-mode`. See memory_cache.hpp.
 #include "sim/engine/memory_cache.hpp"
 
 #include <algorithm>
@@ -12,9 +13,12 @@ namespace terrace::sim {
 MemoryCache::MemoryCache(const memory::ChunkTable& chunks, PlaceId fast, PlaceId slow, Bytes capacity, Bytes line)
     : chunks_(chunks), fast_(fast), slow_(slow), sets_(capacity.value / line.value), line_(line.value) {
   if (fast == slow)
-    throw Error(Code::invalid, "cache-mode: the machine's fastest memory is its largest; it needs two kinds");
+    throw Error(Code::invalid,
+                "cache-mode: the machine's fastest memory is also its largest; choose a --machine with two kinds "
+                "of memory");
   if (sets_ == 0)
-    throw Error(Code::invalid, "cache-mode: " + format(capacity) + " of fast memory hold no line; give it more");
+    throw Error(Code::invalid, "cache-mode: " + format(capacity) +
+                                   " of fast memory do not hold a cache line; raise --fast or --budget");
 }
 
 std::uint64_t MemoryCache::address_of(const observe::Miss& miss) {

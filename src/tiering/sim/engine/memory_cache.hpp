@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models fast memory as a cache of slow memory's lines: the "cache mode" of Knights Landing (Sodani et al.,
-// "Knights Landing: second-generation Intel Xeon Phi product", IEEE Micro 36(2), 2016). The cache is memory-side,
-// direct-mapped and write-back, with lines as blocks, and independent of the operating system. It is another
-// machine rather than a placement: all data reside in slow memory, and this class determines which place serves
-// each access.
+// "Knights Landing: second-generation Intel Xeon Phi product", IEEE Micro 36(2), 2016). VirtualMachine uses it for
+// `--planner cache-mode`. The cache is memory-side, direct-mapped and write-back, with lines as blocks, and
+// independent of the operating system. It is another machine rather than a placement: all data reside in slow
+// memory, and this class determines which place serves each access.
 //
 // Every line that misses in the processor's caches is looked up:
 //

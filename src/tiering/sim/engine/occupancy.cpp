@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maintains the ring of slots. See occupancy.hpp.
+// Maintains the time slots in which VirtualMachine records how much of each place's bandwidth the program's
+// threads and copies have taken. See occupancy.hpp.
 #include "sim/engine/occupancy.hpp"
 
 #include <algorithm>

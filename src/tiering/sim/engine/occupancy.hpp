@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks how busy each place is over time, so that threads and copies that run concurrently share its bandwidth.
+// Tracks how busy each place (memory) is over time, so that threads and copies that run concurrently share its
+// bandwidth. VirtualMachine uses it for programs with several threads.
 //
-// Threads are priced quantum by quantum, each on its own clock, so the thread that is priced first may be ahead of
-// the next in time. A place's time is therefore a ring of slots. Each user takes what is left of the slots that it
-// passes through, also of those that lie before slots that another user has already taken. A slot is never taken
-// for more than its length. Slots older than the ring count as free.
+// VirtualMachine computes the time of one quantum (a batch of one thread's accesses) after the other, each thread
+// on its own clock, so the thread whose quantum comes first may be ahead of the next in time. A place's time is
+// therefore a ring of slots. Each user takes what is left of the slots that it passes through, also of those that
+// lie before slots that another user has already taken. A slot is never taken for more than its length. Slots
+// older than the ring count as free.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +33,7 @@ class Occupancy {
   [[nodiscard]] Slot slot_at(Seconds time);
   // Returns the share of the rest of the slot, from `time` on, for which a place is still free: 0 to 1.
   [[nodiscard]] double free_share(const Slot& slot, Seconds time, std::size_t place) const;
+  // Takes `seconds` of the place's time in the slot.
   void occupy(const Slot& slot, std::size_t place, double seconds);
 
  private:

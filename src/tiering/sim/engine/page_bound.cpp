@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts how many intervals can stay in memory. See page_bound.hpp.
+// Counts how many intervals between accesses to a page can stay in memory, for the lower bound of file traffic
+// that VirtualSpill reports. See page_bound.hpp.
 #include "sim/engine/page_bound.hpp"
 
 #include <algorithm>

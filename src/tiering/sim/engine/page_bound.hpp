@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes a lower bound of the traffic between memory and backing file, from the accessed pages alone. It holds
-// for every replacement schedule.
+// for every replacement schedule. VirtualSpill reports it beside the simulated traffic.
 //
 // Between two accesses a page either stays in memory, or it must be read for the second one. At any moment
 // at most as many pages stay as memory holds. So the maximum number of such intervals that can stay determines how
@@ -37,7 +37,6 @@ class PageBound {
   // Returns the number of the current segment.
   [[nodiscard]] std::uint32_t segment() const { return segments_; }
   // Reports that these pages have no content any more.
-  // These have no content any more.
   void forget(std::uint32_t first, std::uint32_t count);
   // Ends the segment here. Returns the bound so far.
   Traffic end_segment();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the quanta of STREAM's kernels and of a pointer chase. See synthetic_generator.hpp.
+// Makes the quanta (batches of accesses with their cache misses) of STREAM's kernels and of a pointer chase, for
+// the calibration and for tests of the time law. See synthetic_generator.hpp.
 #include "sim/engine/synthetic_generator.hpp"
 
 namespace terrace::sim {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generates access streams with a closed form: STREAM's kernels over arrays that exceed every cache, and a pointer
-// chase. They serve to measure the constants of a machine and to test its time law. Quanta look as the observe
-// module makes them of real programs once its prefetcher is trained. Every line that a kernel reads is prefetched;
-// a stored line is read first and written back later. A hop of the chase is one dependent miss that exposes a
-// whole latency.
+// chase. The calibration (calibrate.hpp) measures the constants of a machine with them, and tests check the time
+// law. Quanta look as the observe module makes them of real programs once its prefetcher is trained. Every line
+// that a kernel reads is prefetched; a stored line is read first and written back later. A hop of the chase is one
+// dependent miss that exposes a whole latency.
 #pragma once
 
 #include <cstdint>

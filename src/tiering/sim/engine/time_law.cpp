@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the time law. See time_law.hpp.
+// Computes the time of a program segment, alone and beside a concurrent copy, for VirtualMachine and its copy
+// engine. See time_law.hpp.
 #include "sim/engine/time_law.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the time law of virtual time: the time of a program segment, from its demand on the core and each
-// place.
+// place. VirtualMachine computes every quantum's time by it.
 //
 //     T = max( C + D, B_m for every place m, X )
 //

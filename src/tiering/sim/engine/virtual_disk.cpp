@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulates the device event by event. See virtual_disk.hpp.
+// Simulates the storage device of a backing file event by event, for VirtualSpill. See virtual_disk.hpp.
 #include "sim/engine/virtual_disk.hpp"
 
 #include <algorithm>

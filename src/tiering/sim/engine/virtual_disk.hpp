@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models the storage device of a backing file in virtual time. A request waits until the device accepts it (at
-// most BackingFile::requests at a time), then for the device's latency, then for its transfer. Requests in
-// transfer share the device's bandwidth in equal parts, reads and writes alike.
+// Models the storage device of a backing file in virtual time, for VirtualSpill. A request waits until the device
+// accepts it (at most BackingFile::requests at a time), then for the device's latency, then for its transfer.
+// Requests in transfer share the device's bandwidth in equal parts, reads and writes alike.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prices quanta and transfers. See virtual_machine.hpp.
+// Computes the time of a program's quanta (batches of one thread's accesses) and transfers on a simulated machine.
+// The runtime calls it in `terrace simulate`, `record` and `replay`. See virtual_machine.hpp.
 #include "sim/engine/virtual_machine.hpp"
 
 #include <algorithm>
@@ -148,6 +149,7 @@ void VirtualMachine::waive_stalls(std::uint32_t thread, Seconds waited) {
   stalls_paid_[thread] += std::min(stalls_ - stalls_paid_[thread], waited);
 }
 
+// Advances the clock by a quantum of a program with one thread, split where a transfer completes or becomes due.
 void VirtualMachine::price_single_thread(Seconds core, const observe::Tally& tally) {
   double progress_left = 1;  // of the quantum
   for (;;) {
@@ -244,6 +246,7 @@ void VirtualMachine::advance_unobserved(Seconds time) {
 
 // --- memory -----------------------------------------------------------------------------------------------------
 
+// Places a chunk at its first access, as the kernel would: at home, or where most is free if home is full.
 void VirtualMachine::touch(ChunkId id) {
   if (id >= touched_.size()) touched_.resize(std::max<std::size_t>(chunks_.size(), id + 1), false);
   if (touched_[id]) return;

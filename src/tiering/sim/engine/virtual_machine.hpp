@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements a machine in virtual time: the clock, the memory and the mover of a program whose misses it receives,
-// quantum by quantum. Deterministic: the same quanta and calls give the same times to the last digit; nothing
+// quantum by quantum (batches of one thread's accesses). Each configuration of `terrace simulate`, `record` and
+// `replay` owns one. Deterministic: the same quanta and calls give the same times to the last digit; nothing
 // depends on host addresses, host time or the iteration order of a hash table.
 //
 // A quantum is priced with every chunk where it resides, its traffic spread evenly over the quantum. Transfers run

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prices a quantum of a program with out-of-core memory: it is split where a thread has to wait for a chunk. See
-// virtual_machine.hpp and virtual_spill.hpp.
+// Computes the time of a quantum of a program with out-of-core memory (--memory): the quantum is split where a
+// thread has to wait for a chunk. Part of VirtualMachine; see virtual_machine.hpp and virtual_spill.hpp.
 #include <algorithm>
 #include <utility>
 
@@ -65,6 +65,7 @@ VirtualSpill::Beside VirtualMachine::take_background_work() {
   return beside;
 }
 
+// Advances the clock by a quantum, miss by miss: touches each page, and waits where an access faults.
 void VirtualMachine::price_out_of_core(const observe::Quantum& quantum, Seconds core,
                                        const observe::Tally& tally) {
   spill_->set_pace(background_pace());

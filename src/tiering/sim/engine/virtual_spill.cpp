@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulates the events of out-of-core memory: faults, completions, and their times. See virtual_spill.hpp.
+// Simulates the events of out-of-core memory: faults, completions, and their times. Part of VirtualSpill, which
+// VirtualMachine owns under --memory. See virtual_spill.hpp.
 #include "sim/engine/virtual_spill.hpp"
 
 #include <algorithm>

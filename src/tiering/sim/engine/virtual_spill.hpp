@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements out-of-core memory in virtual time: what transfer::Spill (transfer/spill/spill.hpp) does on a real
-// machine. It receives the program's accesses and returns when the accessing thread continues.
+// machine. VirtualMachine passes it the program's accesses; it returns when the accessing thread continues.
 //
 // Chunks of 2 MiB are mapped at their place, resident but unmapped, or in the file. The same replacement policy
 // decides and sees the same faults (none on a mapped chunk); the same limits apply

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which chunks are read and evicted in virtual time. The order of steps is that of
-// transfer/spill/spill_flow.cpp, function by function; what moves, hashes, reads and writes there takes time here.
+// Decides which chunks are read and evicted in virtual time. Part of VirtualSpill: its background thread takes
+// these steps in the order of transfer/spill/spill_flow.cpp, function by function; what moves, hashes, reads and
+// writes there takes time here.
 #include <algorithm>
 
 #include "sim/engine/virtual_spill.hpp"
@@ -154,6 +155,7 @@ void VirtualSpill::evict_ahead() {
   }
 }
 
+// Unmaps the chunk and queues its eviction. Returns false if a thread waits for it or if it is not in memory.
 bool VirtualSpill::begin_eviction(std::uint32_t c) {
   auto& chunk = chunks_[c];
   if (chunk.fault_pending) return false;

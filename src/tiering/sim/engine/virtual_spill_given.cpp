@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands blocks of out-of-core memory over to kernel paging, as transfer/spill/spill_kernel_paged.cpp does. See
-// virtual_spill.hpp.
+// Hands blocks of out-of-core memory over to kernel paging in virtual time, as
+// transfer/spill/spill_kernel_paged.cpp does. Part of VirtualSpill; see virtual_spill.hpp.
 #include <algorithm>
 
 #include "sim/engine/virtual_spill.hpp"

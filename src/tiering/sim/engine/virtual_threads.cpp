@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements several threads on one virtual machine: their clocks, and a quantum's price under competition for the
-// places. See virtual_machine.hpp and occupancy.hpp.
+// Implements several threads on one virtual machine: their clocks, and a quantum's time under competition for the
+// places. Part of VirtualMachine; see virtual_machine.hpp and occupancy.hpp.
 #include <algorithm>
 #include <limits>
 
@@ -115,6 +115,7 @@ Speeds VirtualMachine::speeds_in(const Occupancy::Slot& slot, bool with_copy) co
   return share(demand, copy);
 }
 
+// Advances the clock by `share` of a quantum, slot by slot, in what other threads and copies leave of the places.
 void VirtualMachine::price_under_contention(Seconds core, const observe::Tally& tally, double share) {
   if (!occupancy_) occupancy_ = std::make_unique<Occupancy>(machine_.places().size());
   double progress_left = share;  // of the quantum

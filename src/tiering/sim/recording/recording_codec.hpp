@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes and decodes numbers in a recording's columns: LEB128 (seven bits a byte, the lowest first, the high bit
-// set if more follow), signed ones in zigzag (0, -1, 1, -2, ...). A reader never reads past the end; it throws
-// Error{corrupt}.
+// Encodes and decodes numbers in the columns of recordings (files of a run's cache misses and events, which
+// --misses FILE writes for `terrace replay`) and of GPU traces: LEB128 (seven bits a byte, the lowest first, the
+// high bit set if more follow), signed numbers in zigzag (0, -1, 1, -2, ...). A reader never reads past the end;
+// it throws Error{corrupt}, and its caller names the file.
 #pragma once
 
 #include <bit>
@@ -59,7 +60,7 @@ class ColumnReader {
     for (unsigned shift = 7;; shift += 7) {
       const std::uint64_t part = byte();
       // The tenth byte has room for one bit.
-      if (shift == 63 && part > 1) throw Error(Code::corrupt, "a recording holds a number that is too long");
+      if (shift == 63 && part > 1) throw Error(Code::corrupt, "a number has more than 64 bits");
       value |= (part & 0x7f) << shift;
       if (part < 0x80) return value;
     }
@@ -67,7 +68,7 @@ class ColumnReader {
   // Throws if the number is above `most`.
   std::uint64_t number(std::uint64_t most) {
     const auto value = number();
-    if (value > most) throw Error(Code::corrupt, "a recording holds a number that is too large");
+    if (value > most) throw Error(Code::corrupt, "a number is larger than its field allows");
     return value;
   }
   std::int64_t signed_number() { return unzigzag(number()); }
@@ -89,7 +90,7 @@ class ColumnReader {
   }
 
  private:
-  [[noreturn]] static void fail() { throw Error(Code::corrupt, "a column of a recording ends too early"); }
+  [[noreturn]] static void fail() { throw Error(Code::corrupt, "the data end within a number or text"); }
 
   const std::byte* at_ = nullptr;
   const std::byte* end_ = nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes and checks the header of a recording, and compares cache geometries. See recording_format.hpp.
+// Encodes and checks the header of a recording (--misses FILE), and compares the cache geometry in it with a
+// machine's. Used by the agent, which records, and by `terrace replay`. See recording_format.hpp.
 #include "sim/recording/recording_format.hpp"
 
 #include <algorithm>

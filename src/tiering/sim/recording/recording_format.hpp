@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the recording: the classified misses of a program and all its events between them, so that other
-// configurations can be priced without running it again. docs/reference/recordings.md is its specification.
+// Defines the recording: the classified misses of a program and all its events between them, so that `terrace
+// replay` can compute its time under other configurations without running it again. The agent writes it under
+// --misses FILE. docs/reference/recordings.md is its specification.
 //
 // A file is a sequence of frames. Each is appended by one write call, so that several processes can share a file,
 // and a killed process leaves complete frames behind. A frame is a skippable frame of zstd's format, which holds
@@ -100,7 +101,7 @@ struct CacheShape {
   bool operator==(const CacheShape&) const = default;
 };
 CacheShape cache_shape(const machine::Machine& machine, InitiatorId initiator);
-// Returns the difference in words: "l2 is 512KiB in 8 ways there and 256KiB in 8 here". Empty if there is none.
+// Returns the difference in words: "cache lines: 64B there, 128B here". Empty if there is none.
 // `there` and `here` are the names of the two machines in the message.
 std::string difference(const CacheShape& a, const CacheShape& b, std::string_view there, std::string_view here);
 

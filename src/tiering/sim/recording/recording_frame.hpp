@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes and reads one frame of a recording: its head and its compressed columns (recording_format.hpp).
+// Writes and reads one frame of a recording (--misses FILE), for RecordingWriter and for `terrace replay`: its
+// head and its compressed columns (recording_format.hpp).
 //
 // Layout, native byte order: u32 0x184D2A54 (zstd's magic of a skippable frame), u32 size of the rest of the head,
 // "TERRACEM", u32 version, u32 number of the frame within its process, u32 process id, u32 zero, i64 start of the

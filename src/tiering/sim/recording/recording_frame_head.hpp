@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialises a frame's head, for the writer and the reader of frames (recording_frame.hpp has the layout).
+// Serialises the head of a recording's frame, for the writer and the reader of frames (recording_frame.hpp has the
+// layout).
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts quanta to columns and back. See recording_quantum.hpp.
+// Converts quanta (batches of one thread's accesses with their misses) to the columns of a recording and back, for
+// RecordingWriter and for `terrace replay`. See recording_quantum.hpp.
 #include "sim/recording/recording_quantum.hpp"
 
 #include <algorithm>
@@ -94,6 +95,7 @@ void QuantumEncoder::put(RecordingColumns& out, const observe::Quantum& quantum)
   classes_.clear();
 }
 
+// Appends the class number of each miss of the quantum, then the weights.
 void QuantumEncoder::put_classes(std::vector<std::byte>& out, bool wide) const {
   const auto at = out.size();
   if (wide) {

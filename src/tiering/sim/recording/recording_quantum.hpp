@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes and decodes one quantum in a recording's columns.
+// Encodes and decodes one quantum (a batch of one thread's accesses) in a recording's columns, for RecordingWriter
+// and for `terrace replay`.
 //
 // Page walks follow the hits at each level, then calls of libm's functions: the number of called functions, and
 // for each, in ascending order, the difference of its number from the previous one's and its count.

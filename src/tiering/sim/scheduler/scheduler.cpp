@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatches quanta under a spin lock in shared memory. See scheduler.hpp.
+// Dispatches the quanta of a program's threads under a spin lock in shared memory. The agent's interposed thread
+// functions call it. See scheduler.hpp.
 #include "sim/scheduler/scheduler.hpp"
 
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements a deterministic user-level scheduler of a program's threads. Of the threads that can run, the one
-// with the lowest (progress, number) runs until its quantum ends or it blocks. So a program with threads behaves
-// the same in every run: dynamic schedules, critical sections and races repeat.
+// Implements a deterministic user-level scheduler of a program's threads in virtual time. The agent calls it in
+// interposed thread functions and at the end of each quantum (a batch of one thread's accesses). Of the threads
+// that can run, the one with the lowest (progress, number) runs until its quantum ends or it blocks. So a program
+// with threads behaves the same in every run: dynamic schedules, critical sections and races repeat.
 //
 // Progress counts what does not depend on where data resides (accesses, misses, virtual sleep), in nominal
 // nanoseconds. It is not any configuration's clock: the same order of execution then holds for every placement,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Declares the interface to the clocks of a program's threads in virtual time: each thread has its own clock, and
 // a thread that waits for another takes the later time. The scheduler (sim/scheduler/scheduler.hpp) decides the
-// order of execution; these events report it, in that order, to every configuration.
+// order of execution; the agent and `terrace replay` report its events, in that order, to every configuration and
+// to the recording.
 //
 // Threads are identified by their number, 0 for the main thread. Requires: everything that a thread did before is
 // priced when an event names it; its quantum is ended first.

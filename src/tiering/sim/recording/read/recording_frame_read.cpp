@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads frames from arbitrary bytes. See recording_frame.hpp.
+// Reads frames (the compressed blocks of a recording, each with a checksum) from arbitrary bytes and decompresses
+// their columns, for `terrace replay`, which prefixes errors with the path. See recording_frame.hpp.
 #include <zstd.h>
 
 #include <string>

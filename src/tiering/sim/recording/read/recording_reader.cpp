@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes frames into events. See recording_reader.hpp.
+// Decodes the frames of a recording into the events of the recorded program, and passes them to a ReplaySink, for
+// `terrace replay`. See recording_reader.hpp.
 #include "sim/recording/read/recording_reader.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ RecordingHeader read_header(const Frame& frame, Decompressor& decompressor) {
   return RecordingHeader::from_blob(in);
 }
 
-// Objects and chunks of the program so far, which the next event is checked against.
+// Counts the objects and chunks of the program so far; the next event is checked against them.
 struct ProgramExtent {
   std::uint64_t objects = 0;
   ChunkId chunks = 0;
@@ -125,6 +126,7 @@ class Iterations {
   bool changes_memory_ = false;
 };
 
+// Decodes the frames of one process, one by one, and passes their events to the sink.
 class FrameReplay {
  public:
   FrameReplay(const RecordingHeader& header, ReplaySink& sink, Decompressor& decompressor,
@@ -275,7 +277,7 @@ class FrameReplay {
     const Seconds duration{in.time()};
     // Negated, so that NaN is rejected.
     if (!(duration.value >= 0 && duration.value <= k_longest_sleep))
-      throw Error(Code::corrupt, "a recording has an impossible sleep");
+      throw Error(Code::corrupt, "a recording has a sleep that is negative or longer than 10,000,000,000 s");
     current_sink().on_sleep(duration);
   }
 
@@ -344,19 +346,20 @@ RecordingIndex index_recording(std::span<const std::byte> file) {
                    known.header.identity.started_unix_ns == head.started_unix_ns;
           });
       if (process == index.processes.end()) {
-        if (head.number != 0) throw Error(Code::corrupt, "its process has no header");
+        if (head.number != 0) throw Error(Code::corrupt, "the frame's process has no header");
         auto header = read_header(frame, decompressor);
         if (header.identity.process != head.process || header.identity.started_unix_ns != head.started_unix_ns)
           throw Error(Code::corrupt, "the header is of another process");
         index.processes.push_back({std::move(header), {}});
       } else {
         if (head.number != process->frames.size() + 1)
-          throw Error(Code::corrupt, "it is frame " + std::to_string(head.number) +
+          throw Error(Code::corrupt, "this is frame " + std::to_string(head.number) +
                                          " of its process, after frame " + std::to_string(process->frames.size()));
         process->frames.push_back(frame);
       }
     } catch (const Error& error) {
-      if (index.processes.empty()) throw Error(Code::corrupt, std::string("not a recording: ") + error.what());
+      if (index.processes.empty())
+        throw Error(Code::corrupt, (is_recording(file) ? "" : "not a recording: ") + std::string(error.what()));
       index.cut = "at byte " + std::to_string(at) + ": " + error.what();
       break;
     }

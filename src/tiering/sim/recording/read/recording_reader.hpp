@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads recordings from arbitrary bytes. A frame that is incomplete or damaged ends the recording, and the reason
-// is returned. A complete frame with content that no recorder writes throws.
+// Reads recordings (files of a run's cache misses and events, which --misses FILE writes) from arbitrary bytes,
+// for `terrace replay`. Errors name no path: the subcommand prefixes it, and says what to do. A frame that is
+// incomplete or damaged ends the recording, and the reason is returned. A complete frame with content that no
+// recorder writes throws.
 #pragma once
 
 #include <cstddef>

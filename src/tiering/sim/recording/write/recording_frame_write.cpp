@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compresses columns into frames. See recording_frame.hpp.
+// Compresses columns of events into the frames of a recording, inside the user's process, for RecordingWriter. See
+// recording_frame.hpp.
 #define ZSTD_STATIC_LINKING_ONLY  // for custom allocators
 #include <zstd.h>
 

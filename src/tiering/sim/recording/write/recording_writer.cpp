@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes events into columns, columns into frames, and appends the frames to the file. See recording_writer.hpp.
+// Encodes a program's events into columns, columns into frames, and appends the frames to the file of --misses
+// FILE, for the agent. See recording_writer.hpp.
 #include "sim/recording/write/recording_writer.hpp"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a program's recording from inside the program: events go into the columns of a frame, and a full frame is
-// appended to the file in one call. Costs no virtual time.
+// Writes a program's recording (--misses FILE) from inside the program, for the agent: events go into the columns
+// of a frame, and a full frame is appended to the file in one call. Costs no virtual time.
 //
 // If the file cannot take a frame (a full disk, a limit), the recording ends there, `ends_early` reports the
 // reason once, nothing throws, and the program continues. The torn frame is incomplete, and readers stop before

@@ -214,7 +214,7 @@ def test_full_log_does_not_end_the_program(tmp_path, options):
     [
         (("--plan", "here"), "here: is a folder, and no plan; `terrace plan` writes one"),
         (("--plan", "empty"), "empty: is empty, and no plan; `terrace plan` writes one"),
-        (("--hints", "here"), "here: is a folder, and no hints file"),
+        (("--hints", "here"), "here: is a folder, and no hints file; give --hints a TOML file"),
         (
             ("--fast", "16"),
             "--fast 16: 16B is less than a page of memory, 4KiB; a unit follows the number without a space: 4GiB",

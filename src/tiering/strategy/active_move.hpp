@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the move of one chunk of the running program, as a plan requests it.
+// Defines the move of one chunk of the running program, as a plan requests it. PlanExecutor requests these moves,
+// the runtime performs them, and the journal names them.
 #pragma once
 
 #include <cstdint>

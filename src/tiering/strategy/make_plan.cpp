@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts a planner's decision, in items and places by number, into a plan in names (planner.hpp).
+// Converts a planner's decision, in items and places by number, into a plan in names (planner.hpp), for `terrace
+// plan` and for plans that are made while the program runs.
 #include <algorithm>
 #include <map>
 #include <set>

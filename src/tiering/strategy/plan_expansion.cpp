@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See plan_expansion.hpp.
+// Resolves the names of objects, places and chunks in a plan against the running program, for the classes that
+// follow a plan. See plan_expansion.hpp.
 #include "strategy/plan_expansion.hpp"
 
 #include <fnmatch.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolves the names in a plan against the objects of a running program: names to objects, spans to chunks, names
-// of places and kinds to places. The running program may be divided into other chunks than the profiled one, and
-// its objects may have other sizes: spans are shares of an object.
+// of places and kinds to places. Used by the classes that follow a plan (following/). The running program may be
+// divided into other chunks than the profiled one, and its objects may have other sizes: spans are shares of an
+// object.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ struct ChunkMove {
   std::uint32_t object = 0;  // index of the running object
   std::uint32_t chunk = 0;   // index in the object
   PlaceId to = 0;
-  std::uint32_t ask = 0;
-  std::uint32_t need = 0;
+  std::uint32_t ask = 0;   // phase of the plan that requests the move
+  std::uint32_t need = 0;  // phase that waits for it
   bool awaited = true;
   std::uint32_t order = 0;  // moves of one `ask` are submitted in ascending order
   Seconds benefit;          // this chunk's share

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aligns two sequences of names by dynamic programming, and orders chunks by gain per byte. See
-// plan_rescaling.hpp.
+// Aligns the phases of a plan with those of the program by dynamic programming, and fits a placement into a
+// budget, for ActivePlan. See plan_rescaling.hpp.
 #include "strategy/plan_rescaling.hpp"
 
 #include <algorithm>

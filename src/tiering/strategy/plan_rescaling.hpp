@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapts a plan to a program run other than the one that it was made of: one with other sizes, more levels or more
-// inner iterations.
+// inner iterations. ActivePlan calls it for plans of `terrace run --plan FILE`.
 #pragma once
 
 #include <cstdint>

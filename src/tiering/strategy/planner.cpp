@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the defaults of planners, and finds planners and variants by name. See planner.hpp and variant.hpp.
+// Implements the defaults of planners, and finds planners and variants by the name of --planner, for the launcher,
+// the runtime and the Python bindings. See planner.hpp and variant.hpp.
 #include "strategy/planner.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines the interface of planners, which compute a schedule for a placement problem (model/problem.hpp), and the
-// functions that turn their decisions into plans. Each planner is one file in planners/ (variant.hpp).
+// functions that turn their decisions into plans. `terrace plan` and LearningStrategy call them. Each planner is
+// one file in planners/ (variant.hpp).
 //
 // Planners are stateless and thread-safe.
 #pragma once

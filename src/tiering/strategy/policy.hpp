@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines the interface of tiering policies. A policy decides at run time, interval by interval and chunk by
 // chunk, from what a collector observes, without a profile or a plan. It is independent of the clock, memory and
-// mover. Each policy is one file in policies/ (variant.hpp).
+// mover. The main loop of a program in virtual time (tiering/policy_variant.cpp) and the GPU simulator call it.
+// Each policy is one file in policies/ (variant.hpp).
 //
 // Published policies use time constants of seconds for programs that run for minutes. Programs in virtual time run
 // for milliseconds. k_time_scale divides what a policy waits for: intervals, thresholds in time, numbers of

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See static_decision.hpp.
+// Makes the schedules of planners that never move data: one placement for all phases of an iteration. See
+// static_decision.hpp.
 #include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules that never move data: one placement for all phases of an iteration.
+// Makes schedules that never move data: one placement for all phases of an iteration. Shared by planners.
 #pragma once
 
 #include "model/problem.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See strategy.hpp.
+// Computes the budget that the other processes of a job leave to this one, for strategies and planners. See
+// strategy.hpp.
 #include "strategy/strategy.hpp"
 
 #include <algorithm>

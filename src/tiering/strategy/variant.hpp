@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines what a user selects by name (--planner) to decide where data resides: planners, policies, static
-// placements. Each is one file in its folder. The build generates the table of them (cmake/Variants.cmake), so
-// that a new file is a new variant.
+// placements. The launcher and the runtime find them by that name. Each is one file in its folder. The build
+// generates the table of them (cmake/Variants.cmake), so that a new file is a new variant.
 #pragma once
 
 #include <memory>

@@ -162,9 +162,10 @@ TEST(PlanFile, WrongEdit_ReportsTheRemedy) {
   EXPECT_EQ(
       refusal_of(segment + "\"solve 1, 100 %\"\n"),
       "p.toml:7: segment.name: 'solve 1, 100 %' is no part of the phase; give a share from 0 to below 100 %");
-  EXPECT_EQ(refusal_of(segment + "\"solve 2, 5 %\"\n"),
-            "p.toml:7: segment.name: nobody knows how long phase 'solve' is; say so in phases: { name = \"...\", "
-            "length = ACCESSES }, or name the phase alone");
+  EXPECT_EQ(
+      refusal_of(segment + "\"solve 2, 5 %\"\n"),
+      "p.toml:7: segment.name: the length of phase 'solve' is unknown; state it in phases: { name = \"...\", "
+      "length = ACCESSES }, or name the phase alone");
   EXPECT_EQ(refusal_of(segment + "\"solve 2\"\n" + segment + "\"solve 2, 0 %\"\n"),
             "p.toml:9: segment.name: 'solve 2, 0 %' is there already; put all its moves together");
   const auto move = [&](const std::string& text) {
@@ -232,8 +233,9 @@ TEST(PlanFile, InvalidRateLimits_AreRejected) {
       limits("[1.0]"),
       "p.toml:3: internals.phase.rate_limits: has 1 numbers for 2 segments, the phase's beginning among them; "
       "delete this key");
-  EXPECT_EQ(limits("[1.0, 0.0]"),
-            "p.toml:3: internals.phase.rate_limits: are shares of full speed, above 0 and at most 1");
+  EXPECT_EQ(
+      limits("[1.0, 0.0]"),
+      "p.toml:3: internals.phase.rate_limits: are shares of full speed, above 0 and at most 1; delete this key");
   EXPECT_NE(limits("[1.0, 1.5]"), "accepted");
   EXPECT_NE(limits("[1.0, nan]"), "accepted");
   EXPECT_NE(limits("[1.0, \"fast\"]"), "accepted");

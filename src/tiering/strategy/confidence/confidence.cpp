@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See confidence.hpp.
+// Estimates the confidence of a plan: plans problems drawn from the samples' errors and compares the plans, for
+// `terrace plan` (through the Python bindings). See confidence.hpp.
 #include "strategy/confidence/confidence.hpp"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ struct DrawResult {
   std::vector<double> shares;  // by object
 };
 
+// Returns by object the share of its bytes that the schedule has outside of home, weighted by the phases' times.
 std::vector<double> placed_shares(const Problem& problem, const model::Schedule& schedule) {
   double time = 0;
   for (const auto& phase : problem.phases) time += phase.measured.value;
@@ -60,6 +62,7 @@ Decision best_of(const Problem& truth, const model::Calibration& calibration, co
   return near.prediction.total < own.prediction.total ? near : own;
 }
 
+// Returns what keeping `chosen` costs under `truth` (Regret), planned with this effort.
 Regret regret_of(const Problem& estimate, const Problem& truth, const model::Calibration& calibration,
                  const Planner& planner, const Decision& chosen, Effort effort) {
   Regret regret;
@@ -76,6 +79,7 @@ Effort effort_for(const Problem& problem) {
   return problem.items.size() * problem.phases.size() <= k_thorough ? Effort::thorough : Effort::quick;
 }
 
+// Throws unless both problems have the same items, phases and places, so that one's schedule applies to the other.
 void check_same(const Problem& a, const Problem& b) {
   const bool same = a.phases.size() == b.phases.size() && a.places.size() == b.places.size() &&
                     std::ranges::equal(a.items, b.items, [&](const model::Item& x, const model::Item& y) {
@@ -84,7 +88,7 @@ void check_same(const Problem& a, const Problem& b) {
                     });
   if (!same)
     throw Error(Code::invalid,
-                "the two problems have other items, phases or places: take both from the same "
+                "the two problems have different items, phases or places: make both of the same "
                 "iteration, with as many items");
 }
 

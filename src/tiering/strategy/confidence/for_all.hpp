@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs independent draws in parallel.
+// Runs independent draws (random samples of a placement problem) in parallel on all cores, for the confidence of
+// plans.
 #pragma once
 
 #include <algorithm>

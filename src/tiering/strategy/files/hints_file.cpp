@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads hints files by their schema. See hints_file.hpp.
+// Reads hints files (--hints FILE: facts on a program that are known before it is profiled) and assignments of
+// --define, for the launcher and the Python bindings. See hints_file.hpp.
 #include "strategy/files/hints_file.hpp"
 
 #include <algorithm>
@@ -110,7 +111,7 @@ Hints read_hints_file(const std::filesystem::path& path) {
                                      ": there is no such hints file; write one, with [values], [refs] "
                                      "or [[phase]] in it");
   if (std::filesystem::is_directory(path, ignored))
-    throw Error(Code::invalid, path.string() + ": is a folder, and no hints file");
+    throw Error(Code::invalid, path.string() + ": is a folder, and no hints file; give --hints a TOML file");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads plan files by their schema, and writes them. See plan_file.hpp.
+// Reads plan files (--plan FILE) by their schema, and writes them, for the launcher and, through the Python
+// bindings, for `terrace plan`. See plan_file.hpp.
 #include "strategy/files/plan_file.hpp"
 
 #include <algorithm>
@@ -144,12 +145,13 @@ PlanObject get_object(const TomlTable& table, const Internals& internals) {
   return object;
 }
 
-// A move of the file, with the points that request and need it.
-struct Asked {
+// A move as the file lists it: requested where its segment begins, and done before the point that needs it.
+struct FileMove {
   PlanMove move;
-  PlanTimeline::Point ask, need;
+  PlanTimeline::Point requested_at, needed_at;
 };
 
+// Reads the [[segment]] tables, and writes their moves into the plan once all points of the timeline are known.
 class Moves {
  public:
   Moves(Plan& plan, PlanTimeline& timeline, const TomlTable& internals)
@@ -161,14 +163,14 @@ class Moves {
 
   void read(const TomlTable& segment) {
     segment.allow_only({"name", "begins_with", "moves"});
-    const auto ask = timeline_.point(segment, "name");
-    if (!asked_.try_emplace(ask).second)
+    const auto at = timeline_.point(segment, "name");
+    if (!by_segment_.try_emplace(at).second)
       segment.refuse("name", in_quotes(segment.text("name")) + " is there already; put all its moves together");
-    auto& moves = asked_[ask];
-    for (const auto& entry : segment.entries("moves")) add(entry, ask, moves);
+    auto& moves = by_segment_[at];
+    for (const auto& entry : segment.entries("moves")) add(entry, at, moves);
     const auto found = internals_.find(segment.text("name"));
     if (found != internals_.end()) amend(found->second, moves);
-    if (segment.has("begins_with")) read_sentinel(segment.table("begins_with"), ask);
+    if (segment.has("begins_with")) read_sentinel(segment.table("begins_with"), at);
   }
 
   // Writes the moves into the plan, in the order of the iteration.
@@ -178,11 +180,11 @@ class Moves {
       plan_.sentinels.push_back(sentinel);
     }
     const auto phases = static_cast<std::uint32_t>(plan_.phases.size());
-    for (auto& [point, moves] : asked_)
-      for (auto& asked : moves) {
-        asked.move.ask = timeline_.position(asked.ask);
-        asked.move.need = asked.move.awaited ? timeline_.position(asked.need) : asked.move.ask + phases;
-        plan_.moves.push_back(std::move(asked.move));
+    for (auto& [point, moves] : by_segment_)
+      for (auto& entry : moves) {
+        entry.move.ask = timeline_.position(entry.requested_at);
+        entry.move.need = entry.move.awaited ? timeline_.position(entry.needed_at) : entry.move.ask + phases;
+        plan_.moves.push_back(std::move(entry.move));
       }
   }
 
@@ -195,6 +197,7 @@ class Moves {
     sentinels_[at] = {0, object, static_cast<std::uint32_t>(table.integer("chunk", 0, chunks - 1))};
   }
 
+  // Returns the index of the object that the table names; refuses unknown names with the nearest one.
   std::uint32_t object_of(const TomlTable& table) {
     const auto name = table.text("object");
     const auto found = objects_.find(name);
@@ -209,28 +212,28 @@ class Moves {
     return found->second;
   }
 
-  void add(const TomlTable& table, const PlanTimeline::Point& ask, std::vector<Asked>& moves) {
+  void add(const TomlTable& table, const PlanTimeline::Point& at, std::vector<FileMove>& moves) {
     table.allow_only({"object", "chunks", "to", "before"});
     const auto number = object_of(table);
     const auto& object = plan_.objects[number];
     const auto& name = object.name;
     if (object.pinned) table.refuse("object", in_quotes(name) + " is pinned and never moves; remove pin or move");
-    Asked asked;
-    asked.ask = ask;
-    asked.move.object = number;
-    asked.move.to = table.name("to");
-    asked.move.awaited = table.has("before");
-    if (asked.move.awaited) asked.need = timeline_.point(table, "before");
+    FileMove entry;
+    entry.requested_at = at;
+    entry.move.object = number;
+    entry.move.to = table.name("to");
+    entry.move.awaited = table.has("before");
+    if (entry.move.awaited) entry.needed_at = timeline_.point(table, "before");
     const auto spans =
         table.has("chunks") ? get_spans(table, "chunks", object.chunks) : std::vector<Span>{{0, object.chunks}};
     for (const auto& span : spans) {
-      asked.move.chunks = span;
-      moves.push_back(asked);
+      entry.move.chunks = span;
+      moves.push_back(entry);
     }
   }
 
   // Applies the benefits, costs and order of [internals] to the moves.
-  static void amend(const TomlTable& table, std::vector<Asked>& moves) {
+  static void amend(const TomlTable& table, std::vector<FileMove>& moves) {
     const auto benefits = get_numbers(table, "benefits", moves.size());
     const auto costs = get_numbers(table, "costs", moves.size());
     if (std::ranges::any_of(costs, [](double cost) { return cost < 0; }))
@@ -239,7 +242,7 @@ class Moves {
     for (std::size_t m = 0; m < costs.size(); ++m) moves[m].move.cost = Seconds{costs[m]};
     const auto order = get_numbers(table, "order", moves.size());
     if (order.empty()) return;
-    std::vector<Asked> ordered(moves.size());
+    std::vector<FileMove> ordered(moves.size());
     std::vector<bool> met(moves.size(), false);
     for (std::size_t m = 0; m < order.size(); ++m) {
       const auto to = order[m] >= 0 && order[m] < static_cast<double>(moves.size())
@@ -258,7 +261,7 @@ class Moves {
   PlanTimeline& timeline_;
   Internals internals_;                           // by label of the segment
   std::map<std::string, std::uint32_t> objects_;  // by name
-  std::map<PlanTimeline::Point, std::vector<Asked>> asked_;
+  std::map<PlanTimeline::Point, std::vector<FileMove>> by_segment_;
   std::map<PlanTimeline::Point, PlanSentinel> sentinels_;
 };
 

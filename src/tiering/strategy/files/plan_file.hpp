@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes plan files: TOML that a user can read, compare and edit; docs/explanation/planning.md documents
-// every key. A file that violates the schema is rejected with one line that names file, line, key, the error and
-// the remedy.
+// Reads and writes plan files, for the launcher (--plan FILE) and, through the Python bindings, for `terrace
+// plan`: TOML that a user can read, compare and edit; docs/explanation/planning.md documents every key. A file
+// that violates the schema is rejected with one line that names file, line, key, the error and the remedy.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats a plan as text: first the part for the user, at the end [internals], which only Terrace needs.
+// Formats a plan as the text of a plan file (`terrace plan -o PLAN.toml`): first the part for the user, at the end
+// [internals], which only Terrace needs. write_plan_file() calls it. See plan_file.hpp.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -31,6 +32,7 @@ std::string toml_string(std::string_view text) {
   return out + "\"";
 }
 
+// Returns the shortest text that reads as the same double, with a point or exponent, as TOML's floats require.
 std::string number(double value) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
@@ -101,15 +103,16 @@ struct Line {
   std::uint32_t object = 0;
   std::string to;
   bool awaited = false;
-  std::uint32_t need = 0;
+  std::uint32_t needed_by = 0;     // position of that segment, if `awaited`
   std::vector<std::size_t> moves;  // their numbers in the segment
 };
 
+// Builds the text of the file, part by part.
 class Format {
  public:
   explicit Format(const Plan& plan)
       : plan_(plan), labels_(segment_labels(plan.phases, plan.lengths)), starts_(phase_starts(plan.phases)) {
-    for (const auto& move : plan.moves) by_ask_[move.ask].push_back(&move);
+    for (const auto& move : plan.moves) moves_by_segment_[move.ask].push_back(&move);
   }
 
   std::string text() {
@@ -242,7 +245,7 @@ class Format {
       const auto& move = *moves[m];
       auto same = std::ranges::find_if(lines, [&](const Line& line) {
         return line.object == move.object && line.to == move.to && line.awaited == move.awaited &&
-               (!move.awaited || line.need == move.need);
+               (!move.awaited || line.needed_by == move.need);
       });
       if (same == lines.end())
         same = lines.insert(lines.end(), {move.object, move.to, move.awaited, move.need, {}});
@@ -252,8 +255,9 @@ class Format {
     return lines;
   }
 
+  // Writes the [[segment]] tables: the moves that each phase, or part of a phase, requests.
   void segments() {
-    if (by_ask_.empty()) return;
+    if (moves_by_segment_.empty()) return;
     line("");
     line(
         "# What moves: asked for when the program comes to this phase, or to this part of it. before: what needs "
@@ -263,11 +267,11 @@ class Format {
     line("# Where nothing is listed, nothing changes.");
     if (!plan_.sentinels.empty())
       line("# begins_with: the chunk that the phase touches there for the first time.");
-    for (const auto& [ask, moves] : by_ask_) {
+    for (const auto& [segment, moves] : moves_by_segment_) {
       line("");
       line("[[segment]]");
-      line("name = " + toml_string(labels_[ask]));
-      const auto sentinel = std::ranges::find(plan_.sentinels, ask, &PlanSentinel::segment);
+      line("name = " + toml_string(labels_[segment]));
+      const auto sentinel = std::ranges::find(plan_.sentinels, segment, &PlanSentinel::segment);
       if (sentinel != plan_.sentinels.end())
         line("begins_with = { object = " + toml_string(plan_.objects[sentinel->object].name) +
              ", chunk = " + std::to_string(sentinel->chunk) + " }");
@@ -280,7 +284,7 @@ class Format {
         if (spans.size() != 1 || moves[entry.moves[0]]->chunks != Span{0, object.chunks})
           text += ", chunks = " + toml_string(joined(spans, ", ", ", "));
         text += ", to = " + toml_string(entry.to);
-        if (entry.awaited) text += ", before = " + toml_string(labels_[entry.need]);
+        if (entry.awaited) text += ", before = " + toml_string(labels_[entry.needed_by]);
         line(text + " },");
       }
       line("]");
@@ -359,7 +363,7 @@ class Format {
 
   [[nodiscard]] std::vector<std::string> internals_of_segments() const {
     std::vector<std::string> entries;
-    for (const auto& [ask, moves] : by_ask_) {
+    for (const auto& [segment, moves] : moves_by_segment_) {
       std::vector<std::size_t> order;
       for (const auto& line : lines_of(moves)) order.insert(order.end(), line.moves.begin(), line.moves.end());
       std::vector<double> benefits, costs;
@@ -371,15 +375,15 @@ class Format {
       if (!std::ranges::is_sorted(order)) entry += ", order = " + whole_numbers(order);
       if (any(benefits)) entry += ", benefits = " + list(benefits);
       if (any(costs)) entry += ", costs = " + list(costs);
-      if (!entry.empty()) entries.push_back("name = " + toml_string(labels_[ask]) + entry);
+      if (!entry.empty()) entries.push_back("name = " + toml_string(labels_[segment]) + entry);
     }
     return entries;
   }
 
   const Plan& plan_;
-  std::vector<std::string> labels_;    // by position
-  std::vector<std::uint32_t> starts_;  // of phases
-  std::map<std::uint32_t, std::vector<const PlanMove*>> by_ask_;
+  std::vector<std::string> labels_;                                         // by position
+  std::vector<std::uint32_t> starts_;                                       // of phases
+  std::map<std::uint32_t, std::vector<const PlanMove*>> moves_by_segment_;  // by the segment that requests them
   std::string out_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See plan_timeline.hpp.
+// Reads the phases and segments (parts of a phase) of a plan file, and resolves the labels and shares of phases
+// that its moves name, for the reader of plan files. See plan_timeline.hpp.
 #include "strategy/files/plan_timeline.hpp"
 
 #include <algorithm>
@@ -70,7 +71,7 @@ void PlanTimeline::read_phases(const TomlTable& file) {
       add(phase, "name", phase.text("name"), static_cast<std::uint64_t>(length));
     }
   }
-  if (phases_.size() > k_max_phases) file.refuse("phases", "there are too many");
+  if (phases_.size() > k_max_phases) file.refuse("phases", "has more than 1,048,576 phases; plan fewer");
   std::vector<std::string> names;
   for (const auto& phase : phases_) names.push_back(phase.name);
   const auto labels = phase_labels(names);
@@ -91,7 +92,7 @@ void PlanTimeline::read_internals(const TomlTable& table) {
                                     std::to_string(offsets.size() + 1) +
                                     " segments, the phase's beginning among them; delete this key");
   if (!std::ranges::all_of(limits, is_rate_limit))
-    table.refuse("rate_limits", "are shares of full speed, above 0 and at most 1");
+    table.refuse("rate_limits", "are shares of full speed, above 0 and at most 1; delete this key");
   const auto times = table.has("times") ? table.numbers("times") : std::vector<double>();
   if (!times.empty() && times.size() != offsets.size() + 1)
     table.refuse("times", "has " + std::to_string(times.size()) + " numbers for " +
@@ -150,8 +151,10 @@ std::optional<PlanTimeline::Point> PlanTimeline::share(const TomlTable& table, c
     table.refuse(key, in_quotes(text) + " is no part of the phase; give a share from 0 to below 100 %");
   auto& phase = phases_[found->second];
   if (percent > 0 && phase.length == 0)
-    table.refuse(key, "nobody knows how long phase " + in_quotes(phase.name) +
-                          " is; say so in phases: { name = \"...\", length = ACCESSES }, or name the phase alone");
+    table.refuse(
+        key,
+        "the length of phase " + in_quotes(phase.name) +
+            " is unknown; state it in phases: { name = \"...\", length = ACCESSES }, or name the phase alone");
   const auto offset = static_cast<std::uint64_t>(std::llround(percent / 100 * static_cast<double>(phase.length)));
   const auto before = std::prev(phase.rate_limits.upper_bound(offset));
   phase.rate_limits.emplace(offset, before->second);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves the phases and segments of a plan file while it is read: labels to positions. A share of a phase that
-// is not a segment yet becomes one.
+// Resolves the phases and segments (parts of a phase) of a plan file while plan_file.cpp reads it: labels to
+// positions. A share of a phase that is not a segment yet becomes one.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See active_plan.hpp.
+// Binds a plan's objects, places and moves to the chunks of the running program, for PlanExecutor. See
+// active_plan.hpp.
 #include "strategy/following/active_plan.hpp"
 
 #include <algorithm>

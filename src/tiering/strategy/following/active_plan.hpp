@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds a plan to the running program. As the program allocates its objects, names become chunks and places, and
-// moves are sorted by the phase that requests them. A plan of another run (other sizes, other numbers of phases)
-// is adapted: active_plan_rescaling.cpp.
+// Binds a plan to the running program, for PlanExecutor. As the program allocates its objects, names become chunks
+// and places, and moves are sorted by the phase that requests them. A plan of another run (other sizes, other
+// numbers of phases) is adapted: active_plan_rescaling.cpp.
 //
 // Not thread-safe.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapts a plan of another run: to objects of other sizes, and to other numbers of phases. See active_plan.hpp.
+// Adapts a plan of another run to objects of other sizes and to other numbers of phases, for PlanExecutor. Part of
+// ActivePlan; see active_plan.hpp.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -102,6 +103,7 @@ std::size_t ActivePlan::map_phases(const std::vector<ExecutedPhase>& passed) {
   return static_cast<std::size_t>(std::count(answered.begin(), answered.end(), true));
 }
 
+// Scales the segments of the phase at `start` to its accesses in this run.
 void ActivePlan::scale_segments(PhaseIndex start, std::uint64_t accesses) {
   std::uint32_t segments = 1;
   while (segment_offset(start + segments) != 0) ++segments;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicts the placement and the free capacity once all pending moves are done.
+// Predicts the placement and the free capacity once all pending moves are done. Used where moves are chosen: by
+// PlanExecutor, by migration in steps and by the restoring of places (learning/).
 //
 // Not thread-safe.
 #pragma once
@@ -13,6 +14,7 @@
 
 namespace terrace::strategy {
 
+// Moves that were requested and are not done yet: chunk and target (Requests::pending_moves()).
 using PendingMoves = std::vector<std::pair<ChunkId, PlaceId>>;
 
 // Returns the places of chunks after all pending moves.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See plan_executor.hpp.
+// Requests a plan's moves phase by phase while the program runs, for LearningStrategy. See plan_executor.hpp.
 #include "strategy/following/plan_executor.hpp"
 
 #include <algorithm>
@@ -132,11 +132,12 @@ void PlanExecutor::on_iteration_begin(const IterationBegins& at, Requests& reque
   if (!has_other_phases_ && !active_.scaled()) return;
   const auto answered = active_.map_phases(executed_);
   if (!std::exchange(has_other_phases_, false)) return;
-  requests.note("note", "plan: made of an iteration of " + std::to_string(active_.phases()) +
-                            " phases, and there are " + std::to_string(executed_.size()) +
-                            " here: " + std::to_string(answered) +
-                            " of them answer to the plan's by their names; what the others ask for is asked for "
-                            "by the next");
+  requests.note("note",
+                "plan: made of an iteration of " + std::to_string(active_.phases()) +
+                    " phases, and this program has " + std::to_string(executed_.size()) + ": " +
+                    std::to_string(answered) +
+                    " of the plan's match by their names; moves of its other phases are requested in the next "
+                    "phase that matches");
   request_placement(requests, 0, at.iteration);
 }
 

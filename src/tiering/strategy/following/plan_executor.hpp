@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes a plan while the program runs: requests the moves of each phase and segment, waits for those that a
-// phase needs, and handles programs whose phases differ from the plan's.
+// Executes a plan while the program runs, for LearningStrategy: requests the moves of each phase and segment,
+// waits for those that a phase needs, and handles programs whose phases differ from the plan's.
 //
 // Not thread-safe.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See unplanned_chunks.hpp.
+// Reserves fast capacity that a plan never uses for chunks that the plan does not cover, for PlanExecutor. See
+// unplanned_chunks.hpp.
 #include "strategy/following/unplanned_chunks.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places the chunks that a plan does not cover in fast capacity that the plan never uses. Uncovered chunks are
-// those that the profiled iterations did not access. Demoting them would cost a copy and gain nothing; and if the
-// plan is for the wrong loop, later code would find its data in slow memory.
+// Places the chunks that a plan does not cover in fast capacity that the plan never uses, for PlanExecutor.
+// Uncovered chunks are those that the profiled iterations did not access. Demoting them would cost a copy and gain
+// nothing; and if the plan is for the wrong loop, later code would find its data in slow memory.
 //
 // Not thread-safe.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See counted_placement.hpp.
+// Places a program's objects by reference counts that hints state, at allocation and when the first loop begins,
+// for LearningStrategy. See counted_placement.hpp.
 #include "strategy/hints/counted_placement.hpp"
 
 #include <algorithm>

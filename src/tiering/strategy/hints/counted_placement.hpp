@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places data by reference counts before the program was profiled (Unimem, section 3.2): at allocation, and again
-// when the loop begins.
+// Places data by the reference counts of hints (hints.hpp) before the program was profiled, for LearningStrategy
+// (Unimem, section 3.2): at allocation, and again when the loop begins.
 //
 // Not thread-safe.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates parsed expressions. The parser is in expression_parse.cpp.
+// Evaluates the arithmetic expressions of hints ("2*nnz*niter") with the values and object sizes of the running
+// program. The parser is in expression_parse.cpp. See expression.hpp.
 #include "strategy/hints/expression.hpp"
 
 #include <algorithm>

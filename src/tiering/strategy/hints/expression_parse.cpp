@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses expressions by recursive descent into the steps of a stack machine. See expression.hpp.
+// Parses the arithmetic expressions of hints files, --define and terrace.h by recursive descent into the steps of
+// a stack machine. See expression.hpp.
 #include <array>
 #include <utility>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See hints.hpp.
+// Stores and combines the hints of the user and of the program, and finds those that name unknown objects or
+// phases, for the runtime's configurations. See hints.hpp.
 #include "strategy/hints/hints.hpp"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ std::string or_nearest(const std::string& word, const std::vector<std::string>& 
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
+// Appends a sentence on a name of the hints that the program did not have, once, with the nearest known name.
 void add_unknown(Sentences& sentences, std::set<std::string>& said, const char* what, const std::string& word,
                  const std::vector<std::string>& known) {
   if (any_is(word, known)) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See initial_moves.hpp.
+// Plans the demotions and promotions that bring chunks with reference counts to their initial placement, for
+// CountedPlacement. See initial_moves.hpp.
 #include "strategy/hints/initial_moves.hpp"
 
 #include <algorithm>
@@ -51,6 +52,8 @@ PlaceId InitialMovePlanner::resides(ChunkId chunk) const {
   return moved != moved_.end() ? moved->second : chunk_entry(chunk).place.load(std::memory_order_relaxed);
 }
 
+// Chooses the target of each counted chunk, in the space that is free or that counted and uncounted chunks take
+// now.
 void InitialMovePlanner::decide() {
   std::vector<PlaceOption> options;
   for (const auto place : places_) {
@@ -81,6 +84,7 @@ void InitialMovePlanner::make_room() {
   }
 }
 
+// Adds the move if its target has free space after the moves planned so far.
 void InitialMovePlanner::move(const ObjectChunk& part, PlaceId to) {
   const auto chunk = chunk_of(part);
   const auto size = chunk_entry(chunk).size;

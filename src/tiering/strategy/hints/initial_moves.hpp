@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans the moves of counted chunks to their initial placement (max_references.hpp). Demotions come first, so that
-// promotions find free space. Chunks that would find none stay.
+// Plans the moves of counted chunks (those of objects whose references hints state) to their initial placement
+// (max_references.hpp), for CountedPlacement when a loop begins. Demotions come first, so that promotions find
+// free space. Chunks that would find none stay.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,12 @@ class InitialMovePlanner {
  public:
   explicit InitialMovePlanner(const Context& context);
 
+  // Adds an object whose number of references is known, spread evenly over its bytes.
   void add(const observe::Object& object, double references);
   // Adds an object without counts. Its chunks in faster memory are demoted if counted chunks need the space.
   void add_uncounted(const observe::Object& object);
   [[nodiscard]] std::size_t chunks() const { return counted_.size(); }
+  // Returns the moves in the order in which they are to be made.
   [[nodiscard]] std::vector<ActiveMove> moves();
 
  private:

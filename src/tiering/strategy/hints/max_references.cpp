@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See max_references.hpp.
+// Chooses a place for each chunk so that fast memory serves the most references, by a knapsack, for the initial
+// placement by hints. See max_references.hpp.
 #include "strategy/hints/max_references.hpp"
 
 #include <algorithm>

@@ -4,11 +4,11 @@
 // `replay` owns one. Deterministic: the same quanta and calls give the same times to the last digit; nothing
 // depends on host addresses, host time or the iteration order of a hash table.
 //
-// A quantum is priced with every chunk where it resides, its traffic spread evenly over the quantum. Transfers run
-// concurrently (time_law.hpp says how both share the memories). When one completes, the quantum is split: from
-// that instant on the chunk's remaining traffic falls on the new place, the source's capacity is free, and the
-// next transfer begins. So a chunk's place changes only when its copy is complete, exactly one place serves it at
-// a time, and the sums over any segment obey the rows of the placement problem.
+// The time of a quantum is computed with every chunk where it resides, its traffic spread evenly over the quantum.
+// Transfers run concurrently (time_law.hpp says how both share the memories). When one completes, the quantum is
+// split: from that instant on the chunk's remaining traffic falls on the new place, the source's capacity is free,
+// and the next transfer begins. So a chunk's place changes only when its copy is complete, exactly one place
+// serves it at a time, and the sums over any segment obey the rows of the placement problem.
 //
 // Not thread-safe: the owner serialises quanta and calls (scheduler.hpp). Each simulated thread has its own clock,
 // and threads compete for the time of the places (occupancy.hpp). A single thread has the places to itself but for

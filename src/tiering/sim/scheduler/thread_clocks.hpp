@@ -5,7 +5,7 @@
 // to the recording.
 //
 // Threads are identified by their number, 0 for the main thread. Requires: everything that a thread did before is
-// priced when an event names it; its quantum is ended first.
+// on its clock when an event names it; its quantum is ended first.
 #pragma once
 
 #include <cstdint>

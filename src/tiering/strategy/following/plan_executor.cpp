@@ -182,6 +182,7 @@ bool PlanExecutor::on_phase_begin(const PhaseBegun& at, bool full_speed, Request
   return true;
 }
 
+// Waits for the moves that the phase or segment needs, requests its own, and sets their rate.
 void PlanExecutor::enter_segment(PhaseIndex phase, bool may_wait, std::uint32_t iteration, bool full_speed,
                                  Requests& requests) {
   const auto settle_needs = [&] {

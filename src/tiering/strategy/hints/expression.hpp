@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses and evaluates arithmetic expressions in hints, whose values are known at run time: "2*nnz*niter",
-// "bytes(\"u\") / 8 + n^2".
+// Parses and evaluates the arithmetic expressions of hints files, --define and terrace.h, whose values are known
+// at run time: "2*nnz*niter", "bytes(\"u\") / 8 + n^2".
 //
 //   + - * / ^    as in mathematics: ^ binds tighter than unary minus and is right-associative; its exponent is an
 //                integer from -64 to 64

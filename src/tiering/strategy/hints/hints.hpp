@@ -2,7 +2,8 @@
 // Defines hints: facts on a program that are known before it is profiled. They state how often objects are
 // referenced, as expressions over values (Unimem, section 3.2: initial data placement), and which phases use which
 // objects (section 3.3). Hints come from the user, by a file and by --define, and from the program, by terrace.h.
-// Hints of the user have precedence.
+// Hints of the user have precedence. Each configuration of the runtime has a registry of them, which
+// LearningStrategy and planners read.
 #pragma once
 
 #include <map>

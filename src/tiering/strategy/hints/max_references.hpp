@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the initial placement by reference counts (Unimem, section 3.2): maximises the sum of references to
-// fast memory by a knapsack. With more than two places, a reference is weighted with the time by which a cache
-// line arrives sooner than from the slowest place; with two places that is a common factor.
+// fast memory by a knapsack. InitialMovePlanner calls it. With more than two places, a reference is weighted with
+// the time by which a cache line arrives sooner than from the slowest place; with two places that is a common
+// factor.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See best_first.hpp.
+// Groups a plan's moves with the evictions that free their space, and orders the groups by gain per cost, for
+// migration in steps. See best_first.hpp.
 #include "strategy/learning/best_first.hpp"
 
 #include <algorithm>
@@ -42,6 +43,7 @@ class GroupBuilder {
                      [](const auto& a, const auto& b) { return a.rank > b.rank; });
   }
 
+  // Groups the promotions while they gain, then adds the evictions that gain by themselves.
   std::vector<MoveGroup> run() {
     while (const auto next = take_best())
       if (!add_promotion_group(*next)) break;
@@ -108,6 +110,7 @@ class GroupBuilder {
     return true;
   }
 
+  // Adds the move to the group, and applies it to the tracked space and gains.
   void add(const Candidate& candidate, MoveGroup& group) {
     const auto& move = *candidate.move;
     group.price = {group.price.cost + candidate.cost, group.price.gain + prices_.gain(move)};

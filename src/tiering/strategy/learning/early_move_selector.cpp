@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See early_move_selector.hpp.
+// Selects chunks to promote and evict by the rent-or-buy rule while the first iteration is profiled, for
+// EarlyMover. See early_move_selector.hpp.
 #include "strategy/learning/early_move_selector.hpp"
 
 #include <algorithm>
@@ -67,6 +68,7 @@ void EarlyMoveSelector::on_segment(const observe::Phase& segment, const Tiers& t
   ahead_.insert(ahead_.end(), sweeps_.next().begin(), sweeps_.next().end());
 }
 
+// Counts the gain of an earlier move that the chunk's use confirms, or its loss if the chunk was evicted.
 void EarlyMoveSelector::count_gain(const SweepDetector::Use& use, const Tiers& tiers, double times) {
   const auto to = sent_to_[use.chunk];
   if (to == k_no_place || !tiers.is_on(use.chunk, to)) return;
@@ -167,6 +169,7 @@ void EarlyMoveSelector::prefetch_sweeps(Selection& selection) {
   ahead_.erase(kept, ahead_.end());
 }
 
+// Promotes the candidates, whose loss in slow memory has paid for the move, the most worth per byte first.
 void EarlyMoveSelector::promote_paid(Selection& selection) {
   const auto& tiers = selection.tiers;
   std::sort(candidates_.begin(), candidates_.end());

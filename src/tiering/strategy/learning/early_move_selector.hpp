@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves chunks while the program is still being profiled, before there is a plan, by the rent-or-buy (ski rental)
-// rule. A chunk in slow memory accumulates the time that its accesses would save in fast memory, and is promoted
-// once that equals the cost of its move (2-competitive: Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy
-// caching", Algorithmica 3, 1988). If fast memory is full, chunks that saved less are evicted, provided that the
-// difference pays for both moves.
+// rule, for EarlyMover. A chunk in slow memory accumulates the time that its accesses would save in fast memory,
+// and is promoted once that equals the cost of its move (2-competitive: Karlin, Manasse, Rudolph and Sleator,
+// "Competitive snoopy caching", Algorithmica 3, 1988). If fast memory is full, chunks that saved less are evicted,
+// provided that the difference pays for both moves.
 //
 // Sequential sweeps through an object are prefetched: the next chunks are promoted ahead of use if the previous
 // ones saved more than a move in and out costs. When the sweep has passed, prefetched chunks are evicted first.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See early_mover.hpp.
+// Evaluates profiled segments within a share of their time, and requests the early moves that pay, for
+// LearningStrategy. See early_mover.hpp.
 #include "strategy/learning/early_mover.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies early moves (early_move_selector.hpp) to the running program: decides which profiled segments to
-// evaluate, and requests the moves.
+// evaluate, and requests the moves. LearningStrategy calls it during the first iteration.
 //
 // Not thread-safe.
 #pragma once

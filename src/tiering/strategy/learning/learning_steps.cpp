@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migration of LearningStrategy in steps: orders a plan's moves, decides from when on they pay, and requests those
-// that pay and may be risked. See learning_strategy.hpp.
+// Implements LearningStrategy's migration in steps: orders a plan's moves, decides from when on they pay, and
+// requests those that pay and may be risked. See learning_strategy.hpp.
 #include <algorithm>
 #include <limits>
 #include <utility>

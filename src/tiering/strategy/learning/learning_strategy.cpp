@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements learning_strategy.hpp, but for migration in steps (learning_steps.cpp).
+// Profiles loops, makes and adopts plans, and plans again when the program changes: the strategy that the runtime
+// uses for planners and given plans. Migration in steps is in learning_steps.cpp. See learning_strategy.hpp.
 #include "strategy/learning/learning_strategy.hpp"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profiles the first iteration of each loop, has a planner make plans of it, and follows them. Profiles and plans
-// again when the program changes (phase_change_detector.hpp). A plan given by the user is followed from the start;
-// with a planner, it is replaced by a better one after the first iteration.
+// Profiles the first iteration of each loop, has a planner make plans of it, and follows them. The runtime uses it
+// under every planner (--planner) that needs a profile, and for plans that the user gives (--plan). Profiles and
+// plans again when the program changes (phase_change_detector.hpp). A plan given by the user is followed from the
+// start; with a planner, it is replaced by a better one after the first iteration.
 //
 // Detected loops, and loops of the default planner in virtual time, have to pay: learning and moves are bounded by
 // payback_model.hpp, plans are applied in steps (stepwise_migration.hpp) and put on trial (plan_trial.hpp).

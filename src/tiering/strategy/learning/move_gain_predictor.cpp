@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See move_gain_predictor.hpp.
+// Predicts how much an iteration gains if a chunk moves, by the loads of a profiled iteration, for
+// StepwiseMigration. See move_gain_predictor.hpp.
 #include "strategy/learning/move_gain_predictor.hpp"
 
 #include <utility>

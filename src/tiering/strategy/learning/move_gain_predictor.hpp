@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicts the gain of moving chunks from their present places, by the time law of a profiled iteration.
-// Gains do not add up: a move changes which memory a phase waits for. So moves that are decided on are
-// applied, and the remaining gains are predicted anew.
+// Predicts the gain of moving chunks from their present places, by the time law of a profiled iteration, for
+// StepwiseMigration. Gains do not add up: a move changes which memory a phase waits for. So moves that are decided
+// on are applied, and the remaining gains are predicted anew.
 //
 // Not thread-safe.
 #pragma once
@@ -28,6 +28,7 @@ class MoveGainPredictor {
   void begin(std::vector<PlaceId> places, const std::vector<Bytes>& sizes);
   // Returns by how much an iteration is shorter once the chunk has moved.
   [[nodiscard]] Seconds gain(ChunkId chunk, PlaceId to);
+  // Applies a move that was decided on.
   void apply(ChunkId chunk, PlaceId to);
   // Returns the modelled processor time of the predictions since the last call (model/costs.hpp).
   [[nodiscard]] Seconds take_cost();

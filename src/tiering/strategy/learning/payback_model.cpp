@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See payback_model.hpp.
+// Computes the costs and gains of profiling and of moves, and decides whether they are expected to pay, for
+// LearningStrategy. See payback_model.hpp.
 #include "strategy/learning/payback_model.hpp"
 
 #include <algorithm>
@@ -34,6 +35,7 @@ double max_gain(const Context& context) {
   return 1 - least;
 }
 
+// Returns the modelled cost of all samples as a share of the program's time.
 double sampling_share(const Context& context) {
   if (context.sample_interval.value <= 0) return 0;
   const auto record =
@@ -64,6 +66,7 @@ void PaybackModel::on_loop_begin(const LoopBegun& event) {
   begun_ = context_.clock->now();
 }
 
+// Updates the cost of profiling and the time of an unprofiled iteration by the iteration that has ended.
 void PaybackModel::on_iteration_begin(std::uint32_t iteration, bool was_learned) {
   const auto now = context_.clock->now();
   iteration_ = iteration;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides whether learning a loop, and moving data for a plan of it, is expected to pay: both cost time now, and
-// gain time only in future iterations.
+// gain time only in future iterations. LearningStrategy queries it when iterations begin and before each step of a
+// plan.
 //
 // Their number is unknown. A loop that has made n iterations is expected to make n more (the estimate of a
 // quantity that may have any scale: Gott, "Implications of the Copernican principle", Nature 363, 1993). That

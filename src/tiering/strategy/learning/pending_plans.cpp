@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See pending_plans.hpp.
+// Has the planner make a quick plan and then better ones, each available after its modelled planning time, for
+// LearningStrategy. See pending_plans.hpp.
 #include "strategy/learning/pending_plans.hpp"
 
 #include <limits>

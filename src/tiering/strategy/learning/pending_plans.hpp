@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes plans of a problem, in the order in which they become available. Planning runs concurrently with the
-// program, in modelled time: a quick plan comes first, better ones follow.
+// Makes plans of a placement problem for LearningStrategy, in the order in which they become available. Planning
+// runs concurrently with the program, in modelled time: a quick plan comes first, better ones follow.
 #pragma once
 
 #include <deque>

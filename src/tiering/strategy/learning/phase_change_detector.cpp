@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See phase_change_detector.hpp.
+// Compares the times of phases with their usual times, iteration by iteration, so that LearningStrategy profiles
+// again when the program has changed. See phase_change_detector.hpp.
 #include "strategy/learning/phase_change_detector.hpp"
 
 #include <algorithm>
@@ -14,6 +15,7 @@ constexpr double k_of_the_iteration = 0.01;
 constexpr std::uint32_t k_first_patience = 2;
 constexpr std::uint32_t k_lasts = 8;  // min lifetime of a lasting plan, in patiences
 
+// Returns whether a phase's time is within the noise of its usual time; `iteration`: the time of all phases.
 bool agree(Seconds a, Seconds usual, Seconds iteration) {
   const auto bound = std::max(k_of_the_phase * usual.value, k_of_the_iteration * iteration.value);
   return std::abs(a.value - usual.value) <= bound;
@@ -65,6 +67,7 @@ std::optional<PhaseChangeDetector::PhaseChange> PhaseChangeDetector::on_iteratio
   return varied;
 }
 
+// Updates the usual time of a phase and its number of consecutive deviations.
 void PhaseChangeDetector::compare(Phase& phase, Seconds now, Seconds iteration) const {
   const bool first = iterations_ == 1;
   const auto held_against = phase.usual.value_or(phase.last);
@@ -76,6 +79,7 @@ void PhaseChangeDetector::compare(Phase& phase, Seconds now, Seconds iteration) 
   phase.last = now;
 }
 
+// Ends watching, and adapts the patience to how long the plan in force was valid.
 PhaseChangeDetector::PhaseChange PhaseChangeDetector::report_change(std::size_t phase, Seconds now) {
   const auto& of = phases_[phase];
   PhaseChange varied{static_cast<PhaseIndex>(phase), of.name, *of.usual, now, of.varied};

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects that the program no longer behaves as in the profile of its plan. Unimem profiles again when a phase
-// takes over 10 % more or less time than before (Wu, Huang, Li, SC'17, section 3.2). Terrace adds when such a
-// deviation counts:
+// Detects that the program no longer behaves as in the profile of its plan. LearningStrategy reports phases and
+// iterations to it while a plan is in force, and profiles again when it reports a change. Unimem profiles again
+// when a phase takes over 10 % more or less time than before (Wu, Huang, Li, SC'17, section 3.2). Terrace adds
+// three conditions:
 //
-//   settled   A phase has a usual time once two consecutive iterations agree on it within that bound, counted from
-//             the end of the plan's initial moves. A phase whose time alternates never has one, and never counts.
-//   varies    Its time deviates by over 10 % from the usual one, and by over 1 % of the iteration: noise of a
-//             short phase is not worth a new plan.
-//   patience  It does so in two consecutive iterations. If a new plan was valid for less than eight times the
-//             patience, patience doubles, so that alternating programs are not planned again and again. If the
-//             plan lasted, patience is two again.
+// - The phase has a usual time: two consecutive iterations agreed on it within that bound, counted from the end of
+//   the plan's initial moves. A phase whose time alternates never has one, and never counts.
+// - Its time deviates by over 10 % from the usual one, and by over 1 % of the iteration: noise of a short phase is
+//   not worth a new plan.
+// - It deviates in as many consecutive iterations as the patience, at first two. If a new plan was valid for less
+//   than eight times the patience, the patience doubles, so that alternating programs are not planned again and
+//   again. If the plan lasted, the patience is two again.
 //
 // Not thread-safe.
 #pragma once

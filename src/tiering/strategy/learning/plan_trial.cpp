@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See plan_trial.hpp.
+// Compares iterations under a plan with those before it by Student's t-test, in virtual time, for
+// LearningStrategy. See plan_trial.hpp.
 #include "strategy/learning/plan_trial.hpp"
 
 #include <array>
@@ -26,7 +27,7 @@ Seconds mean_of(const Times& times) {
   return sum / static_cast<double>(times.size());
 }
 
-// In square seconds.
+// Returns the sum of squared deviations from the mean, in square seconds.
 template <class Times>
 double squared_deviations(const Times& times) {
   const auto mean = mean_of(times);

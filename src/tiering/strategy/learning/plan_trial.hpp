@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries a plan in virtual time: compares iterations under the plan with iterations before it, and withdraws a plan
-// that makes them slower. Used for loops whose moves must pay off (PaybackModel::must_pay). On real memory, where
-// time is noisy, plans are guarded instead (proof/validated_strategy.hpp).
+// Tries a plan in virtual time, for LearningStrategy: compares iterations under the plan with iterations before
+// it, and withdraws a plan that makes them slower. Used for loops whose moves must pay off
+// (PaybackModel::must_pay). On real memory, where time is noisy, plans are guarded instead
+// (proof/validated_strategy.hpp).
 //
 // Iterations may differ although the clock is exact: the program itself does not do the same in each of them. The
 // mean of 1, 2, 4, ... iterations under the plan is compared with the mean of those before it by Student's t-test

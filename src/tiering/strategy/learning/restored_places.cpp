@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See restored_places.hpp.
+// Requests the moves that bring all chunks back to earlier places, for LearningStrategy. See restored_places.hpp.
 #include "strategy/learning/restored_places.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves everything back to where it resided at an earlier time.
+// Moves everything back to where it resided at an earlier time, when LearningStrategy withdraws a plan or another
+// loop begins.
 #pragma once
 
 #include <span>

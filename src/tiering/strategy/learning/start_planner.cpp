@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates the strategies of planners: every planner's plans are followed by a LearningStrategy.
+// Creates the strategies of planners for the runtime: every planner's plans, and a plan that the user gives, are
+// followed by a LearningStrategy.
 #include <memory>
 #include <optional>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See stepwise_migration.hpp.
+// Selects the moves of a plan's next step: the groups that pay and that the run may risk by then, for
+// LearningStrategy. See stepwise_migration.hpp.
 #include "strategy/learning/stepwise_migration.hpp"
 
 namespace terrace::strategy {

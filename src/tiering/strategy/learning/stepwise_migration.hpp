@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migrates data to a plan's placement in steps. Each step requests the groups of moves, in order of gain
-// (best_first.hpp), that pay and that the run may risk by then (payback_model.hpp).
+// Migrates data to a plan's placement in steps, for LearningStrategy. Each step requests the groups of moves, in
+// order of gain (best_first.hpp), that pay and that the run may risk by then (payback_model.hpp).
 //
 // Not thread-safe.
 #pragma once
@@ -35,7 +35,7 @@ class StepwiseMigration {
   // Returns the moves as ordered groups. take_cost() returns the processor time of the ordering.
   [[nodiscard]] std::vector<MoveGroup> order_moves(std::span<const ActiveMove> moves, const PendingMoves& pending);
   [[nodiscard]] Seconds take_cost() { return gains_ ? gains_->take_cost() : Seconds{}; }
-  // Begins a plan. `groups`: its moves, as order() returned them.
+  // Begins a plan. `groups`: its moves, as order_moves() returned them.
   void begin(std::vector<MoveGroup> groups) {
     groups_ = std::move(groups);
     next_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See sweep_detector.hpp.
+// Detects sequential passes through an object and predicts their next chunks, so that EarlyMoveSelector can
+// prefetch them. See sweep_detector.hpp.
 #include "strategy/learning/sweep_detector.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects sweeps: sequential passes through an object, chunk by chunk, upwards or downwards. Predicts the chunks
-// that a sweep uses next. Input is the list of chunks that each segment of the program used.
+// that a sweep uses next, for EarlyMoveSelector. Input is the list of chunks that each segment of the program
+// used.
 //
 // Not thread-safe.
 #pragma once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planner "auto", the default: takes the best decision of the other planners, refines it by local search if the
-// problem is small enough, and computes the lower bound, which limits the gap to any plan.
+// Implements the planner "auto", the default of --planner: takes the best decision of the other planners, refines
+// it by local search if the problem is small enough, and computes the lower bound, which limits the gap to any
+// plan.
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planner "ecohmem": ecoHMEM (Jorda et al., "ecoHMEM: Improving object placement methodology for hybrid memory
-// systems in HPC", IEEE CLUSTER 2022; after Servat et al., "Automating the application data placement in hybrid
-// memory systems", IEEE CLUSTER 2017). Ranks allocation call sites, here objects by their names, by weighted
-// last-level misses (loads and stores) per byte. Greedy, whole objects, one placement for the run.
+// Implements the planner of `--planner ecohmem`: ecoHMEM (Jorda et al., "ecoHMEM: Improving object placement
+// methodology for hybrid memory systems in HPC", IEEE CLUSTER 2022; after Servat et al., "Automating the
+// application data placement in hybrid memory systems", IEEE CLUSTER 2017). Ranks allocation call sites, here
+// objects by their names, by weighted last-level misses (loads and stores) per byte. Greedy, whole objects, one
+// placement for the run.
 //
 // A loaded line weighs 1. A stored line weighs the ratio of read to write bandwidth at home: the published weights
 // are set by hand for each machine. Latency and phases are not considered.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planner "global": Unimem's cross-phase global search. Treats all phases as one, by one knapsack; nothing moves
-// within an iteration.
+// Implements the planner of `--planner global`: Unimem's cross-phase global search. The planner "unimem" calls it,
+// too. Treats all phases as one, by one knapsack; nothing moves within an iteration.
 #include "model/unimem_model.hpp"
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/choose.hpp"

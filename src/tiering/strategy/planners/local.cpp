@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planner "local": Unimem's phase-local search (section 3.1.3). Decides phase by phase, from the placement that
-// the phases before left. An item's weight is its benefit less the cost of fetching it and of evicting others (eq.
-// 5).
+// Implements the planner of `--planner local`: Unimem's phase-local search (section 3.1.3). The planner "unimem"
+// calls it, too. Decides phase by phase, from the placement that the phases before left. An item's weight is its
+// benefit less the cost of fetching it and of evicting others (eq. 5).
 #include <algorithm>
 
 #include "model/unimem_model.hpp"
@@ -53,6 +53,7 @@ class Search {
   }
 
  private:
+  // Moves items so that the phase has its knapsack's choice, and evicts what it does not touch.
   PlacementChoice decide_phase(std::size_t k) {
     const auto& phase = problem_.phases[k];
     std::vector<std::uint32_t> items;
@@ -171,6 +172,8 @@ class Search {
       }
     }
   }
+  // Returns whether a is evicted before b: the better fit for `needed` bytes, of equal sizes the item that is used
+  // later.
   [[nodiscard]] bool leaves_before(std::uint32_t a, std::uint32_t b, std::uint64_t needed, std::size_t k) const {
     const auto left = problem_.items[a].size.value, right = problem_.items[b].size.value;
     const bool left_enough = left >= needed, right_enough = right >= needed;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planner "soar": SOAR, the static part of Liu et al., "Tiered memory management beyond hotness", OSDI 2025. Ranks
-// whole objects by their misses, weighted with the amortised offcore latency (AOL, latency over memory-level
-// parallelism) of the time in which they occur, over the size. One placement for the run, made at allocation.
+// Implements the planner of `--planner soar`: SOAR, the static part of Liu et al., "Tiered memory management
+// beyond hotness", OSDI 2025. Ranks whole objects by their misses, weighted with the amortised offcore latency
+// (AOL, latency over memory-level parallelism) of the time in which they occur, over the size. One placement for
+// the run, made at allocation.
 //
 // AOL is a property of an interval of the run, not of an object: for each phase (or segment, if the plan has
 // them), the exposed latency of all its misses over their number. So misses of a phase that hides its latencies

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planner "stream": streams data through the fast place. Each phase (or segment) has the data with the greatest
-// gain density in fast memory, prefetched while the copies keep up with the computation.
+// Implements the planner of `--planner stream`, which the default planner calls first: streams data through the
+// fast place. Each phase (or segment) has the data with the greatest gain density in fast memory, prefetched while
+// the copies keep up with the computation.
 //
 // The allocation rule (search/streamer.hpp) has parameters that depend on the machine and the program (Tuning
 // there). Three settings are tried, and the best prediction is kept. Then the weights of uses are adjusted, and
@@ -57,6 +58,7 @@ class Search {
   }
 
  private:
+  // Makes a schedule with these parameters, and keeps it if its prediction is the best so far.
   model::Schedule attempt(const Tuning& tuning) {
     const auto& problem = index_.problem();
     model::Schedule schedule;
@@ -70,6 +72,7 @@ class Search {
     }
     return schedule;
   }
+  // Adjusts the weights of uses by the last schedule and tries again, `rounds` times.
   void weigh(int rounds) {
     auto last = best_.schedule;
     for (int round = 0; round < rounds; ++round) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planner "unimem": Unimem's planner, the better of phase-local and cross-phase global search by predicted time.
+// Implements the planner of `--planner unimem`: Unimem's planner, the better of phase-local and cross-phase global
+// search by predicted time.
 #include "strategy/planners/planners.hpp"
 
 namespace terrace::strategy {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planner "xmem": X-Mem (Dulloor et al., "Data tiering in heterogeneous memory systems", EuroSys 2016). Places
-// whole data structures once for the run, by the profile of an earlier run; nothing moves.
+// Implements the planner of `--planner xmem`: X-Mem (Dulloor et al., "Data tiering in heterogeneous memory
+// systems", EuroSys 2016). Places whole data structures once for the run, by the profile of an earlier run;
+// nothing moves.
 //
 // The paper classifies each structure's accesses as streaming, random or pointer chasing, since a prefetched line
 // gains from bandwidth and a chased one from latency, and ranks structures by the gain of an access of their

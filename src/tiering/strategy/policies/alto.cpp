@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant "alto": ALTO, the migration part of Liu et al., "Tiered memory management beyond hotness", OSDI 2025.
-// Throttles promotion while the amortised offcore latency (AOL: stall time of misses, over their number) is low,
-// because the program then hides its latencies and a move gains nothing. ALTO regulates another system; here, as
-// in the paper's NBT-ALTO, the kernel's tiering (kernel_tiering.hpp) with its parameters.
+// Implements the policy of `--planner alto`: ALTO, the migration part of Liu et al., "Tiered memory management
+// beyond hotness", OSDI 2025. Throttles promotion while the amortised offcore latency (AOL: stall time of misses,
+// over their number) is low, because the program then hides its latencies and a move gains nothing. ALTO regulates
+// another system; here, as in the paper's NBT-ALTO, the kernel's tiering (kernel_tiering.hpp) with its parameters.
 //
 // The paper's thresholds are cycles of its two machines. Here they are shares of slow memory's latency: nothing is
 // promoted below a tenth of it (the AOL of ten concurrent misses), all candidates from a third on, and between the

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant "colloid": Colloid (Vuppalapati and Agarwal, "Tiered memory management: access latency is the key!",
-// SOSP 2024) balances the loaded latencies of both tiers. While fast memory has the lower latency, hot chunks are
-// promoted; if it is overloaded, hot chunks are demoted. The amount is found by binary search for p, the share of
-// the accesses that fast memory serves, between p_low and p_high; chunks whose accesses make up the difference
-// move. Published parameters: delta = 0.05 (latencies that differ by less are equal), epsilon = 0.01 (when the
-// search has converged, it begins anew, because the balance may have shifted).
+// Implements the policy of `--planner colloid`: Colloid (Vuppalapati and Agarwal, "Tiered memory management:
+// access latency is the key!", SOSP 2024), which balances the loaded latencies of both tiers. While fast memory
+// has the lower latency, hot chunks are promoted; if it is overloaded, hot chunks are demoted. The amount is found
+// by binary search for p, the share of the accesses that fast memory serves, between p_low and p_high; chunks
+// whose accesses make up the difference move. Published parameters: delta = 0.05 (latencies that differ by less
+// are equal), epsilon = 0.01 (when the search has converged, it begins anew, because the balance may have
+// shifted).
 //
 // Colloid uses another system's hotness; here, as in the paper's integration with MEMTIS, samples with ageing
 // (memtis.cpp, its period and cooling), bins (only a chunk in a hotter bin displaces another) and a quantum of 500

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See kernel_tiering.hpp.
+// Implements the policy of `--planner kernel-tiering`: scans slow memory, promotes chunks that fault soon after,
+// demotes those idle longest. See kernel_tiering.hpp.
 #include "strategy/policies/kernel_tiering.hpp"
 
 #include <algorithm>
@@ -42,6 +43,7 @@ std::vector<ChunkId> KernelTiering::idle_longest_first(const Tiers& tiers) const
   return idle;
 }
 
+// Returns the chunks that faulted soon enough to be promoted, within the rate limit.
 std::vector<ChunkId> KernelTiering::candidates(const observe::Observation& seen, const Tiers& tiers) {
   const bool plenty = tiers.free.value >= tiers.capacity.value / 16;
   std::vector<ChunkId> hot;
@@ -58,6 +60,7 @@ std::vector<ChunkId> KernelTiering::candidates(const observe::Observation& seen,
   return hot;
 }
 
+// Raises or lowers the hot threshold by the candidates since the last adjustment, as the kernel does.
 void KernelTiering::adjust_threshold(const observe::Observation& seen) {
   if (threshold_ == 0) threshold_ = k_threshold;
   since_adjusted_ += seen.length;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models Linux's NUMA balancing in its memory-tiering mode (kernel.numa_balancing = 2, since 5.18; mm/memory.c,
-// kernel/sched/fair.c, mm/vmscan.c), with its defaults:
+// kernel/sched/fair.c, mm/vmscan.c). It is the policy of `--planner kernel-tiering`, and the base of ALTO
+// (alto.cpp). It has the kernel's defaults:
 //
 // - Scan: every scan period (numa_balancing_scan_period_min_ms, 1,000 ms) the next 256 MB
 //   (numa_balancing_scan_size_mb) of slow memory are protected. The kernel prolongs the period if little memory is

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant "memtis": MEMTIS (Lee et al., "MEMTIS: efficient memory tiering with dynamic page classification and
-// page size determination", SOSP 2023; its kernel's mm/htmm_*.c). It samples accesses, builds a histogram of
-// hotness in powers of two, and sets the threshold so that the hot set just fits into fast memory. Defaults of the
-// published kernel:
+// Implements the policy of `--planner memtis`: MEMTIS (Lee et al., "MEMTIS: efficient memory tiering with dynamic
+// page classification and page size determination", SOSP 2023; its kernel's mm/htmm_*.c). It samples accesses,
+// builds a histogram of hotness in powers of two, and sets the threshold so that the hot set just fits into fast
+// memory. Defaults of the published kernel:
 //
 // - One sample in 199 misses (htmm_sample_period); stores are sampled too, here by the lines that they write back.
 // - Counts are halved after 2,000,000 samples (htmm_cooling_period), the threshold is set anew after 100,000
@@ -58,6 +58,7 @@ class Memtis final : public Policy {
   }
 
  private:
+  // Sets the threshold anew by the histogram of all chunks' hotness.
   void adapt(const std::vector<RankedChunk>& slow, const std::vector<RankedChunk>& fast, const Tiers& tiers) {
     adapted_at_ = hotness_.added();
     std::array<std::uint64_t, k_hotness_bins> bytes{};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See judge.hpp.
+// Computes medians of iteration times, and judges whether iterations under a plan take longer beyond noise, for
+// ValidatedStrategy. See judge.hpp.
 #include "strategy/proof/judge.hpp"
 
 #include <algorithm>

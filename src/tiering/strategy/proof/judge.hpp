@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares iteration times with and without a placement, and judges whether they differ beyond noise.
+// Compares iteration times with and without a placement, and judges whether they differ beyond noise, for
+// ValidatedStrategy.
 #pragma once
 
 #include <cstdint>

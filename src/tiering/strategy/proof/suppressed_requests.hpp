@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forwards the requests of a strategy, and suppresses its moves and waits while its plan is suspended. Records the
-// plan that comes into force, and the placement before it.
+// Forwards to the runtime the requests of the strategy that a ValidatedStrategy wraps, and suppresses its moves
+// and waits while its plan is suspended. Records the plan that comes into force, and the placement before it.
 #pragma once
 
 #include <algorithm>

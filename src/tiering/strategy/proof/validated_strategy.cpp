@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See validated_strategy.hpp.
+// Measures iterations with and without a plan, and undoes plans that make them slower. The runtime wraps
+// strategies in it in `terrace run`, and in virtual time under --undo. See validated_strategy.hpp.
 #include "strategy/proof/validated_strategy.hpp"
 
 #include <algorithm>
@@ -38,6 +39,7 @@ ValidatedStrategy::ValidatedStrategy(const Context& context, std::unique_ptr<Str
       is_given_(is_given),
       predicted_(predicted) {}
 
+// Passes the event to the wrapped strategy, and notes whether that adopted a plan or moved data.
 void ValidatedStrategy::forward(const StrategyEvent& event, Requests& requests) {
   SuppressedRequests suppressed(requests, is_suspended(), *context_.chunks);
   inner_->on_event(event, suppressed);
@@ -59,6 +61,7 @@ PlacementExtent ValidatedStrategy::initial_placement(const observe::Object& obje
   return first_fit(context_, object, left).value_or(PlacementExtent{context_.home(), left});
 }
 
+// Forgets all times and verdicts of the loop before.
 void ValidatedStrategy::begin_loop(const LoopBegun& event) {
   before_.forget();
   placed_.forget();
@@ -149,6 +152,7 @@ void ValidatedStrategy::on_iteration_end(Requests& requests) {
   }
 }
 
+// Settles the plan, or suspends it, once enough iterations under it were counted.
 void ValidatedStrategy::judge(Requests& requests) {
   if (!placed_.is_enough()) return;
   if (is_given_) {
@@ -225,6 +229,7 @@ void ValidatedStrategy::restore_unplaced(Requests& requests) {
   requests.wait_for_all();
 }
 
+// Moves data back to where it was under the plan, which is then in force for good.
 void ValidatedStrategy::reinstate_plan(Requests& requests) {
   auto places = places_under_plan_;
   places.resize(context_.chunks->size(), k_no_place);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wraps a strategy and validates its plans by measurement: compares iterations under a plan with iterations
-// without one. A plan that makes them slower beyond noise is undone: data returns to its placement without the
+// without one. The runtime wraps the strategies of planners and plans in it in `terrace run`, and in virtual time
+// under --undo. A plan that makes them slower beyond noise is undone: data returns to its placement without the
 // plan, and nothing moves any more in this loop.
 //
 //   learned   The baseline are the iterations before the plan, without the first one, which initialises much, and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Disables steps of the planners' searches, to measure the contribution of each (`terrace lab experiment
-// ablation`).
+// ablation`, through the Python bindings).
 #pragma once
 
 #include <algorithm>

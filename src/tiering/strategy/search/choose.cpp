@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See choose.hpp.
+// Chooses the place of each item by a knapsack for each domain, for Unimem's planners and the static planner. See
+// choose.hpp.
 #include "strategy/search/choose.hpp"
 
 #include <algorithm>

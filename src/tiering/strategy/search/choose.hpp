@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the placement of greatest value for given values of each item in each place. Shared by planners.
+// Finds the placement of greatest value for given values of each item in each place. Shared by Unimem's planners
+// and the static planner.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See knapsack.hpp.
+// Solves knapsacks with several bins: bounds by prices, a greedy solution with local improvement, dynamic
+// programming for the rest. Planners and the placement by hints call it. See knapsack.hpp.
 #include "strategy/search/knapsack.hpp"
 
 #include <algorithm>
@@ -73,6 +74,7 @@ class Solver {
     }
     return sum;
   }
+  // Finds the price of each bin by bisection: the lowest at which the demand for it does not exceed its capacity.
   void find_prices() {
     double steepest = 0;
     for (std::size_t i = 0; i < items_; ++i) {
@@ -145,6 +147,7 @@ class Solver {
     return true;
   }
 
+  // Improves the greedy solution by moves of one item and swaps of two.
   void improve() {
     // Tries the candidates nearest to indifference first.
     std::vector<std::size_t> order(items_);
@@ -168,6 +171,7 @@ class Solver {
       if (!better) break;
     }
   }
+  // Puts the item into the bin of greatest value that has space. Returns whether it moved.
   bool best_single(std::size_t i) {
     auto best = static_cast<std::size_t>(choice_[i]);
     for (std::size_t b = 0; b < bins_; ++b) {
@@ -177,6 +181,7 @@ class Solver {
     put(i, best);
     return true;
   }
+  // Exchanges the bins of two items if that fits and gains. Returns whether it did.
   bool swap(std::size_t i, std::size_t j) {
     const std::size_t a = choice_[i], b = choice_[j];
     if (a == b || !allowed(i, b) || !allowed(j, a)) return false;
@@ -217,6 +222,7 @@ class Solver {
     return open.empty() ? accept(choice, answer) : dynamic(open, options, room, choice, answer, max_states);
   }
 
+  // Takes a complete choice if it is better than the answer so far.
   bool accept(const std::vector<std::uint32_t>& choice, KnapsackSolution& answer) {
     const auto value = value_of(choice);
     if (!answer.feasible || value > answer.value) {
@@ -227,6 +233,7 @@ class Solver {
     return true;
   }
 
+  // Decides the open items by dynamic programming. Returns false if that needs more than `max_states`.
   bool dynamic(const std::vector<std::size_t>& open, const std::vector<std::vector<std::uint32_t>>& options,
                const std::vector<std::uint64_t>& room, std::vector<std::uint32_t> choice, KnapsackSolution& answer,
                std::size_t max_states) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Solves the generalised assignment problem (a knapsack with several bins): every item goes into exactly one bin,
 // each bin has a capacity, the sum of the values is maximal. With two bins, one of them large enough for all
-// items, it is the 0-1 knapsack of Unimem's section 3.1.3.
+// items, it is the 0-1 knapsack of Unimem's section 3.1.3. Planners (choose.hpp) and the placement by hints choose
+// places by it: items are data, bins are memories.
 //
 // Lagrange multipliers (prices) on the capacities give an upper bound. A greedy solution by reduced value,
 // improved by changes of one item and swaps of two, gives a lower bound. The bounds rule out choices that cannot

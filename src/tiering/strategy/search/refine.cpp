@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See refine.hpp.
+// Improves a schedule by iterated local search, as the last step of the default planner, and for draws of the
+// confidence. See refine.hpp.
 #include "strategy/search/refine.hpp"
 
 #include <algorithm>
@@ -133,6 +134,7 @@ class Refinement {
     return false;
   }
 
+  // Makes the schedule the present one if it is predicted to be faster. Returns whether it is.
   bool keep(const model::Schedule& schedule) {
     left_ -= cells_ + k_prediction;
     auto prediction = model::predict(index_, schedule);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See static_planner.hpp.
+// Chooses one place per item at given prices of time and bandwidth, for the default planner, and as the planner of
+// a first plan at run time. See static_planner.hpp.
 #include "strategy/search/static_planner.hpp"
 
 #include <numeric>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans without moves: chooses one place per item for the whole iteration.
+// Makes plans without moves: chooses one place per item for the whole iteration. The default planner uses it, and
+// learning/pending_plans.cpp for the first plan.
 #pragma once
 
 #include "model/relaxation.hpp"

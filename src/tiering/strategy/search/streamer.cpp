@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See streamer.hpp.
+// Schedules the items of one domain through fast memory, phase by phase, for the planner "stream". See
+// streamer.hpp.
 #include "strategy/search/streamer.hpp"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules the items of one domain between its home and its fast place, phase by phase: which reside there, which
-// are fetched, which are evicted. Fast memory is allocated in order of gain density: the seconds that an item's
-// next uses gain, per byte and per second until the last of them. If all uses gain alike, this is Belady's rule.
+// are fetched, which are evicted. The planner "stream" uses one for each domain. Fast memory is allocated in order
+// of gain density: the seconds that an item's next uses gain, per byte and per second until the last of them. If
+// all uses gain alike, this is Belady's rule.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 namespace terrace::strategy {
 
+// Parameters of the allocation, of which the planner tries several settings.
 struct Tuning {
   std::uint32_t lead = 3;  // max phases that data is fetched ahead of its use
   double worth = 0.25;     // price of a second of copying, in seconds of gain

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See whole_objects.hpp.
+// Ranks objects by worth per byte and places them whole, for the planners ecohmem, soar and xmem. See
+// whole_objects.hpp.
 #include "strategy/search/whole_objects.hpp"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ struct Structure {
   [[nodiscard]] double density() const { return worth / static_cast<double>(size.value); }
 };
 
+// Returns the unpinned objects with worth, by domain, the densest first.
 std::vector<Structure> densest_first(const model::Problem& problem, const std::vector<double>& worth) {
   std::map<std::pair<std::uint32_t, DomainId>, Structure> by_object;
   for (std::uint32_t i = 0; i < problem.items.size(); ++i) {

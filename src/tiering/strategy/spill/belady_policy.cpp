@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See belady_policy.hpp.
+// Predicts each chunk's next use from the threads' histories, and selects chunks to prefetch and to evict, for
+// out-of-core memory (--memory). See belady_policy.hpp.
 #include "strategy/spill/belady_policy.hpp"
 
 #include <algorithm>

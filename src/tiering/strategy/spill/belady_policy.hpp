@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements Belady-style prefetch and eviction for out-of-core data (Belady 1966; the future is predicted from
-// each thread's history): the chunk used soonest is prefetched, the chunk used last is evicted. For threads that
-// do not repeat themselves, runs of neighbouring chunks are expected to continue, and each chunk is expected after
-// its reuse distance: the touches between its last two. So a fixed part of a repeated sweep stays in memory, in
-// whatever order it is swept. Chunks touched once are evicted first, in LRU order.
+// each thread's history): the chunk used soonest is prefetched, the chunk used last is evicted. The pager
+// (transfer/spill/spill.hpp) and its model in virtual time (sim/engine/virtual_spill.hpp) call it. For threads
+// that do not repeat themselves, runs of neighbouring chunks are expected to continue, and each chunk is expected
+// after its reuse distance: the touches between its last two. So a fixed part of a repeated sweep stays in memory,
+// in whatever order it is swept. Chunks touched once are evicted first, in LRU order.
 //
 // Not thread-safe. Members do not throw: without memory the policy forgets its histories.
 #pragma once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forecasts the time until the program's threads have done their next expected touches. See belady_policy.hpp; the
-// forecast itself is in forecast.hpp.
+// Forecasts the time until the program's threads have done their next expected touches, so that the pager can
+// report predicted and measured time. Part of BeladyPolicy. See belady_policy.hpp; the forecast itself is in
+// forecast.hpp.
 #include <algorithm>
 #include <exception>
 

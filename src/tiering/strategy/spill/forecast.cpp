@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See forecast.hpp.
+// Simulates fetches and evictions for the expected touches of threads, in simplified form, for the forecasts of
+// BeladyPolicy. See forecast.hpp.
 #include "strategy/spill/forecast.hpp"
 
 #include <algorithm>
@@ -96,6 +97,7 @@ Simulation::Simulation(std::span<const ExpectedTouch> touches, const SpillState&
   find_next_uses();
 }
 
+// Links each touch to the next one of its chunk; after the last touch the sequence begins again.
 void Simulation::find_next_uses() {
   const auto count = touches_.size();
   for (std::size_t at = count; at-- > 0;) chunks_[chunk_of_[at]].first = at;
@@ -158,6 +160,7 @@ bool Simulation::obtain_page(std::size_t used_at) {
   return true;
 }
 
+// Reads the chunk, once the disk and a page are free; `now`: when the read is requested.
 void Simulation::fetch(Chunk& chunk, double now) {
   chunk.present = true;
   chunk.ready = now;
@@ -169,6 +172,7 @@ void Simulation::fetch(Chunk& chunk, double now) {
   chunk.ready = disk_free_;
 }
 
+// Prefetches chunks of the next touches while k_depth and the free pages allow.
 void Simulation::look_ahead(double now) {
   for (; looked_at_ < touches_.size(); ++looked_at_) {
     if (done_[looked_at_]) continue;
@@ -190,6 +194,7 @@ void Simulation::look_ahead(double now) {
   }
 }
 
+// Advances the thread by its next touch: waits for the chunk, then prefetches further ones.
 void Simulation::touch(Thread& thread, std::size_t at) {
   const auto c = chunk_of_[at];
   auto& chunk = chunks_[c];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forecasts the time that a thread takes for its next accesses to out-of-core data. Simulates, in simplified form,
-// the rules by which chunks are fetched and evicted (belady_policy.hpp, transfer/spill/spill.hpp): the chunk used
-// last is evicted; the chunk used soonest is prefetched, up to k_depth chunks ahead; the disk serves one chunk
-// after the other, concurrently with the threads' work.
+// Forecasts the time that a thread takes for its next accesses to out-of-core data, for BeladyPolicy. Simulates,
+// in simplified form, the rules by which chunks are fetched and evicted (belady_policy.hpp,
+// transfer/spill/spill.hpp): the chunk used last is evicted; the chunk used soonest is prefetched, up to k_depth
+// chunks ahead; the disk serves one chunk after the other, concurrently with the threads' work.
 #pragma once
 
 #include <cstdint>

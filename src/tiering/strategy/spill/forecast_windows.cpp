@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See forecast_windows.hpp.
+// Compares forecasts of a thread's touches with the clock, and measures the parameters of the next forecast, for
+// BeladyPolicy. See forecast_windows.hpp.
 #include "strategy/spill/forecast_windows.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares forecasts with the clock. A window is a sequence of a thread's touches whose time was predicted when it
-// began. One window is open at a time; it counts as far as the thread has come.
+// Compares the forecasts of BeladyPolicy with the clock. A window is a sequence of a thread's touches whose time
+// was predicted when it began. One window is open at a time; it counts as far as the thread has come.
 //
 // Not thread-safe.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See plan_ab_test.hpp.
+// Compares periods with and without a plan's preferences, and undoes a plan that loses, for PlanGuidedPolicy. See
+// plan_ab_test.hpp.
 #include "strategy/spill/plan_ab_test.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests at run time whether a plan for out-of-core data is better than no plan: periods without and with the plan
-// alternate (A/B test). A period lasts until the program's threads have done a fixed amount of work. The same work
-// takes less time under the better placement.
+// alternate (A/B test). PlanGuidedPolicy records the program's progress in it. A period lasts until the program's
+// threads have done a fixed amount of work. The same work takes less time under the better placement.
 //
 // Only the second half of each period counts, because the period before determines what is in memory at first.
 // Without the plan, that half begins once the histories of touches repeat, because until then they predict little;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See plan_guided_policy.hpp.
+// Selects victims by a plan's preferences, and leaves everything else to the Belady policy, for the pager under
+// `terrace run --memory`; --plan FILE sets the preferences. See plan_guided_policy.hpp.
 #include "strategy/spill/plan_guided_policy.hpp"
 
 #include <algorithm>

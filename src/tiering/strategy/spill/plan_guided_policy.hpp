@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies a plan's preferences to out-of-core data on top of the Belady policy (belady_policy.hpp): some chunks
-// are evicted only after all others, some before all others. Plans affect eviction only, never prefetch. A plan
-// that slows the program is undone (plan_ab_test.hpp).
+// are evicted only after all others, some before all others. The agent gives it to the pager
+// (transfer/spill/spill.hpp). Plans affect eviction only, never prefetch. A plan that slows the program is undone
+// (plan_ab_test.hpp).
 //
 // Not thread-safe.
 #pragma once

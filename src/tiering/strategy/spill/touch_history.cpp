@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See touch_history.hpp.
+// Records a thread's touches of chunks and finds its position in its own history, for BeladyPolicy. See
+// touch_history.hpp.
 #include "strategy/spill/touch_history.hpp"
 
 #include <algorithm>
@@ -42,6 +43,7 @@ std::size_t TouchHistory::find_ahead(ChunkId chunk, double worked, const IsUnnot
   return found;
 }
 
+// Returns whether the chunk was expected among the last k_nearby touches: two touches changed their order.
 bool TouchHistory::is_nearby(ChunkId chunk) const {
   const auto known = of_chunk_.find(chunk);
   if (at_ == k_nowhere || known == of_chunk_.end()) return false;
@@ -157,6 +159,7 @@ std::optional<ChunkId> TouchHistory::expected(std::size_t nth) const {
   return touches_[at_ + 1 + nth].chunk;
 }
 
+// Forgets the older half of the history, which has reached its maximum length.
 void TouchHistory::forget_half() {
   const auto gone = touches_.size() / 2;
   touches_.erase(touches_.begin(), touches_.begin() + static_cast<std::ptrdiff_t>(gone));

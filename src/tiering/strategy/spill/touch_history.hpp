@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the sequence of chunks that one thread touches, and finds the thread's position in its own history.
-// Programs repeat themselves: the touches that followed last time are expected to follow now.
+// Records the sequence of chunks that one thread touches, and finds the thread's position in its own history, for
+// BeladyPolicy. Programs repeat themselves: the touches that followed last time are expected to follow now.
 //
 // Touches of mapped chunks do not fault and go unnoticed. So if a touch is noticed that was expected after some
 // unnoticed ones, those are assumed to have happened, and are recorded.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant "cache-mode": the simulated machine runs fast memory as a cache of slow memory, as Intel's cache and
-// memory modes do (sim/engine/memory_cache.hpp). All data resides at home.
+// Implements `--planner cache-mode`: the simulated machine runs fast memory as a cache of slow memory, as Intel's
+// cache and memory modes do (sim/engine/memory_cache.hpp). All data resides at home.
 #include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {

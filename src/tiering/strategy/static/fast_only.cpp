@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant "fast-only": all data in the fastest place of its domain, whatever the budget. The upper bound of the
-// gain.
+// Implements `--planner fast-only`: puts all data into the fastest place of its domain, whatever the budget. The
+// upper bound of the gain.
 #include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant "first-touch": in allocation order, each chunk in the fastest place with free space.
+// Implements `--planner first-touch`: puts each chunk, in allocation order, into the fastest place with free
+// space.
 #include "strategy/static_decision.hpp"
 #include "strategy/tiering/fixed_placement.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant "interleave": chunks round robin over the places of their domain, 1:1, as `numactl --interleave` does.
+// Implements `--planner interleave`: places chunks round robin over the places of their domain, 1:1, as `numactl
+// --interleave` does.
 #include "strategy/tiering/interleave.hpp"
 
 namespace terrace::strategy {

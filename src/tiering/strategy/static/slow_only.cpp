@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant "slow-only": all data in its domain's home, the memory with the most capacity, as without placement.
+// Implements `--planner slow-only`: puts all data into its domain's home, the memory with the most capacity, as
+// without placement.
 #include "strategy/static_decision.hpp"
 #include "strategy/tiering/fixed_placement.hpp"
 

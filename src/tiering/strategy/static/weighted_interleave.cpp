@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant "weighted-interleave": chunks round robin over the places of their domain, in the ratio of the
-// bandwidths, as Linux 6.9 does.
+// Implements `--planner weighted-interleave`: places chunks round robin over the places of their domain, in the
+// ratio of the bandwidths, as Linux 6.9 does.
 #include "strategy/tiering/interleave.hpp"
 
 namespace terrace::strategy {

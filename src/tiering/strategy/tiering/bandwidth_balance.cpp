@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See bandwidth_balance.hpp.
+// Averages the share of the traffic that fast memory serves, and demotes chunks if that is too much, for GPU
+// policies. See bandwidth_balance.hpp.
 #include "strategy/tiering/bandwidth_balance.hpp"
 
 #include <cmath>

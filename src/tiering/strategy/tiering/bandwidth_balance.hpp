@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures whether two memories are used in proportion to their bandwidths (Agarwal et al., HPCA 2015, section V).
+// Measures whether two memories are used in proportion to their bandwidths (Agarwal et al., HPCA 2015, section V),
+// for GPU policies (touch_policy.hpp, even_policy.hpp).
 #pragma once
 
 #include "strategy/policy.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See even_policy.hpp.
+// Implements the GPU policies "even" and "even-moves" (`terrace lab gpu --policy`): balances the traffic of both
+// memories by placing or promoting chunks. See even_policy.hpp.
 #include "strategy/tiering/even_policy.hpp"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ std::optional<PlaceId> EvenPolicy::first_place(const Tiers& tiers) {
   return tiers.fast;
 }
 
+// Returns the state of the chunk's object, new at its first access.
 EvenPolicy::InUse& EvenPolicy::find(ChunkId chunk, const Tiers& tiers) {
   const auto& chunks = *tiers.chunks;
   const auto object = chunks[chunk].object;
@@ -60,6 +62,7 @@ void EvenPolicy::decide(const observe::Observation& seen, const Tiers& tiers, Po
   for (auto& [object, use] : objects_) use.touches = 0;
 }
 
+// Returns whether promoting the chunk pays: it was not accessed yet, or so often that it is used repeatedly.
 bool EvenPolicy::pays(ChunkId chunk, const Tiers& tiers) const {
   if (!tiers.is_on(chunk, tiers.slow) || fifo_.is_promoted(chunk)) return false;
   const auto touches = chunk < touches_.size() ? touches_[chunk] : 0;
@@ -78,6 +81,7 @@ void EvenPolicy::promote(const Tiers& tiers, PolicyChoice& choice) {
     if (use.touches != 0) promote_from(use, (asked_ - waiting) * use.touches / touches + 1, tiers, choice);
 }
 
+// Promotes up to `count` chunks of the object, those farthest from its last access first.
 void EvenPolicy::promote_from(InUse& use, std::uint64_t count, const Tiers& tiers, PolicyChoice& choice) {
   auto& [begin, end] = use.left;
   if (begin == end) use.left = use.all;

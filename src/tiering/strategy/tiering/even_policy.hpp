@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Balances the traffic of a GPU, which hides latency and is limited by bandwidth, so that both memories are busy
-// at the same time. This policy is Terrace's own.
+// at the same time. This policy is Terrace's own; `terrace lab gpu --policy even` simulates the first of its two
+// starts, `even-moves` the second.
 //
 // - Placed: chunks are allocated in fast and slow memory alternately, in the ratio of the bandwidths, whatever
 //   their use. So the hot chunks, and the data of each phase, are in both memories: fast memory serves its share

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See first_fit.hpp.
+// Finds the fastest place with free space, as a kernel does at first touch, for strategies before they have a
+// plan. See first_fit.hpp.
 #include "strategy/tiering/first_fit.hpp"
 
 #include <algorithm>

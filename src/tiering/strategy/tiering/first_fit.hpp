@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places memory as a kernel does at first touch: in the fastest place with free space.
+// Places memory as a kernel does at first touch: in the fastest place with free space. Shared by strategies and
+// static placements.
 #pragma once
 
 #include <optional>

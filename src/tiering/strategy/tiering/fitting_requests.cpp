@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See fitting_requests.hpp.
+// Requests moves between the two tiers as far as they find free space, for policies and EarlyMover. See
+// fitting_requests.hpp.
 #include "strategy/tiering/fitting_requests.hpp"
 
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines placements that are fixed at allocation: they use no traffic, and nothing moves afterwards.
+// Defines placements that are fixed at allocation: they use no traffic, and nothing moves afterwards. The variants
+// in static/ and runs that only record use them.
 #pragma once
 
 #include <functional>

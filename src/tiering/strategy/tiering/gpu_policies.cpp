@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See gpu_policies.hpp.
+// Lists the policies for GPUs and makes them by name, for `terrace lab gpu --policy` (through the Python
+// bindings). See gpu_policies.hpp.
 #include "strategy/tiering/gpu_policies.hpp"
 
 #include <array>

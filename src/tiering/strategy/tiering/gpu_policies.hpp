@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds policies for GPUs by name: those that use touches or faults (policy.hpp), which processors do not report,
-// and the policies among the variants (variant.hpp).
+// and the policies among the variants (variant.hpp). The Python bindings call it for `terrace lab gpu --policy
+// NAME`.
 #pragma once
 
 #include <memory>

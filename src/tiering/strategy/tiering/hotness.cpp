@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See hotness.hpp.
+// Counts sampled accesses by chunk and ranks chunks by them, for the policies memtis and colloid. See hotness.hpp.
 #include "strategy/tiering/hotness.hpp"
 
 #include <algorithm>

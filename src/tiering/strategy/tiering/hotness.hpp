@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the sampled accesses of chunks, with ageing. Shared by the policies that rank chunks by access counts.
+// Counts the sampled accesses of chunks, with ageing. Shared by the policies that rank chunks by access counts
+// (memtis, colloid).
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See interleave.hpp.
+// Interleaves chunks over the places of their domain, 1:1 or by bandwidth, for the variants interleave and
+// weighted-interleave. See interleave.hpp.
 #include "strategy/tiering/interleave.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interleaves chunks round robin over the places of their domain, in allocation order. A chunk for a full place is
-// allocated at home. Uses no traffic, and nothing moves. The kernel interleaves pages, Terrace chunks.
+// allocated at home. Uses no traffic, and nothing moves. The kernel interleaves pages, Terrace chunks. Used by the
+// variants interleave and weighted-interleave.
 #pragma once
 
 #include <cstdint>

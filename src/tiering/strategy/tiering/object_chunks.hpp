@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the chunks of an object, which are contiguous in the chunk table.
+// Finds the chunks of an object, which are contiguous in the chunk table, for GPU policies.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct ChunkRange {
   ChunkId end = 0;
 };
 
-// Returns the chunks of the chunk's object, at max_distance `max_distance` on each side of it.
+// Returns the chunks of the chunk's object, at most `max_distance` on each side of it.
 inline ChunkRange object_chunks(const memory::ChunkTable& chunks, ChunkId chunk,
                                 std::size_t max_distance = ~std::size_t{0}) {
   const auto object = chunks[chunk].object;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See policy_variant.hpp.
+// Runs a policy in a program's main loop: lets it decide once an interval is over, and requests its moves. See
+// policy_variant.hpp.
 #include "strategy/tiering/policy_variant.hpp"
 
 #include "core/error.hpp"
@@ -54,8 +55,9 @@ class PolicyStrategy final : public Strategy {
 
 std::unique_ptr<Strategy> start_policy(std::unique_ptr<Policy> policy, const Context& context) {
   if (const auto needs = policy->needs(); needs.touches != 0 || needs.faults)
-    throw Error(Code::unsupported,
-                "this policy goes by touches or faults, which a processor does not tell; it is for GPUs");
+    throw Error(
+        Code::unsupported,
+        "this policy needs touches or faults, which a processor does not report; use it with terrace lab gpu");
   return std::make_unique<PolicyStrategy>(std::move(policy), context);
 }
 

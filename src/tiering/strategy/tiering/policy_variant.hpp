@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapts a policy to the strategy interface: lets it decide in the main loop, interval by interval.
+// Adapts a policy to the strategy interface: lets it decide in the main loop, interval by interval. The variants
+// in policies/ use it, in virtual time.
 #pragma once
 
 #include <memory>

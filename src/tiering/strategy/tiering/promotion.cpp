@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See promotion.hpp.
+// Tracks promoted chunks and pending moves in FIFO order, for GPU policies; promotes candidates and evicts victims
+// for them, for the variants in policies/. See promotion.hpp.
 #include "strategy/tiering/promotion.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tracks the chunks that a policy has promoted, in request order, and the free space after all pending moves.
-// Policies without better information evict in FIFO order.
+// Policies without better information (those for GPUs) evict in FIFO order. Also promotes ranked candidates and
+// evicts victims for the variants in policies/ (promote_and_evict()).
 //
 // Not thread-safe.
 #pragma once

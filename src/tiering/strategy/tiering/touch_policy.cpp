@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See touch_policy.hpp.
+// Implements the GPU policy "touch" (`terrace lab gpu --policy touch`): promotes chunks after a number of
+// accesses, with their neighbours. See touch_policy.hpp.
 #include "strategy/tiering/touch_policy.hpp"
 
 #include <algorithm>

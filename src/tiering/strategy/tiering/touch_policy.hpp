@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Migrates pages of a GPU that reaches slow memory by a coherent link (Agarwal et al., "Unlocking bandwidth for
-// GPUs in CC-NUMA systems", HPCA 2015), chunk by chunk:
+// GPUs in CC-NUMA systems", HPCA 2015), chunk by chunk; `terrace lab gpu --policy touch` simulates it:
 //
 // - Threshold: a chunk is promoted after `threshold` accesses (section III).
 // - Range expansion: `range` chunks around it, of the same object, are promoted with it, the farthest first. Those
@@ -22,6 +22,7 @@
 
 namespace terrace::strategy {
 
+// The parts of the policy that are in force; options of `terrace lab gpu` set them.
 struct TouchRules {
   std::uint32_t threshold = 1;  // accesses
   std::uint32_t range = 0;      // neighbours promoted with the touched chunk, half of them on each side

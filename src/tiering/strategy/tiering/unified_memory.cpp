@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See unified_memory.hpp.
+// Implements the GPU policies "unified-memory", "migrate-on-fault" and "access-counters" (`terrace lab gpu
+// --policy`). See unified_memory.hpp.
 #include "strategy/tiering/unified_memory.hpp"
 
 #include <algorithm>
@@ -54,6 +55,7 @@ ChunkRange UnifiedMemoryPolicy::aligned_range(ChunkId chunk, std::uint64_t bytes
   return {begin, std::min(begin + count, object.end)};
 }
 
+// Returns the largest subtree around the faulting chunk of which more than 51 % are in fast memory or in flight.
 ChunkRange UnifiedMemoryPolicy::dense_subtree(ChunkId chunk, const Tiers& tiers) {
   const auto leaf = aligned_range(chunk, k_leaf, tiers);
   auto dense = leaf;
@@ -71,6 +73,7 @@ bool UnifiedMemoryPolicy::is_promoted_or_resident(ChunkId chunk, const Tiers& ti
   return tiers.is_on(chunk, tiers.fast) || fifo_.is_promoted(chunk);
 }
 
+// Promotes the range, and evicts whole blocks until it fits.
 void UnifiedMemoryPolicy::promote(ChunkRange wanted, const Tiers& tiers, PolicyChoice& choice) {
   const auto block = aligned_range(wanted.begin, k_block, tiers).begin;
   if (std::find(blocks_.begin(), blocks_.end(), block) == blocks_.end()) blocks_.push_back(block);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models the unified memory of GPUs as NVIDIA's driver manages it (its open kernel modules,
 // kernel-open/nvidia-uvm; described by D. Ganguly et al., "Interplay between hardware prefetcher and page eviction
-// policy in CPU-GPU unified virtual memory", ISCA 2019, and T. Allen and R. Ge, SC 2021):
+// policy in CPU-GPU unified virtual memory", ISCA 2019, and T. Allen and R. Ge, SC 2021). `terrace lab gpu
+// --policy unified-memory` simulates it; other names select its other modes (gpu_policies.cpp):
 //
 // - An access to a chunk in slow memory faults; the chunk is promoted with its aligned 64 KiB.
 // - Tree prefetching: a binary tree over the 64 KiB leaves covers a block of 2 MiB. The largest subtree around the

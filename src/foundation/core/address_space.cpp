@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements address_space.hpp.
+// Implements the queries of address_space.hpp for the runtime inside a program, which reserves address space for
+// its heaps and its journal.
 #include "core/address_space.hpp"
 
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the process's own memory use from the kernel (/proc/self/statm, proc(5)), and reports how much address
 // space it may still reserve under RLIMIT_AS (`ulimit -v`), which counts reserved memory whether it is used or
-// not.
+// not. The runtime inside a program asks before it reserves address space for its heaps and its journal.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct ProcessMemory {
 // Returns the process's memory use, or nothing if /proc cannot be read. Allocates nothing.
 [[nodiscard]] std::optional<ProcessMemory> process_memory() noexcept;
 
-// Returns the limit, or nothing if there is none.
+// Returns RLIMIT_AS, or nothing if it is unlimited.
 std::optional<Bytes> address_space_limit() noexcept;
 // Returns what is left below the limit; nothing if there is no limit or usage cannot be read.
 std::optional<Bytes> address_space_left() noexcept;

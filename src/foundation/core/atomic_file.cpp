@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements atomic_file.hpp.
+// Writes a file atomically: to a temporary file first, then by rename(2). The command line writes machine files,
+// plans and metrics so. See atomic_file.hpp.
 #include "core/atomic_file.hpp"
 
 #include <unistd.h>
@@ -16,7 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string write_to(const fs::path& path, std::string_view content) {
+// Overwrites the file, not atomically. Returns "" or the system's error message.
+std::string overwrite_file(const fs::path& path, std::string_view content) {
   const ScopedSigxfszBlock without;
   errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
@@ -30,11 +32,11 @@ std::string write_to(const fs::path& path, std::string_view content) {
 std::string write_file_atomically(const fs::path& path, std::string_view content) {
   std::error_code problem;
   const auto status = fs::status(path, problem);
-  if (fs::exists(status) && !fs::is_regular_file(status)) return write_to(path, content);
+  if (fs::exists(status) && !fs::is_regular_file(status)) return overwrite_file(path, content);
   // Replace the target of a symbolic link, not the link.
   const auto target = fs::exists(status) ? fs::canonical(path, problem) : path;
   const auto temporary = target.string() + "." + std::to_string(::getpid()) + ".part";
-  auto failed = write_to(temporary, content);
+  auto failed = overwrite_file(temporary, content);
   if (failed.empty()) {
     fs::rename(temporary, target, problem);
     if (problem) failed = problem.message();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes files atomically: after a failure or crash, the file has either its old or its new content.
+// Writes files atomically: after a failure or crash, the file has either its old or its new content. The command
+// line writes machine files, plans and metrics by it.
 #pragma once
 
 #include <filesystem>

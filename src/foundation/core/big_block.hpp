@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the size from which blocks and mappings are managed: placed, or backed by a file, apart from other data.
+// Defines the size from which the agent and the simulator manage blocks and mappings: these are placed, or backed
+// by a file, apart from other data.
 #pragma once
 
 #include <cstdint>

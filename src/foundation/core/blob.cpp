@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes CRC-32C by the SSE4.2 instruction if the processor has it, else by tables, eight bytes a step.
+// Computes CRC-32C, the checksum of journals and recordings, by the SSE4.2 instruction if the processor has it,
+// else by tables, eight bytes a step.
 #include "core/blob.hpp"
 
 #include <array>
@@ -34,7 +35,7 @@ std::uint64_t load8(const std::byte* p) {
   return word;
 }
 
-std::uint32_t by_table(std::uint32_t crc, const std::byte* p, std::size_t n) {
+std::uint32_t update_by_table(std::uint32_t crc, const std::byte* p, std::size_t n) {
   for (; n >= 8; p += 8, n -= 8) {
     const auto word = load8(p) ^ crc;
     crc = 0;
@@ -45,8 +46,8 @@ std::uint32_t by_table(std::uint32_t crc, const std::byte* p, std::size_t n) {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t crc, const std::byte* p,
-                                                               std::size_t n) {
+__attribute__((target("sse4.2"))) std::uint32_t update_by_instruction(std::uint32_t crc, const std::byte* p,
+                                                                      std::size_t n) {
   std::uint64_t wide = crc;
   for (; n >= 8; p += 8, n -= 8) wide = __builtin_ia32_crc32di(wide, load8(p));
   crc = static_cast<std::uint32_t>(wide);
@@ -59,13 +60,13 @@ __attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t crc
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2")) return ~by_instruction(~seed, bytes.data(), bytes.size());
+  if (__builtin_cpu_supports("sse4.2")) return ~update_by_instruction(~seed, bytes.data(), bytes.size());
 #endif
   return crc32c_by_table(bytes, seed);
 }
 
 std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t seed) {
-  return ~by_table(~seed, bytes.data(), bytes.size());
+  return ~update_by_table(~seed, bytes.data(), bytes.size());
 }
 
 }  // namespace terrace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface of the clock from which the runtime takes all its times. Implementations are a real clock and the
-// simulator's virtual one; the runtime cannot tell them apart.
+// Declares the interface of the clock from which the runtime takes all its times. Implementations are a real clock
+// and the simulator's virtual one; the runtime cannot tell them apart.
 #pragma once
 
 #include "core/units.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preserves errno around code that runs on behalf of the program, and returns errors by errno.
+// Preserves errno around Terrace's code that runs in the program's calls, and returns errors by errno. Used by the
+// interposed functions and by the parts that they call.
 #pragma once
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exception type of the project. Its text is one line that states what was asked, what was found and what to
-// do.
+// Defines the exception type of the project, which all modules throw and the command line prints. Its text is one
+// line that states what was asked, what was found and what to do.
 #pragma once
 
 #include <stdexcept>

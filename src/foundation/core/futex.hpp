@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wraps futex(2): waits for a word to change, also across processes if the word is in shared memory.
+// Wraps futex(2): waits for a word to change, also across processes if the word is in shared memory. The
+// simulator's thread scheduler and the interposed OpenMP waits block by it.
 #pragma once
 
 #include <linux/futex.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps Terrace's file descriptors out of the way of the program that it runs in. Programs use small numbers
-// explicitly (a shell's `exec 3<file`), which silently closes whatever has that number.
+// explicitly (a shell's `exec 3<file`), which silently closes whatever has that number. Used wherever the library
+// in the program opens a file that it keeps open.
 #pragma once
 
 #include <fcntl.h>

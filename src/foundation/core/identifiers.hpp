@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer identifiers by which modules refer to places, initiators, domains, chunks, objects and phases. Names are
-// used only in files and messages.
+// Defines integer identifiers by which all modules refer to places, initiators, domains, chunks, objects and
+// phases. Names are used only in files and messages.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts Terrace's own threads inside a program, and isolates their descriptors from those of the program.
+// Starts Terrace's own threads inside a program (mover, pager, helper), and isolates their descriptors from those
+// of the program.
 #pragma once
 
 #include <pthread.h>

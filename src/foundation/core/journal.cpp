@@ -68,7 +68,7 @@ T load(std::span<const std::byte> bytes, std::size_t at) {
 }  // namespace
 
 Journal::Journal(const std::string& path) : path_(path), process_(getpid()) {
-  const auto fail = [&](const char* what) {
+  const auto release_and_throw = [&](const char* what) {
     const int error = errno;
     if (map_ != nullptr) munmap(map_, reserved_);
     if (fd_ >= 0) {
@@ -79,7 +79,7 @@ Journal::Journal(const std::string& path) : path_(path), process_(getpid()) {
   };
   fd_ = move_fd_high(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   identity_ = FileIdentity(fd_);
-  if (fd_ < 0) fail("cannot create it");
+  if (fd_ < 0) release_and_throw("cannot create it");
   // Maps address space without disk space. Under RLIMIT_AS a smaller journal is better than none.
   const auto left = address_space_left();
   const auto max_reserve = left ? std::max(left->value / k_reserve_divisor, k_min_reserve) : k_reserve;
@@ -91,8 +91,8 @@ Journal::Journal(const std::string& path) : path_(path), process_(getpid()) {
       break;
     }
   }
-  if (map_ == nullptr) fail("cannot map it");
-  if (!grow(k_header_bytes)) fail("no disk space for it");
+  if (map_ == nullptr) release_and_throw("cannot map it");
+  if (!grow(k_header_bytes)) release_and_throw("no disk space for it");
   const auto header = file_header(static_cast<std::uint32_t>(process_));
   std::memcpy(map_, header.data(), header.size());
   end_ = k_header_bytes;
@@ -129,6 +129,7 @@ void Journal::append(std::uint16_t type, std::span<const std::byte> payload) noe
   if (!run_exclusively([&] { return write(type, payload); })) lost_.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Writes a record at the end and publishes it. Requires the lock (run_exclusively()).
 bool Journal::write(std::uint16_t type, std::span<const std::byte> payload) noexcept {
   if (payload.size() > reserved_ - end_ || payload.size() > UINT32_MAX - k_head_bytes) return false;
   const auto length = static_cast<std::uint32_t>(k_head_bytes + payload.size());
@@ -146,6 +147,7 @@ bool Journal::write(std::uint16_t type, std::span<const std::byte> payload) noex
   return true;
 }
 
+// Allocates disk space up to `end`.
 bool Journal::grow(std::size_t end) noexcept {
   if (end <= allocated_) return true;
   // The program may have closed the descriptor, or reused its number.
@@ -195,7 +197,7 @@ JournalEnd read_journal(std::span<const std::byte> file, const std::function<voi
   }
   JournalEnd end;
   end.process = load<std::uint32_t>(file, 12);
-  const auto torn = [&](std::size_t at, const std::string& what) {
+  const auto end_at_damage = [&](std::size_t at, const std::string& what) {
     end.whole = false;
     end.reason = "record " + std::to_string(end.records + 1) + " at byte " + std::to_string(at) + ": " + what;
     return end;
@@ -206,18 +208,19 @@ JournalEnd read_journal(std::span<const std::byte> file, const std::function<voi
       // Fewer bytes than a head: padding left by a copy, or the start of a torn record.
       const bool empty = std::all_of(left.begin(), left.end(), [](std::byte b) { return b == std::byte{0}; });
       if (empty) break;
-      return torn(at, "the file ends in its head");
+      return end_at_damage(at, "the file ends in its head");
     }
     const auto length = load<std::uint32_t>(left, 0);
     if (length == 0) break;
-    if (length < k_head_bytes) return torn(at, "its length of " + std::to_string(length) + " is impossible");
+    if (length < k_head_bytes)
+      return end_at_damage(at, "its length of " + std::to_string(length) + " is impossible");
     if (length > left.size()) {
-      return torn(
+      return end_at_damage(
           at, "it has " + std::to_string(length) + " bytes, the file ends after " + std::to_string(left.size()));
     }
     const auto payload = left.subspan(k_head_bytes, length - k_head_bytes);
     if (crc32c(payload, crc32c(left.first(k_head_checked))) != load<std::uint32_t>(left, k_head_checked)) {
-      return torn(at, "its checksum does not match");
+      return end_at_damage(at, "its checksum does not match");
     }
     visit({load<std::uint16_t>(left, 4), payload});
     ++end.records;

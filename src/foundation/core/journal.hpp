@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The journal: an append-only file of events, written by the part of Terrace inside a program. Each process has
-// one, mapped shared, so that appended records survive the death of the process at any instruction. Mode 0600.
+// The journal: an append-only file of events, written by the part of Terrace inside a program and read by `terrace
+// merge`, which makes a profile of it. Each process has one, mapped shared, so that appended records survive the
+// death of the process at any instruction. Mode 0600.
 // Every record has its length and a CRC-32C, so that a reader stops at the first incomplete record and reports it.
 //
 // Layout, native byte order: a header of 64 bytes (magic "TERRACEJ", u32 version, u32 process id, zeros, u32 CRC
@@ -70,7 +71,7 @@ struct JournalEnd {
   std::string reason;  // what is wrong with that record, and where it is
 };
 
-// Returns whether the bytes begin with the magic of journals.
+// Returns whether the bytes begin with the magic of journals: how `terrace merge` finds them in a folder.
 bool has_journal_magic(std::span<const std::byte> file);
 
 // Calls `visit` for each valid record in order. Throws Error{corrupt} only if there is no valid header.

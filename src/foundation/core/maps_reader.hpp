@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the kernel's description of the process's mappings, line by line: /proc/self/maps and smaps.
+// Reads the kernel's description of the process's mappings, line by line: /proc/self/maps and smaps. The agent
+// finds unannounced and locked mappings by it; the page observers read the Referenced counts of smaps.
 #pragma once
 
 #include <fcntl.h>
@@ -53,7 +54,7 @@ class MapsReader {
   std::size_t filled_ = 0;
 };
 
-// Parses a hexadecimal number and advances `text` behind it.
+// Parses a hexadecimal number, such as an address of a line, and advances `text` behind it.
 inline std::uint64_t read_hexadecimal(const char*& text) {
   std::uint64_t value = 0;
   for (;; ++text) {

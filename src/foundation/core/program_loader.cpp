@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements program_loader.hpp.
+// Reads a program's ELF header, its interpreter and that interpreter's C library, before the agent lets a child
+// process inherit LD_PRELOAD. See program_loader.hpp.
 #include "core/program_loader.hpp"
 
 #include <elf.h>
@@ -112,12 +113,14 @@ const char* interpreter_of_script(char* line) noexcept {
   return *first ? first : nullptr;
 }
 
+// Returns whether the file is named like a dynamic linker, such as ld-linux-x86-64.so.2.
 bool is_named_linker(const char* path) noexcept {
   const char* const slash = path ? std::strrchr(path, '/') : nullptr;
   const char* const name = slash ? slash + 1 : path;
   return name && std::strncmp(name, "ld-", 3) == 0;
 }
 
+// Appends text to the buffer up to `end`, and returns its new end.
 char* append(char* to, const char* end, const char* text) noexcept {
   while (to < end && *text) *to++ = *text++;
   *to = '\0';

@@ -3,7 +3,7 @@
 // build's libraries. With LD_PRELOAD set, a program of another C library (musl) ends at start-up, and a
 // linker of another word size complains. Refused are programs of another machine or word size, of another C
 // library, and of a glibc older than this build's. The ELF interpreter decides (PT_INTERP, elf(5)); for a
-// script, that of the program in its first line (execve(2)).
+// script, that of the program in its first line (execve(2)). The agent asks before a program starts a child.
 //
 // Async-signal-safe, for children of vfork(2): neither allocates nor locks. Preserves errno.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page sizes, and rounding of integers.
+// Defines page sizes, and rounds addresses and sizes to them. Used throughout Terrace.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements segment_labels.hpp.
+// Makes the labels of phases and segments ("conj_grad 12 %") that plan files, tables and the Python package show.
+// See segment_labels.hpp.
 #include "core/segment_labels.hpp"
 
 #include <algorithm>
@@ -28,8 +29,8 @@ std::string make_unique_label(std::string label, const std::set<std::string>& us
   return label;
 }
 
-Labels shares(const std::string& phase, const std::string& separator, const std::vector<double>& shares,
-              int digits) {
+Labels share_labels(const std::string& phase, const std::string& separator, const std::vector<double>& shares,
+                    int digits) {
   Labels labels;
   labels.reserve(shares.size());
   for (const auto share : shares) labels.push_back(phase + separator + fixed(100 * share, digits) + " %");
@@ -42,6 +43,7 @@ bool are_unique(const Labels& labels, const std::string& zero, const std::set<st
          std::ranges::none_of(labels, [&](const auto& label) { return label == zero || used.contains(label); });
 }
 
+// Returns labels of one phase's segments by share of the phase; by offset where shares are not unique.
 Labels labels_of_segments(const std::string& phase, const std::string& separator,
                           const std::vector<std::uint64_t>& offsets, double length,
                           const std::set<std::string>& used) {
@@ -49,7 +51,7 @@ Labels labels_of_segments(const std::string& phase, const std::string& separator
   each.reserve(offsets.size());
   for (const auto offset : offsets) each.push_back(static_cast<double>(offset) / length);
   for (int digits = 0; digits <= k_max_digits; ++digits) {
-    auto labels = shares(phase, separator, each, digits);
+    auto labels = share_labels(phase, separator, each, digits);
     if (are_unique(labels, phase + separator + fixed(0, digits) + " %", used)) return labels;
   }
   Labels labels;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements shared_mapping.hpp.
+// Allocates disk space of files and maps them, for journals, job ledgers and the counters of a session. See
+// shared_mapping.hpp.
 #include "core/shared_mapping.hpp"
 
 #include <fcntl.h>

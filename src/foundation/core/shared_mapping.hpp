@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps files shared between processes. Allocates their disk space first: on a full file system, a write through
-// the mapping of a sparse file raises SIGBUS.
+// Maps files shared between processes: journals, job ledgers, counters. Allocates their disk space first: on a
+// full file system, a write through the mapping of a sparse file raises SIGBUS.
 #pragma once
 
 #include <cstddef>

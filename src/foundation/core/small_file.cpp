@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements small_file.hpp.
+// Reads and writes files of /proc and /sys by direct system calls, for the runtime and its observers. See
+// small_file.hpp.
 #include "core/small_file.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes files by a single system call, as those below /proc and /sys require.
+// Reads and writes files by a single system call, as those below /proc and /sys require. Used by the runtime and
+// the observers inside a program.
 #pragma once
 
 #include <cstddef>

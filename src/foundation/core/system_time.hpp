@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the system's clocks and converts their times. Async-signal-safe.
+// Reads the system's clocks and converts their times. Async-signal-safe. Used throughout Terrace.
 #pragma once
 
 #include <sys/syscall.h>

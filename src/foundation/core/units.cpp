@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats times and rates, independently of the locale. Exact formats move the decimal point into the unit, so
-// that what was parsed from "86ns" is formatted as "86ns". Sizes are in units_bytes.cpp.
+// that what was parsed from "86ns" is formatted as "86ns". Messages, tables and machine files use them. Sizes are
+// in units_bytes.cpp.
 #include "core/units.hpp"
 
 #include <array>
@@ -25,7 +26,7 @@ constexpr double scaled(double value, int exponent) {
   return exponent < 0 ? value / ten_to(-exponent) : value * ten_to(exponent);
 }
 
-std::string digits(double value, int significant) {
+std::string significant_digits(double value, int significant) {
   std::array<char, 64> buffer{};
   // Fixed notation for values with more digits than requested: "12300s", never "1.23e+04s".
   const auto result = value >= ten_to(significant) ? std::to_chars(buffer.data(), buffer.data() + buffer.size(),
@@ -43,7 +44,7 @@ std::string in_decimal_unit(double value, std::span<const Unit> units) {
     // 0.9995 of a unit already rounds to 1 of it.
     if (value >= scaled(0.9995, unit.ten)) best = &unit;
   }
-  return digits(scaled(value, -best->ten), 3) + std::string(best->name);
+  return significant_digits(scaled(value, -best->ten), 3) + std::string(best->name);
 }
 
 // Formats the shortest digits that identify the double, with the decimal point moved into the unit.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses quantities, independently of the locale. The decimal exponent of the unit is added to that of the number
-// before the text is converted, so that "86ns" is the double nearest to 86e-9.
+// Parses quantities of options and files ("16GiB", "86ns"), independently of the locale. The decimal exponent of
+// the unit is added to that of the number before the text is converted, so that "86ns" is the double nearest to
+// 86e-9.
 //
 // Apart from formatting, because parsing a double requires libm, and the library inside users' processes, which
 // never parses one, depends on libc alone.
@@ -28,7 +29,7 @@ bool is_same(std::string_view name, std::string_view other, bool any_case) {
 }
 
 // Splits "1.5 GiB" into number and unit. Returns nothing if there is no number or the unit is unknown.
-std::optional<Quantity> split(std::string_view text, std::span<const Unit> units, bool any_case = false) {
+std::optional<Quantity> split_quantity(std::string_view text, std::span<const Unit> units, bool any_case = false) {
   std::size_t end = 0;
   while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || text[end] == '.')) ++end;
   const auto number = text.substr(0, end);
@@ -65,7 +66,7 @@ std::uint64_t nearest_whole(double value) {
 Bytes parse_bytes(std::string_view text) {
   static constexpr const char* k_what = "a size";
   static constexpr const char* k_example = "16GiB, 64MiB or 200MB";
-  const auto quantity = split(text, k_byte_units, true);
+  const auto quantity = split_quantity(text, k_byte_units, true);
   if (!quantity) refuse(text, k_what, k_example);
   // Integers are parsed exactly: a double has only 53 bits of mantissa.
   std::uint64_t whole = 0;
@@ -84,21 +85,21 @@ Bytes parse_bytes(std::string_view text) {
 }
 
 Seconds parse_seconds(std::string_view text) {
-  const auto quantity = split(text, k_second_units);
+  const auto quantity = split_quantity(text, k_second_units);
   const auto value = quantity ? to_double(*quantity) : std::nullopt;
   if (!value || !std::isfinite(*value)) refuse(text, "a time", "86ns, 1.5us or 2s");
   return {*value};
 }
 
 BytesPerSecond parse_bandwidth(std::string_view text) {
-  const auto quantity = split(text, k_bandwidth_units);
+  const auto quantity = split_quantity(text, k_bandwidth_units);
   const auto value = quantity ? to_double(*quantity) : std::nullopt;
   if (!value || !std::isfinite(*value)) refuse(text, "a bandwidth", "16GB/s, 2000MB/s or 15GiB/s");
   return {*value};
 }
 
 double parse_frequency(std::string_view text) {
-  const auto quantity = split(text, k_frequency_units);
+  const auto quantity = split_quantity(text, k_frequency_units);
   const auto value = quantity ? to_double(*quantity) : std::nullopt;
   if (!value || !std::isfinite(*value)) refuse(text, "a frequency", "2.4GHz or 1300MHz");
   return *value;

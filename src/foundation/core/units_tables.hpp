@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The units in which quantities are parsed and formatted.
+// Lists the units that the parsers and formatters of units.hpp know.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the error message for an unknown name, the same everywhere: what was requested, and which names exist.
+// Makes the error message for an unknown name: what was requested, and which names exist. The stencil library's
+// options and executors use it.
 #pragma once
 
 #include <ranges>

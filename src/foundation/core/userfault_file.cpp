@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements userfault_file.hpp.
+// Opens userfaultfd(2) descriptors and explains refusals, for everything that traps page faults: pager, page
+// exchange, sentinels, `terrace machine check`. See userfault_file.hpp.
 #include "core/userfault_file.hpp"
 
 #include <fcntl.h>
@@ -21,6 +22,7 @@ constexpr unsigned long k_ioctl_new = _IO(0xAA, 0x00);  // USERFAULTFD_IOC_NEW, 
 
 constexpr int k_user_mode_only = 1;  // UFFD_USER_MODE_ONLY
 
+// Opens a descriptor without negotiating features. Returns it or -errno.
 int open_unchecked(bool user_mode_only) noexcept {
   const int flags = O_CLOEXEC | O_NONBLOCK | (user_mode_only ? k_user_mode_only : 0);
   if (const auto file = static_cast<int>(syscall(SYS_userfaultfd, flags)); file >= 0) return file;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens userfaultfd(2) descriptors that also trap faults inside system calls.
+// Opens userfaultfd(2) descriptors that also trap faults inside system calls. The pager, page exchanges, sentinels
+// and first-touch traps use them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ inline constexpr std::uint64_t k_userfault_move = 1U << 16U;   // UFFD_FEATURE_M
 inline constexpr std::uint64_t k_userfault_remap = 1U << 2U;   // UFFD_FEATURE_EVENT_REMAP
 inline constexpr std::uint64_t k_userfault_thread = 1U << 8U;  // UFFD_FEATURE_THREAD_ID
 
-// Returns why userfaultfd failed with `error` (an errno value), as the end of a sentence.
+// Returns why userfaultfd failed with `error` (an errno value), as the end of a sentence of a user's message.
 std::string why_no_userfault(int error);
 
 // Opens a descriptor with these features, by the system call or by /dev/userfaultfd. It is closed on exec and

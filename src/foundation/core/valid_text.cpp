@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements valid_text.hpp.
+// Validates and repairs UTF-8 before the profile's database stores a text. See valid_text.hpp.
 #include "core/valid_text.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validates and repairs UTF-8. Names of symbols, files and arguments may contain any bytes; profiles contain UTF-8
-// only.
+// only: their database repairs each text that it stores.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface of copiers, which migrate chunks between places: ledger charge, memory policy and pages of each chunk,
-// and the rollback when the system refuses.
+// Declares copiers, which migrate chunks between places for the mover thread (move_queue.hpp): ledger charge,
+// memory policy and pages of each chunk, and the rollback when the system refuses.
 //
 // The pair of places determines the copier; one run may use several. Each copier is a variant, one file in
 // copiers/; the build generates their table (cmake/Variants.cmake). Order and timing of migrations are the queue's
@@ -22,7 +22,7 @@
 
 namespace terrace::transfer {
 
-// Set of places, one bit each; a ledger has at most k_ledger_places.
+// Set of places, one bit for each; a ledger has at most k_ledger_places.
 using PlaceSet = std::uint64_t;
 static_assert(memory::k_ledger_places <= 64);
 

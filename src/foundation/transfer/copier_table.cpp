@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection of copiers by pair of places. See copier.hpp.
+// Selects the cheapest permitted copier for each pair of places, when the mover is constructed. See copier.hpp.
 #include <algorithm>
 
 #include "transfer/copier.hpp"

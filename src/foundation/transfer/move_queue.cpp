@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mover thread and queue of transfers. See move_queue.hpp.
+// Implements the mover thread and its queue of transfers, which the runtime fills in a program on real memory. See
+// move_queue.hpp.
 #include "transfer/move_queue.hpp"
 
 #include <time.h>
@@ -98,7 +99,8 @@ bool MoveQueue::ensure_thread() {
 Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
   for (const auto& request : requests)
     if (request.to >= machine_.places().size())
-      throw Error(Code::invalid, "a move to a place that the machine lacks");
+      throw Error(Code::invalid, "a move to place " + std::to_string(request.to) + "; the machine has only " +
+                                     std::to_string(machine_.places().size()) + " places");
   Transfer transfer;
   transfer.result.asked = clock_.now();
   const Lock lock(mutex_);
@@ -181,6 +183,7 @@ bool MoveQueue::in_group(ChunkId first, std::uint32_t count) const {
                      [&](const Transfer& one) { return one.result.chunk - first < count; });
 }
 
+// Called before the memory of a freed object is reused.
 void MoveQueue::forget(ChunkId first, std::uint32_t count) {
   const Lock lock(mutex_);
   ++num_forgetting_;
@@ -284,6 +287,7 @@ void MoveQueue::arm_sentinels() {
       fall_back_to_time(transfer.start);
 }
 
+// Arms the transfer's sentinel. Returns false where the system cannot watch its chunk.
 bool MoveQueue::arm(const Transfer& transfer) {
   if (!sentinels_ && !no_sentinels_) {
     try {
@@ -357,6 +361,7 @@ void MoveQueue::take_group() {
   }
 }
 
+// Migrates the group. Runs without the mutex, so that requests are accepted meanwhile.
 void MoveQueue::migrate_group() {
   const auto begun = clock_.now();
   for (auto& transfer : group_) {

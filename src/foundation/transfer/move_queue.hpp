@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mover for real memory: one thread executes queued transfers in FIFO order, each by the copier of its pair of
-// places. Consecutive small chunks with the same copier and target form a group, which shares system calls: its
-// transfers begin and complete together.
+// Declares the mover for real memory, which the runtime uses outside the simulator: one thread executes queued
+// transfers in FIFO order, each by the copier of its pair of places. Consecutive small chunks with the same copier
+// and target form a group, which shares system calls: its transfers begin and complete together.
 //
 // Thread-safe. Locks are pthread mutexes that are statically initialised.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface of movers, which execute queued chunk migrations (transfers).
+// Declares the interface of movers, which execute chunk migrations (transfers) that placement strategies queue.
 //
 // A transfer begins in queue order, when it is due and the ledger grants capacity on its target. It is done when
 // the copy is complete; only then does the chunk's `place` change. Order is FIFO: a promotion may rely on the

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See numa_copier.hpp.
+// Implements prepare, move, commit and rollback of chunk migrations between NUMA nodes, for both copiers in
+// copiers/. See numa_copier.hpp.
 #include "transfer/numa_copier.hpp"
 
 #include <algorithm>
@@ -112,6 +113,7 @@ void NumaCopier::move_pages(std::span<ChunkMigration> migrations, int node) noex
   move_batch(node);
 }
 
+// Moves the pages collected in the batch by one move_pages(2) call.
 void NumaCopier::move_batch(int node) noexcept {
   auto& batch = *batch_;
   const auto n = std::exchange(batch.count, 0);
@@ -125,6 +127,7 @@ void NumaCopier::move_batch(int node) noexcept {
   }
 }
 
+// Records the new place of a chunk whose pages have all arrived, and uncharges the others.
 void NumaCopier::commit(ChunkMigration& migration, PlaceId to) noexcept {
   auto& chunk = *migration.chunk;
   migration.other_places |= bit_of(place_of(chunk));
@@ -148,6 +151,7 @@ void NumaCopier::rollback(ChunkMigration& migration, PlaceId to) noexcept {
   retain_charges(migration, migration.pages_left == 0 ? bit_of(source) : places_with_pages(chunk));
 }
 
+// Returns the places on which the kernel reports pages of the chunk.
 PlaceSet NumaCopier::places_with_pages(const memory::Chunk& chunk) noexcept {
   PlaceSet places = 0;
   auto& where = batch_->where;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common base of the copiers between NUMA nodes: memory policy, ledger charges and rollback of each chunk. A
-// derived copier defines how pages are moved; the base moves them by move_pages(2). Not thread-safe.
+// Declares the common base of the copiers between NUMA nodes (copiers/): memory policy, ledger charges and
+// rollback of each chunk. A derived copier defines how pages are moved; the base moves them by move_pages(2). Not
+// thread-safe.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copier between NUMA nodes by move_pages(2).
+// Implements the copier between NUMA nodes by move_pages(2), an entry of the generated table of copiers
+// (copier.hpp). The mover uses it where numa_swap is not permitted.
 #include "transfer/numa_copier.hpp"
 
 namespace terrace::transfer {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copier between NUMA nodes by page exchange through staging memory (exchange/page_exchange.hpp). Falls back to
-// move_pages(2) for pages that cannot be exchanged. Not available before Linux 6.8.
+// Implements the copier between NUMA nodes by page exchange through staging memory (exchange/page_exchange.hpp),
+// the mover's first choice. Falls back to move_pages(2) for pages that cannot be exchanged. Requires Linux 6.8.
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -32,6 +32,7 @@ void spin_for(Clock::duration time) {
   }
 }
 
+// Thread of trap_time() that accesses an absent page and records when it runs again.
 struct Toucher {
   std::uint64_t page;
   std::atomic<bool> ready{false};
@@ -168,6 +169,7 @@ class NumaSwap final : public NumaCopier {
   }
   // Does nothing: an exchange splits huge pages itself, without the two interrupts that this takes.
   void split_huge_page(const memory::Chunk&) noexcept override {}
+  // Falls back to move_pages(2) for chunks that were not exchanged.
   void move_by_pages(std::span<ChunkMigration> migrations, int node) noexcept {
     for (const auto& migration : migrations)
       if (migration.in_flight) NumaCopier::split_huge_page(*migration.chunk);
@@ -185,6 +187,7 @@ class NumaSwap final : public NumaCopier {
       ++count;
     return count;
   }
+  // Exchanges the pages of adjacent chunks. Returns false if they were not exchanged.
   bool exchange(std::span<ChunkMigration> migrations, int node) noexcept {
     const auto begin = migrations.front().chunk->address;
     const auto size = migrations.back().chunk->address + range_of(*migrations.back().chunk) - begin;

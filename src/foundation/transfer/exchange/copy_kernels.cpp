@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Implements the copy loops of page exchanges, memcpy(3) and non-temporal stores, and measures which is faster.
 // See copy_kernels.hpp.
 #include "transfer/exchange/copy_kernels.hpp"
 

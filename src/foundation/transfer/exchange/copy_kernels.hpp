@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that copy whole pages. The fastest depends on processor and memories: non-temporal stores avoid the read
-// for ownership of each overwritten line, but lose where the caches hold both buffers.
+// Declares the kernels that copy whole pages for a page exchange. The fastest depends on processor and memories:
+// non-temporal stores avoid the read for ownership of each overwritten line, but lose where the caches hold both
+// buffers.
 #pragma once
 
 #include <cstddef>

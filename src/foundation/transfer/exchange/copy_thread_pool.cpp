@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See copy_thread_pool.hpp.
+// Splits one copy of a page exchange into blocks that several threads copy. See copy_thread_pool.hpp.
 #include "transfer/exchange/copy_thread_pool.hpp"
 
 #include <algorithm>
@@ -43,18 +43,18 @@ CopyThreadPool::~CopyThreadPool() {
 
 void CopyThreadPool::copy(const CopyKernel& kernel, void* to, const void* from, std::size_t size) noexcept {
   const Task piece{&kernel, static_cast<char*>(to), static_cast<const char*>(from), size};
-  bool together = !helpers_.empty() && size >= k_min_shared_bytes;
-  if (together) {
+  bool with_helpers = !helpers_.empty() && size >= k_min_shared_bytes;
+  if (with_helpers) {
     const MutexLock lock(mutex_);
-    together = task_.size == 0;
-    if (together) {
+    with_helpers = task_.size == 0;
+    if (with_helpers) {
       task_ = piece;
       next_.store(0, std::memory_order_relaxed);
       ++num_tasks_;
       pthread_cond_broadcast(&task_posted_);
     }
   }
-  if (!together) return kernel.copy(to, from, size);
+  if (!with_helpers) return kernel.copy(to, from, size);
   copy_blocks(piece);
   const MutexLock lock(mutex_);
   while (num_active_helpers_ > 0) pthread_cond_wait(&helpers_done_, &mutex_);

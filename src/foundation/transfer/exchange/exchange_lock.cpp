@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See exchange_lock.hpp.
+// Implements the process-wide lock by which the agent's interposed fork(2), madvise(2) and mremap(2) wait for page
+// exchanges. See exchange_lock.hpp.
 #include "transfer/exchange/exchange_lock.hpp"
 
 #include <pthread.h>

@@ -3,7 +3,8 @@
 // lose or resurrect: a child of fork would read zeros in place of detached pages, pages freed by madvise would
 // return with their old content, and those of a moved range would stay behind.
 //
-// A process-wide read-write lock: exchanges are readers, the blocking calls are writers and have priority.
+// A process-wide read-write lock: exchanges are readers; the agent's interposed calls are writers and have
+// priority.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See page_exchange.hpp.
+// Exchanges pages by UFFDIO_MOVE, in segments of several 2 MiB pieces, for the copier numa_swap. See
+// page_exchange.hpp.
 #include "transfer/exchange/page_exchange.hpp"
 
 #include <sys/syscall.h>

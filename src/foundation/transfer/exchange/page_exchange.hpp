@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Migrates the pages of a range to another NUMA node in pieces of 2 MiB, while the program reads and writes them;
-// no write is lost.
+// no write is lost. The copier numa_swap calls it.
 //
 // For each piece: UFFDIO_MOVE detaches the pages to an empty staging slot (accesses wait from then on), they are
 // copied to a slot with pages of the target node, and a second UFFDIO_MOVE attaches those in their place. The two

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See page_sentinels.hpp.
+// Implements sentinels: detaches the first pages of chunks, and runs the thread that reports accesses to them. See
+// page_sentinels.hpp.
 #include "transfer/exchange/page_sentinels.hpp"
 
 #include <poll.h>
@@ -45,15 +46,16 @@ PageSentinels::PageSentinels(OnTouch on_touch, void* context, void (*enter)())
       enter_(enter),
       faults_(kernel_supports_move() ? k_userfault_move : 0) {
   if (!faults_.is_available())
-    throw Error(Code::failed, "this process cannot watch pages, " + why_no_userfault(faults_.error()));
+    throw Error(Code::failed, "accesses to pages cannot be watched, " + why_no_userfault(faults_.error()));
   if (kernel_supports_move()) staging_.emplace(faults_, accounting_, k_max, 0);
   sentinels_.reserve(k_max);
   sem_init(&ready_, 0, 0);
   stop_fd_ = move_fd_high(eventfd(0, EFD_CLOEXEC));
-  if (stop_fd_ < 0) throw Error(Code::failed, "the system gives no file for watching pages");
+  if (stop_fd_ < 0)
+    throw Error(Code::failed, "accesses to pages cannot be watched: no file descriptor left (ulimit -n)");
   if (!start_signal_masked_thread(thread_, "terrace/touch", thread_body, this)) {
     syscall(SYS_close, stop_fd_);
-    throw Error(Code::failed, "the system gives no thread for watching pages");
+    throw Error(Code::failed, "accesses to pages cannot be watched: no thread could be started (ulimit -u)");
   }
   while (sem_wait(&ready_) != 0) {
   }
@@ -102,6 +104,7 @@ void PageSentinels::detach_again() noexcept {
   std::erase_if(sentinels_, [&](Sentinel& sentinel) { return !is_detached(sentinel) && !detach(sentinel); });
 }
 
+// Detaches the sentinel's pages, so that the next access to them traps.
 bool PageSentinels::detach(Sentinel& sentinel) noexcept {
   if (faults_.register_range(sentinel.address, sentinel.size) != 0) return false;
   if ((staging_ && detach_by_move(sentinel)) || detach_by_mremap(sentinel)) return true;

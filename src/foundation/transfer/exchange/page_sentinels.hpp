@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports the first access to a chunk: detaches the chunk's first pages, so that an access faults and waits in the
-// kernel until they are attached again. No access is lost, also inside system calls.
+// kernel until they are attached again. No access is lost, also inside system calls. The mover begins transfers by
+// such reports (mover.hpp, TransferStart::sentinel).
 //
 // Pages are detached and reattached by UFFDIO_MOVE (Linux 6.8). Older kernels detach by mremap(2) with
 // MREMAP_DONTUNMAP (5.7) and reattach by copying. At most 2 MiB of a chunk are detached: a sweep over the chunk

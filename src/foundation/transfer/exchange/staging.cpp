@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Manages the slots through which page exchanges and sentinels move pages: fills, caches, recycles and frees them.
 // See staging.hpp.
 #include "transfer/exchange/staging.hpp"
 
@@ -49,11 +50,12 @@ int node_of_all(std::uint64_t address, std::size_t size, std::size_t step = 1) n
 Staging::Staging(Userfault& faults, SlotAccounting& accounting, std::size_t slots, std::size_t max_cached)
     : faults_(faults), accounting_(accounting), max_cached_(max_cached) {
   if (!faults_.is_available())
-    throw Error(Code::failed, "this process cannot move pages, " + why_no_userfault(faults_.error()));
+    throw Error(Code::failed, "pages cannot be exchanged, " + why_no_userfault(faults_.error()));
   mapped_size_ = (2 * slots + 3) * k_slot;  // one for alignment, two for scratch
   const auto map = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (map < 0) throw Error(Code::failed, "the system gives no address space for moving pages");
+  if (map < 0)
+    throw Error(Code::failed, "pages cannot be exchanged: no address space for staging memory (ulimit -v)");
   mapped_ = static_cast<std::uint64_t>(map);
   scratch_ = align_up(mapped_, k_slot);
   syscall(SYS_munlock, mapped_, mapped_size_);  // the program may have called mlockall(MCL_FUTURE)
@@ -62,7 +64,8 @@ Staging::Staging(Userfault& faults, SlotAccounting& accounting, std::size_t slot
   for (std::size_t i = 0; i < 2 * slots; ++i)
     slots_.push_back({.address = scratch_ + (2 + i) * k_slot, .huge = i >= slots});
   if (slots > 0 && faults_.register_range(slots_.front().address, 2 * slots * k_slot) != 0)
-    throw Error(Code::failed, "the system does not watch pages for moving them");
+    throw Error(Code::failed,
+                "pages cannot be exchanged: the kernel refused to register staging memory (userfaultfd)");
 }
 
 // Remaps a scratch range, which drops its pages and page tables. If mmap(2) fails the old mapping remains, empty.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Staging memory of page exchanges: 2 MiB slots of address space, each empty or filled with pages of one node.
-// Pages that were exchanged out of a chunk stay cached in a slot for the next chunk that migrates to their node,
-// which saves zeroing new pages.
+// Declares the staging memory of page exchanges and sentinels: 2 MiB slots of address space, each empty or filled
+// with pages of one node. Pages that were exchanged out of a chunk stay cached in a slot for the next chunk that
+// migrates to their node, which saves zeroing new pages.
 //
 // A slot is for base pages or for one huge page: a range that held base pages keeps a page table, in which the
 // kernel would split a huge page.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See userfault.hpp.
+// Implements moves, copies and wake-ups by userfaultfd(2) for page exchanges, sentinels and the pager, with the
+// kernel's partial results and restarts handled. See userfault.hpp.
 #include "transfer/exchange/userfault.hpp"
 
 #include <linux/userfaultfd.h>
@@ -128,6 +129,7 @@ int Userfault::copy(std::uint64_t to, std::uint64_t source, std::size_t size) no
   return 0;
 }
 
+// Moves the pages back after a failed move(): those that the kernel counted at once, uncounted ones one by one.
 void Userfault::restore(std::uint64_t address, std::uint64_t from, std::size_t size,
                         std::size_t counted) noexcept {
   std::size_t moved = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrapper of userfaultfd(2): moves pages between two ranges of the process without a copy and without losing an
-// access. A thread that faults on an absent page of a registered range waits in the kernel until it is woken.
+// Wraps userfaultfd(2): moves pages between two ranges of the process without a copy and without losing an access.
+// A thread that faults on an absent page of a registered range waits in the kernel until it is woken. Used by page
+// exchanges, sentinels, first-touch traps and the pager.
 //
 // The int functions return 0 or an errno value. Nothing throws, or allocates after construction. Thread-safe, but
 // for next_fault(). Sources: userfaultfd(2), ioctl_userfaultfd(2); UFFDIO_MOVE in
@@ -17,8 +18,8 @@ namespace terrace::transfer {
 
 class Userfault {
  public:
-  // Opens a descriptor with the features (UFFD_FEATURE_...) that also traps faults inside system calls: without
-  // that right such calls would fail, so none is opened.
+  // Opens a descriptor with the features (UFFD_FEATURE_...) that also traps faults inside system calls. Opens none
+  // where the process lacks the right to that, because such system calls would fail.
   explicit Userfault(std::uint64_t features = k_userfault_move) noexcept;
   ~Userfault();
   Userfault(const Userfault&) = delete;
@@ -53,7 +54,8 @@ class Userfault {
   // Copies `source` to new pages in an empty registered range, allocated by its memory policy. Wakes waiters.
   int copy(std::uint64_t to, std::uint64_t source, std::size_t size) noexcept;
   // Undoes a move() from `address` to `from`. `counted`: bytes that the kernel reported as moved; pages beyond
-  // them that are at `from` are moved back, too. Wakes no thread.
+  // them that are at `from` are moved back, too. Called where an exchange, an eviction or a sentinel failed
+  // half-way. Wakes no thread.
   void restore(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t counted) noexcept;
   // Fills a registered range with zero pages, and wakes waiters.
   void fill_with_zeros(std::uint64_t address, std::size_t size) noexcept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See copier_rig.hpp.
+// Implements the rig that `terrace machine measure` and the benchmarks time copiers with: real chunks to migrate,
+// and a concurrent load that measures its slowdown. See copier_rig.hpp.
 #include "transfer/measure/copier_rig.hpp"
 
 #include <algorithm>
@@ -54,7 +55,8 @@ CopierRig::CopierRig(const CopierVariant& variant, int from_node, int to_node, m
   if (from_node == to_node) return;
   for (const auto& [buffer, node] : {std::pair{&buffer_, from_node}, {&other_, to_node}})
     if (buffer->share_on(node).value_or(1) < k_min_share)
-      throw Error(Code::no_memory, "NUMA node " + std::to_string(node) + " has too little memory left");
+      throw Error(Code::no_memory, "NUMA node " + std::to_string(node) + " has too little free memory for " +
+                                       format(memory) + "; measure again when more is free");
 }
 
 std::vector<double> CopierRig::sweep(Bytes size) {

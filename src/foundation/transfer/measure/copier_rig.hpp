@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test rig for measurements and benchmarks of copiers: a copier with real memory to migrate, and a thread that
-// computes concurrently and measures its slowdown.
+// Declares the test rig of `terrace machine measure` and of benchmarks for copiers: a copier with real memory to
+// migrate, and a thread that computes concurrently and measures its slowdown.
 #pragma once
 
 #include <atomic>

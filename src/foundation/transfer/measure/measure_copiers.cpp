@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order of the measurements of copiers, and derivation of a price from them. See measure_copiers.hpp.
+// Measures each copier for `terrace machine measure`, in rounds of copies, moves and stalls, and derives its price
+// from them. See measure_copiers.hpp.
 #include "transfer/measure/measure_copiers.hpp"
 
 #include <algorithm>
@@ -40,7 +41,7 @@ std::span<const Bytes> chunks_of(Pages pages) {
   return pages == Pages::huge ? std::span<const Bytes>(k_huge_chunks) : std::span<const Bytes>(k_small_chunks);
 }
 
-const char* name_of(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
+const char* name_of_page_kind(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
 
 // Returns the lower quartile of the chunk times of a sweep: other programs only lengthen a move, but the minimum
 // may come from pages that were in the caches by chance.
@@ -93,11 +94,11 @@ class CopierMeasurer {
       CopierRig rig(variant_, machine_.place(pair_.from).numa_node, machine_.place(pair_.to).numa_node, pages,
                     memory_);
       if (!rig.copier()) {
-        note("this system does not let it work");
+        note("this system does not permit it (`terrace machine check` says why)");
         return {};
       }
       if (pages == Pages::huge && rig.share_huge().value_or(0) < k_min_share_huge) {
-        note("moves of huge pages are not measured: the system has no huge pages to give");
+        note("moves of huge pages are not measured: the system has no free huge pages");
         continue;
       }
       piece_ = rig.copier()->max_piece();
@@ -135,6 +136,7 @@ class CopierMeasurer {
     return measured;
   }
 
+  // Repeats copies, moves and stalls in rounds, of which the first is a warm-up.
   Measured rounds(CopierRig& rig, const BackgroundLoad* load) const {
     Measured measured;
     std::map<std::uint64_t, std::vector<double>> moves;
@@ -165,7 +167,8 @@ class CopierMeasurer {
       throw Error(Code::failed, "the time was up; measure again when the machine is idle");
   }
 
-  // Returns the background load's lost time for each 2 MiB chunk, less its loss in as much idle time.
+  // Returns the time that a running thread loses for each 2 MiB chunk that is moved, less its loss in as much idle
+  // time.
   static double stall(CopierRig& rig, const BackgroundLoad& load) {
     const auto begun = seconds_now();
     const auto lost_before = load.lost();
@@ -186,12 +189,14 @@ class CopierMeasurer {
 
   void add_rows(const std::map<Pages, Measured>& all) {
     for (const auto& [pages, measured] : all) {
-      for (const auto& [size, seconds] : measured.moves) add_row("move", name_of(pages), {size}, seconds);
-      add_row("copy", name_of(pages), k_one_huge, measured.copy);
-      if (measured.stall) add_row("stall", name_of(pages), k_one_huge, *measured.stall);
+      for (const auto& [size, seconds] : measured.moves)
+        add_row("move", name_of_page_kind(pages), {size}, seconds);
+      add_row("copy", name_of_page_kind(pages), k_one_huge, measured.copy);
+      if (measured.stall) add_row("stall", name_of_page_kind(pages), k_one_huge, *measured.stall);
     }
   }
 
+  // Fits the parameters of the machine file's [[copier]] to the measurements.
   machine::CopierPrice price_of(const std::map<Pages, Measured>& all) {
     machine::CopierPrice price{.name = std::string(variant_.name()), .piece = piece_, .threads = threads_};
     const auto& best = all.begin()->second;  // huge pages, where there are any
@@ -229,13 +234,14 @@ class CopierMeasurer {
     return std::max(1.0, rate * latency.value / static_cast<double>(machine_.parts().line.value) / threads_);
   }
 
+  // Measures the latency of an access to a page in flight, without the wait for its arrival.
   std::optional<Seconds> trap() {
     std::vector<double> times;
     for (std::size_t i = 0; i < k_traps; ++i)
       if (const auto time = variant_.trap_latency()) times.push_back(time->value);
     if (times.empty()) return {};
     const auto spread = machine::spread_of(std::move(times));
-    add_row("trap", name_of(Pages::small), {k_page}, spread);
+    add_row("trap", name_of_page_kind(Pages::small), {k_page}, spread);
     return Seconds{spread.best};
   }
 
@@ -267,7 +273,8 @@ void measure_copiers(machine::MachineFile& file, const machine::Discovered& disc
   const Bytes memory{align_down(std::min(wanted, machine::available_memory(-1).value / k_share_of_free),
                                 k_small_chunks.back().value)};
   if (memory.value == 0) {
-    measured.notes.emplace_back("too little memory is free to measure the price of moves");
+    measured.notes.emplace_back(
+        "the price of moves is not measured: too little memory is free; measure again when more is free");
     return;
   }
   auto variants = copiers();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migration part of `terrace machine measure`: measures each copier on real pages while another thread computes.
+// Declares the migration part of `terrace machine measure`: measures each copier on real pages while another
+// thread computes.
 #pragma once
 
 #include <chrono>

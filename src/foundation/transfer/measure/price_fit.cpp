@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See price_fit.hpp.
+// Solves the least-squares problem by which `terrace machine measure` derives a copier's price. See price_fit.hpp.
 #include "transfer/measure/price_fit.hpp"
 
 #include <array>

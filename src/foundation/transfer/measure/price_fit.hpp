@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits the price of migrations to measured times of single migrations.
+// Fits the price of migrations to measured times of single migrations, for `terrace machine measure`.
 #pragma once
 
 #include <span>

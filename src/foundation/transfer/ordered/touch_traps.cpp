@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See touch_traps.hpp.
+// Runs the threads that read first touches from userfaultfd(2) and call the agent's placement of data by memory
+// attributes. See touch_traps.hpp.
 #include "transfer/ordered/touch_traps.hpp"
 
 #include <poll.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traps first touches of registered memory by userfaultfd(2): a pool of threads calls a handler for each one,
 // while the faulting thread waits in the kernel until its range is unregistered or it is woken. Requires Linux
-// 4.3.
+// 4.3. The agent places data by memory attributes so (`--intent`).
 #pragma once
 
 #include <pthread.h>
@@ -22,7 +22,8 @@ class TouchTraps {
   // traps' threads. Must not throw.
   using OnFirstTouch = std::function<void(std::uint64_t address)>;
 
-  // Starts `threads` threads, which call `enter` first: so many faults are handled concurrently, further ones wait.
+  // Starts `threads` threads, which call `enter` first: so many faults are handled concurrently, further ones
+  // wait.
   TouchTraps(OnFirstTouch on_first_touch, void (*enter)(), unsigned threads) noexcept;
   // Stops the threads; the kernel unregisters all ranges.
   ~TouchTraps();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides by access statistics whether a block is better paged in 2 MiB chunks or by the kernel in single pages.
-// Shared by the engines of real memory (spill.hpp) and of virtual time (sim/engine/virtual_spill.hpp). Not
+// Used by the pager of out-of-core memory (spill.hpp) and by its simulation (sim/engine/virtual_spill.hpp). Not
 // thread-safe.
 #pragma once
 

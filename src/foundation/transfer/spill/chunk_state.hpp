@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States of a spilled chunk, shared by the engines of real memory (spill.hpp) and of virtual time
-// (sim/engine/virtual_spill.hpp), and their projection onto the states that a replacement policy sees.
+// Defines the states of a spilled chunk (2 MiB of out-of-core memory), and their projection onto the states that a
+// replacement policy sees. Used by the pager (spill.hpp) and by its simulation (sim/engine/virtual_spill.hpp).
 #pragma once
 
 #include <cstdint>

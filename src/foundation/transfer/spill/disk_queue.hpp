@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous reads and writes of one file. Two implementations: io_uring(7) (ring_queue.cpp), and a thread pool
-// where the system lacks or forbids it (thread_queue.cpp).
+// Declares asynchronous reads and writes of one file, for the pager of out-of-core memory and for the stencil
+// library. Two implementations: io_uring(7) (ring_queue.cpp), and a thread pool where the system lacks or forbids
+// it (thread_queue.cpp).
 //
 // Not thread-safe: one thread uses a queue. Member functions do not throw.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See fault_waits.hpp.
+// Samples which threads of the program wait in a page fault, from /proc/self/task. The threads of both spill
+// engines call it. See fault_waits.hpp.
 #include "transfer/spill/fault_waits.hpp"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimates how long the program's threads wait in page faults that the kernel serves itself, for blocks
-// that it pages from a file.
+// that it pages from a file. The threads of both spill engines (spill.hpp, paged_spill.hpp) call it.
 //
 // No kernel counter gives this. Delay accounting (taskstats; field 42 of /proc/PID/stat) is off unless an
 // administrator enables it, and includes reads by system calls. Major faults (getrusage(2)) omit threads
@@ -26,7 +26,7 @@ class FaultWaits {
   [[nodiscard]] bool is_due(std::uint64_t now_ns) const noexcept {
     return now_ns - sampled_at_ns_ >= k_interval_ns;
   }
-  // Returns the milliseconds until the next sample, at least 1.
+  // Returns the milliseconds until the next sample, at least 1: the time-out of the pager's poll(2).
   [[nodiscard]] int due_in_ms(std::uint64_t now_ns) const noexcept;
   // Samples the threads. Returns their total waiting time since the last sample, in nanoseconds; 0 for the first
   // one and the first after pause().

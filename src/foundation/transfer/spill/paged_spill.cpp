@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See paged_spill.hpp.
+// Implements out-of-core memory by kernel paging: the program's calls, and the thread that executes them and
+// enforces the memory limit. See paged_spill.hpp.
 #include "transfer/spill/paged_spill.hpp"
 
 #include <sys/mman.h>
@@ -45,12 +46,12 @@ bool wait_for(sem_t& semaphore, long max_ns) noexcept {
 PagedSpill::PagedSpill(const Parts& parts) : SpillEngine(parts), count_(parts.size / k_chunk) {
   const auto got = syscall(SYS_mmap, nullptr, count_ * sizeof(State), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-  if (got == -1) throw Error(Code::failed, "no address space for memory over a file");
+  if (got == -1) throw Error(Code::failed, "no address space for the table of memory over a file (ulimit -v)");
   states_ = static_cast<State*>(memory_at(static_cast<std::uint64_t>(got)));
   sem_init(&called_, 0, 0);
   sem_init(&started_, 0, 0);
   if (!start_signal_masked_thread(thread_, "terrace/spill", thread_body, this))
-    problem_ = "no thread for memory over a file";
+    problem_ = "no thread could be started for memory over a file (ulimit -u)";
   else
     wait_for(started_);
   if (problem_.empty()) return;
@@ -161,6 +162,7 @@ void PagedSpill::for_each_run(const Call& range, Body&& body) noexcept {
   }
 }
 
+// Executes the posted call on the engine's thread.
 void PagedSpill::execute_call() noexcept {
   for_each_run(call_, [&](State state, std::uint64_t first, std::uint64_t count) {
     switch (call_.kind) {
@@ -179,6 +181,7 @@ void PagedSpill::execute_call() noexcept {
   if (call_.kind == Call::Kind::detach && num_shared_ == 0) file_.reset();
 }
 
+// Changes the state of chunks and the published totals.
 void PagedSpill::set_state(std::uint64_t first, std::uint64_t count, State state) noexcept {
   const auto add = [count](std::uint64_t& sum, bool was, bool is) {
     if (was) sum -= count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Out-of-core memory by kernel paging, for processes that may not use userfaultfd(2): blocks are shared mappings
-// of the file. A thread enforces the memory limit: while the process has more resident memory, it pages blocks out
-// (MADV_PAGEOUT), in clock order.
+// Declares out-of-core memory by kernel paging, which the agent's heap uses in processes that may not use
+// userfaultfd(2): blocks are shared mappings of the file. A thread enforces the memory limit: while the process
+// has more resident memory, it pages blocks out (MADV_PAGEOUT), in clock order.
 //
 // Each block reserves its file space at the start; a block that the file cannot take stays anonymous memory. The
 // thread has its own file table, so that the program cannot close the file. Public calls are thread-safe: each

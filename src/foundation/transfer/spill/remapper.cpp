@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See remapper.hpp.
+// Runs the pager's background thread, which calls mremap(2) and fdatasync(2) while kernel-paged blocks are
+// reclaimed. See remapper.hpp.
 #include "transfer/spill/remapper.hpp"
 
 #include <sys/eventfd.h>
@@ -19,7 +20,7 @@ Remapper::Remapper(void (*enter)())
     : enter_(enter), event_fd_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
   if (event_fd_ >= 0 && start_signal_masked_thread(thread_, "terrace/remap", thread_body, this)) return;
   if (event_fd_ >= 0) syscall(SYS_close, event_fd_);
-  throw Error(Code::failed, "no thread for memory over a file");
+  throw Error(Code::failed, "no thread or descriptor for memory over a file (ulimit -u, ulimit -n)");
 }
 
 Remapper::~Remapper() {

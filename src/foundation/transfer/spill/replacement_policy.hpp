@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface of the replacement policy of memory over a file: which chunk is prefetched next, and which is evicted.
+// Declares the interface of replacement policies of memory over a file: which chunk is prefetched next, and which
+// is evicted.
 //
 // The spill engine (spill.hpp, and sim/engine/virtual_spill.hpp in virtual time) reports accesses and state
 // changes; the policy answers with choices. The policies are in strategy/spill. One thread calls a policy; no call

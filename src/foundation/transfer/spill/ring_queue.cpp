@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disk queue by io_uring(7). Partial transfers are resubmitted.
+// Implements the disk queue by io_uring(7), for the pager and the stencil library. Partial transfers are
+// resubmitted.
 #include <liburing.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pager thread's loop, and the handlers of page faults and I/O completions. See spill.hpp; decisions are in
-// spill_flow.cpp.
+// Implements the loop of the pager thread (out-of-core memory, `terrace run --memory`), and the handlers of page
+// faults and I/O completions. See spill.hpp; decisions are in spill_flow.cpp.
 #include "transfer/spill/spill.hpp"
 
 #include <fcntl.h>
@@ -41,12 +41,14 @@ alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};
 std::uint64_t map_anonymous(std::size_t size) {
   const auto got = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-  if (got == -1) throw Error(Code::failed, "no address space for memory over a file");
+  if (got == -1) throw Error(Code::failed, "no address space for the tables of memory over a file (ulimit -v)");
   return static_cast<std::uint64_t>(got);
 }
 
 }  // namespace
 
+// Maps the tables, starts the pager thread and waits until it has its resources; undoes all where that fails. The
+// agent makes one engine in a process, before the first large block.
 Spill::Spill(const Parts& parts)
     : SpillEngine(parts), base_(parts.base), count_(parts.size / k_chunk), counts_(parts.counts) {
   chunks_ = static_cast<Chunk*>(memory_at(map_anonymous(count_ * sizeof(Chunk))));
@@ -56,7 +58,7 @@ Spill::Spill(const Parts& parts)
   sem_init(&forked_, 0, 0);
   next_file_chunk_ = static_cast<std::uint32_t>(count_);
   if (!start_signal_masked_thread(thread_, "terrace/spill", thread_body, this))
-    problem_ = "no thread for memory over a file";
+    problem_ = "no thread could be started for memory over a file (ulimit -u)";
   else
     while (sem_wait(&started_) != 0) {
     }
@@ -97,12 +99,13 @@ void* Spill::thread_body(void* self) {
   return nullptr;
 }
 
+// Opens all files and allocates all memory that the pager needs, on its thread: it must not allocate later.
 void Spill::acquire_resources() {
   unshare_file_table();
   faults_.emplace(k_required_features);
   if (!faults_->is_available())
     throw Error(Code::failed,
-                "memory over a file cannot wait for page faults: " + why_no_userfault(faults_->error()));
+                "memory over a file cannot service page faults, " + why_no_userfault(faults_->error()));
   file_.emplace(parts_.folder);
   if (parts_.ring) disk_ = make_ring_queue(file_->fd());
   if (!disk_) disk_ = make_thread_queue(file_->fd(), k_disk_threads);
@@ -128,7 +131,8 @@ void Spill::acquire_resources() {
        {std::pair(base_, count_ * k_chunk), std::pair(call_page_, std::size_t{k_page})})
     if (const int error = faults_->register_range(address, size); error != 0)
       throw Error(Code::failed,
-                  std::string("memory over a file: pages cannot be watched: ") + std::strerror(error));
+                  std::string("memory over a file: the kernel refused to watch its pages (userfaultfd): ") +
+                      std::strerror(error));
 }
 
 // Prepares an anonymous range for chunks. MADV_HUGEPAGE is not for the kernel's own allocations: in such a mapping
@@ -176,6 +180,7 @@ void Spill::drain_faults() noexcept {
   while (faults_->next_fault(address, &thread)) handle_fault(address, thread);
 }
 
+// Dispatches a fault: on the call page (a call of the program), in the managed memory, or in a slot of the pool.
 void Spill::handle_fault(std::uint64_t address, std::uint32_t thread) noexcept {
   if (address - call_page_ < k_page) {
     call_pending_ = true;
@@ -238,6 +243,7 @@ void Spill::update_prediction(std::uint64_t time) noexcept {
 
 // --- faults and I/O completions ---
 
+// Returns the record of a thread of the program; replaces the one that was idle longest if there are too many.
 Spill::Worker& Spill::worker(std::uint32_t thread) noexcept {
   const auto known = std::ranges::find(workers_, thread, &Worker::number);
   if (known != workers_.end()) return *known;
@@ -246,6 +252,7 @@ Spill::Worker& Spill::worker(std::uint32_t thread) noexcept {
   return workers_.back();
 }
 
+// Reports the access to the policy; maps the chunk if it is resident, else queues it.
 void Spill::on_fault(std::uint64_t address, std::uint32_t thread) noexcept {
   const auto c = static_cast<ChunkId>((address - base_) / k_chunk);
   auto& chunk = chunks_[c];
@@ -312,6 +319,7 @@ void Spill::map_chunk(ChunkId c) noexcept {
   notify_policy(c);
 }
 
+// Wakes the threads that wait for a chunk, and accounts for their waits.
 void Spill::resume_waiters(ChunkId c) noexcept {
   if (chunks_[c].state == ChunkState::unmapped_resident && chunks_[c].fault_pending)
     return;  // mapping it failed and is retried
@@ -369,6 +377,7 @@ void Spill::on_write_done(ChunkId c, int error) noexcept {
   resume_waiters(c);
 }
 
+// Keeps a chunk in memory because the file refused its content.
 void Spill::pin(ChunkId c) noexcept {
   cancel_eviction(c);
   map_chunk(c);

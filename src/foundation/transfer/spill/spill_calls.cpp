@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the program to the pager thread. See spill.hpp.
+// Implements the calls of the agent's heap to the pager thread (reserve, release, discard, unmanage), on the
+// caller's side and on the pager's. See spill.hpp.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ void Spill::post_and_wait(const Call& call) noexcept {
   post_call(call);
 }
 
+// Posts a call and waits until the pager has executed it. Runs on a thread of the program.
 void Spill::post_call(const Call& call) noexcept {
   call_ = call;
   calls_.fetch_add(1, std::memory_order_release);
@@ -68,6 +70,7 @@ bool Spill::refill_spare_blocks() noexcept {
   return spare_blocks_.size() >= k_needed;
 }
 
+// Adds a block without allocation, by a spare map node.
 void Spill::add_block(ChunkId first, const Block& block) noexcept {
   auto made = spare_blocks_.extract(spare_blocks_.begin());
   made.key() = first;
@@ -149,6 +152,7 @@ void Spill::reserve_file_space() noexcept {
   }
 }
 
+// Returns whether an operation on a chunk of the range is in flight, so that a call must wait.
 bool Spill::is_busy(ChunkId first, ChunkId end) const noexcept {
   for (auto c = first; c < end; ++c)
     if (chunks_[c].writing || chunks_[c].state == ChunkState::reading || chunks_[c].fault_pending) return true;
@@ -237,6 +241,7 @@ bool Spill::fetch_and_pin(ChunkId c) noexcept {
   return fetch(c);
 }
 
+// Maps a chunk without an access of the program. Returns false while that is in progress.
 bool Spill::fetch(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
   if (chunk.writing || chunk.state == ChunkState::reading) return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics of memory over a file, in a page of shared memory that several processes may map. Units are bytes,
-// chunks and nanoseconds.
+// Declares the statistics of memory over a file, in shared memory: the spill engine of each process writes them;
+// the launcher reads them, for the lines that `terrace run` prints while and after the program runs. Units are
+// bytes, chunks and nanoseconds.
 #pragma once
 
 #include <array>

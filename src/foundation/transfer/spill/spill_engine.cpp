@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common code of the spill engines and their factory. See spill_engine.hpp.
+// Implements the common code of the spill engines, and their factory, which the agent's heap over a file calls.
+// See spill_engine.hpp.
 #include "transfer/spill/spill_engine.hpp"
 
 #include <cstdio>

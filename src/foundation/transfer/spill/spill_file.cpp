@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See spill_file.hpp.
+// Implements the backing file of out-of-core memory: creation, space, mappings and their release. See
+// spill_file.hpp.
 #include "transfer/spill/spill_file.hpp"
 
 #include <fcntl.h>
@@ -22,6 +23,7 @@ namespace terrace::transfer {
 
 namespace {
 
+// Opens a new file without a name in the folder. `more`: further flags of open(2). Returns -1 with errno set.
 int open_unlinked(const std::string& folder, int more) noexcept {
   const auto file =
       static_cast<int>(syscall(SYS_openat, AT_FDCWD, folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | more, 0600));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backing file of spilled memory: private, unlinked, removed by the kernel when its process ends. By default a
-// chunk lies at its own offset from the start of the memory, so the file is sparse. Not thread-safe, but for
-// sync_cached(), which another thread may run (remapper.hpp).
+// Declares the backing file of the spill engines and of the stencil library's out-of-core data: private, unlinked,
+// removed by the kernel when its process ends. By default a chunk lies at its own offset from the start of the
+// memory, so the file is sparse. Not thread-safe, but for sync_cached(), which another thread may run
+// (remapper.hpp).
 #pragma once
 
 #include <cstdint>

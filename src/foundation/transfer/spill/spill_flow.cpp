@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of the pager: services pending faults, prefetches, evicts and writes back, as the replacement policy
-// decides. See spill.hpp.
+// Implements one step of the pager thread: services pending faults, prefetches, evicts and writes back, as the
+// replacement policy decides. See spill.hpp.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -20,7 +20,7 @@ using spill_limits::k_max_sentinels;
 using spill_limits::k_max_writes;
 using spill_limits::k_write_back_grace;
 
-const std::byte* content(std::uint64_t address) {
+const std::byte* content_at(std::uint64_t address) {
   return reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
@@ -30,6 +30,7 @@ bool is_zero(const std::byte* data, std::size_t size) {
 
 }  // namespace
 
+// Called in each round of the pager's loop.
 void Spill::step() noexcept {
   if (call_pending_ && call_.kind == Call::Kind::fork) {  // waits for I/O in flight and the eager chunks
     if (!fetch_eager_chunks()) service_faults(true);
@@ -97,7 +98,7 @@ Spill::Slot Spill::take_free_slot() noexcept {
   return pool_->acquire(false);
 }
 
-// Returns the same; with `forced`, a slot with a page beyond the limit rather than none.
+// Returns a slot as take_free_slot() does; with `forced`, one with a page beyond the limit rather than none.
 Spill::Slot Spill::obtain_slot(bool forced) noexcept {
   const auto slot = take_free_slot();
   if (slot != SpillPool::k_none || !forced) return slot;
@@ -107,6 +108,7 @@ Spill::Slot Spill::obtain_slot(bool forced) noexcept {
   return more;
 }
 
+// Starts to read a swapped-out chunk into the slot, for a fault or as a prefetch.
 void Spill::start_read(ChunkId c, Slot slot) noexcept {
   auto& chunk = chunks_[c];
   if (chunk.state == ChunkState::swapped_out) note_refault(num_evictions_ - chunk.eviction_epoch);
@@ -187,6 +189,7 @@ void Spill::release_excess_pages() noexcept {
   }
 }
 
+// Unmaps a chunk and appends it to the eviction queue. Returns false where it must stay.
 bool Spill::begin_eviction(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
   if (chunk.pinned || chunk.fault_pending) return false;
@@ -251,7 +254,7 @@ void Spill::write_back_dirty() noexcept {
 // zeros and was dropped from the queue instead.
 bool Spill::write_back(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  const auto* const data = content(pool_->address(chunk.slot));
+  const auto* const data = content_at(pool_->address(chunk.slot));
   if (is_zero(data, k_chunk)) {
     std::erase(eviction_queue_, c);
     pool_->release(chunk.slot);

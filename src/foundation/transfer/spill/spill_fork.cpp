@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Snapshots of spilled memory for children of fork(2). See spill.hpp.
+// Makes snapshots of spilled memory for children of fork(2), which the agent interposes. See spill.hpp.
 //
 // If all chunks are resident, the child shares them copy-on-write as usual. Otherwise it shares only chunks that
 // cannot be in the file, and gets private file mappings of the rest, made by the pager thread. Invariant: file
@@ -194,6 +194,7 @@ bool Spill::share_with_child(ChunkId c) noexcept {
   return madvise(memory_at(address_of(c)), k_chunk, MADV_DOFORK) == 0;
 }
 
+// Writes a chunk to the file before the child is created, and waits for it.
 bool Spill::write_sync(ChunkId c, std::uint64_t address) noexcept {
   for (std::size_t done = 0; done < k_chunk;) {
     const auto got = syscall(SYS_pwrite64, file_->fd(), address + done, k_chunk - done, offset(c) + done);

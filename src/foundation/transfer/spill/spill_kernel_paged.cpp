@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands blocks over to kernel paging, reviews the result and limits their memory. See spill.hpp, and block_use.hpp
-// for the criteria; spill_reclaim.cpp takes blocks back.
+// Hands blocks of the user-space pager over to kernel paging, reviews the result and limits their memory. Runs on
+// the pager thread. See spill.hpp, and block_use.hpp for the criteria; spill_reclaim.cpp takes blocks back.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -24,6 +24,7 @@ Seconds in_seconds(std::uint64_t ns) noexcept { return Seconds{to_seconds(ns)}; 
 
 }  // namespace
 
+// Returns the block that contains a chunk, or blocks_.end().
 Spill::Blocks::iterator Spill::block_of(ChunkId c) noexcept {
   auto block = blocks_.upper_bound(c);
   if (block == blocks_.begin()) return blocks_.end();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limit of resident chunks, and published statistics. See spill.hpp.
+// Adapts the pager's limit of resident chunks to the process's other memory, and publishes statistics to the
+// launcher. See spill.hpp.
 #include <algorithm>
 #include <utility>
 
@@ -37,6 +38,7 @@ void Spill::adapt_limit() noexcept {
   update_concurrency();
 }
 
+// Publishes the mean number of threads that run or wait for chunks.
 void Spill::update_concurrency() noexcept {
   const auto time = to_seconds(limit_adapted_ns_ - begun_ns_);
   const auto waited = to_seconds(counts_->waited.load(std::memory_order_relaxed) +
@@ -103,6 +105,7 @@ void Spill::warn_too_small() noexcept {
   warn_memory_too_small(parts_.memory, Bytes{parts_.memory.value + excess_bytes_}, parts_.say);
 }
 
+// Publishes the statistics of this round of the pager's loop.
 void Spill::update_counts() noexcept {
   const auto set = [](std::atomic<std::uint64_t>& count, std::uint64_t value) {
     count.store(value, std::memory_order_relaxed);
@@ -135,6 +138,7 @@ void Spill::sample_fault_waits() noexcept {
   counts_->paged_waited.fetch_add(fault_waits_.sample(now, is_known, this), std::memory_order_relaxed);
 }
 
+// Records that resident memory exceeds the limit by so many chunks, and why.
 void Spill::note_over_limit(std::size_t chunks) noexcept {
   if (chunks * k_chunk <= counts_->max_over_limit.load(std::memory_order_relaxed)) return;
   counts_->max_over_limit.store(chunks * k_chunk, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants of memory over a file, shared by the engines of real memory (spill.hpp) and of virtual time
-// (sim/engine/virtual_spill.hpp).
+// Defines the constants of memory over a file: limits, intervals and thresholds of the spill engines and of their
+// simulation (sim/engine/virtual_spill.hpp), and the smallest limit that the launcher accepts.
 #pragma once
 
 #include <algorithm>

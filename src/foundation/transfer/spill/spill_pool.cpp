@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See spill_pool.hpp.
+// Implements the pager's pool of huge pages: makes, maps, unmaps, reuses and frees them. See spill_pool.hpp.
 #include "transfer/spill/spill_pool.hpp"
 
 #include <sched.h>
@@ -31,7 +31,8 @@ SpillPool::SpillPool(Userfault& faults, std::size_t max_slots) : faults_(faults)
     got = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
     if (got != -1) break;
-    if (max_slots <= k_min_pool_slots) throw Error(Code::failed, "no address space for memory over a file");
+    if (max_slots <= k_min_pool_slots)
+      throw Error(Code::failed, "no address space for memory over a file (ulimit -v)");
   }
   mapped_ = static_cast<std::uint64_t>(got);
   scratch_ = align_up(mapped_, k_chunk);
@@ -42,7 +43,9 @@ SpillPool::SpillPool(Userfault& faults, std::size_t max_slots) : faults_(faults)
   madvise(memory_at(mapped_), mapped_size_, MADV_DONTDUMP);
   if (const int error = faults_.register_range(slots_, max_slots * k_chunk); error != 0) {
     syscall(SYS_munmap, mapped_, mapped_size_);
-    throw Error(Code::failed, std::string("memory over a file: pages cannot be watched: ") + std::strerror(error));
+    throw Error(Code::failed,
+                std::string("memory over a file: the kernel refused to watch its pages (userfaultfd): ") +
+                    std::strerror(error));
   }
   empty_.reserve(max_slots);
   free_.reserve(max_slots);
@@ -59,6 +62,7 @@ SpillPool::Slot SpillPool::take_empty_slot() noexcept {
   return slot;
 }
 
+// Allocates a huge page in the scratch range and moves it to the slot.
 bool SpillPool::make_page(Slot slot) noexcept {
   if (madvise(memory_at(scratch_), k_chunk, k_populate_write) != 0) {
     if (errno != EINVAL) return false;

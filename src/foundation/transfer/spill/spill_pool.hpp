@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pool of huge pages for spilled chunks, with a limit on their number, and of slots: address ranges that hold the
-// pages of unmapped chunks. Pages move between slots and chunk addresses by UFFDIO_MOVE, without a copy. Used by
-// the pager thread only; does not allocate after construction.
+// Declares the pool of huge pages for spilled chunks, with a limit on their number, and of slots: address ranges
+// that hold the pages of unmapped chunks. Pages move between slots and chunk addresses by UFFDIO_MOVE, without a
+// copy. Used by the pager thread only; does not allocate after construction.
 #pragma once
 
 #include <cstddef>

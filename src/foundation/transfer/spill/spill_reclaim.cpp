@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reclaims kernel-paged blocks: writes their dirty pages, replaces the file mapping by watched memory, and services
-// the faults that arrived meanwhile. See spill.hpp.
+// Takes blocks that the kernel pages back into the pager's chunks: writes their dirty pages, replaces the file
+// mapping by watched memory, and services the faults that arrived meanwhile. Runs on the pager thread. See
+// spill.hpp.
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -40,6 +41,8 @@ void Spill::start_reclaim(Blocks::iterator found) noexcept {
   remapper_->start_sync(*file_);
 }
 
+// Continues a reclaim when the remapper thread has written the dirty pages. Called in each round of the pager's
+// loop.
 void Spill::continue_reclaim() noexcept {
   if (remapper_->is_busy()) return;
   const auto [first, count] = std::pair(reclaimed_block_->first, reclaimed_block_->second.count);
@@ -60,6 +63,8 @@ void Spill::continue_reclaim() noexcept {
   deferred_touches_.clear();
 }
 
+// Marks the chunks of a reclaimed block swapped out, once the file has their content, and services the faults that
+// waited. `error`: result of writing the last dirty pages; where it failed, accesses raise SIGBUS.
 void Spill::finish_reclaim(Blocks::iterator found, int error) noexcept {
   auto& [first, block] = *found;
   is_reclaiming_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See spill_system.hpp.
+// Implements the system queries of the spill engines: resident memory, processor times, page faults. See
+// spill_system.hpp.
 #include "transfer/spill/spill_system.hpp"
 
 #include <sched.h>

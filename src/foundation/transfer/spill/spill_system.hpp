@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// System queries shared by the spill engines: clocks, resident memory, major faults, file tables.
+// Declares system queries shared by the spill engines: clocks, resident memory, major faults, file tables.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disk queue by a pool of threads that read and write synchronously, for systems without io_uring.
+// Implements the disk queue by a pool of threads that read and write synchronously, for systems without io_uring.
+// The pager and the stencil library use it.
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -48,7 +49,8 @@ class ThreadQueue final : public DiskQueue {
       if (event_fd_ < 0 || !start_signal_masked_thread(thread, "terrace/disk", thread_body, this)) {
         threads_.resize(static_cast<std::size_t>(&thread - threads_.data()));
         stop();
-        throw Error(Code::failed, "no threads to read and write the spill file with");
+        throw Error(Code::failed,
+                    "no thread or descriptor to read and write the spill file (ulimit -u, ulimit -n)");
       }
   }
   ~ThreadQueue() override { stop(); }
@@ -98,6 +100,7 @@ class ThreadQueue final : public DiskQueue {
     }
   }
 
+  // Reads or writes the whole request. Returns 0 or an errno value.
   [[nodiscard]] int execute(const DiskRequest& request) const noexcept {
     auto* const memory = reinterpret_cast<char*>(request.address);  // NOLINT(performance-no-int-to-ptr)
     for (std::size_t done = 0; done < request.size;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Table of the chunks of a running program, the units of placement: the object, address and place of each. A
-// process has one; attribution, movers, providers and the runtime identify chunks by their index in it.
+// Declares the table of the chunks of a running program, the units of placement: the object, address and place of
+// each. A process has one; attribution, movers, providers and the runtime identify chunks by their index in it.
 //
 // Indices are assigned in order and never reused, so the table is also the history of the run. Only the owner (the
 // runtime) adds chunks. Afterwards `place` alone changes, set by the mover that finished a transfer, from any

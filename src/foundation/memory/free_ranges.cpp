@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements free_ranges.hpp as a treap.
+// Implements the allocator of address ranges as a treap, for RegionSpace and for the extents of arenas. See
+// free_ranges.hpp.
 #include "memory/free_ranges.hpp"
 
 #include <algorithm>
@@ -19,6 +20,7 @@ std::uint64_t priority(std::uint64_t start) {
   return x ^ (x >> 33);
 }
 
+// Returns the lowest start >= `start` for which `base` + start is aligned.
 std::uint64_t aligned(std::uint64_t start, std::uint64_t alignment, std::uint64_t base) {
   return align_up(base + start, alignment) - base;
 }
@@ -30,6 +32,7 @@ bool fits(const FreeRanges::Range& range, std::uint64_t length, std::uint64_t al
 
 }  // namespace
 
+// Recomputes the longest range of a subtree from its children.
 void FreeRanges::update(Index node) {
   auto& n = nodes_[node];
   n.longest = n.range.length;
@@ -37,6 +40,7 @@ void FreeRanges::update(Index node) {
   if (n.right != k_none) n.longest = std::max(n.longest, nodes_[n.right].longest);
 }
 
+// Merges two subtrees, of which all ranges of `left` precede those of `right`.
 FreeRanges::Index FreeRanges::merge(Index left, Index right) {
   if (left == k_none) return right;
   if (right == k_none) return left;
@@ -96,6 +100,7 @@ void FreeRanges::erase(std::uint64_t start) {
   --num_ranges_;
 }
 
+// Returns the first range, by address, of the subtree that fits.
 FreeRanges::Index FreeRanges::find_fit(Index node, std::uint64_t length, std::uint64_t alignment,
                                        std::uint64_t base) const {
   if (node == k_none || nodes_[node].longest < length) return k_none;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manages the free part of an address space as ranges: address-ordered first fit with alignment, and coalescing.
 // Which range is allocated depends on the history of calls alone. So a program that allocates the same memory gets
-// the same addresses, relative to the base, in every run.
+// the same addresses, relative to the base, in every run. Used by RegionSpace and by the extents of arenas.
 //
 // Implemented as a treap ordered by start in which each node stores the longest range below it: allocation and
 // release take logarithmic time (a search under an alignment that many long ranges miss may visit those).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the announce-and-sum protocol of ledger.hpp.
+// Implements the accounting of a job's memory by the announce-and-sum protocol of ledger.hpp. Heaps and movers
+// call it before they place memory.
 #include "memory/ledger.hpp"
 
 #include <unistd.h>
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::uint64_t k_thorough_search_interval_ns = 100'000'000;
 
+// Return a + b and a - b, clamped to the range of the type: a damaged page may hold any values.
 constexpr std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) noexcept {
   return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max() : a + b;
 }
@@ -53,6 +55,7 @@ Ledger::Ledger(LedgerPage& page, machine::Budget budget, LedgerSettings settings
   }
 }
 
+// Sums the amounts of all other processes of the job.
 Ledger::Sum Ledger::sum_of_others(PlaceId place, LivenessCheck liveness) const noexcept {
   Sum sum;
   const auto own = slot_.index();
@@ -77,6 +80,7 @@ Ledger::Sum Ledger::sum_of_others(PlaceId place, LivenessCheck liveness) const n
   return sum;
 }
 
+// Divides the place's budget by the demands of all live processes.
 Ledger::Shares Ledger::shares(PlaceId place) const noexcept {
   std::array<LedgerDemand, k_ledger_slots + 1> demands;
   std::array<std::uint64_t, k_ledger_slots + 1> held;
@@ -121,6 +125,8 @@ bool Ledger::take(PlaceId place, Bytes size) { return announce(place, size, null
 
 bool Ledger::reserve(PlaceId place, Bytes size, const FreeMemory& free) { return announce(place, size, &free); }
 
+// Acquires bytes, for take() and reserve(). Where that fails, it frees the slots of dead processes and tries
+// again.
 bool Ledger::announce(PlaceId place, Bytes size, const FreeMemory* free) {
   const auto limit = budget_.at(place).value;
   const OwnSlot::ScopedLock slot_lock(slot_);
@@ -136,6 +142,8 @@ bool Ledger::announce(PlaceId place, Bytes size, const FreeMemory* free) {
   return try_acquire(place, target, LivenessCheck::skip_dead, free);
 }
 
+// Announces the new amount and withdraws it if the sum exceeds the budget, or `free` does not cover what is
+// outstanding.
 bool Ledger::try_acquire(PlaceId place, const LedgerAmount& target, LivenessCheck liveness,
                          const FreeMemory* free) {
   const auto mine = slot_.amount(place);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements numa_node.hpp.
+// Calls mbind(2), move_pages(2) and madvise(2) for copiers, providers and heaps, and handles their partial
+// results. See numa_node.hpp.
 #include "memory/numa_node.hpp"
 
 #include <sys/mman.h>

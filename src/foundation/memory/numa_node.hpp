@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wraps the kernel's system calls for NUMA memory (mbind, move_pages, madvise) without libnuma: policies of
 // ranges, migration and queries of pages. Functions return 0 or an errno value. None throws or allocates, so that
-// a mover's thread can use them.
+// a mover's thread can use them. Copiers, providers and the agent's heaps call them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements page_map.hpp.
+// Queries the kernel's page map for page exchanges and the pager, which move pages by userfaultfd. See
+// page_map.hpp.
 #include "memory/page_map.hpp"
 
 #include <fcntl.h>

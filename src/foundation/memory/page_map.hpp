@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queries which pages are present and which are huge, by PAGEMAP_SCAN of /proc/self/pagemap (Linux 6.7; see
-// Documentation/admin-guide/mm/pagemap.rst). Never throws; allocates nothing after construction.
+// Documentation/admin-guide/mm/pagemap.rst). Used with userfaultfd (transfer/exchange/userfault.hpp). Never
+// throws; allocates nothing after construction.
 #pragma once
 
 #include <cstdint>

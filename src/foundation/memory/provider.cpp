@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds chunks to NUMA nodes by mbind and move_pages. See provider.hpp.
+// Binds chunks to NUMA nodes by mbind(2) and queries them by move_pages(2), for the runtime. See provider.hpp.
 #include "memory/provider.hpp"
 
 #include <algorithm>

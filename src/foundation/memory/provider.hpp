@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface by which the runtime binds untouched chunks to places, and its implementation for NUMA nodes.
+// Declares the interface by which the runtime binds untouched chunks to places, and its implementation for NUMA
+// nodes.
 #pragma once
 
 #include "machine/machine.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements region_space.hpp.
+// Implements the allocator of large blocks from one reserved address range, which the agent's heaps use. See
+// region_space.hpp.
 //
 // The range is reserved without access rights and made accessible from its beginning on, in growing steps. So it
 // has two mappings in the kernel, however many blocks there are, and mlockall(2) does not populate the range. If
@@ -59,6 +60,7 @@ RegionSpace::~RegionSpace() {
   if (mapped_size_ > 0 && !is_retired_) syscall(SYS_munmap, mapped_, mapped_size_);
 }
 
+// Gives access rights to the range up to `end`. Returns false if the system has no memory for it.
 bool RegionSpace::make_accessible(std::uint64_t end) {
   if (end <= accessible_) return true;
   for (const auto step : {k_access_step, granule_}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates large blocks from one reserved range of address space, in whole granules. No two blocks share a page,
-// so each can be placed and migrated without the data of another. Blocks of 2 MiB and more begin at a multiple of
-// 2 MiB, so that huge pages fit.
+// Allocates large blocks from one reserved range of address space, in whole granules, for the agent's heaps. No
+// two blocks share a page, so each can be placed and migrated without the data of another. Blocks of 2 MiB and
+// more begin at a multiple of 2 MiB, so that huge pages fit.
 //
 // Addresses, relative to the base, depend on the history of calls alone (address-ordered first fit). A block is
 // all zeros and has no page when it is allocated: freed pages go back to the system, and so do the parts of huge

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements arena.hpp.
+// Implements one arena of the allocator of small blocks: slabs of one size class, and page runs of large blocks.
+// The thread caches of block_arena.cpp call it. See arena.hpp.
 #include "memory/arenas/arena.hpp"
 
 #include <algorithm>
@@ -16,10 +17,12 @@ std::uint64_t pages_of_slab(std::size_t block) {
   return std::max<std::uint64_t>(4, ceil_div(bytes, k_page));
 }
 
+// Returns the link of a free block to the next one, in its first word.
 void*& next_of(void* block) { return *static_cast<void**>(block); }
 
 }  // namespace
 
+// Adds a slab with free blocks to the list from which allocate_batch() takes blocks.
 void Arena::link(SlabLists& lists, PageRun* slab) noexcept {
   slab->previous = nullptr;
   slab->next = lists.partial;
@@ -32,6 +35,7 @@ void Arena::unlink(SlabLists& lists, PageRun* slab) noexcept {
   (slab->previous ? slab->previous->next : lists.partial) = slab->next;
 }
 
+// Allocates a slab of the class and lists it. Returns null if there is no memory.
 PageRun* Arena::add_slab(std::size_t size_class) noexcept {
   auto* const slab = new (std::nothrow) PageRun;
   if (!slab) return nullptr;

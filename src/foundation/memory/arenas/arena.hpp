@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements one arena. Blocks of up to 32 KiB come from slabs, page runs that hold blocks of one size class;
-// larger blocks are page runs of their own. Of the slabs without a used block, one of each class is kept.
-// Thread-safe, by one mutex.
+// Declares one arena of BlockArena, the allocator of small blocks. Blocks of up to 32 KiB come from slabs, page
+// runs that hold blocks of one size class; larger blocks are page runs of their own. Of the slabs without a used
+// block, one of each class is kept. Thread-safe, by one mutex.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements block_arena.hpp: the arenas of the process and the caches of its threads. A cache holds free blocks
-// of each class, which its thread allocates and frees without a lock.
+// Implements the allocator of small blocks that the agent's heaps use: the arenas of the process and the caches of
+// its threads. A cache holds free blocks of each class, which its thread allocates and frees without a lock.
 #include "memory/arenas/block_arena.hpp"
 
 #include <pthread.h>
@@ -74,6 +74,7 @@ void flush_cache(Arena& arena, ArenaCache& cache) noexcept {
 
 Arena& arena_of(unsigned number) noexcept { return *g_arenas[number].load(std::memory_order_acquire); }
 
+// Takes a block of the class from the calling thread's cache, which is refilled from the arena if empty.
 void* take_cached(unsigned number, std::size_t size_class) noexcept {
   auto* const cache = cache_of(number);
   if (!cache) {

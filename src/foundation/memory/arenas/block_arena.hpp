@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates small blocks from extents of 2 MiB that a source provides: arenas with thread caches. The source
-// decides where an extent is placed.
+// Allocates small blocks from extents of 2 MiB that a source provides: arenas with thread caches. The sources are
+// heaps of the agent, which decide where an extent is placed.
 //
 // Each arena has a number, and each thread a cache for each arena, so blocks of two arenas never share a page. An
 // arena lives as long as the process. Thread-safe.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements extent_pages.hpp.
+// Allocates and frees runs of pages in the 2 MiB extents of an arena (arena.cpp), for its slabs and large blocks.
+// See extent_pages.hpp.
 #include "memory/arenas/extent_pages.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace {
 constexpr std::uint64_t k_pages = BlockArena::k_extent_size / k_page;
 static_assert(k_pages * sizeof(void*) == k_page);
 
+// Returns the table of the page's extent, in the extent's first page.
 PageRun** table_at(std::uint64_t page) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<PageRun**>(page / k_pages * BlockArena::k_extent_size);

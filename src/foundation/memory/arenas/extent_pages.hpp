@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates runs of pages from the extents of an arena. The first page of each extent is a table that maps each
-// page to its PageRun. So the owner of a block is found from its address in one step. Not thread-safe.
+// Allocates runs of pages from the extents (2 MiB each) of an arena. The first page of each extent is a table that
+// maps each page to its PageRun. So the owner of a block is found from its address in one step. Not thread-safe.
 #pragma once
 
 #include <cstdint>

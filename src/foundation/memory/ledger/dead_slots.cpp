@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements dead_slots.hpp. Reads from /proc which processes have mapped the page: no stray write can change
-// that.
+// Frees ledger slots of dead processes, when a process joins, an acquisition fails or a launcher ends. Reads from
+// /proc which processes have mapped the page: no stray write can change that. See dead_slots.hpp.
 #include "memory/ledger/dead_slots.hpp"
 
 #include <dirent.h>

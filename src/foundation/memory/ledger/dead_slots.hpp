@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frees the ledger slots of dead processes. Allocates nothing and takes no lock.
+// Frees the ledger slots of dead processes, for the ledger, for a process that joins and for launchers. Allocates
+// nothing and takes no lock.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements division.hpp in integers, except for one quotient of gains, so that every process gets the same
-// result.
+// Divides a place's budget by the demands of a job's processes, for the ledger and its display. Computes in
+// integers, except for one quotient of gains, so that every process gets the same result. See division.hpp.
 #include "memory/ledger/division.hpp"
 
 #include <algorithm>

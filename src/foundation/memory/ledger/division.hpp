@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the budget of a place among the processes of a job. Every process computes the same shares from the same
-// demands:
+// Divides the budget of a place among the processes of a job, for the ledger and its display. Every process
+// computes the same shares from the same demands:
 //
 //   1. Shares are whole granules. Their sum is the budget, rounded down to a granule, or the sum of the quotas
 //      where that is less: no granule is lost, and none is assigned twice.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements folder.hpp.
+// Finds the folder of this user's job ledgers and the files in it, for launchers and `terrace machine`. See
+// folder.hpp.
 #include "memory/ledger/folder.hpp"
 
 #include <dirent.h>
@@ -37,10 +38,11 @@ std::string problem_with(const std::string& path) {
   const bool known = ::fstat(folder, &status) == 0;
   ::close(folder);
   if (!known || status.st_uid != ::geteuid()) return "it belongs to another user";
-  if ((status.st_mode & 077) != 0) return "others may enter it; its mode has to be 0700";
+  if ((status.st_mode & 077) != 0) return "other users may enter it: set its mode to 0700";
   return ::access(path.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
 }
 
+// Calls `body` with folder and name of each file in the usable ledger folders.
 template <class Body>
 void for_each_file(Body&& body) {
   for (const auto& folder : ledger_folders()) {
@@ -72,7 +74,7 @@ std::string make_ledger_folder() {
     if (problem.empty()) return folder;
     problems.append(problems.empty() ? "" : "; ").append(folder).append(": ").append(problem);
   }
-  throw Error(Code::failed, "no folder for a ledger that launchers share: " + problems);
+  throw Error(Code::failed, "no folder for the ledger that the launchers of a job share: " + problems);
 }
 
 std::vector<std::string> ledger_paths() {

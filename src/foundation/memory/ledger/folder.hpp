@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locates the folder in which the ledgers of this user's jobs lie, and names the files in it.
+// Locates the folder in which the ledgers of this user's jobs lie, and names the files in it. Launchers create
+// ledgers there, and `terrace machine` lists them.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements job_file.hpp. Each launcher holds a shared flock(2) on the file; a process that gets the exclusive
-// lock knows that no launcher is left.
+// Creates, joins and removes the ledger file of a job for its launchers (each `terrace run` of a batch job). A
+// launcher holds a shared flock(2) on the file; a process that gets the exclusive lock knows that no launcher is
+// left. See job_file.hpp.
 #include "memory/ledger/job_file.hpp"
 
 #include <fcntl.h>
@@ -48,6 +49,7 @@ LedgerDescription make_description(const JobDescription& given) {
   return description;
 }
 
+// Returns whether the path still names the open file.
 bool is_there(int fd, const std::string& path) {
   struct stat open {};
   struct stat named {};
@@ -66,6 +68,7 @@ bool is_mapped(int fd) {
   return mapped;
 }
 
+// Returns whether a live process owns a slot of the ledger, or may own one.
 bool has_process(int fd, const std::string& path) {
   try {
     const MappedPage mapped(fd, path, MappedPage::Access::write);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements mapped_page.hpp.
+// Opens, checks and maps a job's ledger file, for launchers, the programs that they run and `terrace machine`. See
+// mapped_page.hpp.
 #include "memory/ledger/mapped_page.hpp"
 
 #include <fcntl.h>
@@ -42,7 +43,8 @@ void MappedPage::map(int fd, const std::string& path, Access access) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) throw Error(Code::failed, path + ": " + std::strerror(errno));
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 0177) != 0)
-    throw Error(Code::failed, path + ": the ledger has to be a file of this user's with mode 0600");
+    throw Error(Code::failed,
+                path + ": the job's ledger has to be a regular file of this user with mode 0600; remove it");
   if (status.st_size != static_cast<off_t>(sizeof(LedgerPage)))
     throw Error(Code::corrupt, path + ": the file is no ledger of this version");
   const int protection = PROT_READ | (access == Access::write ? PROT_WRITE : 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps a ledger's file into memory. Refuses anything but a regular file of this user with mode 0600 that holds a
-// whole ledger of this version.
+// whole ledger of this version. Used by launchers, by the programs that they run, and by `terrace machine`.
 #pragma once
 
 #include <string>

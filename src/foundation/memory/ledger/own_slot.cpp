@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements own_slot.hpp.
+// Claims, writes and repairs this process's slot of the job's ledger, for Ledger (ledger.cpp). See own_slot.hpp.
 #include "memory/ledger/own_slot.hpp"
 
 #include <linux/futex.h>
@@ -66,6 +66,8 @@ OwnSlot::ScopedLock::~ScopedLock() {
     ::syscall(SYS_futex, word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
+// Claims a slot for this process, at first or after fork(2), and writes its amounts. Returns false if none is
+// free.
 bool OwnSlot::join() noexcept {
   identity_ = this_process();
   const PageLock lock(page_, k_without_slot, identity_);
@@ -117,6 +119,7 @@ OwnSlot::State OwnSlot::prepare(PlaceId place) noexcept {
   return state;
 }
 
+// Claims the slot again if a stray write has changed its owner.
 OwnSlot::State OwnSlot::repair_owner() noexcept {
   if (is_owned_by(page_, index_, identity_, tag_)) [[likely]]
     return State::whole;
@@ -130,6 +133,7 @@ OwnSlot::State OwnSlot::repair_owner() noexcept {
   return join() ? State::repaired : State::none;  // another process has the slot: keep the amounts in a new one
 }
 
+// Rewrites amount and demand of a place if they differ from the private copies. Returns whether they did.
 bool OwnSlot::repair_place(PlaceId place) noexcept {
   bool damaged = false;
   if (const auto mine = amount(place); !holds_amount(page_, index_, place, mine)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manages the slot of a ledger that this process writes. It keeps private copies of the amounts and demands: stray
-// writes into the shared page cannot change these, and the slot is repaired from them.
+// Manages the slot of a ledger that this process writes, for Ledger. It keeps private copies of the amounts and
+// demands: stray writes (by wrong pointers of a program) into the shared page cannot change these, and the slot is
+// repaired from them.
 #pragma once
 
 #include <array>

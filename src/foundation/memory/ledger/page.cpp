@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements page.hpp.
+// Reads and writes the slots of a ledger's shared page, with checksums and two copies of each entry. The classes
+// of this folder call it. See page.hpp.
 #include "memory/ledger/page.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ constexpr std::uint64_t mixed(std::uint64_t so_far, std::uint64_t word) noexcept
 }
 
 // Seeds the checksum of an entry. Never 0, so that zeros are no amount with a valid checksum.
-constexpr std::uint64_t position(std::size_t slot, std::size_t place, std::uint64_t of_what) noexcept {
+constexpr std::uint64_t checksum_seed(std::size_t slot, std::size_t place, std::uint64_t of_what) noexcept {
   return of_what << 32 | slot << 8 | place;
 }
 
@@ -33,11 +34,11 @@ constexpr std::uint64_t k_of_demand = 2;
 constexpr std::uint64_t vacant_tag(std::size_t slot) noexcept { return mixed(0x766163616e74, slot); }
 
 constexpr std::uint64_t checksum_of(const LedgerAmount& amount, std::size_t slot, PlaceId place) noexcept {
-  return mixed(mixed(position(slot, place, k_of_amount), amount.held), amount.outstanding);
+  return mixed(mixed(checksum_seed(slot, place, k_of_amount), amount.held), amount.outstanding);
 }
 
 std::uint64_t checksum_of(const LedgerPage::Demand& demand, std::size_t slot, PlaceId place) noexcept {
-  return mixed(mixed(mixed(position(slot, place, k_of_demand), demand.quota), demand.weight), demand.gain);
+  return mixed(mixed(mixed(checksum_seed(slot, place, k_of_demand), demand.quota), demand.weight), demand.gain);
 }
 
 ProcessIdentity load_identity(const ProcessIdentity& who) noexcept {
@@ -55,7 +56,7 @@ void store_owner(LedgerPage::Owner& owner, const ProcessIdentity& who, std::uint
 constexpr std::uint64_t checksum_of_time(std::uint64_t since) noexcept { return mixed(0x73696e6365, since); }
 
 constexpr std::uint64_t k_used_bits = 16;
-constexpr std::uint64_t packed(std::uint64_t slots) noexcept {
+constexpr std::uint64_t pack_used_slots(std::uint64_t slots) noexcept {
   return mixed(0x75736564, slots) << k_used_bits | slots;
 }
 
@@ -74,7 +75,7 @@ LedgerPage::LedgerPage() noexcept {
   lock = 0;
   damage_reported = 0;
   last_thorough_search_ns = 0;
-  packed_used_slots = packed(0);
+  packed_used_slots = pack_used_slots(0);
   for (std::size_t which = 0; which < 2; ++which)
     for (std::size_t slot = 0; slot < k_ledger_slots; ++slot) copy(which).owners[slot] = {vacant_tag(slot), {}};
 }
@@ -87,13 +88,13 @@ std::uint64_t since(const LedgerPage& page) noexcept {
 std::size_t used_slots(const LedgerPage& page) noexcept {
   const auto word = load(page.packed_used_slots);
   const auto slots = word & ((1U << k_used_bits) - 1);
-  return word == packed(slots) && slots <= k_ledger_slots ? slots : k_ledger_slots;
+  return word == pack_used_slots(slots) && slots <= k_ledger_slots ? slots : k_ledger_slots;
 }
 
 void raise_used_slots(LedgerPage& page, std::size_t slots) noexcept {
   while (true) {
     const auto found = load(page.packed_used_slots);
-    const auto desired = packed(std::max(used_slots(page), slots));
+    const auto desired = pack_used_slots(std::max(used_slots(page), slots));
     if (found == desired || compare_exchange(page.packed_used_slots, found, desired)) return;
   }
 }
@@ -103,6 +104,7 @@ std::uint64_t tag_of(const ProcessIdentity& who, std::size_t slot) noexcept {
   return mixed(mixed(mixed(mixed(0x6f776e6564, slot), number), who.start), who.image);
 }
 
+// Reads the first valid copy of a slot's owner; retries while its process may be writing it.
 SlotOwner read_owner(const LedgerPage& page, std::size_t slot) noexcept {
   SlotOwner found;
   for (int attempt = 0; attempt < k_max_reads; ++attempt) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the shared page of a ledger and its accessors, which do not trust its content: a stray write of one
-// process must not let another hand out more memory than there is.
+// Defines the shared page of a ledger and its accessors, for Ledger and the classes of this folder. They do not
+// trust its content: a stray write (by a wrong pointer) of one process must not let another hand out more memory
+// than there is.
 //
 // Each slot is written by its own process alone. Owners and amounts are stored twice, each copy with its own
 // checksum; an entry of which both copies are invalid is unknown. Totals are never stored. ledger.cpp has the
@@ -27,7 +28,7 @@ struct LedgerAmount {
   bool operator==(const LedgerAmount&) const = default;
 };
 
-// States a process's demand for memory of a place; division.hpp turns demands into shares.
+// Demand of a process for memory of a place; division.hpp turns demands into shares.
 struct LedgerDemand {
   static constexpr std::uint64_t k_no_quota = ~std::uint64_t{0};
   std::uint64_t quota = k_no_quota;  // bytes: the process has no use for more

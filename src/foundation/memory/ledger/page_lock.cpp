@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements page_lock.hpp. The word is 0 if the lock is free, else the holder's slot number + 1, and a bit that
-// is set if a process waits.
+// Implements the lock of a ledger's shared page between the processes of a job. The word is 0 if the lock is free,
+// else the holder's slot number + 1, and a bit that is set if a process waits. See page_lock.hpp.
 #include "memory/ledger/page_lock.hpp"
 
 #include <linux/futex.h>
@@ -18,6 +18,7 @@ constexpr int k_max_spins = 32;  // before it waits in the kernel
 constexpr int k_max_waits = 50;  // of 1 ms each, before the lock is taken over from a live holder
 constexpr timespec k_wait{0, 1000000};
 
+// Returns whether the holder is a live process: the lock of any other holder is taken over.
 bool may_be_held_by(const LedgerPage& page, std::uint32_t holder, const ProcessIdentity& self) noexcept {
   if (holder == k_without_slot + 1) return true;
   if (holder > k_ledger_slots) return false;
@@ -36,6 +37,7 @@ PageLock::PageLock(LedgerPage& page, std::size_t slot, const ProcessIdentity& wh
   wait(who);
 }
 
+// Waits in the kernel for the lock, and takes it over from a holder that is dead or too slow.
 void PageLock::wait(const ProcessIdentity& who) noexcept {
   for (int waits = 0;;) {
     const auto found = load(page_.lock);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements process_identity.hpp. Allocates nothing: a ledger may be used inside the program's own malloc().
+// Reads from /proc whether the owner of a ledger's slot is still alive. Allocates nothing: a ledger may be used
+// inside the program's own malloc(). See process_identity.hpp.
 #include "memory/ledger/process_identity.hpp"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Identifies a process beyond its number, which is reused after its death: by number, PID namespace, start time,
-// and a value that changes with each exec.
+// and a value that changes with each exec. Ledgers record the owners of their slots so.
 #pragma once
 
 #include <cstdint>

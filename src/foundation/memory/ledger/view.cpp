@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements view.hpp.
+// Reads the ledgers of this user's jobs for `terrace machine` and for the metrics of `terrace run`. See view.hpp.
 #include "memory/ledger/view.hpp"
 
 #include <array>
@@ -17,6 +17,7 @@ namespace {
 
 std::string text_of(std::span<const char> field) { return {field.data(), ::strnlen(field.data(), field.size())}; }
 
+// Fills in the share of each displayed process that has stated a demand.
 void add_shares(const LedgerPage& page, const LedgerDescription& description, std::span<const std::size_t> slots,
                 LedgerView& view) {
   std::array<LedgerDemand, k_ledger_slots> demands;
@@ -73,7 +74,7 @@ std::vector<LedgerView> list_user_ledgers() {
       const MappedPage mapped(path, MappedPage::Access::read);
       auto view = read_ledger_view(mapped.page());
       if (view && (!view->processes.empty() || view->unknown_processes > 0)) views.push_back(std::move(*view));
-    } catch (const Error&) {  // not a ledger of this user
+    } catch (const Error&) {  // removed meanwhile, of another version, or not accessible: not listed
     }
   }
   return views;

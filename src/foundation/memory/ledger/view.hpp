@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a ledger for display: how much each process holds of each place, and what its share is.
+// Reads a ledger for display by the command line: how much each process holds of each place, and what its share
+// is.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ struct LedgerView {
 
 // Returns nothing if the description in the page was overwritten.
 std::optional<LedgerView> read_ledger_view(const LedgerPage& page);
-// Returns the ledgers of this user's jobs on this node that have a live process.
+// Returns the ledgers of this user's jobs on this node in which a process is alive, or a slot's owner is unknown.
+// Leaves out files that cannot be read as ledgers.
 std::vector<LedgerView> list_user_ledgers();
 
 }  // namespace terrace::memory

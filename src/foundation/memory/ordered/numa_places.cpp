@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements numa_places.hpp. Opens files for each reading, because a program may close descriptors that it does
-// not know.
+// Queries and controls the memory of NUMA nodes for ordered fills of the agent's heap. Opens files for each
+// reading, because a program may close descriptors that it does not know. See numa_places.hpp.
 #include "memory/ordered/numa_places.hpp"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ constexpr std::size_t k_node_bits = 1024;
 constexpr int k_attempts = 16;  // of a call that fails with EINTR or EAGAIN
 
 // Reads a value of a node's meminfo ("Node 1 MemFree:   1024 kB") in bytes; 0 if it is missing.
-std::uint64_t node_figure(int node, std::string_view name) noexcept {
+std::uint64_t read_node_bytes(int node, std::string_view name) noexcept {
   std::array<char, 64> path;
   std::snprintf(path.data(), path.size(), "/sys/devices/system/node/node%d/meminfo", node);
   std::array<char, 4096> buffer;
@@ -53,7 +53,7 @@ std::uint64_t node_figure(int node, std::string_view name) noexcept {
 }
 
 // Returns the largest number in the text.
-std::uint64_t largest(const char* text) {
+std::uint64_t largest_number_in(const char* text) {
   std::uint64_t maximum = 0;
   while (*text != '\0') {
     if (*text < '0' || *text > '9') {
@@ -84,7 +84,7 @@ std::uint64_t read_kernel_reserve(int node) {
     if (!here || std::sscanf(line.data(), " high %lu", &high) == 1) continue;
     if (std::sscanf(line.data(), " managed %lu", &managed) == 1) continue;
     if (const char* const protection = std::strstr(line.data(), "protection:"))
-      pages += std::min(high + largest(protection), managed);
+      pages += std::min(high + largest_number_in(protection), managed);
   }
   std::fclose(file);
   return pages * k_page;
@@ -127,6 +127,7 @@ int query_present(std::uint64_t address, std::span<int> nodes) noexcept {
   }
 }
 
+// Repeats a system call that returns 0 or an errno value while it is interrupted.
 template <class Call>
 int until_done(Call call) noexcept {
   int error = 0;
@@ -142,13 +143,13 @@ NumaPlaces::NumaPlaces(const machine::Machine& machine) {
     auto& node = nodes_.emplace_back();
     if (place.numa_node < 0) continue;
     node.number = place.numa_node;
-    node.total = node_figure(node.number, "MemTotal:");
+    node.total = read_node_bytes(node.number, "MemTotal:");
     if (node.total > 0) node.reserve = std::min(read_kernel_reserve(node.number), node.total);
   }
 }
 
 std::uint64_t NumaPlaces::free_bytes(PlaceId place) noexcept {
-  return node_figure(nodes_[place].number, "MemFree:");
+  return read_node_bytes(nodes_[place].number, "MemFree:");
 }
 
 int NumaPlaces::prefer_place(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements PlaceSystem for places that are NUMA nodes of the running kernel. Allocates nothing after
-// construction.
+// Implements PlaceSystem (ordered_fill.hpp) for places that are NUMA nodes of the running kernel. The agent's heap
+// of data with memory attributes uses it. Allocates nothing after construction.
 #pragma once
 
 #include <vector>

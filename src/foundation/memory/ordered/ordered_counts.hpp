@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the bytes placed by intent and place, in memory that a process shares with its launcher, which reports
-// them at the end. Only the process writes.
+// Counts the bytes that the agent's heap placed, by intent (memory attribute of an allocation) and place, in
+// memory that a process shares with its launcher, which reports them at the end. Only the process writes.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements ordered_fill.hpp. The accounting by outstanding bytes is what keeps concurrent processes in order:
-// without it, two processes that fill at once pass the watermark and place their data out of order.
+// Implements ordered spill for the agent's heap of data with memory attributes. The accounting by outstanding
+// bytes is what keeps concurrent processes in order: without it, two processes that fill at once pass the
+// watermark and place their data out of order. See ordered_fill.hpp.
 #include "memory/ordered/ordered_fill.hpp"
 
 #include <algorithm>
@@ -89,6 +90,7 @@ std::uint64_t OrderedFill::available(PlaceId place, std::uint64_t min_free) cons
   return std::min(rest_of(above, ledger_.outstanding(place).value), ledger_.available(place).value);
 }
 
+// Reserves the whole request in the ledger if it and the slack are free above the watermark.
 bool OrderedFill::try_reserve(PlaceId place, std::uint64_t requested, std::uint64_t min_free) noexcept {
   FreeAboveWatermark free{system_, min_free + settings_.slack.value};
   // Shortcut: the ledger would search for dead processes before it refuses.
@@ -96,6 +98,8 @@ bool OrderedFill::try_reserve(PlaceId place, std::uint64_t requested, std::uint6
   return ledger_.reserve(place, {requested}, {FreeAboveWatermark::of, &free});
 }
 
+// Reserves as much of the request as is available, after waiting for what other processes have outstanding.
+// Returns the bytes reserved.
 std::uint64_t OrderedFill::reserve(PlaceId place, std::uint64_t requested, std::uint64_t min_free) noexcept {
   const auto min_size = std::min(requested, settings_.min_part.value);
   for (int waits = 0;; ++waits) {
@@ -155,6 +159,7 @@ void OrderedFill::leave_to_kernel(FillState& state, PlaceId place, std::uint64_t
   state.at += size;
 }
 
+// Places the next part of the batch on the place. Returns false if the place is exhausted or refused.
 bool OrderedFill::fill_from(FillState& state, PlaceId place) noexcept {
   const auto min_free = watermarks_[place];
   const auto large = settings_.large_batch.value;
@@ -199,6 +204,7 @@ void OrderedFill::fall_back(FillState& state) noexcept {
   if (reserved == 0 || !place_part(state, best, reserved, reserved)) leave_to_kernel(state, best, size);
 }
 
+// Places the next part of the range, at most a batch.
 void OrderedFill::fill_batch(FillState& state) noexcept {
   const auto boundary = state.at / settings_.batch.value * settings_.batch.value + settings_.batch.value;
   state.batch = std::min(boundary, state.end) - state.at;

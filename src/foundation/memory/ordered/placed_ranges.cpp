@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements placed_ranges.hpp.
+// Keeps the record of the ranges that the agent's heap placed by intent (memory attributes): adds, splits, merges
+// and finds ranges. See placed_ranges.hpp.
 #include "memory/ordered/placed_ranges.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the ranges of a process's memory that were placed: where, and for which intent. Not thread-safe.
+// Records the ranges of a process's memory that the agent's heap placed: where, and for which intent (memory
+// attribute). Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -196,7 +196,7 @@ FAULTS: dict[str, Fault] = {
         also=f"cannot be written: {_STAYS}{_IO_ERROR}",  # if a page is written before that
     ),
     "no userfaultfd, --memory": Fault(_fine_disk(_NO_USERFAULTFD), ("which is slower",)),
-    **_by_intent("no userfaultfd", _NO_USERFAULTFD, "for want of the right to wait for page faults", "", ()),
+    **_by_intent("no userfaultfd", _NO_USERFAULTFD, "because this process may not wait for page faults", "", ()),
     "no io_uring, --memory": Fault(_fine_disk(_NO_IO_URING)),
     "no mbind, --memory": Fault(_fine_disk(_NO_POLICIES)),
     **_by_intent(

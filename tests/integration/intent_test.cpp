@@ -276,7 +276,7 @@ TEST_F(Intent, Userfaultfd_Forbidden_UsesAPreferredPlace) {
       with("--intent bandwidth", TERRACE_WITHOUT_CALL " userfaultfd " + std::string(k_program) + "malloc 32");
   EXPECT_EQ(touch.status, 0) << touch.output;
   EXPECT_TRUE(has(touch, "node 0: 8192\n")) << touch.output;
-  EXPECT_TRUE(has(touch, "for want of the right to wait for page faults")) << touch.output;
+  EXPECT_TRUE(has(touch, "because this process may not wait for page faults")) << touch.output;
   EXPECT_EQ(lines_of_terrace(touch), 1) << touch.output;
   const auto eager = with("--intent bandwidth --eager",
                           TERRACE_WITHOUT_CALL " userfaultfd " + std::string(k_program) + "malloc 32");

@@ -193,7 +193,8 @@ JournalEnd read_journal(std::span<const std::byte> file, const std::function<voi
   }
   if (const auto version = load<std::uint32_t>(file, 8); version != k_journal_version) {
     throw Error(Code::corrupt, "the journal has version " + std::to_string(version) +
-                                   ", this program reads version " + std::to_string(k_journal_version));
+                                   ", this program reads version " + std::to_string(k_journal_version) +
+                                   "; merge it with the Terrace that wrote it");
   }
   JournalEnd end;
   end.process = load<std::uint32_t>(file, 12);

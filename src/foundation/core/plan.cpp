@@ -167,7 +167,7 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.rate_limits.resize(get_count(in));
   for (auto& limit : plan.rate_limits) limit = get_rate_limit(in);
   if (!plan.rate_limits.empty() && plan.rate_limits.size() != plan.phases.size())
-    throw Error(Code::corrupt, "a plan has rate_limits of other phases than its own");
+    throw Error(Code::corrupt, "a plan has rate limits of other phases than its own");
   plan.repeats.resize(get_count(in));
   for (auto& repeat : plan.repeats) {
     repeat.last = in.get<std::uint32_t>();

@@ -42,8 +42,8 @@ std::string why_no_userfault(int error) {
   switch (error) {
     case EPERM:
     case EACCES:
-      return "for want of the right to wait for page faults (userfaultfd; root, or vm.unprivileged_userfaultfd = "
-             "1)";
+      return "because this process may not wait for page faults (userfaultfd; run as root, or set "
+             "vm.unprivileged_userfaultfd = 1)";
     case ENOSYS:
     case EINVAL:
       return "because this kernel cannot let it wait for page faults as needed (userfaultfd; Linux 6.8 can)";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements array_geometry.hpp.
+// Checks and formats the geometry of a processing-in-memory array, for machine files and the allocator of module
+// pim. See array_geometry.hpp.
 #include "machine/array_geometry.hpp"
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geometry of a memory that computes inside its arrays (processing in memory, PIM): bits in rows and columns, rows
-// in subarrays, subarrays in banks, banks in devices. The machine only states it; module pim allocates by it.
+// Describes the geometry of a memory that computes inside its arrays (processing in memory, PIM): bits in rows and
+// columns, rows in subarrays, subarrays in banks, banks in devices. The machine only states it; module pim
+// allocates by it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses and formats budgets: bytes allowed for each kind in each domain, in user notation.
+// Parses and formats budgets (`--budget hbm=16GiB`, `--fast`) for the command line and the Python package: bytes
+// allowed for each kind in each domain.
 #include <algorithm>
 
 #include "core/error.hpp"
@@ -26,6 +27,7 @@ void allow_in_domain(const Machine& machine, Budget& budget, DomainId domain, st
   }
 }
 
+// Allows each domain that has the kind `size` bytes of it.
 void allow_kind(const Machine& machine, Budget& budget, std::string_view kind, Bytes size) {
   for (std::size_t i = 0; i < machine.domains().size(); ++i) {
     const auto domain = static_cast<DomainId>(i);
@@ -33,12 +35,12 @@ void allow_kind(const Machine& machine, Budget& budget, std::string_view kind, B
   }
 }
 
-struct Word {
+struct Word {  // "hbm=16GiB"
   std::string_view name;
   Bytes size;
 };
 
-std::vector<Word> split(std::string_view text) {
+std::vector<Word> split_budget(std::string_view text) {
   std::vector<Word> words;
   while (true) {
     const auto comma = text.find(',');
@@ -83,7 +85,7 @@ Budget fast_budget(const Machine& machine, Bytes fast) {
 std::string format_budget(std::string_view text) {
   if (text.find('=') == std::string_view::npos) return format_exact(parse_bytes(text));
   std::string budget;
-  for (const auto& word : split(text)) {
+  for (const auto& word : split_budget(text)) {
     if (!budget.empty()) budget += ',';
     budget += std::string(word.name) + "=" + format_exact(word.size);
   }
@@ -92,7 +94,7 @@ std::string format_budget(std::string_view text) {
 
 Budget parse_budget(const Machine& machine, std::string_view text) {
   if (text.find('=') == std::string_view::npos) return fast_budget(machine, parse_bytes(text));
-  const auto words = split(text);
+  const auto words = split_budget(text);
   const auto kinds = machine.kinds();
   auto budget = whole_budget(machine);
   const auto is_kind = [&](std::string_view name) {

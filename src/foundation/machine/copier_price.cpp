@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements copier_price.hpp.
+// Computes the times of chunk migrations from the prices of a machine file, for planners and the simulator. See
+// copier_price.hpp.
 #include "machine/copier_price.hpp"
 
 #include <algorithm>
@@ -11,14 +12,14 @@ namespace terrace::machine {
 
 namespace {
 
-double pieces(const CopierPrice& price, Bytes size) {
+double num_pieces(const CopierPrice& price, Bytes size) {
   return price.piece.value == 0 ? 1 : static_cast<double>(ceil_div(size.value, price.piece.value));
 }
 
 }  // namespace
 
 Seconds remapping_time(const CopierPrice& price, Bytes size) {
-  auto time = pieces(price, size) * price.call;
+  auto time = num_pieces(price, size) * price.call;
   auto left = size.value;
   for (auto at = price.pages.rbegin(); at != price.pages.rend(); ++at) {
     const bool smallest = std::next(at) == price.pages.rend();
@@ -29,7 +30,7 @@ Seconds remapping_time(const CopierPrice& price, Bytes size) {
   return time;
 }
 
-Seconds stall_time(const CopierPrice& price, Bytes size) { return pieces(price, size) * price.stall; }
+Seconds stall_time(const CopierPrice& price, Bytes size) { return num_pieces(price, size) * price.stall; }
 
 Seconds sentinel_time(const CopierPrice& price, Bytes size) {
   if (!price.trap) return {};

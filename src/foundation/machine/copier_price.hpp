@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cost model of chunk migration ([[copier]] in a machine file). The planners that predict migrations and the
-// simulator that charges them use the same model.
+// Defines the cost model of chunk migration by a copier, the code that moves pages between places ([[copier]] in a
+// machine file). The planners that predict migrations and the simulator that charges them use the same model.
 //
 // A chunk is migrated in pieces, one system call each, and its pages are remapped one by one. Its bytes are copied
 // by cores, whose rate is limited by the lines that they have in flight (Little's law). The program pays, too:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a GPU of a machine file: processors, caches, address translation, and the channels of the memories
-// that it reaches. Times are in cycles of its core clock unless the name says otherwise.
+// Describes a GPU of a machine file, for the GPU simulator: processors, caches, address translation, and the
+// channels of the memories that it reaches. Times are in cycles of its core clock unless the name says otherwise.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists the libm functions whose calls cost core time in virtual time: their default costs, and the arguments with
-// which `terrace machine measure` calls them.
+// which `terrace machine measure` calls them. The agent's libm interposer and the compiler wrapper use the list.
 //
 // libm is not instrumented, so its memory accesses are not observed. Its calls are counted by function instead.
 // Each machine has its own times for them (Initiator::library), so that one recording can be priced for many

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements look-ups by name and kind, the orders of the places of a domain, and budgets without their parser,
-// which the library inside programs lacks.
+// Implements the machine model for the launcher, the simulator and the library inside programs: look-ups by name
+// and kind, the orders of the places of a domain, and budgets without their parser, which that library lacks.
 #include "machine/machine.hpp"
 
 #include <algorithm>
@@ -70,7 +70,8 @@ const Path* Machine::find_path(InitiatorId initiator, PlaceId place) const {
 const Path& Machine::path(InitiatorId initiator, PlaceId place) const {
   if (const auto* found = find_path(initiator, place)) return *found;
   throw Error(Code::not_found, "machine '" + parts_.name + "' has no path " +
-                                   parts_.initiators.at(initiator).name + " -> " + parts_.places.at(place).name);
+                                   parts_.initiators.at(initiator).name + " -> " + parts_.places.at(place).name +
+                                   "; add a [[path]] to its file");
 }
 
 BytesPerSecond Machine::copy_bandwidth(PlaceId from, PlaceId to) const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine model: a tree of places (memories), initiators (groups of cores), and the paths between them. An
-// immutable value, made by discovery, by measurement, or from a machine file. The same type describes the running
-// machine and a simulated one. Nothing here reads files: see machine_file.hpp, discovery.hpp, measure.hpp.
+// Defines the machine model, used throughout Terrace: a tree of places (memories), initiators (groups of cores),
+// and the paths between them. An immutable value, made by discovery, by measurement, or from a machine file. The
+// same type describes the running machine and a simulated one. Nothing here reads files: see machine_file.hpp,
+// discovery.hpp, measure.hpp.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialises a machine, for the launcher to pass it to the library inside the program.
+// Serialises a machine, for the launcher to pass it to the library inside the program, and reads it there.
 #include <algorithm>
 
 #include "core/error.hpp"
@@ -64,7 +64,7 @@ void put(BlobWriter& out, const Path& path) {
 Source get_source(BlobReader& in) {
   const auto source = in.get<std::uint8_t>();
   if (source > static_cast<std::uint8_t>(Source::kind))
-    throw Error(Code::corrupt, "a path's source in this blob is not one that there is");
+    throw Error(Code::corrupt, "a path of this blob has the unknown source " + std::to_string(source));
   return static_cast<Source>(source);
 }
 void get(BlobReader& in, Path& path) {

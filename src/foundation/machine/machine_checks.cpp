@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the rules of a machine's parts, each with a message that names the part and its value.
+// Implements the rules of a machine's parts, each with a message that names the part and its value. The
+// constructor of Machine calls it.
 #include "machine/machine_checks.hpp"
 
 #include <algorithm>
@@ -31,8 +32,9 @@ void check_names(const MachineParts& machine, const Parts& parts, const char* wh
   }
 }
 
-bool positive(double value) { return std::isfinite(value) && value > 0; }
+bool is_positive(double value) { return std::isfinite(value) && value > 0; }
 
+// Makes the tree of a machine that states none: a root with every place as its child.
 void grow_flat_tree(MachineParts& parts) {
   const auto root = parts.name.empty() ? std::string("machine") : parts.name;
   parts.nodes.push_back({root, std::nullopt, std::nullopt});
@@ -109,7 +111,7 @@ void check_tlb(const MachineParts& parts, const Tlb& tlb, const std::string& of)
   if (page < k_min_tlb_page.value || (page & (page - 1)) != 0 || tlb.page < parts.line)
     refuse(parts, of + "its TLB has pages of " + format(tlb.page) + "; they must be a power of two from " +
                       format(k_min_tlb_page) + " on, and no smaller than a line");
-  if (!positive(tlb.walk.value)) refuse(parts, of + "what a page walk of its TLB costs is not above 0");
+  if (!is_positive(tlb.walk.value)) refuse(parts, of + "what a page walk of its TLB costs is not above 0");
 }
 
 void check_initiator(const MachineParts& parts, const Initiator& initiator) {
@@ -174,9 +176,9 @@ void check_paths(const MachineParts& parts) {
     const auto of =
         "path " + parts.initiators[path.initiator].name + " -> " + parts.places[path.place].name + ": ";
     if (find_path(parts, path.initiator, path.place) != &path) refuse(parts, of + "it is given twice");
-    if (!positive(path.read.value)) refuse(parts, of + "its read bandwidth is not above 0");
-    if (!positive(path.write.value)) refuse(parts, of + "its write bandwidth is not above 0");
-    if (!positive(path.latency.value)) refuse(parts, of + "its latency is not above 0");
+    if (!is_positive(path.read.value)) refuse(parts, of + "its read bandwidth is not above 0");
+    if (!is_positive(path.write.value)) refuse(parts, of + "its write bandwidth is not above 0");
+    if (!is_positive(path.latency.value)) refuse(parts, of + "its latency is not above 0");
     if (path.distance < 0 || path.distance > k_max_distance)
       refuse(parts, of + "its distance is " + std::to_string(path.distance) + "; it must be 0 (not known) to " +
                         std::to_string(k_max_distance));
@@ -187,7 +189,7 @@ void check_paths(const MachineParts& parts) {
       refuse(parts, "a copy path names a place that does not exist");
     }
     const auto of = "copy " + parts.places[copy.from].name + " -> " + parts.places[copy.to].name + ": ";
-    if (!positive(copy.bandwidth.value)) refuse(parts, of + "its bandwidth is not above 0");
+    if (!is_positive(copy.bandwidth.value)) refuse(parts, of + "its bandwidth is not above 0");
     for (std::size_t j = 0; j < i; ++j) {
       if (parts.copies[j].from == copy.from && parts.copies[j].to == copy.to)
         refuse(parts, of + "it is given twice");
@@ -218,8 +220,9 @@ void check_file(const MachineParts& parts, const BackingFile& file) {
   if (file.beside >= parts.places.size()) refuse(parts, of + "the memory that it backs does not exist");
   for (const auto& place : parts.places)
     if (place.name == file.name) refuse(parts, of + "a place is called so");
-  if (!positive(file.read.value) || !positive(file.write.value)) refuse(parts, of + "a bandwidth is not above 0");
-  if (!positive(file.latency.value)) refuse(parts, of + "its latency is not above 0");
+  if (!is_positive(file.read.value) || !is_positive(file.write.value))
+    refuse(parts, of + "a bandwidth is not above 0");
+  if (!is_positive(file.latency.value)) refuse(parts, of + "its latency is not above 0");
   if (file.requests == 0 || file.requests > k_max_requests)
     refuse(parts, of + "it takes " + std::to_string(file.requests) + " requests at once, not 1 to " +
                       std::to_string(k_max_requests));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validates the parts of a machine. Separate from the class, so that all rules are in one place.
+// Validates the parts of a machine for the constructor of Machine. Separate from the class, so that all rules are
+// in one place.
 #pragma once
 
 #include "machine/machine.hpp"

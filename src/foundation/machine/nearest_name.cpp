@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the restricted Damerau-Levenshtein distance, which counts "raed" as one step from "read".
+// Finds the known name nearest to a mistyped one, for error messages: by the restricted Damerau-Levenshtein
+// distance, which counts "raed" as one step from "read".
 #include "machine/nearest_name.hpp"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace terrace::machine {
 namespace {
 
-std::size_t distance(std::string_view a, std::string_view b) {
+std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -35,7 +36,7 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
   std::string nearest;
   std::size_t min_steps = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const auto& name : known) {
-    const auto steps = distance(word, name);
+    const auto steps = edit_distance(word, name);
     if (steps < min_steps) {
       min_steps = steps;
       nearest = name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the known name closest to a mistyped one, for "did you mean" hints.
+// Finds the known name closest to a mistyped one, for "did you mean" hints about files and options.
 #pragma once
 
 #include <string>

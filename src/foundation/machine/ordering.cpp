@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the rules of the intents, and orderings stated in a machine file.
+// Ranks a machine's places by intent, by the rules of the intents or by orderings stated in its file. The agent's
+// heaps, `--intent` and `terrace machine` use the ranks. See ordering.hpp.
 #include "machine/ordering.hpp"
 
 #include <algorithm>

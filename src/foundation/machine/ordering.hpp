@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orderings: all places of the machine in order of preference, for an initiator and an intent. One distance cannot
-// say what a memory is good for, so each intent has its own ordering; a machine file may state further ones. The
-// paper of system 9 has one list of nodes for each source node (section 3.3: partial orders, whose ties are kept
-// here).
+// Determines orderings: all places of the machine in order of preference, for an initiator and an intent (the
+// memory attribute of an allocation), by which the agent's heaps place data. One distance cannot say what a memory
+// is good for, so each intent has its own ordering; a machine file may state further ones. The paper of system 9
+// has one list of nodes for each source node (section 3.3: partial orders, whose ties are kept here).
 //
 //   bandwidth  by ascending time per line of a stream by all cores of the initiator, Machine::line_time_from():
 //              the machine's order by speed, here including places of other domains

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Determines the kind of a node: by names first, by figures if there are none.
+// Determines the kind (hbm, ddr, cxl) of a NUMA node for discovery: by names first, by figures if there are none.
 #include "machine/place_kind.hpp"
 
 namespace terrace::machine {

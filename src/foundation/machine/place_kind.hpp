@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Determines the memory technology (kind) of a NUMA node, and the default performance of a kind.
+// Determines the memory technology (kind) of a NUMA node, and the default performance of a kind, for machine
+// discovery.
 #pragma once
 
 #include <optional>

@@ -87,7 +87,7 @@ TEST(Machine, MissingPath_IsNamed) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::not_found);
-    EXPECT_STREQ(error.what(), "machine 'example' has no path cores1 -> cxl0");
+    EXPECT_STREQ(error.what(), "machine 'example' has no path cores1 -> cxl0; add a [[path]] to its file");
   }
 }
 

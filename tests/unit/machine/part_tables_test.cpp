@@ -173,7 +173,7 @@ TEST_F(Refusals, OfOrderings) {
   refused("[[ordering]]\nintent = \"x\"\ninitiator = \"cores9\"\nplaces = [\"hbm0\"]\n", 3,
           "ordering.initiator: there is no initiator 'cores9'; did you mean 'cores0'?");
   refused("[[ordering]]\nintent = \"x\"\nplaces = \"hbm0\"\n", 3,
-          "ordering.places: expected an array of names, found a text");
+          "ordering.places: expected an array of names, found a text; write for example [\"hbm0\", \"ddr0\"]");
   refused("[[ordering]]\nintent = \"x\"\nplaces = [\"hbm0\", 1]\n", 3,
           "ordering.places: expected a name, found a whole number");
   refused("[[ordering]]\nintent = \"x\"\nplaces = [\"hbm0\", [\"ddr0\", [\"ddr1\"]]]\n", 3,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats the machine as text: tree, initiators, paths, and measurements.
+// Formats a machine as text, for `terrace machine`: tree of places, initiators, paths, copiers and measurements.
 #include "machine/describe/describe.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 namespace terrace::machine {
 namespace {
 
-void put_node(const MachineParts& parts, std::uint32_t index, const std::string& lead, std::string& out) {
+// Appends a line for each node below `index`, with the lines of the tree drawn. `lead`: what precedes them.
+void append_subtree(const MachineParts& parts, std::uint32_t index, const std::string& lead, std::string& out) {
   std::vector<std::uint32_t> children;
   for (std::uint32_t i = 0; i < parts.nodes.size(); ++i) {
     if (parts.nodes[i].parent == index) children.push_back(i);
@@ -28,20 +29,20 @@ void put_node(const MachineParts& parts, std::uint32_t index, const std::string&
       if (place.geometry) out += ", " + describe(*place.geometry);
     }
     out += "\n";
-    put_node(parts, children[i], lead + (last ? "   " : "|  "), out);
+    append_subtree(parts, children[i], lead + (last ? "   " : "|  "), out);
   }
 }
 
-std::string tree(const MachineParts& parts) {
+std::string format_tree(const MachineParts& parts) {
   std::uint32_t root = 0;
   while (parts.nodes[root].parent) ++root;
   std::string out = "  " + parts.nodes[root].name + "\n";
-  put_node(parts, root, "  ", out);
+  append_subtree(parts, root, "  ", out);
   return out;
 }
 
 // Formats at most `digits` digits after the point, without trailing zeros.
-std::string decimal(double value, int digits) {
+std::string format_decimal(double value, int digits) {
   std::array<char, 400> buffer{};  // the largest double has 309 digits before the point
   const auto end =
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, digits);
@@ -51,17 +52,18 @@ std::string decimal(double value, int digits) {
   return text;
 }
 
-std::string initiators(const MachineParts& parts) {
+std::string initiator_table(const MachineParts& parts) {
   TextTable table({"initiator", "domain", "cores", "clock", "instruction", "parallel misses", "prefetched"}, 2);
   for (const auto& initiator : parts.initiators) {
     table.add({initiator.name, parts.domains[initiator.domain].name, std::to_string(initiator.cores),
-               initiator.frequency_hz > 0 ? decimal(initiator.frequency_hz / 1e9, 2) + "GHz" : "-",
-               format(initiator.instruction_time), decimal(initiator.mlp, 1), decimal(initiator.prefetch_mlp, 1)});
+               initiator.frequency_hz > 0 ? format_decimal(initiator.frequency_hz / 1e9, 2) + "GHz" : "-",
+               format(initiator.instruction_time), format_decimal(initiator.mlp, 1),
+               format_decimal(initiator.prefetch_mlp, 1)});
   }
   return table.text();
 }
 
-std::string caches(const MachineParts& parts) {
+std::string cache_table(const MachineParts& parts) {
   TextTable table({"initiator", "cache", "size", "ways", "hit", "for"}, 2);
   for (const auto& initiator : parts.initiators) {
     for (const auto& cache : initiator.caches) {
@@ -72,7 +74,7 @@ std::string caches(const MachineParts& parts) {
   return table.text();
 }
 
-std::string tlbs(const MachineParts& parts) {
+std::string tlb_table(const MachineParts& parts) {
   TextTable table({"initiator", "entries", "ways", "pages", "walk"});
   for (const auto& initiator : parts.initiators) {
     const auto& tlb = initiator.tlb;
@@ -83,7 +85,7 @@ std::string tlbs(const MachineParts& parts) {
   return table.text();
 }
 
-std::string paths(const Machine& machine) {
+std::string path_table(const Machine& machine) {
   const auto& parts = machine.parts();
   TextTable table({"from", "to", "read", "write", "latency"}, 2);
   for (const auto& path : parts.paths) {
@@ -93,11 +95,11 @@ std::string paths(const Machine& machine) {
   return table.text();
 }
 
-std::string gpus(const MachineParts& parts) {
+std::string gpu_tables(const MachineParts& parts) {
   TextTable table({"GPU", "SMs", "clock", "warps of an SM", "L1", "L2 slice", "page"}, 1);
   for (const auto& gpu : parts.gpus)
     table.add({parts.initiators[gpu.initiator].name, std::to_string(gpu.processors),
-               decimal(gpu.hertz / 1e9, 2) + "GHz", std::to_string(gpu.warps), format(Bytes{gpu.l1.bytes}),
+               format_decimal(gpu.hertz / 1e9, 2) + "GHz", std::to_string(gpu.warps), format(Bytes{gpu.l1.bytes}),
                format(Bytes{gpu.l2.bytes}), format(Bytes{gpu.page_bytes})});
   TextTable memories({"GPU", "memory", "channels", "bandwidth", "link", "link's latency"}, 2);
   for (const auto& gpu : parts.gpus)
@@ -111,8 +113,10 @@ std::string gpus(const MachineParts& parts) {
   return table.text() + memories.text();
 }
 
-// Lists the copiers; the first one is in effect.
-std::string copiers(const MachineParts& parts) {
+// Lists the copiers, which migrate chunks; the first one is in effect. Columns as the keys of [[copier]]: most
+// bytes of one call (piece), time of a call, of remapping a page, stall of running threads for each piece, and
+// trap: cost of an access to a chunk in flight.
+std::string copier_table(const MachineParts& parts) {
   TextTable table({"copier", "piece", "call", "pages", "stall", "trap", "threads", "lines"}, 1);
   for (const auto& copier : parts.copiers) {
     std::string pages;
@@ -120,12 +124,12 @@ std::string copiers(const MachineParts& parts) {
       pages += (pages.empty() ? "" : ", ") + format(page) + ": " + format(remap);
     table.add({copier.name, copier.piece.value > 0 ? format(copier.piece) : "-", format(copier.call),
                pages.empty() ? "-" : pages, format(copier.stall), copier.trap ? format(*copier.trap) : "-",
-               std::to_string(copier.threads), copier.lines > 0 ? decimal(copier.lines, 1) : "-"});
+               std::to_string(copier.threads), copier.lines > 0 ? format_decimal(copier.lines, 1) : "-"});
   }
   return table.text();
 }
 
-std::string files(const MachineParts& parts) {
+std::string file_table(const MachineParts& parts) {
   TextTable table({"file", "beside", "read", "write", "latency", "requests"}, 2);
   for (const auto& file : parts.files)
     table.add({file.name, parts.places[file.beside].name, format(file.read), format(file.write),
@@ -133,7 +137,7 @@ std::string files(const MachineParts& parts) {
   return table.text();
 }
 
-std::string measurements(const MachineParts& parts, const Measurement& measured) {
+std::string format_measurements(const MachineParts& parts, const Measurement& measured) {
   std::string out = "Measured " + measured.date + " on " + measured.processor + " (fingerprint " +
                     parts.fingerprint + "), the best of " + std::to_string(measured.repetitions) +
                     " rounds or more\n";
@@ -172,22 +176,22 @@ std::string describe(const Machine& machine, const Measurement* measured) {
   const auto& parts = machine.parts();
   std::string out = "Machine " + parts.name + "\n";
   if (!parts.description.empty()) out += "  " + parts.description + "\n";
-  out += "\nPlaces\n" + tree(parts);
-  out += "\nInitiators\n" + initiators(parts);
+  out += "\nPlaces\n" + format_tree(parts);
+  out += "\nInitiators\n" + initiator_table(parts);
   const bool cached = std::any_of(parts.initiators.begin(), parts.initiators.end(),
                                   [](const Initiator& initiator) { return !initiator.caches.empty(); });
-  if (cached) out += "\nCaches (lines of " + format(parts.line) + ")\n" + caches(parts);
+  if (cached) out += "\nCaches (lines of " + format(parts.line) + ")\n" + cache_table(parts);
   const bool translates = std::any_of(parts.initiators.begin(), parts.initiators.end(),
                                       [](const Initiator& initiator) { return initiator.tlb.entries > 0; });
-  if (translates) out += "\nTLBs\n" + tlbs(parts);
-  out += "\nPaths\n" + paths(machine);
-  if (!parts.gpus.empty()) out += "\nGPUs in virtual time\n" + gpus(parts);
+  if (translates) out += "\nTLBs\n" + tlb_table(parts);
+  out += "\nPaths\n" + path_table(machine);
+  if (!parts.gpus.empty()) out += "\nGPUs in virtual time\n" + gpu_tables(parts);
   if (!parts.copiers.empty())
-    out += "\nMoves (priced by the first)\n" + copiers(parts);
+    out += "\nMoves (priced by the first)\n" + copier_table(parts);
   else if (parts.places.size() > 1)
     out += "\nMoves\n  no price is stated ([[copier]]): bytes over bandwidth\n";
-  if (!parts.files.empty()) out += "\nBacking files (for data that exceed a memory)\n" + files(parts);
-  if (measured != nullptr) out += "\n" + measurements(parts, *measured);
+  if (!parts.files.empty()) out += "\nBacking files (for data that exceed a memory)\n" + file_table(parts);
+  if (measured != nullptr) out += "\n" + format_measurements(parts, *measured);
   return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats a machine for people (`terrace machine`) and for programs (`terrace machine --json`).
+// Declares the output of `terrace machine`, for people and (`--json`) for programs.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats the machine as JSON: names instead of indices; plain numbers in bytes, bytes per second, seconds, hertz.
+// Formats a machine as JSON, for `terrace machine --json`: names instead of indices; plain numbers in bytes, bytes
+// per second, seconds, hertz.
 #include <nlohmann/json.hpp>
 
 #include "machine/describe/describe.hpp"
@@ -9,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json tree_of(const MachineParts& parts) {
+Json tree_json(const MachineParts& parts) {
   auto nodes = Json::array();
   for (const auto& node : parts.nodes) {
     Json entry{{"name", node.name}};
@@ -20,7 +21,7 @@ Json tree_of(const MachineParts& parts) {
   return nodes;
 }
 
-Json geometry(const std::optional<ArrayGeometry>& geometry) {
+Json geometry_json(const std::optional<ArrayGeometry>& geometry) {
   if (!geometry) return nullptr;
   return {{"devices", geometry->devices},
           {"banks", geometry->banks},
@@ -29,7 +30,7 @@ Json geometry(const std::optional<ArrayGeometry>& geometry) {
           {"columns", geometry->columns}};
 }
 
-Json places(const MachineParts& parts) {
+Json places_json(const MachineParts& parts) {
   auto places = Json::array();
   for (const auto& place : parts.places) {
     Json entry{{"name", place.name},
@@ -38,25 +39,25 @@ Json places(const MachineParts& parts) {
                {"granule", place.granule.value},
                {"domain", parts.domains[place.domain].name}};
     entry["numa_node"] = place.numa_node >= 0 ? Json(place.numa_node) : Json(nullptr);
-    entry["geometry"] = geometry(place.geometry);
+    entry["geometry"] = geometry_json(place.geometry);
     places.push_back(std::move(entry));
   }
   return places;
 }
 
-Json library(const Initiator& initiator) {
+Json library_json(const Initiator& initiator) {
   auto library = Json::object();
   const auto times = library_times(initiator);
   for (std::size_t i = 0; i < times.size(); ++i) library[std::string(k_library[i].name)] = times[i].value;
   return library;
 }
 
-Json translation(const Tlb& tlb) {
+Json tlb_json(const Tlb& tlb) {
   if (tlb.entries == 0) return nullptr;
   return {{"entries", tlb.entries}, {"ways", tlb.ways}, {"page", tlb.page.value}, {"walk", tlb.walk.value}};
 }
 
-Json initiators_of(const MachineParts& parts) {
+Json initiators_json(const MachineParts& parts) {
   auto initiators = Json::array();
   for (const auto& initiator : parts.initiators) {
     auto caches = Json::array();
@@ -79,14 +80,14 @@ Json initiators_of(const MachineParts& parts) {
                           {"window", initiator.window},
                           {"store_buffer", initiator.store_buffer},
                           {"streams", initiator.streams},
-                          {"library", library(initiator)},
-                          {"tlb", translation(initiator.tlb)},
+                          {"library", library_json(initiator)},
+                          {"tlb", tlb_json(initiator.tlb)},
                           {"caches", std::move(caches)}});
   }
   return initiators;
 }
 
-Json domains(const Machine& machine) {
+Json domains_json(const Machine& machine) {
   auto domains = Json::array();
   for (std::size_t i = 0; i < machine.domains().size(); ++i) {
     const auto& domain = machine.domains()[i];
@@ -104,7 +105,7 @@ Json domains(const Machine& machine) {
   return domains;
 }
 
-Json paths(const MachineParts& parts) {
+Json paths_json(const MachineParts& parts) {
   auto paths = Json::array();
   for (const auto& path : parts.paths) {
     paths.push_back({{"initiator", parts.initiators[path.initiator].name},
@@ -116,7 +117,7 @@ Json paths(const MachineParts& parts) {
   return paths;
 }
 
-Json copies(const Machine& machine) {
+Json copies_json(const Machine& machine) {
   auto copies = Json::array();
   for (const auto& copy : machine.parts().copies) {
     copies.push_back({{"from", machine.place(copy.from).name},
@@ -126,7 +127,7 @@ Json copies(const Machine& machine) {
   return copies;
 }
 
-Json prices(const MachineParts& parts) {
+Json copiers_json(const MachineParts& parts) {
   auto copiers = Json::array();
   for (const auto& copier : parts.copiers) {
     auto pages = Json::array();
@@ -143,7 +144,7 @@ Json prices(const MachineParts& parts) {
   return copiers;
 }
 
-Json files_beside(const MachineParts& parts) {
+Json files_json(const MachineParts& parts) {
   auto files = Json::array();
   for (const auto& file : parts.files)
     files.push_back({{"name", file.name},
@@ -155,7 +156,7 @@ Json files_beside(const MachineParts& parts) {
   return files;
 }
 
-Json measurement(const MachineParts& parts, const Measurement& measured) {
+Json measurement_json(const MachineParts& parts, const Measurement& measured) {
   Json entry{{"fingerprint", parts.fingerprint},
              {"date", measured.date},
              {"processor", measured.processor},
@@ -213,15 +214,15 @@ std::string describe_json(const Machine& machine, const Measurement* measured) {
             {"name", parts.name},
             {"description", parts.description},
             {"line", parts.line.value},
-            {"tree", tree_of(parts)},
-            {"places", places(parts)},
-            {"initiators", initiators_of(parts)},
-            {"domains", domains(machine)},
-            {"paths", paths(parts)},
-            {"copies", copies(machine)},
-            {"copiers", prices(parts)},
-            {"files", files_beside(parts)}};
-  json["measured"] = measured != nullptr ? measurement(parts, *measured) : Json(nullptr);
+            {"tree", tree_json(parts)},
+            {"places", places_json(parts)},
+            {"initiators", initiators_json(parts)},
+            {"domains", domains_json(machine)},
+            {"paths", paths_json(parts)},
+            {"copies", copies_json(machine)},
+            {"copiers", copiers_json(parts)},
+            {"files", files_json(parts)}};
+  json["measured"] = measured != nullptr ? measurement_json(parts, *measured) : Json(nullptr);
   // A description may contain any bytes; invalid UTF-8 becomes the replacement character.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats orderings as text and as JSON.
+// Formats orderings, the places by preference for each initiator and intent, as text and as JSON, for `terrace
+// machine`.
 #include <nlohmann/json.hpp>
 
 #include "machine/describe/describe.hpp"
@@ -9,7 +10,7 @@
 namespace terrace::machine {
 namespace {
 
-const char* of_source(Source source) {
+const char* describe_source(Source source) {
   switch (source) {
     case Source::file:
       return "machine file";
@@ -25,7 +26,7 @@ const char* of_source(Source source) {
   return "";
 }
 
-std::string value_of(const Machine& machine, InitiatorId initiator, const RankedPlace& one) {
+std::string format_value(const Machine& machine, InitiatorId initiator, const RankedPlace& one) {
   switch (one.basis) {
     case Basis::bandwidth:
       return format(BytesPerSecond{one.value}) + " of " + format(machine.path(initiator, one.place).read);
@@ -42,44 +43,45 @@ std::string value_of(const Machine& machine, InitiatorId initiator, const Ranked
   return "-";
 }
 
-std::string reason_of(const RankedPlace& one) {
+std::string describe_reason(const RankedPlace& one) {
   std::string reason;
   if (one.basis == Basis::stated) reason = "stated in the machine file";
   if (one.basis == Basis::no_path) reason = "no path is known: behind all others";
   if (one.basis == Basis::distance) reason = "system's NUMA distance";
   if (one.basis == Basis::capacity) reason = "size of the place";
-  if (one.source) reason = of_source(*one.source);
+  if (one.source) reason = describe_source(*one.source);
   if (one.own_ordinary) reason += "; own ordinary memory";
   if (one.computes && one.basis != Basis::stated) reason += "; computes: behind the others";
   return reason;
 }
 
 // Returns whether the place follows those named in the machine file, in the order of `normal`.
-bool follows(const std::vector<RankedPlace>& ranked_places, std::size_t i) {
+bool is_unnamed(const std::vector<RankedPlace>& ranked_places, std::size_t i) {
   return ranked_places.front().basis == Basis::stated && ranked_places[i].basis != Basis::stated;
 }
 
+// Adds the rows of one ordering: a row for the places of each rank that have the same value and reason.
 void add_rows(const Machine& machine, InitiatorId initiator, const std::string& intent, TextTable& table) {
   const auto ranked_places = machine::rank_places(machine, initiator, intent);
-  const auto shown = [&](std::size_t i) { return value_of(machine, initiator, ranked_places[i]); };
+  const auto shown = [&](std::size_t i) { return format_value(machine, initiator, ranked_places[i]); };
   for (std::size_t i = 0; i < ranked_places.size();) {
     // One line for the places of a rank with the same reason.
     const auto value = shown(i);
-    auto reason = reason_of(ranked_places[i]);
+    auto reason = describe_reason(ranked_places[i]);
     const bool begins = i == 0 || ranked_places[i - 1].rank != ranked_places[i].rank;
     const auto rank = ranked_places[i].rank;
-    if (follows(ranked_places, i)) reason += "; not named: as by normal";
+    if (is_unnamed(ranked_places, i)) reason += "; not named: as by normal";
     std::string places;
     const auto first = i;
     for (; i < ranked_places.size() && ranked_places[i].rank == rank && shown(i) == value &&
-           reason_of(ranked_places[i]) == reason_of(ranked_places[first]);
+           describe_reason(ranked_places[i]) == describe_reason(ranked_places[first]);
          ++i)
       places += (places.empty() ? "" : " = ") + machine.place(ranked_places[i].place).name;
     table.add({first == 0 ? intent : "", begins ? std::to_string(rank + 1) : "=", places, value, reason});
   }
 }
 
-std::string title(const Machine& machine, const Initiator& initiator) {
+std::string initiator_title(const Machine& machine, const Initiator& initiator) {
   return initiator.name + " (domain " + machine.domains()[initiator.domain].name + ")\n";
 }
 
@@ -103,7 +105,7 @@ const char* basis_name(Basis basis) {
 
 using Json = nlohmann::ordered_json;
 
-Json ranks_of(const Machine& machine, InitiatorId initiator, std::string_view intent) {
+Json ranks_json(const Machine& machine, InitiatorId initiator, std::string_view intent) {
   auto ranks = Json::array();
   for (const auto& one : rank_places(machine, initiator, intent)) {
     if (one.rank >= ranks.size()) ranks.push_back(Json::array());
@@ -136,7 +138,7 @@ std::string describe_orderings(const Machine& machine) {
     const auto id = static_cast<InitiatorId>(i);
     TextTable table({"intent", "rank", "places", "value", "from"}, 5);
     for (const auto& intent : intents(machine)) add_rows(machine, id, intent, table);
-    out += "\n" + title(machine, machine.initiators()[i]) + table.text();
+    out += "\n" + initiator_title(machine, machine.initiators()[i]) + table.text();
   }
   return out;
 }
@@ -151,7 +153,7 @@ std::string orderings_json(const Machine& machine) {
                            {"domain", machine.domains()[initiator.domain].name},
                            {"intent", intent},
                            {"stated", stated_ordering(machine, id, intent) != nullptr},
-                           {"ranks", ranks_of(machine, id, intent)}});
+                           {"ranks", ranks_json(machine, id, intent)}});
   }
   const Json json{{"schema", 1}, {"machine", machine.name()}, {"tie", k_tie}, {"orderings", orderings}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats a table as plain text in aligned columns.
+// Formats a table as plain text in aligned columns, for the output of `terrace machine`.
 #pragma once
 
 #include <algorithm>

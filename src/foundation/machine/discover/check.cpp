@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements check.hpp.
+// Examines the running system for `terrace machine check`: system calls, kernel settings, limits and free space.
+// See check.hpp.
 #include "machine/discover/check.hpp"
 
 #include <algorithm>
@@ -150,6 +151,7 @@ class SystemChecker {
         .facts = {{"works", error == 0}, {"errno", error == 0 ? std::string() : error_name(error)}};
   }
 
+  // Returns the likely cause of a refused mbind or move_pages call, and what to do.
   [[nodiscard]] std::string reason(int error, int node) const {
     const auto number = std::to_string(node);
     switch (error) {

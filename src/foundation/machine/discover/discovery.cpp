@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds a machine from hwloc's topology. Nodes become places. The sets of cores with local memory become
-// initiators, each with its domain. Every initiator gets a path to every place.
+// Builds a machine from hwloc's topology, for `terrace machine` and for runs without a machine file. Nodes become
+// places. The sets of cores with local memory become initiators, each with its domain. Every initiator gets a path
+// to every place.
 #include "machine/discover/discovery.hpp"
 
 #include <unistd.h>
@@ -227,6 +228,7 @@ class Discovery {
     return home == nullptr ? 10 : topology_.distance(home, node).value_or(home == node ? 10 : 20);
   }
 
+  // Determines the node's kind (hbm, ddr, cxl) from names, and from figures relative to the domain's main node.
   KindVerdict kind(hwloc_obj_t node, DomainId domain) const {
     NodeEvidence evidence;
     evidence.subtype = node->subtype == nullptr ? "" : node->subtype;
@@ -336,6 +338,7 @@ class Discovery {
     if (processor_name_.empty()) processor_name_ = "unknown processor";
   }
 
+  // Writes the machine's description: which of its figures are stated, scaled, assumed or inferred.
   void describe() {
     auto& text = parts_.description;
     text = processor_name_ + ", discovered; ";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Discovers the running machine by hwloc: NUMA nodes with their kinds, caches, cores, and the latencies and
 // bandwidths that the firmware (HMAT) states. Other figures are defaults of the kind, and the description of the
-// machine says "not measured". `terrace machine measure` replaces them by measurements.
+// machine says "not measured". `terrace machine measure` replaces them by measurements. The command line calls it
+// where no machine file is named.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes and checks the fingerprint of the machine that a measurement belongs to.
+// Computes and checks the fingerprint of the machine that a measurement belongs to: `terrace machine measure`
+// writes it, runs on real memory check it.
 #include <cinttypes>
 #include <cstdio>
 
@@ -31,7 +32,7 @@ class Hash {
 };
 
 // Rounds a size to sixteenths of its power of two, because the kernel's reserve varies from boot to boot.
-std::uint64_t rough(Bytes size) {
+std::uint64_t rounded_size(Bytes size) {
   std::uint64_t step = 1;
   while (step * 32 <= size.value) step *= 2;
   return (size.value + step / 2) / step * step;
@@ -53,7 +54,7 @@ std::string fingerprint(const Discovered& discovered) {
     hash.add(place.kind);
     hash.add(static_cast<std::uint64_t>(place.numa_node));
     hash.add(place.domain);
-    hash.add(rough(place.capacity));
+    hash.add(rounded_size(place.capacity));
   }
   return hash.hex();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements hwloc_topology.hpp and hides hwloc's conventions (return codes, object depths, memory objects).
+// Queries hwloc for the discovery of machines, and hides its conventions (return codes, object depths, memory
+// objects). See hwloc_topology.hpp.
 #include "machine/discover/hwloc_topology.hpp"
 
 #include <unistd.h>
@@ -36,7 +37,8 @@ HwlocTopology::Handle HwlocTopology::make() {
   // takes as long as all other discovery.
   const ScopedEnvironmentVariable without_plugins("HWLOC_PLUGINS_PATH", "/dev/null");
   hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw Error(Code::unsupported, "hwloc cannot be initialised");
+  if (hwloc_topology_init(&raw) != 0)
+    throw Error(Code::unsupported, "hwloc cannot be initialised; name a machine file instead");
   return Handle(raw);
 }
 
@@ -109,6 +111,7 @@ std::string HwlocTopology::info(hwloc_obj_t object, const char* key) {
   return value == nullptr ? "" : value;
 }
 
+// Searches the kinds of cores (such as performance and efficiency cores) that hwloc reports.
 double HwlocTopology::frequency(hwloc_const_cpuset_t set) const {
   double best = 0;
   const int kinds = hwloc_cpukinds_get_nr(get(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owns an hwloc topology and answers the queries of discovery.
+// Owns an hwloc topology and answers the queries of machine discovery (discovery.cpp).
 #pragma once
 
 #include <hwloc.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements path_figures.hpp.
+// Estimates bandwidth and latency of a discovered machine's paths, with the source of each. See path_figures.hpp.
 #include "machine/discover/path_figures.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr double k_other_package = 2;
 constexpr double k_same_package = 1.2;
 
-struct Figure {
+struct Figure {  // bandwidth or latency
   double value = 0;
   Source source = Source::kind;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Determines the bandwidth and latency of a path from the firmware's figures, NUMA distances or defaults.
+// Determines the bandwidth and latency of a path from the firmware's figures, NUMA distances or defaults, for
+// machine discovery (discovery.cpp).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements system_calls.hpp for the running system.
+// Tries system calls on the running system for `terrace machine check`. See system_calls.hpp.
 #include "machine/discover/system_calls.hpp"
 
 #include <linux/mempolicy.h>

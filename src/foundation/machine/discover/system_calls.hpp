@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface to system calls that a kernel, a container or a batch system may refuse, which only a trial can tell.
-// Tests implement it to simulate other systems.
+// Declares the interface of `terrace machine check` to system calls that a kernel, a container or a batch system
+// may refuse, which only a trial can tell. Tests implement it to simulate other systems.
 #pragma once
 
 #include <optional>

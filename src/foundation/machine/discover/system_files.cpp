@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements system_files.hpp.
+// Reads and parses files of /proc and /sys for `terrace machine`, measurements and the launcher: lists, settings,
+// control groups. See system_files.hpp.
 #include "machine/discover/system_files.hpp"
 
 #include <algorithm>
@@ -20,11 +21,12 @@ std::optional<T> parse_number(std::string_view text) {
   return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-std::vector<std::string> words(const std::string& line) {
+std::vector<std::string> split_words(const std::string& line) {
   std::istringstream in(line);
   return {std::istream_iterator<std::string>(in), {}};
 }
 
+// Returns whether a comma-separated list has the word.
 bool has_word(std::string_view list, std::string_view word) {
   for (std::size_t at = 0; at <= list.size();) {
     const auto end = std::min(list.find(',', at), list.size());
@@ -41,7 +43,7 @@ struct Membership {
   std::string path;
 };
 
-std::vector<Membership> memberships(const std::string& text) {
+std::vector<Membership> parse_memberships(const std::string& text) {
   std::vector<Membership> found;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
@@ -65,8 +67,8 @@ std::optional<Mount> find_mount(const std::string& mountinfo, bool version_2, st
   for (std::string line; std::getline(in, line);) {
     const auto dash = line.find(" - ");
     if (dash == std::string::npos) continue;
-    const auto where = words(line.substr(0, dash));
-    const auto what = words(line.substr(dash + 3));
+    const auto where = split_words(line.substr(0, dash));
+    const auto what = split_words(line.substr(dash + 3));
     if (where.size() < 5 || what.empty()) continue;
     const bool fits = version_2 ? what[0] == "cgroup2" : what[0] == "cgroup" && has_word(what.back(), controller);
     if (fits) return Mount{where[3], where[4]};
@@ -160,7 +162,7 @@ std::vector<std::string> SystemFiles::names(const fs::path& folder) const {
 
 // In hybrid mode a controller belongs to the version that lists it by name.
 std::optional<ControlGroup> SystemFiles::control_group(std::string_view controller) const {
-  const auto groups = memberships(text("/proc/self/cgroup").value_or(""));
+  const auto groups = parse_memberships(text("/proc/self/cgroup").value_or(""));
   auto mine = std::find_if(groups.begin(), groups.end(),
                            [&](const Membership& one) { return has_word(one.controllers, controller); });
   if (mine == groups.end()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what /proc and /sys report of the system and of this process, below a root that tests replace.
+// Reads what /proc and /sys report of the system and of this process, below a root that tests replace. The command
+// line uses it to check and measure machines and to find memory limits.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements derived_machines.hpp.
+// Derives machines with other cache sizes, core times or link bandwidths, for the options `--cache` and
+// `--core-time` and the Python package. See derived_machines.hpp.
 #include "machine/file/derived_machines.hpp"
 
 #include <algorithm>
@@ -15,7 +16,8 @@ Machine with_cache_sizes(const Machine& machine, const std::vector<std::string>&
   auto parts = machine.parts();
   for (const auto& text : sizes) {
     const auto equals = text.find('=');
-    if (equals == std::string::npos) throw Error(Code::invalid, "--cache: '" + text + "' is not name=size");
+    if (equals == std::string::npos)
+      throw Error(Code::invalid, "--cache: '" + text + "' is not NAME=SIZE; write for example l3=640KiB");
     const auto name = text.substr(0, equals);
     bool found = false;
     std::string known;  // its caches, as the message lists them
@@ -37,7 +39,8 @@ Machine with_cache_sizes(const Machine& machine, const std::vector<std::string>&
 }
 
 Machine with_core_time(const Machine& machine, Seconds instruction_time) {
-  if (!(instruction_time.value > 0)) throw Error(Code::invalid, "--core-time: it must be above 0");
+  if (!(instruction_time.value > 0))
+    throw Error(Code::invalid, "--core-time: the time must be above 0; write for example 0.5ns");
   auto parts = machine.parts();
   for (auto& initiator : parts.initiators) initiator.instruction_time = instruction_time;
   return Machine(std::move(parts));

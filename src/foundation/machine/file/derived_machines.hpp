@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derives machines: with other cache sizes or core times, to scale caches with a reduced problem size, and with
-// another bandwidth of a GPU's link.
+// another bandwidth of a GPU's link. Used by the launcher's options `--cache` and `--core-time` and by the Python
+// package.
 #pragma once
 
 #include <string>

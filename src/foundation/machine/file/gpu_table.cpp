@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements gpu_table.hpp. Integer keys are in tables that both reading and writing use.
+// Reads and writes the tables [[gpu]] of machine files, for the GPU simulator. Integer keys are in tables that
+// both reading and writing use. See gpu_table.hpp.
 #include "machine/file/gpu_table.hpp"
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes [[gpu]] of a machine file: a GPU of virtual time.
+// Reads and writes the table [[gpu]] of a machine file: a GPU for the simulator. The parser and the formatter of
+// machine files call it.
 #pragma once
 
 #include <string>

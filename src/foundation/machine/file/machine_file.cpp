@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes machine files, and finds shipped ones by name.
+// Reads and writes machine files, and finds shipped ones by name, for the option `--machine` and the Python
+// package.
 #include "machine/file/machine_file.hpp"
 
 #include <algorithm>
@@ -38,7 +39,8 @@ std::string read_text(const fs::path& path) {
   return text;
 }
 
-std::vector<fs::path> folders() {
+// Returns the folders in which machines are searched by name, in order of preference.
+std::vector<fs::path> machine_folders() {
   std::vector<fs::path> folders;
   if (const char* listed = std::getenv("TERRACE_MACHINES")) {
     std::string_view rest = listed;
@@ -67,7 +69,7 @@ void write_machine_file(const fs::path& path, const Machine& machine, const Meas
 
 std::vector<std::string> shipped_machines() {
   std::vector<std::string> names;
-  for (const auto& folder : folders()) {
+  for (const auto& folder : machine_folders()) {
     std::error_code failed;
     for (const auto& entry : fs::directory_iterator(folder, failed)) {
       if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
@@ -81,9 +83,10 @@ std::vector<std::string> shipped_machines() {
 fs::path find_machine(const std::string& name) {
   if (name.find('/') != std::string::npos || name.ends_with(".toml")) {
     if (fs::exists(name)) return name;
-    throw Error(Code::not_found, "there is no machine file '" + name + "'");
+    throw Error(Code::not_found,
+                "there is no machine file '" + name + "'; check the path, or give the name of a shipped machine");
   }
-  for (const auto& folder : folders()) {
+  for (const auto& folder : machine_folders()) {
     auto path = folder / (name + ".toml");
     if (fs::exists(path)) return path;
   }
@@ -99,6 +102,7 @@ fs::path find_machine(const std::string& name) {
                                                       : "There are " + all + ", or give the path of a file"));
 }
 
+// Moves the copier of that name to the front, for `--machine NAME@COPIER`.
 Machine with_copier(const Machine& machine, const std::string& name) {
   auto parts = machine.parts();
   auto& copiers = parts.copiers;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine files: TOML that people read and write; docs/reference/machine-file.md documents every key. A file that
-// violates the schema is refused with one line that names file, line, key, what is wrong and what to do.
+// Reads and writes machine files: TOML that people read and write; docs/reference/machine-file.md documents every
+// key. A file that violates the schema is refused with one line that names file, line, key, what is wrong and what
+// to do. Used by the command line, the Python package and measurements.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,9 @@
 
 namespace terrace::machine {
 
-// A measured quantity: median and range of its windows, and the best: the least time or the highest rate. The
-// machine's figures are derived from the best, because other load can only worsen a window.
+// A measured quantity: median and range (`spread`) of its windows, short timed repetitions, and the best: the
+// least time or the highest rate. The machine's figures are derived from the best, because other load can only
+// worsen a window.
 struct Spread {
   double median = 0;
   double spread = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats a machine as a machine file: the same keys in the same order as a person would write them.
+// Formats a machine as a machine file, which `terrace machine measure` writes: the same keys in the same order as
+// a person would write them.
 #include <algorithm>
 #include <charconv>
 
@@ -39,7 +40,7 @@ std::string toml_string(std::string_view text) {
 }
 
 // Formats the shortest digits that parse back to the same value, always as a TOML float.
-std::string number(double value) {
+std::string toml_float(double value) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   std::string text(buffer, end);
@@ -47,7 +48,7 @@ std::string number(double value) {
   return text;
 }
 
-class Text {
+class TomlWriter {
  public:
   void head(const std::string& head) { text_ += "\n" + head + "\n"; }
   void comment(const std::string& words) { text_ += "# " + words + "\n"; }
@@ -63,7 +64,7 @@ class Text {
   std::string text_;
 };
 
-void put_geometry(Text& out, const ArrayGeometry& geometry) {
+void put_geometry(TomlWriter& out, const ArrayGeometry& geometry) {
   out.head("[place.geometry]");
   out.raw("devices", std::to_string(geometry.devices));
   out.raw("banks", std::to_string(geometry.banks));
@@ -72,7 +73,7 @@ void put_geometry(Text& out, const ArrayGeometry& geometry) {
   out.raw("columns", std::to_string(geometry.columns));
 }
 
-void put_tree(Text& out, const MachineParts& parts) {
+void put_tree(TomlWriter& out, const MachineParts& parts) {
   std::size_t root = 0;
   while (parts.nodes[root].parent) ++root;
   for (std::size_t i = 0; i < parts.nodes.size(); ++i) {
@@ -98,21 +99,21 @@ void put_tree(Text& out, const MachineParts& parts) {
   }
 }
 
-void put_library(Text& out, const LibraryTimes& times) {
+void put_library(TomlWriter& out, const LibraryTimes& times) {
   if (std::ranges::all_of(times, [](Seconds time) { return time.value == 0; })) return;
   out.head("[initiator.library]");
   for (std::size_t i = 0; i < times.size(); ++i)
     if (times[i].value > 0) out.put(k_library[i].name.data(), times[i]);
 }
 
-void put_tlb(Text& out, const Tlb& tlb) {
+void put_tlb(TomlWriter& out, const Tlb& tlb) {
   if (tlb.entries == 0) return;
   out.raw("tlb", "{ entries = " + std::to_string(tlb.entries) + ", ways = " + std::to_string(tlb.ways) +
                      ", page = " + toml_string(format_exact(tlb.page)) +
                      ", walk = " + toml_string(format_exact(tlb.walk)) + " }");
 }
 
-void put_initiators(Text& out, const MachineParts& parts) {
+void put_initiators(TomlWriter& out, const MachineParts& parts) {
   for (const auto& initiator : parts.initiators) {
     out.head("[[initiator]]");
     out.put("name", initiator.name);
@@ -120,8 +121,8 @@ void put_initiators(Text& out, const MachineParts& parts) {
     out.raw("cores", std::to_string(initiator.cores));
     if (initiator.frequency_hz > 0) out.put("frequency", format_exact_frequency(initiator.frequency_hz));
     out.put("instruction_time", initiator.instruction_time);
-    out.raw("mlp", number(initiator.mlp));
-    out.raw("prefetch_mlp", number(initiator.prefetch_mlp));
+    out.raw("mlp", toml_float(initiator.mlp));
+    out.raw("prefetch_mlp", toml_float(initiator.prefetch_mlp));
     out.raw("miss_registers", std::to_string(initiator.miss_registers));
     out.raw("window", std::to_string(initiator.window));
     out.raw("store_buffer", std::to_string(initiator.store_buffer));
@@ -140,7 +141,7 @@ void put_initiators(Text& out, const MachineParts& parts) {
   }
 }
 
-void put_paths(Text& out, const MachineParts& parts) {
+void put_paths(TomlWriter& out, const MachineParts& parts) {
   for (const auto& path : parts.paths) {
     out.head("[[path]]");
     out.put("initiator", parts.initiators[path.initiator].name);
@@ -160,7 +161,7 @@ void put_paths(Text& out, const MachineParts& parts) {
   }
 }
 
-void put_copiers(Text& out, const MachineParts& parts) {
+void put_copiers(TomlWriter& out, const MachineParts& parts) {
   for (const auto& copier : parts.copiers) {
     out.head("[[copier]]");
     out.put("name", copier.name);
@@ -174,11 +175,11 @@ void put_copiers(Text& out, const MachineParts& parts) {
     if (copier.stall.value > 0) out.put("stall", copier.stall);
     if (copier.trap) out.put("trap", *copier.trap);
     if (copier.threads > 0) out.raw("threads", std::to_string(copier.threads));
-    if (copier.lines > 0) out.raw("lines", number(copier.lines));
+    if (copier.lines > 0) out.raw("lines", toml_float(copier.lines));
   }
 }
 
-void put_files(Text& out, const MachineParts& parts) {
+void put_files(TomlWriter& out, const MachineParts& parts) {
   for (const auto& file : parts.files) {
     out.head("[[file]]");
     out.put("name", file.name);
@@ -190,7 +191,7 @@ void put_files(Text& out, const MachineParts& parts) {
   }
 }
 
-void put_orderings(Text& out, const MachineParts& parts) {
+void put_orderings(TomlWriter& out, const MachineParts& parts) {
   for (const auto& ordering : parts.orderings) {
     out.head("[[ordering]]");
     out.put("intent", ordering.intent);
@@ -206,13 +207,13 @@ void put_orderings(Text& out, const MachineParts& parts) {
 }
 
 template <class Unit>
-void put_spread(Text& out, const Spread& row) {
+void put_spread(TomlWriter& out, const Spread& row) {
   out.put("best", Unit{row.best});
   out.put("median", Unit{row.median});
   out.put("spread", Unit{row.spread});
 }
 
-void put_measured(Text& out, const MachineParts& parts, const Measurement& measured) {
+void put_measured(TomlWriter& out, const MachineParts& parts, const Measurement& measured) {
   out.head("[measured]");
   out.put("fingerprint", parts.fingerprint);
   out.put("date", measured.date);
@@ -257,7 +258,7 @@ void put_measured(Text& out, const MachineParts& parts, const Measurement& measu
 
 std::string format_machine_file(const Machine& machine, const Measurement* measured) {
   const auto& parts = machine.parts();
-  Text out;
+  TomlWriter out;
   out.comment("A Terrace machine file; docs/reference/machine-file.md says what each key means.");
   out.raw("schema", "1");
   out.put("name", parts.name);

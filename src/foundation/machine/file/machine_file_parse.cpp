@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses a machine file table by table, so that contradictions are reported with their line.
+// Parses a machine file table by table, so that contradictions are reported with their line. Called where a
+// machine is loaded (machine_file.cpp) and by tests.
 #include <algorithm>
 #include <map>
 
@@ -68,7 +69,8 @@ class Parser {
       top_.refuse(key, "the machine has none; add a [[" + std::string(key) + "]]");
     }
     if (tables.size() > k_max_parts) {
-      top_.refuse(key, "there are more than " + std::to_string(k_max_parts) + " of them");
+      top_.refuse(key, "there are " + std::to_string(tables.size()) + " of them; at most " +
+                           std::to_string(k_max_parts) + " are supported");
     }
     return tables;
   }
@@ -233,7 +235,8 @@ class Parser {
       if (table.has("overlapped")) cache.overlapped = table.time("overlapped");
       if (cache.size < cache.ways * parts_.line) {
         table.refuse("size", format(cache.size) + " is less than one line of " + format(parts_.line) +
-                                 " for each of " + std::to_string(cache.ways) + " ways");
+                                 " for each of " + std::to_string(cache.ways) +
+                                 " ways; write a larger size or fewer ways");
       }
       if (!initiator.caches.empty() && initiator.caches.back().shared && !cache.shared) {
         table.refuse("shared", "a private cache is outside the shared cache '" + initiator.caches.back().name +
@@ -248,13 +251,13 @@ class Parser {
     tlb.entries = static_cast<std::uint32_t>(table.integer("entries", 1, k_max_tlb_entries));
     tlb.ways = static_cast<std::uint32_t>(table.integer("ways", 1, k_max_tlb_ways));
     if (tlb.entries % tlb.ways != 0)
-      table.refuse("entries",
-                   std::to_string(tlb.entries) + " is no multiple of the " + std::to_string(tlb.ways) + " ways");
+      table.refuse("entries", std::to_string(tlb.entries) + " is no multiple of the " + std::to_string(tlb.ways) +
+                                  " ways; write one");
     if (table.has("page")) tlb.page = table.size("page");
     need_power_of_two(table, "page", tlb.page);
     if (const auto min_page = std::max(k_min_tlb_page, parts_.line); tlb.page < min_page)
-      table.refuse("page",
-                   format(tlb.page) + " is less than " + format(min_page) + ", the smallest that there can be");
+      table.refuse("page", format(tlb.page) + " is less than the smallest possible page; write at least \"" +
+                               format(min_page) + "\"");
     tlb.walk = table.time("walk");
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements part_names.hpp.
+// Resolves names of parts while a machine file is parsed, and reads its measurements. See part_names.hpp.
 #include "machine/file/part_names.hpp"
 
 #include "machine/nearest_name.hpp"
@@ -8,7 +8,7 @@ namespace terrace::machine {
 namespace {
 
 // Reads a name and checks that it is known.
-std::string named(const NameIndex& names, const TomlTable& table, std::string_view key) {
+std::string known_name(const NameIndex& names, const TomlTable& table, std::string_view key) {
   static_cast<void>(names.find(table, key));  // throws if it is unknown
   return table.name(key);
 }
@@ -35,13 +35,13 @@ std::uint16_t NameIndex::find(const TomlTable& table, std::string_view key) cons
 namespace {
 
 // Files of earlier versions have no `best`: their figures are derived from the median.
-Spread times_of(const TomlTable& entry) {
+Spread read_time_spread(const TomlTable& entry) {
   const double median = entry.time_or_zero("median").value;
   return {median, entry.time_or_zero("spread").value,
           entry.has("best") ? entry.time_or_zero("best").value : median};
 }
 
-Spread bandwidths_of(const TomlTable& entry) {
+Spread read_bandwidth_spread(const TomlTable& entry) {
   const double median = entry.bandwidth("median").value;
   return {median, entry.bandwidth_or_zero("spread").value,
           entry.has("best") ? entry.bandwidth("best").value : median};
@@ -59,24 +59,25 @@ Measurement read_measurement(const TomlTable& table, const PartNameIndices& name
   if (table.has("notes")) measured.notes = table.texts("notes");
   for (const auto& entry : table.entries("time")) {
     entry.allow_only({"initiator", "figure", "median", "spread", "best"});
-    measured.times.push_back({names.initiators.find(entry, "initiator"), entry.name("figure"), times_of(entry)});
+    measured.times.push_back(
+        {names.initiators.find(entry, "initiator"), entry.name("figure"), read_time_spread(entry)});
   }
   for (const auto& entry : table.entries("bandwidth")) {
     entry.allow_only({"initiator", "place", "threads", "kernel", "median", "spread", "best"});
     measured.bandwidths.push_back({names.initiators.find(entry, "initiator"), names.places.find(entry, "place"),
                                    static_cast<std::uint32_t>(entry.integer("threads", 1, 1 << 24)),
-                                   entry.name("kernel"), bandwidths_of(entry)});
+                                   entry.name("kernel"), read_bandwidth_spread(entry)});
   }
   for (const auto& entry : table.entries("latency")) {
     entry.allow_only({"initiator", "place", "pages", "load", "median", "spread", "best"});
     measured.latencies.push_back({names.initiators.find(entry, "initiator"), names.places.find(entry, "place"),
-                                  entry.name("pages"), times_of(entry),
+                                  entry.name("pages"), read_time_spread(entry),
                                   entry.has("load") ? entry.bandwidth("load").value : 0});
   }
   for (const auto& entry : table.entries("copier")) {
     entry.allow_only({"copier", "what", "pages", "size", "median", "spread", "best"});
-    measured.copiers.push_back({named(names.copiers, entry, "copier"), entry.name("what"), entry.name("pages"),
-                                entry.size("size"), times_of(entry)});
+    measured.copiers.push_back({known_name(names.copiers, entry, "copier"), entry.name("what"),
+                                entry.name("pages"), entry.size("size"), read_time_spread(entry)});
   }
   return measured;
 }

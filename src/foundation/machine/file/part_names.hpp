@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps the names of parts to their indices while a machine file is read, and reads [measured] by them.
+// Maps the names of parts to their indices while a machine file is read, and reads [measured] by them. Used by the
+// parser of machine files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements part_tables.hpp.
+// Reads the tables of backing files, orderings and copiers for the parser of machine files. See part_tables.hpp.
 #include "machine/file/part_tables.hpp"
 
 #include "machine/ordering.hpp"
@@ -54,7 +54,7 @@ Source read_source(const TomlTable& table, std::string_view key) {
 
 namespace {
 
-std::vector<PagePrice> read_pages(const TomlTable& table) {
+std::vector<PagePrice> read_page_prices(const TomlTable& table) {
   std::vector<PagePrice> pages;
   for (const auto& page : table.entries("pages")) {
     page.allow_only({"page", "remap"});
@@ -77,7 +77,7 @@ CopierPrice read_copier(const TomlTable& table) {
       table.refuse(key, "the copier '" + copier.name + "' costs bytes alone; name one that costs more otherwise");
   if (table.has("piece")) copier.piece = table.size("piece");
   if (table.has("call")) copier.call = table.time_or_zero("call");
-  copier.pages = read_pages(table);
+  copier.pages = read_page_prices(table);
   if (table.has("stall")) copier.stall = table.time_or_zero("stall");
   if (table.has("trap")) copier.trap = table.time_or_zero("trap");
   if (table.has("threads"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads [[file]] (the backing file of a memory), [[ordering]] and [[copier]] of a machine file. Errors are those
-// of TomlTable: Error{invalid}.
+// Reads [[file]] (the backing file of a memory), [[ordering]] and [[copier]] for the parser of machine files.
+// Errors are those of TomlTable: Error{invalid}.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements toml_table.hpp: typed access with error messages.
+// Reads typed keys of TOML tables with error messages, for machine files, plan files and hints files. See
+// toml_table.hpp.
 #include "machine/file/toml_table.hpp"
 
 #include <algorithm>
@@ -60,6 +61,7 @@ void throw_parse_error(const toml::parse_error& error, const std::string& file) 
   throw Error(Code::invalid, file + ":" + std::to_string(line) + ": this is not TOML: " + why);
 }
 
+// Returns the key with the table's prefix, as messages name it.
 std::string TomlTable::full(std::string_view key) const {
   if (prefix_.empty()) return quoted_excerpt(key);
   if (key.empty()) return prefix_;
@@ -118,7 +120,8 @@ auto TomlTable::quantity(std::string_view key, const char* example, bool zero, P
       refuse(key, error.what());
     }
   }();
-  if (!zero && !(value > decltype(value){})) refuse(key, "'" + text + "' is not above 0");
+  if (!zero && !(value > decltype(value){}))
+    refuse(key, "'" + text + "' is not above 0; write for example " + example);
   return value;
 }
 
@@ -172,7 +175,9 @@ double TomlTable::frequency(std::string_view key) const { return quantity(key, "
 std::vector<std::string> TomlTable::texts(std::string_view key) const {
   const auto& node = need(key);
   const auto* array = node.as_array();
-  if (array == nullptr) refuse(key, std::string("expected an array of texts, found ") + type_of(node));
+  if (array == nullptr)
+    refuse(key, std::string("expected an array of texts, found ") + type_of(node) +
+                    "; write for example [\"a\", \"b\"]");
   std::vector<std::string> texts;
   for (const auto& entry : *array) {
     if (!entry.is_string()) refuse(key, std::string("expected a text, found ") + type_of(entry));
@@ -184,7 +189,9 @@ std::vector<std::string> TomlTable::texts(std::string_view key) const {
 std::vector<std::pair<std::vector<std::string>, bool>> TomlTable::names_and_lists(std::string_view key) const {
   const auto& node = need(key);
   const auto* array = node.as_array();
-  if (array == nullptr) refuse(key, std::string("expected an array of names, found ") + type_of(node));
+  if (array == nullptr)
+    refuse(key, std::string("expected an array of names, found ") + type_of(node) +
+                    "; write for example [\"hbm0\", \"ddr0\"]");
   const auto name_in = [&](const toml::node& entry) {
     if (!entry.is_string()) refuse(key, std::string("expected a name, found ") + type_of(entry));
     return checked_name(key, entry.as_string()->get());
@@ -204,7 +211,9 @@ std::vector<std::pair<std::vector<std::string>, bool>> TomlTable::names_and_list
 std::vector<double> TomlTable::numbers(std::string_view key) const {
   const auto& node = need(key);
   const auto* array = node.as_array();
-  if (array == nullptr) refuse(key, std::string("expected an array of numbers, found ") + type_of(node));
+  if (array == nullptr)
+    refuse(key,
+           std::string("expected an array of numbers, found ") + type_of(node) + "; write for example [1.0, 2.5]");
   std::vector<double> numbers;
   for (const auto& entry : *array) {
     const auto value = entry.is_number() ? entry.value<double>() : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads one table of a TOML file under a schema: each key is read with its type. Errors are one line with file,
-// line, key, what is wrong and what to do.
+// line, key, what is wrong and what to do. The readers of machine files, plan files and hints files use it.
 #pragma once
 
 #include <toml++/toml.h>

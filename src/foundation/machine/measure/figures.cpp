@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements figures.hpp.
+// Computes the best, median and range of a figure (a measured time or rate) from its windows, and whether the best
+// is reproducible, for `terrace machine measure`. See figures.hpp.
 #include "machine/measure/figures.hpp"
 
 #include <algorithm>
@@ -67,6 +68,7 @@ void Figures::begin_round(std::optional<std::set<std::string>> only) {
   only_ = std::move(only);
 }
 
+// Called for each figure in each round; measures only if this round is to repeat the figure.
 Spread Figures::sample(const std::string& name, const Sample& sample) {
   auto& windows = all_[name];
   const bool is_new = windows.empty();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates figures (times and rates) from many short windows, each with a fixed amount of work. Other load can
-// only lengthen a window, so the shortest windows estimate a time best, and the highest rates a bandwidth. The
-// very shortest are outliers, however: on a virtual machine one of a hundred windows reads memory a third faster
-// than the rest, and in another measurement none does. So the best is defined as the value that the shortest tenth
-// does not exceed. In six measurements of an idle virtual machine it agreed within 7 % for one thread, the minimum
-// within 34 %. A window is clean if no measuring thread was preempted in it. Pure functions: no clock, no threads.
-// Not thread-safe.
+// Estimates the figures (times and rates) of `terrace machine measure` from many short windows, timed intervals
+// with a fixed amount of work each. Other load can only lengthen a window, so the shortest windows estimate a time
+// best, and the highest rates a bandwidth. The very shortest are outliers, however: on a virtual machine one of a
+// hundred windows reads memory a third faster than the rest, and in another measurement none does. So the best is
+// defined as the value that the shortest tenth does not exceed. In six measurements of an idle virtual machine it
+// agreed within 7 % for one thread, the minimum within 34 %. A window is clean if no measuring thread was
+// preempted in it. Pure functions: no clock, no threads. Not thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements fits.hpp.
+// Derives TLB reach, reorder window, prefetch streams and memory rates from measured series, for `terrace machine
+// measure`. See fits.hpp.
 #include "machine/measure/fits.hpp"
 
 #include <algorithm>

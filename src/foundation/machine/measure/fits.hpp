@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives properties of a machine from measured series. Pure functions, without a clock.
+// Derives properties of a machine from measured series, for `terrace machine measure`. Pure functions, without a
+// clock.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the measured loops, simple enough for the compiler to optimise them like loops of user programs.
-// Compiled with full optimisation in every build type.
+// Implements the loops that `terrace machine measure` times, simple enough for the compiler to optimise them like
+// loops of user programs. Compiled with full optimisation in every build type.
 #include "machine/measure/kernels.hpp"
 
 #include <cstring>
@@ -26,6 +26,7 @@ std::uint64_t next_random(std::uint64_t& state) {  // splitmix64 (Vigna)
   return z ^ (z >> 31);
 }
 
+// Follows K cycles concurrently; K is constant, so that the compiler keeps all positions in registers.
 template <std::size_t K>
 void chase_k(std::span<ChaseLine*> from, std::size_t hops) {
   ChaseLine* at[K];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops that measurements time: STREAM's four kernels, pure reads and writes, pointer chases. They do not
-// depend on clocks, places or threads.
+// Declares the loops that `terrace machine measure` and benchmarks time: STREAM's four kernels, pure reads and
+// writes, pointer chases. They do not depend on clocks, places or threads.
 #pragma once
 
 #include <cstddef>

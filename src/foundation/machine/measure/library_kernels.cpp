@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls libm functions as programs do, with independent calls.
+// Calls libm functions as programs do, with independent calls, for `terrace machine measure` to time them.
 #include <math.h>
 
 #include "machine/measure/kernels.hpp"
@@ -17,7 +17,7 @@ Real argument(std::size_t number, double low, double high) {
 }
 
 template <class Real, class Function>
-void call_all(Function function, double low, double high, std::size_t passes) {
+void call_with_all_arguments(Function function, double low, double high, std::size_t passes) {
   Real x[k_library_arguments], y[k_library_arguments], results[k_library_arguments];
   for (std::size_t i = 0; i < k_library_arguments; ++i) {
     x[i] = argument<Real>(i, low, high);
@@ -43,10 +43,10 @@ void call_library(LibraryFunction function, std::size_t passes) {
 #define TERRACE_RESULT_of_one(name) ::name(x)
 #define TERRACE_RESULT_of_two(name) ::name(x, y)
 #define TERRACE_RESULT_of_sincos(name) sum_of_two(::name, x)
-#define TERRACE_CASE(real, name, parameters, low, high)                                                           \
-  case LibraryFunction::name:                                                                                     \
-    return call_all<real>([](real x, [[maybe_unused]] real y) { return TERRACE_RESULT_##parameters(name); }, low, \
-                          high, passes);
+#define TERRACE_CASE(real, name, parameters, low, high) \
+  case LibraryFunction::name:                           \
+    return call_with_all_arguments<real>(               \
+        [](real x, [[maybe_unused]] real y) { return TERRACE_RESULT_##parameters(name); }, low, high, passes);
 #define TERRACE_CASES(name, parameters, cycles, cycles_float, low, high) \
   TERRACE_CASE(double, name, parameters, low, high)                      \
   TERRACE_CASE(float, name##f, parameters, low, high)

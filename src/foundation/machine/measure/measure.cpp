@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders the measurements, sizes their memory, and derives the machine from the figures.
+// Implements `terrace machine measure`: orders the measurements, sizes their memory, and derives the machine from
+// the figures.
 #include "machine/measure/measure.hpp"
 
 #include <unistd.h>
@@ -35,7 +36,7 @@ std::string now_utc() {
   return text;
 }
 
-const char* name_of(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
+const char* name_of_page_kind(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
 
 class Measurer final : private RoundBasedMeasurement {
  public:
@@ -76,6 +77,7 @@ class Measurer final : private RoundBasedMeasurement {
     }
   }
 
+  // Measures one core of an initiator: cycle, access, libm calls, caches and TLB.
   void measure_core(std::size_t index) {
     auto& initiator = parts_.initiators[index];
     step(initiator.name + ": core, libm and caches");
@@ -127,6 +129,8 @@ class Measurer final : private RoundBasedMeasurement {
     initiator.tlb = {reach.entries, k_usual_tlb_ways, Bytes{page}, Seconds{reach.walk}};
   }
 
+  // Measures bandwidth and latency of a path. A path that cannot be measured keeps its discovered values, unless
+  // the place is the nearest.
   void measure_path(Path& path) {
     const auto& initiator = parts_.initiators[path.initiator];
     const auto& place = parts_.places[path.place];
@@ -134,11 +138,11 @@ class Measurer final : private RoundBasedMeasurement {
     try {
       step(name + ": bandwidth");
       measure_bandwidth(path, name);
-      step(name + ": latency, " + name_of(ordinary_) + " pages");
+      step(name + ": latency, " + name_of_page_kind(ordinary_) + " pages");
       measure_latency(path, name, ordinary_);
       if (is_remote(path) || options_.quick) return;
       const auto other = ordinary_ == Pages::huge ? Pages::small : Pages::huge;
-      step(name + ": latency, " + name_of(other) + " pages");
+      step(name + ": latency, " + name_of_page_kind(other) + " pages");
       measure_latency(path, name, other);
     } catch (const Refusal&) {
       throw;
@@ -150,6 +154,7 @@ class Measurer final : private RoundBasedMeasurement {
     }
   }
 
+  // Measures STREAM kernels, reads and writes with several numbers of threads, and sets the path's rates.
   void measure_bandwidth(Path& path, const std::string& name) {
     const auto last = found_.last_level.at(path.initiator);
     // STREAM requires four times the caches; quick runs use twice.
@@ -194,10 +199,12 @@ class Measurer final : private RoundBasedMeasurement {
     return parts_.places[path.place].name + "." + what;
   }
 
+  // Measures the latency of a pointer chase; with ordinary pages also parallel misses, loaded latency and
+  // overlaps.
   void measure_latency(Path& path, const std::string& name, Pages pages) {
     const auto last = found_.last_level.at(path.initiator);
     const auto requested = options_.quick ? std::max(64 * k_mib, 4 * last) : std::max(256 * k_mib, 8 * last);
-    const auto figure = name + "." + name_of(pages);
+    const auto figure = name + "." + name_of_page_kind(pages);
     auto& chase = chase_buffer(
         figure, [&] { return fit_size(requested, 1, path.initiator, path.place); }, pages, node_of(path.place));
     verify(chase.memory, path.place);
@@ -205,7 +212,7 @@ class Measurer final : private RoundBasedMeasurement {
     const auto probe = probe_of(all);
     if (pages == ordinary_) reported_.insert(figure);
     const auto latency = measure_hop(probe, figure, chase, k_memory_hops, false);
-    measured_.latencies.push_back({path.initiator, path.place, name_of(pages), latency});
+    measured_.latencies.push_back({path.initiator, path.place, name_of_page_kind(pages), latency});
     if (pages == ordinary_) {
       path.latency = {latency.best};
       path.latency_source = Source::measured;
@@ -245,7 +252,7 @@ class Measurer final : private RoundBasedMeasurement {
     verify(buffer, path.place);
     for (const auto& [load, latency] :
          measure_loaded_hops(joint_probe_of(processors, path.initiator), name, chase, buffer.as<double>()))
-      measured_.latencies.push_back({path.initiator, path.place, name_of(ordinary_), latency, load});
+      measured_.latencies.push_back({path.initiator, path.place, name_of_page_kind(ordinary_), latency, load});
   }
 
   // Applies Little's law at the nearest measured place of the initiator (virtual-time contract): the lines in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `terrace machine measure`: measures bandwidth and latency of each place from each initiator, by
+// Declares `terrace machine measure`: measures bandwidth and latency of each place from each initiator, by
 // STREAM kernels, pure reads and writes, and pointer chases. Derives the memory-level parallelism from them, and
 // measures cache latencies.
 #pragma once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the windows of each figure. A window takes about a millisecond, less than a time slice, so that other
-// programs leave many windows undisturbed.
+// Measures one round of each figure (a time or rate of the machine) for `terrace machine measure`, in windows
+// (timed repetitions). A window takes about a millisecond, less than a time slice, so that other programs leave
+// many windows undisturbed.
 #include "machine/measure/measured_rounds.hpp"
 
 #include <algorithm>
@@ -21,12 +22,14 @@ constexpr std::uint64_t k_seed = 20170817;  // arbitrary, but fixed, so that run
 constexpr std::size_t k_line = 8;           // elements of eight bytes in a cache line
 constexpr std::size_t k_hop_lead_in = 4;    // warm-up windows, which load page tables into the caches
 
-// A figure that the first core measures; a window consists of `units` of work. The other cores are sink idle:
-// programs there would use the memory, the outer caches and, in a virtual machine, possibly the same core.
+// Options of a figure that the first core alone measures.
 struct SingleCoreFigure {
-  std::size_t lead_in = 1;
-  Section prepare{};
+  std::size_t lead_in = 1;  // warm-up windows
+  Section prepare{};        // runs before each window, outside its time
 };
+// Measures a figure on the first core; a window consists of `units` of work. Companion threads keep other programs
+// off the probe's other cores: these would use the memory, the outer caches and, in a virtual machine, possibly
+// the same core. Returns the seconds of a unit.
 
 Spread measure_on_first_core(const Probe& probe, const std::string& name, double units, const Section& section,
                              const SingleCoreFigure& how = {}) {
@@ -40,7 +43,7 @@ Spread measure_on_first_core(const Probe& probe, const std::string& name, double
 
 // Returns a thread's share of an array, in whole cache lines except for the last.
 template <class T>
-std::span<T> slice(std::span<T> all, std::size_t thread, std::size_t threads) {
+std::span<T> slice_of_thread(std::span<T> all, std::size_t thread, std::size_t threads) {
   const std::size_t lines = all.size() / k_line;
   const std::size_t begin = lines * thread / threads * k_line;
   const std::size_t end = thread + 1 == threads ? all.size() : lines * (thread + 1) / threads * k_line;
@@ -49,11 +52,12 @@ std::span<T> slice(std::span<T> all, std::size_t thread, std::size_t threads) {
 
 // Returns the piece of an array that a window uses, cyclically.
 template <class T>
-std::span<T> piece_of(std::span<T> all, std::size_t piece, std::size_t window) {
+std::span<T> piece_of_window(std::span<T> all, std::size_t piece, std::size_t window) {
   return all.subspan(window % (all.size() / piece) * piece, piece);
 }
 
-Section warm_caches(const ChaseBuffer& chase) {
+// Returns a section that reads the buffer into the caches before a window.
+Section warming_section(const ChaseBuffer& chase) {
   // Several passes: one pass may leave data in the inner cache only, or not displace what streamed through the
   // outer.
   constexpr int k_passes = 3;
@@ -112,8 +116,9 @@ Spread measure_streamed_element(const Probe& probe, const std::string& name, std
   const auto n = memory.size() / 3;
   const auto piece = std::min<std::size_t>(n, std::size_t{1} << 17);
   const auto section = [&](std::size_t, std::size_t window) {
-    scalar_triad(piece_of(memory.first(n), piece, window), piece_of(memory.subspan(n, n), piece, window),
-                 piece_of(memory.subspan(2 * n, n), piece, window), 0.5);
+    scalar_triad(piece_of_window(memory.first(n), piece, window),
+                 piece_of_window(memory.subspan(n, n), piece, window),
+                 piece_of_window(memory.subspan(2 * n, n), piece, window), 0.5);
   };
   constexpr std::size_t k_lead_in = 8;
   return measure_on_first_core(probe, name, static_cast<double>(piece), section, {.lead_in = k_lead_in});
@@ -121,9 +126,10 @@ Spread measure_streamed_element(const Probe& probe, const std::string& name, std
 
 Spread measure_hop(const Probe& probe, const std::string& name, ChaseBuffer& chased, std::size_t hops,
                    bool cached) {
-  return measure_on_first_core(probe, name, static_cast<double>(hops),
-                               [&](std::size_t, std::size_t) { chased.single = chase(chased.single, hops); },
-                               {.lead_in = k_hop_lead_in, .prepare = cached ? warm_caches(chased) : Section{}});
+  return measure_on_first_core(
+      probe, name, static_cast<double>(hops),
+      [&](std::size_t, std::size_t) { chased.single = chase(chased.single, hops); },
+      {.lead_in = k_hop_lead_in, .prepare = cached ? warming_section(chased) : Section{}});
 }
 
 MinTime measure_min_parallel_hop(const Probe& probe, const std::string& name, ChaseBuffer& chased,
@@ -137,7 +143,7 @@ MinTime measure_min_parallel_hop(const Probe& probe, const std::string& name, Ch
     const auto hop = measure_on_first_core(
         probe, figure, static_cast<double>(each * chains),
         [&](std::size_t, std::size_t) { chase_many(std::span(chased.several).first(chains), each); },
-        {.lead_in = k_hop_lead_in, .prepare = cached ? warm_caches(chased) : Section{}});
+        {.lead_in = k_hop_lead_in, .prepare = cached ? warming_section(chased) : Section{}});
     if (chains == 4 || hop.best < minimum.seconds.best) minimum = {hop, figure};
   }
   return minimum;
@@ -195,7 +201,7 @@ std::vector<std::pair<double, Spread>> measure_loaded_hops(const Probe& probe, c
     std::vector<std::atomic<std::size_t>> blocks(count);
     std::vector<std::size_t> hops(count);
     const auto read_until_chased = [&](std::size_t thread, std::size_t window) {
-      const auto mine = slice(memory, thread - 1, threads - 1);
+      const auto mine = slice_of_thread(memory, thread - 1, threads - 1);
       while (chased_windows.load(std::memory_order_acquire) <= window) {
         const auto begun = Clock::now();
         if (from[thread] + k_block > mine.size()) from[thread] = 0;
@@ -324,7 +330,7 @@ std::vector<std::pair<std::string, Spread>> bandwidths(const Probe& probe, const
     std::function<void(std::size_t, std::size_t)> run;
   };
   const auto of = [&](std::span<double> array, std::size_t thread, std::size_t window) {
-    return piece_of(slice(array, thread, threads), piece, window);
+    return piece_of_window(slice_of_thread(array, thread, threads), piece, window);
   };
   const std::vector<Kernel> kernels = {
       {"write", 3,
@@ -364,8 +370,8 @@ Spread copy_bandwidth(const Probe& probe, const std::string& name, std::span<con
   const auto piece = std::min<std::size_t>(n, std::size_t{1} << 19);
   measure_on_first_core(probe, name, 1,
                         [&](std::size_t, std::size_t window) {
-                          const auto target = piece_of(to.first(n), piece, window);
-                          std::memcpy(target.data(), piece_of(from.first(n), piece, window).data(),
+                          const auto target = piece_of_window(to.first(n), piece, window);
+                          std::memcpy(target.data(), piece_of_window(from.first(n), piece, window).data(),
                                       target.size_bytes());
                         },
                         {.lead_in = k_lead_in});

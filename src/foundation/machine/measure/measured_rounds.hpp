@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the kernels. Each function measures one round of a figure in short windows, adds them to the figure's
-// earlier rounds, and returns the spread over all of them.
+// Times the kernels (kernels.hpp) for `terrace machine measure`. Each function measures one round of a figure (a
+// time or rate) in short windows, adds them to the figure's earlier rounds, and returns best, median and range
+// over all of them (Spread).
 #pragma once
 
 #include <cstddef>

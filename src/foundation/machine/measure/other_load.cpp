@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements other_load.hpp.
+// Reads from /proc/stat how much processor time other programs take while `terrace machine measure` runs. See
+// other_load.hpp.
 #include "machine/measure/other_load.hpp"
 
 #include <sys/resource.h>
@@ -17,7 +18,7 @@
 namespace terrace::machine {
 namespace {
 
-double processor_seconds(int who) {
+double processor_time_of(int who) {
   rusage usage{};
   ::getrusage(who, &usage);
   const auto seconds = [](const timeval& time) {
@@ -69,7 +70,7 @@ OtherLoad::State OtherLoad::now() {
   const std::chrono::duration<double> clock = std::chrono::steady_clock::now().time_since_epoch();
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   return {parse_processor_times(SystemFiles().text("/proc/stat").value_or(""), ticks), clock.count(),
-          processor_seconds(RUSAGE_SELF), processor_seconds(RUSAGE_THREAD)};
+          processor_time_of(RUSAGE_SELF), processor_time_of(RUSAGE_THREAD)};
 }
 
 TakenProcessors OtherLoad::taken() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the processor time that other programs take during a measurement, from /proc/stat, as evidence for
-// refusing it. The resolution is a tick of 10 ms, so intervals should last a second or more.
+// Measures the processor time that other programs take during `terrace machine measure`, from /proc/stat, as
+// evidence for refusing the measurement. The resolution is a tick of 10 ms, so intervals should last a second or
+// more.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements physics.hpp.
+// Checks a measured machine against physical laws, before `terrace machine measure` writes its file. See
+// physics.hpp.
 #include "machine/measure/physics.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks laws that the measured figures of any machine obey. A disturbed measurement violates them.
+// Checks laws that the measured figures of any machine obey, for `terrace machine measure`. A disturbed
+// measurement violates them.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements placed_buffer.hpp by system calls, without a library, and /proc for verification.
+// Allocates the memory of measurements by system calls, without a library, and verifies its placement by /proc.
+// See placed_buffer.hpp.
 #include "machine/measure/placed_buffer.hpp"
 
 #include <linux/mempolicy.h>
@@ -52,7 +53,8 @@ PlacedBuffer::PlacedBuffer(Bytes size, Pages pages, int numa_node) : size_(size.
   map_size_ = align_up(size_, k_huge_page) + k_huge_page;
   map_ = ::mmap(nullptr, map_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map_ == MAP_FAILED) {
-    throw Error(Code::no_memory, "no " + format(size) + " for a measurement: " + std::strerror(errno));
+    throw Error(Code::no_memory,
+                "no memory for a measurement, which needs " + format(size) + ": " + std::strerror(errno));
   }
   const auto address = reinterpret_cast<std::uintptr_t>(map_);
   begin_ = static_cast<std::byte*>(map_) + (align_up(address, k_huge_page) - address);

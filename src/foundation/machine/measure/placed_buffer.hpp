@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates memory for a measurement: on one NUMA node, in huge or small pages, populated; and verifies its
-// placement.
+// Allocates memory for the measurements of machines and copiers: on one NUMA node, in huge or small pages,
+// populated; and verifies its placement.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base of the measurement in measure.cpp: measures figures in rounds until their best windows are confirmed, or
-// refuses with the reason. Holds buffers, notes and the resulting machine parts. Not thread-safe.
+// Declares the base class of the measurement in measure.cpp (`terrace machine measure`): measures figures in
+// rounds until their best windows are confirmed, or refuses with the reason. Holds buffers, notes and the
+// resulting machine parts. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -139,6 +140,7 @@ class RoundBasedMeasurement {
     throw Refusal(text + "; no machine file is made: measure again when the machine is idle");
   }
 
+  // Reports progress before each group of figures.
   void step(const std::string& what) {
     if (progress_)
       progress_(static_cast<double>(done_) / static_cast<double>(steps_),
@@ -220,12 +222,13 @@ class RoundBasedMeasurement {
     const Bytes max_size{std::min(available.value, parts_.places[place].capacity.value) / 2 / parts};
     const auto size = std::min(requested, max_size);
     if (size < found_.last_level.at(initiator) || size < 8 * k_mib) {
-      throw Error(Code::no_memory,
-                  "only " + format(available) + " is free, too little to measure memory and not caches");
+      throw Error(Code::no_memory, "only " + format(available) +
+                                       " is free, too little to measure memory and not caches; free some");
     }
     return size;
   }
 
+  // Throws if the kernel has put pages of the buffer on another node than the place's.
   void verify(const PlacedBuffer& buffer, std::size_t place) {
     const auto node = node_of(place);
     if (node < 0) return;

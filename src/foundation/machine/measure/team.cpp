@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements team.hpp: a barrier before and after each round, between which the first thread reads the clock.
+// Runs pinned threads in rounds, for measurements of machines and copiers: with a barrier before and after each
+// round, between which the first thread reads the clock. See team.hpp.
 #include "machine/measure/team.hpp"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a timed section on several threads, each pinned to a processor.
+// Runs a timed section on several threads, each pinned to a processor. Measurements of machines and copiers use
+// it.
 #pragma once
 
 #include <cstddef>

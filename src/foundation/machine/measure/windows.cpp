@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements windows.hpp. Workers synchronise at a spinning barrier before each window. Companions publish a
-// heartbeat, whose gaps show that they were preempted. Workers detect their own preemptions by getrusage's
-// involuntary context switches.
+// Times a section of code in windows (timed repetitions) for measured_rounds.cpp. The workers, threads that run
+// the section, synchronise at a spinning barrier before each window. Companions, threads that keep other programs
+// off the other processors, publish a heartbeat, whose gaps show that they were preempted. Workers detect their
+// own preemptions by getrusage's involuntary context switches. See windows.hpp.
 #include "machine/measure/windows.hpp"
 
 #include <sys/resource.h>
@@ -47,6 +48,7 @@ long preemptions() {
   return usage.ru_nivcsw;
 }
 
+// Spins on a processor that must stay free of other programs, and counts the gaps in which it did not run.
 struct alignas(64) Companion {
   std::atomic<std::int64_t> seen_ns{0};
   std::atomic<std::uint64_t> gaps{0};
@@ -62,6 +64,8 @@ struct alignas(64) Companion {
   }
 };
 
+// Runs workers and companions for run_windows(), and collects the time of each window and whether it was
+// disturbed.
 class WindowRunner {
  public:
   WindowRunner(const WindowPlan& plan, const Section& section, const Section& prepare)
@@ -113,6 +117,7 @@ class WindowRunner {
   };
   WindowTime& at(std::size_t worker, std::size_t window) { return times_[worker * count_ + window]; }
 
+  // Runs and times all windows on one worker; the first worker also watches the companions.
   void work(std::size_t worker) {
     pin_to_processor(plan_.workers[worker]);
     for (std::size_t window = 0; window < count_; ++window) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs timed windows on pinned threads, and detects whether other programs disturbed a window.
+// Runs timed windows (repetitions of a section of code) on pinned threads, and detects whether other programs
+// disturbed a window. The figures of `terrace machine measure` are measured so.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,7 @@ struct WindowPlan {
   Seconds max_hop{};
 };
 
+// The timed code of a window: a kernel over a part of the memory.
 using Section = std::function<void(std::size_t thread, std::size_t window)>;
 
 // Runs `section` in all windows on all workers concurrently. Returns the seconds of each recorded window, from the

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements node_files.hpp.
+// Builds a machine from the kernel's NUMA files, for the agent's hbwmalloc functions, and parses numactl's lists
+// of nodes. See node_files.hpp.
 #include "machine/nodes/node_files.hpp"
 
 #include <fcntl.h>
@@ -31,7 +32,7 @@ struct NodeFiles {
   double read = 0, write = 0, latency_ns = 0;  // as seen by those, MiB/s; 0: not stated
 };
 
-std::string text_of(const std::string& path) {
+std::string read_text(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   std::string text;
@@ -55,7 +56,7 @@ std::vector<std::uint64_t> numbers_in(std::string_view text) {
 }
 
 // Parses "0-2,5", the kernel's notation of sets.
-std::vector<int> set_in(std::string_view text) {
+std::vector<int> parse_set(std::string_view text) {
   std::vector<int> set;
   while (!text.empty()) {
     const auto comma = std::min(text.find(','), text.size());
@@ -68,11 +69,11 @@ std::vector<int> set_in(std::string_view text) {
 }
 
 double first_number(const std::string& path) {
-  const auto numbers = numbers_in(text_of(path));
+  const auto numbers = numbers_in(read_text(path));
   return numbers.empty() ? 0 : static_cast<double>(numbers.front());
 }
 
-Bytes memory_of(const std::string& meminfo) {
+Bytes parse_memory(const std::string& meminfo) {
   const auto at = meminfo.find("MemTotal:");
   if (at == std::string::npos) return {};
   const auto numbers = numbers_in(std::string_view(meminfo).substr(at, meminfo.find('\n', at) - at));
@@ -80,15 +81,15 @@ Bytes memory_of(const std::string& meminfo) {
 }
 
 std::vector<NodeFiles> read_nodes(const std::string& folder) {
-  const auto numbers = set_in(text_of(folder + "/online"));
+  const auto numbers = parse_set(read_text(folder + "/online"));
   std::vector<NodeFiles> nodes;
   for (const int number : numbers) {
     const auto files = folder + "/node" + std::to_string(number);
     NodeFiles node;
     node.number = number;
-    node.memory = memory_of(text_of(files + "/meminfo"));
-    node.processors = static_cast<std::uint32_t>(set_in(text_of(files + "/cpulist")).size());
-    for (const auto distance : numbers_in(text_of(files + "/distance")))
+    node.memory = parse_memory(read_text(files + "/meminfo"));
+    node.processors = static_cast<std::uint32_t>(parse_set(read_text(files + "/cpulist")).size());
+    for (const auto distance : numbers_in(read_text(files + "/distance")))
       node.distances.push_back(static_cast<int>(std::min<std::uint64_t>(distance, 255)));
     const auto near = files + "/access0/initiators";
     for (const int other : numbers)
@@ -101,6 +102,7 @@ std::vector<NodeFiles> read_nodes(const std::string& folder) {
   return nodes;
 }
 
+// Builds the parts of a machine from the node files.
 class Builder {
  public:
   explicit Builder(std::vector<NodeFiles> nodes) : nodes_(std::move(nodes)) {}

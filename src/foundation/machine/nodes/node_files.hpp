@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes the machine from the kernel's NUMA files in /sys, for processes that have only the C library. Outside
-// of user processes, discover() gives the same and more.
+// Describes the machine from the kernel's NUMA files in /sys, for processes that have only the C library
+// (hbwmalloc without a launcher). Outside of user processes, discover() gives the same and more.
 //
 // Each node with processors is an initiator, each node with memory a place, "node0". Bandwidths and latencies are
 // those of the firmware (HMAT: access0/initiators) for the initiators nearest to a place. For others they are

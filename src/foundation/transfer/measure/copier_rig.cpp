@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/rounding.hpp"
+#include "core/units.hpp"
 
 namespace terrace::transfer {
 

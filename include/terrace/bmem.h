@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bmem.h: allocator for processing in memory (PIM): places operands in devices that compute inside their
- * memory. The names are those of the study that proposed it (MCHPC'17, "Bit contiguous memory allocation for
- * processing in memory", section 4.3).
+/* bmem.h: declares an allocator for processing in memory (PIM): programs place operands by it in devices that
+ * compute inside their memory. The names are those of the study that proposed it (MCHPC'17, "Bit contiguous memory
+ * allocation for processing in memory", section 4.3).
  *
  * Such a device is a bit array: banks of subarrays of rows of columns. An operation works on all columns of a
  * row at once, so operands must be placed together: a block is a rectangle of whole rows in neighbouring

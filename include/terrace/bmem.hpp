@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bmem.hpp: C++ wrappers of bmem.h. Device and Block release what they own in their destructors. Invalid
-// arguments throw std::invalid_argument with bmem_last_error()'s text; if there is no space, a block is empty.
+// bmem.hpp: wraps bmem.h, the allocator for processing in memory, for C++ programs. Device and Block release what
+// they own in their destructors. Invalid arguments throw std::invalid_argument with bmem_last_error()'s text; if
+// there is no space, a block is empty.
 #pragma once
 
 #include <terrace/bmem.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hbw_allocator.h: hbw::allocator, memkind's C++11 allocator on hbwmalloc.h. Memory is placed by hbw_get_policy().
+/* hbw_allocator.h: defines hbw::allocator, memkind's C++11 allocator for the standard containers of a program, on
+ * hbwmalloc.h. Memory is placed by hbw_get_policy().
  * `allocate` throws std::bad_alloc for 0 elements, and if there is no memory. */
 #ifndef TERRACE_HBW_ALLOCATOR_H
 #define TERRACE_HBW_ALLOCATOR_H

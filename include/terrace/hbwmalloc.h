@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hbwmalloc.h: implements memkind's hbwmalloc interface on Terrace.
+/* hbwmalloc.h: declares memkind's hbwmalloc interface, which Terrace implements for programs written for memkind.
  *
  * Compile with -I PREFIX/include/terrace or `pkg-config --cflags terrace-hbw`, so that `#include <hbwmalloc.h>`
  * finds this header. Link with -lterrace-hbw or `pkg-config --libs terrace-hbw`. A binary that was linked with

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stencil library: declares loops over structured meshes and runs them tiled and out of core, for data larger
-// than the fast memory.
+// Declares the stencil library, the header that programs include: loops over structured meshes run tiled and out
+// of core, for data larger than the fast memory.
 //
 //   using namespace terrace::stencil;
 //   Context context;

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! terrace.f90: the Fortran interface (`use terrace`) to terrace.h, with ordinary Fortran strings.
+! terrace.f90: declares the Fortran interface (`use terrace`) to terrace.h, with ordinary Fortran strings.
 !
 ! Contains interfaces only: link libterrace. Needs a compiler with Fortran 2018's C
 ! interoperability (gfortran 12 or newer). A main loop reads:

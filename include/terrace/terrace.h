@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terrace.h: the C interface of Terrace.
+/* terrace.h: declares the C interface of Terrace, by which a program names its data, phases and intents.
  *
  * Terrace learns what a program does with each of its data objects in each phase of its main loop, and
  * puts and moves the data among the machine's memories accordingly. A program needs none of these calls:

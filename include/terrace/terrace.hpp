@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// terrace.hpp: the C++20 interface to terrace.h. Allocators by intent for the standard containers, and RAII
-// scopes for calls that terrace.h has in pairs.
+// terrace.hpp: declares the C++20 interface to terrace.h for programs: allocators by intent (memory attribute) for
+// the standard containers, and RAII scopes for calls that terrace.h has in pairs.
 //
 //     #include <terrace/terrace.hpp>
 //     #include <memory_resource>

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! terrace_arrays.F90: allocates Fortran arrays by intent (`use terrace_arrays`):
+! terrace_arrays.F90: allocates arrays of Fortran programs by intent, a memory attribute (`use terrace_arrays`):
 !
 !     use terrace_arrays
 !     real(real64), pointer :: field(:, :) => null()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unimem.h: implements the five calls of Unimem (Wu, Huang, Li, SC'17, section 3.2) on Terrace.
- */
+/* unimem.h: declares the five calls of Unimem (Wu, Huang, Li, SC'17, section 3.2), which Terrace implements for
+ * programs written for Unimem. */
 #ifndef TERRACE_UNIMEM_H
 #define TERRACE_UNIMEM_H
 

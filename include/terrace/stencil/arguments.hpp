@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of a loop after its kernel: read(u), write(v), into(sum) and so on. See terrace/stencil.hpp.
+// Defines the arguments that a program passes to a loop after its kernel: read(u), write(v), into(sum) and so on.
+// See terrace/stencil.hpp.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ struct Position {
 };
 
 template <class T, Access How>
-struct FieldArgument {
+struct FieldArgument {  // made by read(), write(), read_write() and increment()
   using Element = std::conditional_t<How == Access::read, const T, T>;
   Dataset<T> dataset;
   Stencil stencil;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the type-erased body of a loop from its kernel and arguments: a function that runs a part of the loop.
+// Builds the type-erased body of a loop from its kernel and arguments: a function by which an executor runs a part
+// of the loop. Block::loop() (context.hpp) calls it.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Represents a chain of parallel loops as a plain value: for each loop its accesses, its range and its code.
-// Loops are queued in a chain until a result is needed; planners and executors use this representation alone.
+// Represents a chain of parallel loops as a plain value, for the stencil library's planners and executors: for
+// each loop its accesses, its range and its code. Loops are queued in a chain until a result is needed; planners
+// and executors use this representation alone.
 #pragma once
 
 #include <cstddef>

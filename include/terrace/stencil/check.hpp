@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Debug mode: with TERRACE_STENCIL_CHECKS defined, each access of a kernel is checked against the declarations
-// of its loop. It detects:
+// Implements the debug mode of stencil programs: with TERRACE_STENCIL_CHECKS defined, each access of a kernel is
+// checked against the declarations of its loop. The row loops of kernel.hpp call it. It detects:
 // - an offset outside the stencil, or at which nothing may be read;
 // - reading the own point of a dataset without declaring it, or not writing one declared as written;
 // - a change at a point other than the kernel's own;
@@ -266,6 +266,8 @@ template <class Kernel, class... Cursors>
   kernel(cursors.get(i)...);
 }
 
+// Calls the kernel at one point, several times with different values in write-only datasets, and compares the
+// results.
 template <class Kernel, class... Cursors>
 void check_point(const Kernel& kernel, const Call& call, const Point& point, std::ptrdiff_t i,
                  Cursors&... cursors) {

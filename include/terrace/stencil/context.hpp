@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares blocks, parallel loops and the context that owns them. See terrace/stencil.hpp.
+// Declares what a stencil program begins with: the context, its blocks, and their parallel loops. See
+// terrace/stencil.hpp.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares handles of datasets, lines and reductions, which loops use. See terrace/stencil.hpp.
+// Declares the handles of datasets, lines and reductions that a stencil program passes to its loops. See
+// terrace/stencil.hpp.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches kernels on a GPU: one thread for each point, or, in loops with a reduction, one warp for each row.
-// Compiled by nvcc only.
+// Launches kernels of stencil programs on a GPU: one thread for each point, or, in loops with a reduction, one
+// warp for each row. Compiled by nvcc only. Bodies of loops (bodies.hpp) call it for the executor "gpu".
 //
 // Points of a row are added to its partial result in the order of x, as on the processor: a warp calls the
 // kernel at 32 points, each with a private value, then adds these in order. So results are bitwise equal to the

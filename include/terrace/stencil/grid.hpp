@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index spaces of one to three dimensions, x first: points, ranges and stencils. Missing dimensions are [0, 1).
+// Defines points, ranges and stencils of one to three dimensions, x first, for stencil programs and the library's
+// planners. Missing dimensions are [0, 1).
 #pragma once
 
 #include <algorithm>

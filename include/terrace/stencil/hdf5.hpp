@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes datasets in HDF5 files, and checkpoints of all datasets of a context. Link with
-// terrace_stencil_hdf5.
+// Reads and writes datasets of a stencil program in HDF5 files, and checkpoints of all datasets of a context. Link
+// with terrace_stencil_hdf5.
 //
 //   Checkpoint checkpoint(context);
 //   checkpoint.set("step", step);

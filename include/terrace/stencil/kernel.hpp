@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accessors and row loops of kernels: a kernel is called at each point of a loop with one accessor for each
-// argument; `x(1, 0)` is the element one to the right of its own point.
+// Defines the accessors that a kernel gets, and the row loops that call it: at each point of a loop a kernel is
+// called with one accessor for each argument; `x(1, 0)` is the element one to the right of its own point.
 //
 // With TERRACE_STENCIL_CHECKS defined every access is checked against the declared stencil and access
 // (check.hpp); kernels are then many times slower.
@@ -208,6 +208,7 @@ void walk_row(const Kernel kernel, const Call& call, const Point& first, std::pt
 #define TERRACE_STENCIL_ANY_ORDER
 #define TERRACE_STENCIL_IN_ORDER
 #endif
+// Runs the kernel over a row whose reductions may be computed in any order (minimum, maximum), in lanes.
 template <class Kernel, class... Wide>
 void walk_lanes(const Kernel& kernel, std::ptrdiff_t length, Wide... wide) {
   for (std::ptrdiff_t i = 0; i < length; i += k_lanes) {
@@ -243,6 +244,7 @@ void walk_row(const Kernel kernel, const Call& /*call*/, const Point& /*first*/,
 #undef TERRACE_STENCIL_IN_ORDER
 #endif
 
+// Runs the kernel over all rows of a part of a loop: the body that executors call.
 template <class Kernel, class... Binders>
 void walk(const Kernel& kernel, const Call& call, const Binders&... binders) {
   const auto& range = call.range;

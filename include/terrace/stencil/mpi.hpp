@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements Ranks by MPI. Header-only, so that it is compiled with the program's own MPI; see
-// terrace/stencil/ranks.hpp.
+// Implements Ranks by MPI, for stencil programs on several processes. Header-only, so that it is compiled with the
+// program's own MPI; see terrace/stencil/ranks.hpp.
 //
 //   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
 //   {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of a context: executor, threads, tiles and memory.
+// Declares the options with which a stencil program makes its context: executor, threads, tiles and memory.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributed execution: interface of the communication layer between processes. terrace/stencil/mpi.hpp
-// implements it by MPI.
+// Declares the interface of the communication layer by which a stencil program runs on several processes.
+// terrace/stencil/mpi.hpp implements it by MPI.
 //
 // The program is unchanged, and its results are bitwise equal to those of one process. Each process (rank)
 // computes a part of each block, cut in z, in y, or in both. Ranks exchange halos once before a chain, and

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of a context.
+// Declares the counters that Context::statistics() returns to a stencil program.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the compilation target of a file: the processor; the processor with checks (TERRACE_STENCIL_CHECKS);
-// or additionally a GPU, by nvcc with --extended-lambda. Files of one program may differ: what depends on the
-// target is in an inline namespace of its own, so the one-definition rule holds.
+// Selects the compilation target of a file that includes the stencil library: the processor; the processor with
+// checks (TERRACE_STENCIL_CHECKS); or additionally a GPU, by nvcc with --extended-lambda. Files of one program may
+// differ: what depends on the target is in an inline namespace of its own, so the one-definition rule holds.
 #pragma once
 
 #if defined(TERRACE_STENCIL_CHECKS)

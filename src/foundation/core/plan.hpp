@@ -95,6 +95,7 @@ struct Plan {
   Seconds regret_low{};
   Seconds regret_high{};
 
+  // Serialise the plan for the program's start and for its journal. from_blob() throws Error{corrupt}.
   void to_blob(BlobWriter& out) const;
   static Plan from_blob(BlobReader& in);
 };

@@ -154,6 +154,7 @@ void ProgramLoader::open_and_read(const char* path, int scripts) noexcept {
   if (file.number() >= 0) read(file.number(), path, scripts);
 }
 
+// Examines an open program; follows a script to its interpreter. `scripts`: number of scripts followed so far.
 void ProgramLoader::read(int file, const char* path, int scripts) noexcept {
   struct stat about {};
   if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) return;  // a FIFO would wait for a writer's data

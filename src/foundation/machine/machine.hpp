@@ -220,6 +220,7 @@ class Machine {
   // Returns it for any initiator and any place that it has a path to.
   [[nodiscard]] Seconds line_time_from(InitiatorId initiator, PlaceId place) const;
 
+  // Serialise the machine for the library inside a program. from_blob() throws Error{corrupt} or Error{invalid}.
   void to_blob(BlobWriter& out) const;
   static Machine from_blob(BlobReader& in);
 

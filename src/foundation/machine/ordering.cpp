@@ -58,6 +58,7 @@ bool knows_distances(const Machine& machine, InitiatorId initiator) {
   return true;
 }
 
+// Rule of the intent `normal`: own ordinary memory first, then by NUMA distance, else by latency.
 void as_kernel(const Machine& machine, const Path& path, Candidate& candidate) {
   const auto& place = machine.place(path.place);
   candidate.ranked.own_ordinary =
@@ -80,6 +81,7 @@ const Rule* find_rule(std::string_view intent) {
   return nullptr;
 }
 
+// Values a place for the initiator by the rule of an intent.
 Candidate candidate_for(const Machine& machine, InitiatorId initiator, PlaceId place, Rule rule,
                         bool distances_known) {
   Candidate candidate;
@@ -101,6 +103,7 @@ Candidate candidate_for(const Machine& machine, InitiatorId initiator, PlaceId p
   return candidate;
 }
 
+// Sorts all places by a rule and assigns ranks: places within the tolerance of a rank's first place tie.
 std::vector<RankedPlace> rank_by_rule(const Machine& machine, InitiatorId initiator, Rule rule) {
   const bool distances_known = knows_distances(machine, initiator);
   std::vector<Candidate> all;

@@ -71,6 +71,7 @@ void FreeRanges::split(Index node, std::uint64_t start, Index& left, Index& righ
   }
 }
 
+// Inserts a free range as a node of the treap; reuses an unused node.
 void FreeRanges::insert(Range range) {
   Index node = unused_;
   if (node == k_none) {
@@ -87,6 +88,7 @@ void FreeRanges::insert(Range range) {
   ++num_ranges_;
 }
 
+// Removes the node of the free range that begins at `start`.
 void FreeRanges::erase(std::uint64_t start) {
   Index left = k_none;
   Index middle = k_none;
@@ -109,6 +111,7 @@ FreeRanges::Index FreeRanges::find_fit(Index node, std::uint64_t length, std::ui
   return find_fit(nodes_[node].right, length, alignment, base);
 }
 
+// Returns the last free range that begins at `start` or before it.
 FreeRanges::Index FreeRanges::find_at_or_before(std::uint64_t start) const {
   Index best = k_none;
   for (Index node = root_; node != k_none;) {

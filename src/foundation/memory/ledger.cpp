@@ -228,6 +228,7 @@ bool Ledger::prepare(PlaceId place) noexcept {
   return state != OwnSlot::State::none;
 }
 
+// Tells the user, once a job, that the shared page was overwritten.
 void Ledger::report_damage() noexcept {
   if (std::exchange(has_reported_damage_, true) || !settings_.say ||
       !compare_exchange(page_.damage_reported, 0U, 1U))

@@ -6,6 +6,7 @@
 
 namespace terrace::transfer {
 
+// Makes each copier that supports some pair of places and that the system permits, cheapest first.
 CopierTable::CopierTable(const CopierParts& parts)
     : places_(parts.machine.places().size()), by_pair_(places_ * places_, nullptr) {
   const auto& places = parts.machine.places();

@@ -228,6 +228,7 @@ void* MoveQueue::thread_body(void* self) {
   return nullptr;
 }
 
+// Loop of the mover thread: waits until a group of transfers is due, and migrates it.
 void MoveQueue::run() noexcept {
   const Lock lock(mutex_);
   for (;;) {
@@ -376,6 +377,7 @@ void MoveQueue::migrate_group() {
   for (auto& transfer : group_) transfer.result.done = done;
 }
 
+// Moves the results of the group to those that completions() returns.
 void MoveQueue::record_results() {
   for (std::size_t i = 0; i < group_.size(); ++i) {
     auto& result = group_[i].result;

@@ -22,6 +22,7 @@ std::string error_name(int error) {
   return known != nullptr ? known : std::to_string(error);
 }
 
+// Makes the findings, one or more by each private function; run() has their order.
 class SystemChecker {
  public:
   SystemChecker(const SystemFiles& files, SystemCalls& calls, const std::string& temporary)

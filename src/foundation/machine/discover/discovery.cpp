@@ -312,6 +312,7 @@ class Discovery {
     });
   }
 
+  // Adds the path from initiator `i` to place `p`, and counts where its figures are from.
   void add_path(std::size_t i, std::size_t p, hwloc_obj_t node) {
     const auto& place = parts_.places[p];
     PathEnds ends{node, sets_[i], sets_[place.domain], place.kind, {}, {}, in_one_package(i, place.domain)};

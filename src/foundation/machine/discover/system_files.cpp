@@ -43,6 +43,7 @@ struct Membership {
   std::string path;
 };
 
+// Parses /proc/self/cgroup: the control groups of this process.
 std::vector<Membership> parse_memberships(const std::string& text) {
   std::vector<Membership> found;
   std::istringstream in(text);

@@ -31,6 +31,7 @@ class LawChecker {
   }
 
  private:
+  // Compares the times of a cycle and of an instruction with those of real processors.
   void check_core(InitiatorId id) {
     const auto& initiator = parts_.initiators[id];
     const auto row = std::ranges::find_if(measured_.times, [id](const MeasuredTime& time) {
@@ -51,6 +52,7 @@ class LawChecker {
                         " where a cycle takes " + format(Seconds{cycle}) + "; it takes 0.1 to 2 cycles");
   }
 
+  // Checks that outer caches, and memory, are slower than inner caches.
   void check_order(InitiatorId id) {
     const auto& initiator = parts_.initiators[id];
     const Cache* inner = nullptr;
@@ -98,6 +100,7 @@ class LawChecker {
                         format(BytesPerSecond{read}) + "; no memory writes more than twice as fast as it reads");
   }
 
+  // Checks that all threads together read no slower than one.
   void check_threads() {
     std::map<std::pair<InitiatorId, PlaceId>, std::pair<double, double>> reads;  // one thread, most threads
     std::map<std::pair<InitiatorId, PlaceId>, std::uint32_t> max_threads;

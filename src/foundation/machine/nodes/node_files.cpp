@@ -80,6 +80,7 @@ Bytes parse_memory(const std::string& meminfo) {
   return {numbers.empty() ? 0 : numbers.front() << 10};
 }
 
+// Reads the files of all nodes that are online.
 std::vector<NodeFiles> read_nodes(const std::string& folder) {
   const auto numbers = parse_set(read_text(folder + "/online"));
   std::vector<NodeFiles> nodes;

@@ -21,6 +21,7 @@ PageRun** table_at(std::uint64_t page) {
 
 }  // namespace
 
+// Obtains an extent from the source. Returns false if there is no memory.
 bool ExtentPages::add_extent() {
   void* const got = source_.allocate_extent(BlockArena::k_extent_size);
   if (!got) return false;
@@ -72,6 +73,7 @@ void ExtentPages::release_empty_extent() noexcept {
   empty_ = 0;
 }
 
+// Returns an extent without used pages to the source.
 void ExtentPages::release_extent(std::uint64_t extent) noexcept {
   try {
     if (!free_.allocate_at(extent * k_pages + 1, k_pages - 1)) return;

@@ -32,6 +32,7 @@ void copy_name(std::span<char> to, const std::string& from) {
   std::memcpy(to.data(), from.data(), size);
 }
 
+// Converts a job's description to the form in which the ledger stores it.
 LedgerDescription make_description(const JobDescription& given) {
   LedgerDescription description;
   std::memset(&description, 0, sizeof description);

@@ -39,6 +39,7 @@ MappedPage::MappedPage(int fd, const std::string& path, Access access) { map(fd,
 
 MappedPage::MappedPage(MappedPage&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
 
+// Maps an open file after checking its owner, mode, size and version.
 void MappedPage::map(int fd, const std::string& path, Access access) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) throw Error(Code::failed, path + ": " + std::strerror(errno));

@@ -81,6 +81,7 @@ bool OwnSlot::join() noexcept {
   return true;
 }
 
+// Claims the first slot that is vacant or whose process is dead.
 bool OwnSlot::try_claim_slot() noexcept {
   for (std::size_t slot = 0; slot < k_ledger_slots; ++slot) {
     const auto owner = read_owner(page_, slot);

@@ -175,6 +175,7 @@ std::optional<LedgerAmount> read_amount(const LedgerPage& page, std::size_t slot
   return std::nullopt;
 }
 
+// Writes both copies of an amount; the last store publishes it to the other processes.
 void write_amount(LedgerPage& page, std::size_t slot, PlaceId place, const LedgerAmount& amount) noexcept {
   const auto check = checksum_of(amount, slot, place);
   auto& first = page.first.entries[slot][place];

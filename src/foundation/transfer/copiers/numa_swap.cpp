@@ -149,6 +149,7 @@ class NumaSwap final : public NumaCopier {
   void copy(void* to, const void* from, std::size_t size) noexcept override { exchange_.copy(to, from, size); }
 
  private:
+  // Exchanges the pages of contiguous chunks together, else chunk by chunk, and leaves the rest to move_pages(2).
   void move_pages(std::span<ChunkMigration> migrations, int node) noexcept override {
     std::size_t rest = 0;  // index of the first migration not done
     const auto mark_moved = [&](std::size_t first, std::size_t count) {

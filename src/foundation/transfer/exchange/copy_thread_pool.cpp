@@ -76,6 +76,7 @@ void* CopyThreadPool::thread_body(void* self) {
   return nullptr;
 }
 
+// Loop of a helper thread: waits for a task and copies blocks of it.
 void CopyThreadPool::run_helper() noexcept {
   const MutexLock lock(mutex_);
   for (std::uint64_t seen = 0;;) {

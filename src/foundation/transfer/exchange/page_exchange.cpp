@@ -97,6 +97,7 @@ int PageExchange::migrate_segment(std::uint64_t address, std::size_t size, int n
   return error;
 }
 
+// Migrates at most 2 MiB: obtains a slot with pages of the node and an empty one, and exchanges the pages.
 int PageExchange::migrate_piece(std::uint64_t address, std::size_t size, int node) noexcept {
   int error = 0;
   const bool huge = size == k_piece && faults_.page_map().may_be_huge(address);
@@ -112,6 +113,8 @@ int PageExchange::migrate_piece(std::uint64_t address, std::size_t size, int nod
   return error;
 }
 
+// Detaches the old pages, copies them to the new ones, and attaches these. Returns 0 or an errno value, with the
+// old pages back in place.
 int PageExchange::exchange_pages(std::uint64_t address, std::size_t size, Staging::Slot& old_pages,
                                  Staging::Slot& new_pages) noexcept {
   std::size_t moved = 0;

@@ -185,6 +185,7 @@ std::optional<PageSentinels::Sentinel> PageSentinels::take_touched(std::uint64_t
   return sentinel;
 }
 
+// Loop of the sentinel thread: reads page faults and reports the sentinels that were accessed.
 void PageSentinels::run() noexcept {
   while (!stopped_) {
     std::array<pollfd, 2> files{{{faults_.fd(), POLLIN, 0}, {stop_fd_, POLLIN, 0}}};

@@ -91,6 +91,8 @@ void Staging::acquire(Slot& slot) noexcept {
   slot.is_charged = false;
 }
 
+// Acquires an unused slot with exactly `filled` bytes of pages on the node, or with `more`; null if there is no
+// such slot.
 Staging::Slot* Staging::acquire_matching(std::size_t filled, bool huge, int node, bool more) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& one) {
@@ -216,6 +218,7 @@ bool Staging::trim(int node) noexcept {
   return any;
 }
 
+// Returns the unused slot to empty where more than the limit are filled: the least recently used one, or null.
 Staging::Slot* Staging::oldest_beyond_limit() noexcept {
   std::size_t filled = 0;
   Slot* oldest = nullptr;

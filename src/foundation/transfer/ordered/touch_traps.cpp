@@ -91,6 +91,7 @@ void TouchTraps::unregister_range(std::uint64_t address, std::uint64_t size) noe
   userfault_.unregister_range(address, size);
 }
 
+// Loop of each trap thread: reads a fault and calls the handler.
 void TouchTraps::run() noexcept {
   while (true) {
     std::array<pollfd, 2> files{{{userfault_.fd(), POLLIN, 0}, {stop_fd_, POLLIN, 0}}};

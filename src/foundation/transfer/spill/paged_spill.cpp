@@ -123,6 +123,7 @@ void* PagedSpill::thread_body(void* self) {
   return nullptr;
 }
 
+// Loop of the engine's thread: executes calls, enforces the memory limit, and samples waits in page faults.
 void PagedSpill::run() noexcept {
   long pause = k_long_pause_ns;
   while (true) {

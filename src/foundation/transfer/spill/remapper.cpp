@@ -51,6 +51,7 @@ void Remapper::clear_event() noexcept {
   [[maybe_unused]] const auto ignored = syscall(SYS_read, event_fd_, &count, sizeof count);
 }
 
+// Loop of the thread: waits for a command, executes its system call, and signals completion_fd().
 void* Remapper::thread_body(void* self) {
   auto& remapper = *static_cast<Remapper*>(self);
   if (remapper.enter_) remapper.enter_();

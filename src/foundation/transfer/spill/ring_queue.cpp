@@ -85,6 +85,7 @@ class RingQueue final : public DiskQueue {
   [[nodiscard]] const char* name() const noexcept override { return "io_uring"; }
 
  private:
+  // Puts the request of a slot into the submission queue.
   void enqueue(std::uint8_t at) noexcept {
     const auto& request = requests_[at];
     auto* entry = io_uring_get_sqe(&ring_);

@@ -153,6 +153,7 @@ void Spill::release_resources() noexcept {
   faults_.reset();
 }
 
+// Loop of the pager thread: waits for faults, completed I/O or a time-out, and does what is due.
 void Spill::run() noexcept {
   while (!stop_requested_ || reads_ + writes_ > 0) {
     pollfd files[] = {
@@ -335,6 +336,7 @@ void Spill::resume_waiters(ChunkId c) noexcept {
   });
 }
 
+// Maps a chunk that was read if a thread waits for it; otherwise it stays in its slot. Retries a failed read.
 void Spill::on_read_done(ChunkId c, int error) noexcept {
   auto& chunk = chunks_[c];
   --reads_;
@@ -358,6 +360,7 @@ void Spill::on_read_done(ChunkId c, int error) noexcept {
   resume_waiters(c);
 }
 
+// Marks a chunk clean that was written; cancels its eviction if it is needed again. Pins what the file refused.
 void Spill::on_write_done(ChunkId c, int error) noexcept {
   auto& chunk = chunks_[c];
   --writes_;

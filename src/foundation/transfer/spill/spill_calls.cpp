@@ -183,6 +183,7 @@ void Spill::discard_page(ChunkId c) noexcept {
     madvise(memory_at(address_of(c)), k_chunk, k_do_not_need_locked);
 }
 
+// Pager's side of release(): discards blocks that the program frees, with their file space.
 bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
   if (is_being_reclaimed(first, end)) return false;
@@ -212,6 +213,7 @@ bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   return true;
 }
 
+// Pager's side of discard(): zeroes chunks, whose blocks stay.
 bool Spill::discard_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
   if (is_being_reclaimed(first, end)) return false;
@@ -296,6 +298,8 @@ bool Spill::unmanage_now(ChunkId first, std::size_t count) noexcept {
   return all;
 }
 
+// Pager's side of change_protection(): takes blocks back from kernel paging before their protection changes; makes
+// chunks evictable again afterwards.
 bool Spill::change_protection_now(ChunkId first, std::size_t count, bool is_default) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
   if (is_being_reclaimed(first, end)) return false;

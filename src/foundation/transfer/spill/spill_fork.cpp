@@ -37,6 +37,7 @@ void Spill::before_fork(std::span<const std::uint64_t> at_once) noexcept {
   post_call({.kind = Call::Kind::fork});
 }
 
+// Runs in the parent: undoes what the fork needed, and lets the pager go on.
 void Spill::after_fork() noexcept {
   for (const auto& one : child_mappings_)
     if (one.mapped != 0) syscall(SYS_munmap, one.mapped, one.size);
@@ -50,6 +51,7 @@ void Spill::after_fork() noexcept {
   call_mutex_.unlock();
 }
 
+// Runs in the child: moves the inherited file mappings to the addresses of the data.
 void Spill::in_child() noexcept {
   constexpr int k_fresh = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
   for (const auto& one : child_mappings_) {

@@ -70,6 +70,7 @@ void Spill::note_refault(std::uint32_t left) noexcept {
   apply_limit();
 }
 
+// Records whether the file refused a chunk, which then stays in memory in addition to the limit.
 void Spill::set_refused(ChunkId c, bool value) noexcept {
   auto& chunk = chunks_[c];
   if (chunk.write_refused == value) return;

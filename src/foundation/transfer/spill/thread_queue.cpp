@@ -85,6 +85,7 @@ class ThreadQueue final : public DiskQueue {
     return nullptr;
   }
 
+  // Loop of each thread: takes a request, executes it, and signals completion_fd().
   void run() noexcept {
     std::unique_lock lock(mutex_);
     for (;;) {

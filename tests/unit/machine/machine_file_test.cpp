@@ -311,9 +311,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"cores = 4", "cores = 4.5",
             "x.toml:14: initiator.cores: expected a whole number, found a number; write for example 8"},
         Bad{"size = \"256KiB\"", "size = \"256B\"",
-            "x.toml:20: initiator.cache.size: 256B is less than one line of 64B for each of 8 ways; write a "
-            "larger "
-            "size or fewer ways"},
+            "x.toml:20: initiator.cache.size: 256B is less than one line of 64B for each of 8 ways; "
+            "write a larger size or fewer ways"},
         Bad{"latency = \"5ns\"", "latency = \"5ns\"\nshared = 1",
             "x.toml:23: initiator.cache.shared: expected true or false, found a whole number"},
         Bad{"latency = \"5ns\"",

@@ -32,7 +32,7 @@ struct NodeFiles {
   double read = 0, write = 0, latency_ns = 0;  // as seen by those, MiB/s; 0: not stated
 };
 
-std::string read_text(const std::string& path) {
+std::string read_node_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   std::string text;
@@ -69,7 +69,7 @@ std::vector<int> parse_set(std::string_view text) {
 }
 
 double first_number(const std::string& path) {
-  const auto numbers = numbers_in(read_text(path));
+  const auto numbers = numbers_in(read_node_file(path));
   return numbers.empty() ? 0 : static_cast<double>(numbers.front());
 }
 
@@ -82,15 +82,15 @@ Bytes parse_memory(const std::string& meminfo) {
 
 // Reads the files of all nodes that are online.
 std::vector<NodeFiles> read_nodes(const std::string& folder) {
-  const auto numbers = parse_set(read_text(folder + "/online"));
+  const auto numbers = parse_set(read_node_file(folder + "/online"));
   std::vector<NodeFiles> nodes;
   for (const int number : numbers) {
     const auto files = folder + "/node" + std::to_string(number);
     NodeFiles node;
     node.number = number;
-    node.memory = parse_memory(read_text(files + "/meminfo"));
-    node.processors = static_cast<std::uint32_t>(parse_set(read_text(files + "/cpulist")).size());
-    for (const auto distance : numbers_in(read_text(files + "/distance")))
+    node.memory = parse_memory(read_node_file(files + "/meminfo"));
+    node.processors = static_cast<std::uint32_t>(parse_set(read_node_file(files + "/cpulist")).size());
+    for (const auto distance : numbers_in(read_node_file(files + "/distance")))
       node.distances.push_back(static_cast<int>(std::min<std::uint64_t>(distance, 255)));
     const auto near = files + "/access0/initiators";
     for (const int other : numbers)

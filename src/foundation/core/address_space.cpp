@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the queries of address_space.hpp for the runtime inside a program, which reserves address space for
-// its heaps and its journal.
+// Reads the process's memory use and its limit of address space (RLIMIT_AS), for the runtime inside a program,
+// which reserves address space for its heaps and its journal. See address_space.hpp.
 #include "core/address_space.hpp"
 
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes CRC-32C, the checksum of journals and recordings, by the SSE4.2 instruction if the processor has it,
-// else by tables, eight bytes a step.
+// Computes CRC-32C, the checksum of journals, GPU traces and cached files, by the SSE4.2 instruction if the
+// processor has it, else by tables, eight bytes a step.
 #include "core/blob.hpp"
 
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The journal: an append-only file of events, written by the part of Terrace inside a program and read by `terrace
-// merge`, which makes a profile of it. Each process has one, mapped shared, so that appended records survive the
-// death of the process at any instruction. Mode 0600.
-// Every record has its length and a CRC-32C, so that a reader stops at the first incomplete record and reports it.
+// Declares the journal: an append-only file of events, written by the part of Terrace inside a program and read by
+// `terrace merge`, which makes a profile of it. Each process has one, mapped shared, so that appended records
+// survive the death of the process at any instruction. Mode 0600. Every record has its length and a CRC-32C, so
+// that a reader stops at the first incomplete record and reports it.
 //
 // Layout, native byte order: a header of 64 bytes (magic "TERRACEJ", u32 version, u32 process id, zeros, u32 CRC
 // of the 60 bytes before it), then records, each 8-byte aligned: u32 length of this head and the payload, u16

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan: the initial place of every object, and the moves with the phase that triggers each. Planners make it,
-// the runtime executes it. It refers to objects, phases and places by name, not address, so that it can be read,
-// edited and used for another run of the program.
+// Defines the plan: the initial place of every object, and the moves with the phase that triggers each. Planners
+// make it, the runtime executes it. It refers to objects, phases and places by name, not address, so that it can
+// be read, edited and used for another run of the program.
 #pragma once
 
 #include <cstdint>

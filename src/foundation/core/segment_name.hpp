@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of segments, the parts of a phase between which placement may change: the name of the phase for the first,
-// and "resid.7@1048576" for one that begins that many accesses into the phase. runtime/segmenter.hpp explains
-// segments. Profiles, journals and plans name segments so.
+// Defines the names of segments, the parts of a phase between which placement may change: the name of the phase
+// for the first, and "resid.7@1048576" for one that begins that many accesses into the phase.
+// runtime/segmenter.hpp explains segments. Profiles, journals and plans name segments so.
 #pragma once
 
 #include <charconv>

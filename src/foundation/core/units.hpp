@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantities with units: bytes, seconds, bytes per second. Value types, so that a bandwidth cannot be passed as a
-// size; and parsing and formatting of user notation ("16GiB", "86ns", "16GB/s"). Used throughout Terrace.
+// Defines quantities with units: bytes, seconds, bytes per second. Value types, so that a bandwidth cannot be
+// passed as a size; and parsing and formatting of user notation ("16GiB", "86ns", "16GB/s"). Used throughout
+// Terrace.
 #pragma once
 
 #include <compare>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accounts for the memory of one job on one node: how many bytes each process holds in each place, against a
-// budget. The accounts lie in a shared page, so that all processes of a job see them. Each process writes its own
-// slot only, and the slot of a dead process counts as empty. A process without a job has a private page.
+// budget. The runtime, heaps and movers charge what they place. The accounts lie in a shared page, so that all
+// processes of a job see them. Each process writes its own slot only, and the slot of a dead process counts as
+// empty. A process without a job has a private page.
 //
 // Invariant: the sum of all amounts held in a place never exceeds its budget. This holds whichever process dies,
 // is stopped or writes stray data into the page, and at whatever point. Protocol of an acquisition:

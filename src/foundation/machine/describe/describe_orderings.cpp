@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats orderings, the places by preference for each initiator and intent, as text and as JSON, for `terrace
-// machine`.
+// machine orderings`.
 #include <nlohmann/json.hpp>
 
 #include "machine/describe/describe.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `terrace machine check`: what Terrace can do on a system, and what prevents the rest. Each finding is
+// Declares `terrace machine check`: what Terrace can do on a system, and what prevents the rest. Each finding is
 // a fact with a verdict and, unless the verdict is yes, advice.
 #pragma once
 

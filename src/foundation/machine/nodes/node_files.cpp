@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds a machine from the kernel's NUMA files, for the agent's hbwmalloc functions, and parses numactl's lists
-// of nodes. See node_files.hpp.
+// Builds a machine from the kernel's NUMA files, for the agent's hbwmalloc functions and for the launcher's check
+// of a machine's nodes, and parses numactl's lists of nodes. See node_files.hpp.
 #include "machine/nodes/node_files.hpp"
 
 #include <fcntl.h>

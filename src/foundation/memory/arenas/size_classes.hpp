@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Size classes of small blocks: 16, 32, 48, 64, 80, 96, 112, 128, then four to each doubling, so that at most a
-// quarter of a block is wasted. Used by the arenas and by the agent's internal heap.
+// Defines the size classes of small blocks: 16, 32, 48, 64, 80, 96, 112, 128, then four to each doubling, so that
+// at most a quarter of a block is wasted. Used by the arenas and by the agent's internal heap.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Background thread of the pager for blocking system calls, while the pager itself keeps reading page faults:
-// mremap(2) of watched ranges, which returns only after the pager has read its event, and fdatasync(2).
+// Declares the background thread of the pager (spill.hpp) for blocking system calls, while the pager itself keeps
+// reading page faults: mremap(2) of watched ranges, which returns only after the pager has read its event, and
+// fdatasync(2).
 //
 // The thread is created at the start. A later pthread_create would allocate from the program's heap, which may be
 // swapped out, and only the pager could fetch it.

@@ -35,7 +35,7 @@ class SpillEngine {
     std::string folder;
     SpillCounts* counts = nullptr;
     std::unique_ptr<ReplacementPolicy> (*make_policy)() = nullptr;
-    void (*enter)() = nullptr;                    // called first on each thread of the engine
+    void (*enter)() = nullptr;  // called first on the engine's threads: marks them as Terrace's own
     void (*say)(const char* sentence) = nullptr;  // prints a message to the user
     bool ring = true;                             // use io_uring where available
     bool paged = false;                           // kernel paging: make PagedSpill

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialises the calibration for transfer into a user's process. See calibration.hpp.
+// Serialises the calibration for the transfer into a user's process, for the launcher's cache file and for the
+// journal. See calibration.hpp.
 #include "model/calibration.hpp"
 
 namespace terrace::model {

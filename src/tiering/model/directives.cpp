@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See directives.hpp.
+// Looks up the user's directives (an object is used in a phase, or it is not), serialises them, and applies them
+// to a placement problem for make_problem(). See directives.hpp.
 #include "model/directives.hpp"
 
 #include <fnmatch.h>
@@ -32,6 +33,8 @@ std::size_t count_segments(const Problem& problem, std::size_t k) {
   return end - first;
 }
 
+// Returns the cell (traffic of an item in a phase) of one sequential read of `share` of the item.
+// `exposed_by_a_byte`: latencies that the core waits for per byte, although the prefetcher fetches it.
 ItemCell one_sweep(const Item& item, std::uint32_t number, const ProblemPhase& phase, double share,
                    double exposed_by_a_byte) {
   const auto bytes = share * static_cast<double>(item.size.value);

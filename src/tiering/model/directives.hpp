@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// User directives that override the profile: an object is used in a phase, or it is not (Unimem, section 3.3:
-// directives that inform of data dependence). Uses determine how early a move may be requested, which items may be
-// evicted meanwhile, and which phase waits.
+// Holds user directives that override the profile: an object is used in a phase, or it is not (Unimem, section
+// 3.3: directives that inform of data dependence). Hints of the user contain them; make_problem() applies them.
+// Uses determine how early a move may be requested, which items may be evicted meanwhile, and which phase waits.
 #pragma once
 
 #include <optional>
@@ -36,6 +36,7 @@ class Directives {
   // Returns `used` of the first directive that matches both; empty if none does.
   [[nodiscard]] std::optional<bool> used(std::string_view phase, const std::string& object) const;
 
+  // Serialise the directives as bytes (core/blob.hpp), for their transfer into the user's process.
   void to_blob(BlobWriter& out) const;
   static Directives from_blob(BlobReader& in);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads of the time law's rows (core, and each place's bandwidth) in a phase, updated incrementally as single
-// items change places: planners' searches evaluate many candidate moves. Also lookups for these searches.
+// Computes the loads of the time law's rows (core, and each place's bandwidth) in a phase, and updates them as
+// single items change places: planners' searches evaluate many candidate moves. Also provides lookups for these
+// searches.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subgradient ascent with a Polyak step, averaged subgradients and restarts at the best prices. See
-// lower_bound.hpp.
+// Implements subgradient ascent with a Polyak step, averaged subgradients and restarts at the best prices, for the
+// bound that planners and `terrace bounds` state. See lower_bound.hpp.
 #include "model/lower_bound.hpp"
 
 #include <algorithm>
@@ -35,6 +35,7 @@ void project(double* prices, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) prices[i] = std::max(prices[i] - shift, 0.0);
 }
 
+// Returns the placement of all items on their default places, or where they are pinned.
 Placement at_home(const Problem& problem) {
   Placement placement;
   for (const auto& item : problem.items) {
@@ -66,6 +67,7 @@ class Ascent {
     }
   }
 
+  // Ascends from these prices until the bound reaches the target, or passes or step size are exhausted.
   LowerBound climb(Multipliers prices) {
     LowerBound bound;
     Activity activity;
@@ -152,6 +154,7 @@ class Ascent {
     }
   }
 
+  // Moves the averaged subgradient towards the newest one.
   void mix(const Activity& activity) {
     for (std::size_t i = 0; i < average_.row.size(); ++i) {
       average_.row[i] += k_memory * (activity.row[i] - average_.row[i]);
@@ -254,7 +257,7 @@ Multipliers make_feasible(const Problem& problem, Multipliers prices) {
     throw Error(Code::invalid, "prices of " + std::to_string(prices.row.size()) + " rows and " +
                                    std::to_string(prices.capacity.size()) + " capacities; this problem has " +
                                    std::to_string(expected.row.size()) + " and " +
-                                   std::to_string(expected.capacity.size()));
+                                   std::to_string(expected.capacity.size()) + "; pass prices of the same problem");
   const auto bounded = bounded_places(problem);
   for (std::size_t i = 0; i < prices.capacity.size(); ++i)
     prices.capacity[i] = bounded[i % places] ? std::max(prices.capacity[i], 0.0) : 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lower bound of the iteration time, by subgradient ascent on the Lagrangian relaxation (relaxation.hpp).
+// Computes a lower bound of the iteration time, which planners state with each plan, by subgradient ascent on the
+// Lagrangian relaxation (relaxation.hpp).
 #pragma once
 
 #include "model/problem.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agglomerative merging by traffic density. See merge.hpp.
+// Implements the agglomerative merging of a problem's items by traffic density, for make_problem(). See merge.hpp.
 #include "model/merge.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges adjacent items with similar traffic, to reduce the size of a problem.
+// Merges adjacent items with similar traffic, to reduce the size of a problem. Used by make_problem().
 #pragma once
 
 #include "model/problem.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See moves.hpp.
+// Derives the moves of a schedule in the order of their requests, and the rate limits of their copies, for
+// predictions and plans. See moves.hpp.
 #include "model/moves.hpp"
 
 #include <algorithm>
@@ -104,6 +105,7 @@ class MoveGroupOrder {
   MoveGroupOrder(const ProblemIndex& index, std::vector<std::uint64_t>& held, MoveList& list)
       : index_(index), problem_(index.problem()), held_(held), list_(list) {}
 
+  // Appends the moves that one phase's start requests, in an order in which each finds capacity.
   void order(std::vector<Move> group) {
     for (bool urgent = true; const auto next = first_promotion(group);) {
       if (urgent && next->need != next->ask) {
@@ -268,6 +270,7 @@ struct Taken {
   auto operator<=>(const Taken&) const = default;
 };
 
+// Returns the bandwidth that copies take on each place between which the list moves items.
 std::set<Taken> taken_by(const Problem& problem, const MoveList& list) {
   std::set<Taken> taken;
   for (const auto& move : list.moves) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the placement problem from a profile and a machine: chunks become items, iterations are averaged, and
-// estimates are fitted to the measured times.
+// estimates are fitted to the measured times. The learning strategy in the program and the Python bindings call it
+// for every plan.
 #include "model/problem.hpp"
 
 #include <algorithm>
@@ -24,6 +25,8 @@ const machine::Path& path_to(const machine::Machine& machine, InitiatorId initia
   return machine.path(machine.domains().at(machine.place(place).domain).initiator, place);
 }
 
+// Adds the machine's places as the profiled initiator sees them, their budgets, and the copy bandwidths between
+// them.
 void add_places(Problem& problem, const profile::Profile& profile, const machine::Machine& machine,
                 const machine::Budget& budget) {
   const auto n = machine.places().size();
@@ -101,7 +104,7 @@ std::size_t chunk_count(const profile::Profile& profile) {
   return count;
 }
 
-// Returns, by object, whether it is to be placed.
+// Returns, by object, whether planners have to place it: it is live, or a profiled iteration references it.
 std::vector<bool> to_be_placed(const profile::Profile& profile) {
   const auto seen = referenced(profile, chunk_count(profile));
   std::vector<bool> placed;
@@ -177,6 +180,7 @@ std::vector<Instance> usual_instances(const std::vector<const observe::Iteration
   return 2 * weight(usual) > weight(all) ? usual : all;
 }
 
+// Adds the phases of the usual iteration: averages over the iterations with the most frequent number of phases.
 void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
                 const std::vector<std::uint32_t>& item_of) {
   const auto count = usual_phase_count(profile.iterations);

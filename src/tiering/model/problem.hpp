@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The placement problem (docs/explanation/planning.md): items (chunks), the cyclic sequence of phases of one
-// iteration, places and their budgets; and the time law that predicts the time of a schedule. The lower bound, the
-// planners and the tests share this definition. Values only: independent of the source of the numbers.
+// Defines the placement problem (docs/explanation/planning.md): items (chunks), the cyclic sequence of phases of
+// one iteration, places and their budgets; and the time law that predicts the time of a schedule. The lower bound,
+// the planners and the tests share this definition. Values only: independent of the source of the numbers.
 #pragma once
 
 #include <cstdint>
@@ -191,7 +191,8 @@ bool within_budget(const Problem& problem, const Schedule& schedule);
 // Returns the bytes of the items on a place.
 Bytes bytes_on(const Problem& problem, const Placement& placement, PlaceId place);
 
-// Returns the problem as JSON (schema "terrace-problem-3") for external solvers; numbers round-trip exactly.
+// Returns the problem as JSON (schema "terrace-problem-3") for the linear programs of the Python package
+// (python/terrace/solve) and for experiments; numbers round-trip exactly.
 std::string dump_json(const Problem& problem);
 
 }  // namespace terrace::model

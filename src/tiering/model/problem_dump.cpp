@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a problem as JSON for external solvers. Numbers have the shortest digits that round-trip.
+// Writes a problem as JSON for solvers outside of the core: the linear programs of the Python package
+// (python/terrace/solve), and experiments. Numbers have the shortest digits that round-trip.
 #include <charconv>
 #include <cstdio>
 
@@ -8,6 +9,7 @@
 namespace terrace::model {
 namespace {
 
+// Builds a JSON text from keys, values and brackets, and inserts the commas.
 class Json {
  public:
   void key(const char* name) {

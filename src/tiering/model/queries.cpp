@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of a placement problem: sizes, default places, budgets, uses by item, benefits by object. See
-// problem.hpp and loads.hpp.
+// Answers queries of a placement problem, for planners and the bound: sizes, default places, budgets, uses by
+// item, benefits by object. See problem.hpp and loads.hpp.
 #include <algorithm>
 #include <string>
 
@@ -24,7 +24,7 @@ std::size_t cell_count(const Problem& problem) {
 }
 
 Problem concatenate_iterations(const std::vector<Problem>& iterations) {
-  if (iterations.empty()) throw Error(Code::invalid, "a sequence of no iterations");
+  if (iterations.empty()) throw Error(Code::invalid, "a sequence needs at least one iteration's problem");
   const auto& first = iterations.front();
   const auto sizes = [](const Problem& problem) {
     std::vector<std::uint64_t> bytes;
@@ -36,7 +36,8 @@ Problem concatenate_iterations(const std::vector<Problem>& iterations) {
   all.phases.clear();
   for (const auto& problem : iterations) {
     if (problem.places.size() != first.places.size() || sizes(problem) != sizes(first))
-      throw Error(Code::invalid, "iterations in sequence have the same items and places");
+      throw Error(Code::invalid,
+                  "iterations in sequence must have the same items and places; make all problems of one profile");
     all.phases.insert(all.phases.end(), problem.phases.begin(), problem.phases.end());
   }
   return all;
@@ -44,13 +45,15 @@ Problem concatenate_iterations(const std::vector<Problem>& iterations) {
 
 const std::vector<PlaceId>& fastest_first(const Problem& problem, DomainId domain) {
   if (domain >= problem.fastest_first.size())
-    throw Error(Code::invalid, "a problem without the order of domain " + std::to_string(domain) + "'s places");
+    throw Error(Code::invalid, "the problem does not order the places of domain " + std::to_string(domain) +
+                                   "; 'fastest_first' needs a list for each domain");
   return problem.fastest_first[domain];
 }
 
 PlaceId home_of(const Problem& problem, DomainId domain) {
   if (domain >= problem.homes.size())
-    throw Error(Code::invalid, "a problem without a home for domain " + std::to_string(domain));
+    throw Error(Code::invalid, "the problem has no default place of domain " + std::to_string(domain) +
+                                   "; 'homes' needs a place for each domain");
   return problem.homes[domain];
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See relaxation.hpp.
+// Evaluates the Lagrangian relaxation at given prices, item by item, for the lower bound and the planners'
+// searches. See relaxation.hpp.
 #include "model/relaxation.hpp"
 
 #include <algorithm>
@@ -32,9 +33,9 @@ Relaxation::Relaxation(const Problem& problem)
     most = std::max(most, places_.back().size());
   }
   if (most > k_max_places_of_domain) {
-    throw Error(Code::unsupported, "a domain with " + std::to_string(most) +
-                                       " places; bounds are computed for up to " +
-                                       std::to_string(k_max_places_of_domain));
+    throw Error(Code::unsupported,
+                "a domain with " + std::to_string(most) + " places; bounds are computed for up to " +
+                    std::to_string(k_max_places_of_domain) + ": use a machine file with fewer places in a domain");
   }
   form_bundles();
   const auto load_on = [&](const ItemCell& cell, PlaceId p) -> Load {
@@ -61,6 +62,7 @@ Relaxation::Relaxation(const Problem& problem)
   stop_.resize(from_.size());
 }
 
+// Computes, for each phase and domain, the cheapest chain of copies between any two places (Floyd-Warshall).
 void Relaxation::price_steps(const Multipliers& prices) {
   for (std::size_t k = 0; k < problem_.phases.size(); ++k) {
     const auto* row = &prices.row[k * rows_];
@@ -125,6 +127,7 @@ std::size_t Relaxation::min_of(const Loads& priced, Part part, std::size_t a, st
 }
 
 template <std::size_t n>
+// Prices an item's traffic in one phase on each place of its domain.
 std::array<Relaxation::Priced, n> Relaxation::price_loads(const double* row, const PlaceId* places,
                                                           const Load* loads) {
   std::array<Priced, n> priced;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lagrangian relaxation of the placement problem (docs/explanation/planning.md). Prices on the rows of the time
-// law and on the places' capacities decouple the items; each item then takes a shortest path through the phases
-// (nodes: places at phase boundaries). For any prices, the value is a lower bound of the time of every software
-// placement, including moves within phases. Not thread-safe.
+// Implements the Lagrangian relaxation of the placement problem (docs/explanation/planning.md), for the lower
+// bound and the planners' searches. Prices on the rows of the time law and on the places' capacities decouple the
+// items; each item then takes a shortest path through the phases (nodes: places at phase boundaries). For any
+// prices, the value is a lower bound of the time of every software placement, including moves within phases. Not
+// thread-safe.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See relaxation_bundle.hpp.
+// Computes the shortest paths of up to four items at a time by SIMD instructions, for the relaxation. See
+// relaxation_bundle.hpp.
 #include "model/relaxation_bundle.hpp"
 
 namespace terrace::model {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIMD version of the shortest-path computation of the relaxation (relaxation.hpp): up to four items of a domain
-// with two places, one item per lane. Each lane does the operations of Relaxation::costs_of_ways<2> in the same
-// order, so that bounds agree to the last bit.
+// Implements the SIMD version of the shortest-path computation of the relaxation (relaxation.hpp): up to four
+// items of a domain with two places, one item per lane. Each lane does the operations of Relaxation::path_costs<2>
+// in the same order, so that bounds agree to the last bit.
 #pragma once
 
 #include <array>
@@ -92,7 +92,7 @@ class ItemBundle {
   [[nodiscard]] bool touches(std::size_t touch, std::size_t lane) const { return touches_[touch].touched[lane]; }
   [[nodiscard]] Load load(std::size_t touch, std::size_t lane, std::size_t place) const;
 
-  // Returns the costs of the shortest paths of all lanes through the phases, by first and last place; fills `ways`
+  // Returns the costs of the shortest paths of all lanes through the phases, by first and last place; fills `paths`
   // for backtracking. Without `from_each_start` the first place is free and only costs[0] is valid. `steps`: by
   // phase.
   Costs shortest_paths(const std::vector<Step>& steps, bool from_each_start, Paths& paths) const;

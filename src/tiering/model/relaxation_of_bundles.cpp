@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIMD part of the relaxation: items of domains with two places, four at a time. See relaxation_bundle.hpp.
+// Implements the SIMD part of the relaxation: evaluates items of domains with two places, four at a time. See
+// relaxation_bundle.hpp.
 #include <array>
 #include <utility>
 
@@ -28,6 +29,7 @@ void Relaxation::form_bundles() {
   }
 }
 
+// Copies the prices that price_steps() computed for a phase into the layout of the bundles.
 void Relaxation::price_bundle_step(std::size_t domain, std::size_t phase, const double* row) {
   const auto& of = steps_[phase * places_.size() + domain];
   auto& step = bundle_steps_[domain][phase];

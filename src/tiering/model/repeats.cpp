@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See repeats.hpp.
+// Finds the segment from which a phase repeats its use of data, for plans of phases that run for longer than
+// profiled. See repeats.hpp.
 #include "model/repeats.hpp"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ using Rates = std::vector<Rate>;  // ascending by object
 
 double bytes_of(const ItemCell& cell) { return cell.read_bytes + cell.write_bytes; }
 
+// Returns a segment's traffic to each object, in bytes per access of the program.
 Rates rates_of(const Problem& problem, const ProblemPhase& phase, double accesses) {
   Rates each, rates;
   for (const auto& cell : phase.cells)
@@ -38,6 +40,7 @@ Rates rates_of(const Problem& problem, const ProblemPhase& phase, double accesse
   return rates;
 }
 
+// Returns the sum over all objects of the differences of two segments' rates.
 double difference(const Rates& a, const Rates& b) {
   double sum = 0;
   auto x = a.begin(), y = b.begin();
@@ -111,6 +114,7 @@ class Segments {
     }
     return sum;
   }
+  // Computes the difference of each pair of segments, once.
   void find_differences() {
     if (!differences_.empty()) return;
     std::vector<Rates> rates;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds where a phase continues that runs for longer than profiled, such as a solver that needs more steps.
+// make_plan() calls it.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,9 @@
 
 namespace terrace::model {
 
-// Returns, for each phase of several segments, the segment at which it continues after its last one: before that
-// segment the phase used the same data as before its end, over a window of a quarter of its accesses, at least a
-// window earlier. No entry for a phase without such a repetition, such as a sweep.
+// Returns, for each phase of several segments, the segment that follows its last one if it runs for longer than
+// profiled. The data used before that segment equal those used before the phase's profiled end. Both windows have
+// a quarter of the phase's accesses and do not overlap. A phase without such a repetition (a sweep) has no entry.
 std::vector<Repeat> find_repeats(const Problem& problem);
 
 }  // namespace terrace::model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time law: predicts the time of a phase under a placement, and of an iteration with its moves. See
-// problem.hpp.
+// Implements the time law: predicts the time of a phase under a placement, and of an iteration with its moves.
+// Planners call it for every schedule that they compare. See problem.hpp.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -44,6 +44,7 @@ class Timeline {
     rate_limits_ = rate_limits(problem_, schedule, loads_, list);
   }
 
+  // Predicts one iteration, which begins with the backlog of moves of the previous one.
   Prediction iteration() {
     Prediction prediction;
     std::fill(lost_.begin(), lost_.end(), 0);
@@ -63,6 +64,7 @@ class Timeline {
   [[nodiscard]] const std::vector<double>& lost() const { return lost_; }
 
  private:
+  // Predicts one phase: requests its moves, waits for those that it needs, and runs it with the other copies.
   PhaseTime phase(std::size_t k) {
     PhaseTime time;
     for (const auto m : asked_[k]) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See unimem_model.hpp.
+// Evaluates Unimem's equations 1 to 4 on a placement problem, for the planners `global` and `local`. See
+// unimem_model.hpp.
 #include "model/unimem_model.hpp"
 
 #include <algorithm>

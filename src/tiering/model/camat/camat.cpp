@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event-driven integration of the cycle counters. See camat.hpp.
+// Integrates the cycle counters of C-AMAT event by event, for the GPU simulator. See camat.hpp.
 #include "model/camat/camat.hpp"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// C-AMAT, the concurrent average memory access time of a cache or a memory (Sun and Wang, "Concurrent average
-// memory access time", IEEE Computer 47(5), 2014; on GPUs: Zhang et al., MCHPC'17): active cycles
-// over accesses. A cycle that serves several accesses counts once; idle cycles do not count.
+// Measures C-AMAT, the concurrent average memory access time of a cache or a memory (Sun and Wang, "Concurrent
+// average memory access time", IEEE Computer 47(5), 2014; on GPUs: Zhang et al., MCHPC'17): active cycles over
+// accesses. A cycle that serves several accesses counts once; idle cycles do not count. The GPU simulator meters
+// its caches and DRAM channels with it.
 //
 // An access has a hit phase (lookup) of some cycles; a miss then has a miss phase (wait). A cycle with any lookup
 // is a hit cycle; else, with any waiting miss, a pure-miss cycle. A miss with at least one pure-miss cycle is a

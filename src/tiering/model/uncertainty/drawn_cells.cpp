@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See drawn_cells.hpp.
+// Builds the cells (traffic of items) of a randomly drawn phase, for the confidence of predictions. See
+// drawn_cells.hpp.
 #include "model/uncertainty/drawn_cells.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See loop_bound.hpp.
+// Bounds a whole loop by its mean iteration, less the sampling error, for `terrace bounds` (through the Python
+// bindings). See loop_bound.hpp.
 #include "model/uncertainty/loop_bound.hpp"
 
 #include <algorithm>
@@ -72,9 +73,9 @@ double mean_iteration_bound(const Problem& problem, const Multipliers& prices, s
 LoopBound loop_bound(const Problem& problem, const std::vector<double>& shares, const std::vector<double>& warm,
                      std::uint32_t iterations, const Multipliers& prices) {
   if (shares.size() != problem.phases.size() || warm.size() != shares.size())
-    throw Error(Code::invalid, std::to_string(shares.size()) + " and " + std::to_string(warm.size()) +
-                                   " shares of phases; the problem has " + std::to_string(problem.phases.size()) +
-                                   " phases");
+    throw Error(Code::invalid, "a loop bound with " + std::to_string(shares.size()) + " shares of phases and " +
+                                   std::to_string(warm.size()) + " warm shares; pass one of each for all " +
+                                   std::to_string(problem.phases.size()) + " phases of the problem");
   const auto count = std::max<std::size_t>(iterations, 1);
   const auto doubtful = unattributed_stalls(problem);
   LoopBound bound;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes a lower bound of a whole loop from the problem of its usual iteration.
+// Computes a lower bound of a whole loop from the problem of its usual iteration. The Python bindings call it for
+// `terrace bounds`.
 //
 // Iterations of a loop differ: the last iteration of a detected loop may end early, and others run on. A bound of
 // the usual iteration is no bound of the mean one. Here each phase counts with the share of it that the mean

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See resampling.hpp.
+// Redraws a problem's samples, and measures how much iterations differ, for the bound of a loop. See
+// resampling.hpp.
 #include "model/uncertainty/resampling.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See sampling_error.hpp.
+// Fits the distribution of the true counts to the samples, and draws problems from it, for the confidence of
+// predictions. See sampling_error.hpp.
 #include "model/uncertainty/sampling_error.hpp"
 
 #include <algorithm>
@@ -63,6 +64,7 @@ class Spread {
   double excess_ = 0, chance_ = 0, squares_ = 0;
 };
 
+// Makes an object's group: its items with samples, and those without that chance may have missed.
 Group group_of(const Problem& problem, Kind kind, const std::vector<Count>& met,
                const std::vector<std::uint32_t>& unmet, double unit) {
   Group group;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models the sampling error of a problem: draws from the posterior distribution of the true counts, given the
-// samples. Not linked into users' processes, because it needs libm.
+// samples. Not linked into users' processes, because it needs libm. The confidence of predictions is computed from
+// its draws (strategy/confidence).
 //
-// Objects. Samples are taken as in profile/sampling_collector.hpp. A phase's n time samples are distributed over
-// its objects and the core; its miss samples, n of N lines each, over reads and writes of its objects and of
-// memory without an object. With k_o of n samples on object o, the posterior of the true shares is Dirichlet(k_1,
-// k_2, ...): each total is drawn from Gamma(k_o), and all are scaled to n, with the error of the phase's two ends
-// (four uniform numbers). That is the binomial error of either sampler, an upper bound of theirs; they are more
-// accurate for chunks accessed one after another, which a profile does not show.
+// Objects. Samples are taken as in observe/collecting/sampling_collector.hpp. A phase's n time samples are
+// distributed over its objects and the core; its miss samples, n of N lines each, over reads and writes of its
+// objects and of memory without an object. With k_o of n samples on object o, the posterior of the true shares is
+// Dirichlet(k_1, k_2, ...): each total is drawn from Gamma(k_o), and all are scaled to n, with the error of the
+// phase's two ends (four uniform numbers). That is the binomial error of either sampler, an upper bound of theirs;
+// they are more accurate for chunks accessed one after another, which a profile does not show.
 //
 // Items. Within an object the total is distributed over items. A single item has few samples; taking their noise
 // for real differences would predict a gain that no placement has (the best of many noisy guesses). Items are

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See spread_error.hpp.
+// Redraws the attribution of prefetched lines to objects, for the confidence of predictions. See spread_error.hpp.
 #include "model/uncertainty/spread_error.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models the error of attributing prefetched lines to objects (load_sampling_collector.hpp). It is
-// independent of sampling error.
+// Models the error of attributing prefetched lines to objects (load_sampling_collector.hpp). It is independent of
+// sampling error. The confidence of predictions uses both (strategy/confidence).
 //
 // Counters tell how many lines were prefetched from a place, but not of which object. The collector
 // attributes them by touched pages: each line there that demand misses do not account for has equal weight.

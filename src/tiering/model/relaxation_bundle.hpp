@@ -92,7 +92,7 @@ class ItemBundle {
   [[nodiscard]] bool touches(std::size_t touch, std::size_t lane) const { return touches_[touch].touched[lane]; }
   [[nodiscard]] Load load(std::size_t touch, std::size_t lane, std::size_t place) const;
 
-  // Returns the costs of the shortest paths of all lanes through the phases, by first and last place; fills `paths`
+  // Returns the costs of all lanes' shortest paths through the phases, by first and last place; fills `paths`
   // for backtracking. Without `from_each_start` the first place is free and only costs[0] is valid. `steps`: by
   // phase.
   Costs shortest_paths(const std::vector<Step>& steps, bool from_each_start, Paths& paths) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profile of a loop: traffic by chunk and phase, and the time of each phase. A value type: collectors produce it,
-// the store (store/) saves it, the model reads it.
+// Defines the profile of a loop: the traffic of each chunk (unit of migration) in each phase, and the time of each
+// phase. A value type: collectors produce it, the store (store/) saves it, the model reads it.
 //
 // Two kinds share the structure. A *sampled* profile holds what a real collector delivers: sampled miss addresses
 // and phase times; its counts are estimates. An *exact* profile (oracle) holds the simulator's counters; it is

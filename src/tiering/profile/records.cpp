@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoding of the journal's records. One list of fields for each record drives both encoder and decoder.
+// Encodes and decodes the journal's records: the runtime encodes them while the program runs, the merge decodes
+// them. One list of fields for each record drives both encoder and decoder.
 #include "profile/records.hpp"
 
 #include <concepts>
@@ -203,7 +204,8 @@ class Reader {
   void one(bool& value) { value = in_.get<std::uint8_t>() != 0; }
   void one(observe::ObjectKind& kind) {
     kind = in_.get<observe::ObjectKind>();
-    if (kind > observe::ObjectKind::named) throw Error(Code::corrupt, "an object of unknown kind");
+    if (kind > observe::ObjectKind::named)
+      throw Error(Code::corrupt, "an object of unknown kind: another version wrote it");
   }
   template <class T>
   void one(std::vector<T>& values) {
@@ -237,7 +239,7 @@ void read(BlobReader& in, Record& record) {
   fields(io, record);
 }
 
-// Encode a record that is one blob of another module, which defines its compatibility.
+// Encode and decode a record that is one blob (bytes) of another module, which defines its compatibility.
 void write_whole(BlobWriter& out, const std::string& blob) {
   for (const char byte : blob) out.put(byte);
 }

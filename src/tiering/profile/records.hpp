@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of the journal and their encoding: the runtime encodes them, the merge (store/) decodes them.
+// Defines the records of the journal (the file that each process writes while it runs) and their encoding: the
+// runtime encodes them, the merge (store/) decodes them.
 //
 // Compatibility: fields are only appended to a record. A reader leaves missing fields at their defaults and
 // ignores extra ones. Values nested in a record (an object, a phase, a cell) never change: additions become a new

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delta encoding of the transfers' record. A program may make 100,000 transfers a second, and logging costs more
-// than requesting them. A transfer therefore stores only fields that its predecessor does not imply: 9 bytes for
-// consecutive copies.
+// Implements the delta encoding of the transfers' record, which the runtime writes and the merge reads. A program
+// may make 100,000 transfers a second, and logging costs more than requesting them. A transfer therefore stores
+// only fields that its predecessor does not imply: 9 bytes for consecutive copies.
 #include <cstdint>
 
 #include "profile/records.hpp"
@@ -19,6 +19,7 @@ constexpr std::uint8_t k_waited = 32;
 constexpr std::uint8_t k_refused = 64;
 constexpr std::uint8_t k_known_bits = 127;
 
+// Returns the bits of the fields that the previous transfer does not imply.
 std::uint8_t changed_fields(const Transfer& one, const Transfer& last) {
   std::uint8_t bits = 0;
   if (one.move != last.move + 1) bits |= k_new_move;
@@ -53,13 +54,14 @@ void encode(BlobWriter& out, const TransfersRecord& record) {
   }
 }
 
+// Decodes the record for the merge: a field without its bit follows from the previous transfer.
 void decode(BlobReader& in, TransfersRecord& record) {
   record = {};
   const auto count = in.get<std::uint32_t>();
   Transfer last;
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto bits = in.get<std::uint8_t>();
-    if ((bits & ~k_known_bits) != 0) throw Error(Code::corrupt, "a transfer with unknown fields");
+    if ((bits & ~k_known_bits) != 0) throw Error(Code::corrupt, "a transfer has unknown fields");
     auto one = last;
     one.move = (bits & k_new_move) != 0 ? in.get<std::uint32_t>() : last.move + 1;
     if ((bits & k_new_request) != 0) {

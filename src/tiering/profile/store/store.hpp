@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profile store: one SQLite file (`app.JOBID.terrace`) for all processes of a job, merged from their journals
-// after the run. Used by the launcher and by analysis tools, never in a user's process. docs/reference/store.md
-// describes the tables, which any SQLite client may read. Not thread-safe.
+// Declares the profile store: one SQLite file (`app.JOBID.terrace`) for all processes of a job, merged from their
+// journals after the run. Used by the launcher and by analysis tools, never in a user's process.
+// docs/reference/store.md describes the tables, which any SQLite client may read. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Implements the wrapper of SQLite by which the merge, the readers and the launcher's summaries access a store.
 // See store_database.hpp.
 #include "profile/store/store_database.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RAII wrapper of SQLite: errors become exceptions, and statements are finalised at the end of their scope.
+// Wraps SQLite (RAII) for the merge, the readers of stores and the launcher's summaries: errors become exceptions,
+// and statements are finalised at the end of their scope.
 #pragma once
 
 #include <sqlite3.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merge of journals: inserts all records as rows, in one transaction, into a draft that is renamed when complete.
+// Merges journals into a store, for the launcher at the end of a job and for `terrace merge`: inserts all records
+// as rows, in one transaction, into a draft that is renamed when complete.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -195,7 +196,9 @@ void merge_journal(Database& database, const std::string& journal, MergeSummary&
   if (undecodable > 0) {
     note(": left out " + records(undecodable) + " that could not be decoded (" + first_reason + ")");
   }
-  if (unknown > 0) note(": left out " + records(unknown) + " of a kind that this version does not know");
+  if (unknown > 0)
+    note(": left out " + records(unknown) +
+         " of a kind that this version does not know; merge with the one that wrote it");
 }
 
 }  // namespace

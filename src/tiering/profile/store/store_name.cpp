@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See store_name.hpp.
+// Chooses the file name of a profile and publishes the finished file under it, for the launcher's --output. See
+// store_name.hpp.
 #include "profile/store/store_name.hpp"
 
 #include <fcntl.h>

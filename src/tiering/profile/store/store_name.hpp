@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// File name of a profile, and its atomic publication: the file appears complete, and never replaces a profile that
-// another launch wrote in the meantime.
+// Chooses the file name of a profile, and publishes the file atomically, for the launcher and the merge: it
+// appears complete, and never replaces a profile that another launch wrote in the meantime.
 #pragma once
 
 #include <sys/types.h>

@@ -49,7 +49,8 @@ class Store::Impl {
     }
     if (const auto version = pragma(database, "user_version"); version != k_store_version) {
       throw Error(Code::invalid, path + " is a profile store of version " + std::to_string(version) +
-                                     ", this program reads version " + std::to_string(k_store_version));
+                                     ", this program reads version " + std::to_string(k_store_version) +
+                                     ": record the program again");
     }
   }
 
@@ -90,6 +91,7 @@ class Store::Impl {
     return result;
   }
 
+  // Reads a profiled iteration's phases, each with its cells (the traffic of one chunk).
   std::vector<observe::Phase> phases(std::int64_t iteration) {
     std::vector<observe::Phase> result;
     Statement query(
@@ -120,6 +122,7 @@ class Store::Impl {
     return result;
   }
 
+  // Reads the place of each chunk at the begin of a profiled iteration; k_no_place: not recorded.
   std::vector<PlaceId> places(std::int64_t iteration) {
     std::vector<PlaceId> result;
     Statement query(database, "SELECT first, chunks, place FROM chunk_place WHERE iteration = ? ORDER BY first");
@@ -217,7 +220,7 @@ Profile Store::profile(std::int64_t run, bool exact) const {
 machine::Machine Store::machine(std::int64_t run) const {
   Statement query(impl_->database, "SELECT blob FROM machine WHERE id = (SELECT machine FROM run WHERE id = ?)");
   query.bind_all(run);
-  if (!query.step()) throw impl_->missing(run, "machine");
+  if (!query.step()) throw impl_->missing(run, "machine in its journal");
   return impl_->parsed("machine.blob", query.text(0), machine::Machine::from_blob);
 }
 

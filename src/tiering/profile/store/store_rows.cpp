@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See store_rows.hpp.
+// Inserts the records of one process's journal as rows of a store, for the merge. See store_rows.hpp.
 #include "profile/store/store_rows.hpp"
 
 #include <array>
@@ -100,7 +100,7 @@ observe::ObjectKind parse_kind(const std::string& name) {
   for (std::size_t k = 0; k < k_kind_names.size(); ++k) {
     if (name == k_kind_names[k]) return static_cast<observe::ObjectKind>(k);
   }
-  throw Error(Code::corrupt, "the store has an object of unknown kind \"" + name + "\"");
+  throw Error(Code::corrupt, "the store is damaged: it has an object of unknown kind \"" + name + "\"");
 }
 
 RunRows::RunRows(Database& database, const std::string& journal)

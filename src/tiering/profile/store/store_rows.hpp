@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the records of one journal to rows of the store.
+// Converts the records of one journal to rows of the store. The merge has one for each journal.
 #pragma once
 
 #include <cstdint>

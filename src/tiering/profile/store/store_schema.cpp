@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See store_schema.hpp.
+// Defines the SQL tables of a profile store, which the merge creates in a new file. See store_schema.hpp.
 #include "profile/store/store_schema.hpp"
 
 namespace terrace::profile {

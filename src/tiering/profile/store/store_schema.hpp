@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SQL schema of the store. docs/reference/store.md explains each table; a test compares the two.
+// Declares the SQL schema of the store, for the merge and for checks of a file. docs/reference/store.md explains
+// each table; a test compares the two.
 #pragma once
 
 namespace terrace::profile {

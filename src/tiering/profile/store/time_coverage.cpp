@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See time_coverage.hpp.
+// Estimates the share of time in code without hooks, for the table `coverage` of a store. See time_coverage.hpp.
 #include "profile/store/time_coverage.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimates the share of a program's time in code without instrumentation hooks, from samples of an instrumented
-// run.
+// run. The merge writes it to the table `coverage`.
 #pragma once
 
 #include <cstdint>

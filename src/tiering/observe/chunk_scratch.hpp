@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse array of values by chunk: constant-time look-up, clearing in time linear in the number of entries. Holds
-// the counters of a quantum or a phase. Memory: four bytes for each chunk of the run, plus the entries.
+// Holds values by chunk (unit of migration) in a sparse array: constant-time look-up, clearing in time linear in
+// the number of entries. Tallies and collectors sum a quantum (a batch of one thread's accesses) or a phase in it.
+// Memory: four bytes for each chunk of the run, plus the entries.
 #pragma once
 
 #include <cstdint>

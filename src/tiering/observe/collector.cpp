@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the phases and iterations of a collector: see collector.hpp.
+// Tracks the phases and iterations of a collector, which the runtime begins and ends. See collector.hpp.
 #include "observe/collector.hpp"
 
 #include <algorithm>

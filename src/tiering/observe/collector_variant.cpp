@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the look-up of collectors by name: see collector_variant.hpp.
+// Finds a collector by the name in `--collector`. See collector_variant.hpp.
 #include "observe/collector_variant.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the collectors that can fill the profile on which placement decisions rest. Each is one file in
-// collectors/; the build generates the table of them (cmake/Variants.cmake).
+// Lists the collectors, named by `--collector`, that can fill the profile on which placement decisions rest. Each
+// is one file in collectors/; the build generates the table of them (cmake/Variants.cmake).
 #pragma once
 
 #include <memory>

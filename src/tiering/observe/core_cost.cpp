@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the core time C and the exposure for an initiator: see core_cost.hpp.
+// Computes the core time C and the exposed latencies of an initiator (a set of cores), for the simulator's time
+// law and the collectors. See core_cost.hpp.
 #include "observe/core_cost.hpp"
 
 #include <algorithm>
@@ -12,8 +13,9 @@ namespace terrace::observe {
 
 CoreCost::CoreCost(const machine::Machine& machine, InitiatorId initiator, double cores) : cores_(cores) {
   if (initiator >= machine.initiators().size()) {
-    throw Error(Code::not_found, "machine '" + machine.name() + "' has no initiator " + std::to_string(initiator) +
-                                     "; it has " + std::to_string(machine.initiators().size()));
+    throw Error(Code::not_found, "machine '" + machine.name() + "' has no initiator (set of cores) number " +
+                                     std::to_string(initiator) + "; its file defines " +
+                                     std::to_string(machine.initiators().size()) + ", numbered from 0");
   }
   if (!std::isfinite(cores) || cores <= 0) {
     throw Error(Code::invalid, "a program thread cannot stand for " + std::to_string(cores) +

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the core times of phases and functions: see core_times.hpp.
+// Looks up the instruction times that `--core-time` sets for phases, and serialises them for the user's process.
+// See core_times.hpp.
 #include "observe/core_times.hpp"
 
 #include <fnmatch.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements sums of counts: see counts.hpp.
+// Adds up cells and phases of a profile, for the collectors. See counts.hpp.
 #include "observe/counts.hpp"
 
 #include <algorithm>

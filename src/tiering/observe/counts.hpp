@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the counts of a profile: for each phase of an iteration its accesses by chunk, and its time.
+// Defines the counts of a profile: for each phase of an iteration its accesses by chunk, and its time. Collectors
+// fill them, the store keeps them, the model makes placement problems of them.
 #pragma once
 
 #include <cstdint>

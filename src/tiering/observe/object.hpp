@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a data object of the program: a named range of its memory, divided into chunks.
+// Describes a data object of the program: a named range of its memory, divided into chunks (units of migration).
+// Used throughout the runtime.
 #pragma once
 
 #include <cstdint>

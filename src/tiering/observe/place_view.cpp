@@ -11,8 +11,9 @@ namespace terrace::observe {
 
 PlaceView::PlaceView(const machine::Machine& machine, InitiatorId initiator) {
   if (initiator >= machine.initiators().size()) {
-    throw Error(Code::not_found, "machine '" + machine.name() + "' has no initiator " + std::to_string(initiator) +
-                                     "; it has " + std::to_string(machine.initiators().size()));
+    throw Error(Code::not_found, "machine '" + machine.name() + "' has no initiator (set of cores) number " +
+                                     std::to_string(initiator) + "; its file defines " +
+                                     std::to_string(machine.initiators().size()) + ", numbered from 0");
   }
   domain_ = machine.initiators()[initiator].domain;
   const auto& paths = machine.parts().paths;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the set-associative cache: see cache.hpp.
+// Sets up the simulated set-associative cache of the pipelines; its accesses are inline in the header. See
+// cache.hpp.
 #include "observe/cache/cache.hpp"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulates a set-associative cache: true LRU, write-back, write-allocate. The set is the canonical line number
-// modulo the number of sets, which need not be a power of two (a scaled cache of 636 KiB and 20 ways has 508;
-// lines that do not fill a set are dropped). Lines stay in their ways; each set keeps the LRU order of its ways.
-// Not thread-safe.
+// Simulates a set-associative cache (true LRU, write-back, write-allocate) for the pipeline, which simulates the
+// caches and the TLB of each thread of an instrumented program. The set is the line number modulo the number of
+// sets; lines are numbered by canonical address, which is independent of address randomisation. The number of sets
+// need not be a power of two: a cache of 636 KiB and 20 ways (scaled down with the data) has 508; lines that do
+// not fill a set are dropped. Lines stay in their ways; each set keeps the LRU order of its ways. Not thread-safe.
 #pragma once
 
 #include <bit>
@@ -97,7 +98,7 @@ inline void begin_recency(std::uint64_t* words, std::uint32_t ways) {
 namespace word {
 inline constexpr std::uint64_t k_valid = 1;
 inline constexpr std::uint64_t k_dirty = 2;
-inline constexpr std::uint64_t k_followed = 4;  // first cache only: values loaded from it are tracked
+inline constexpr std::uint64_t k_followed = 4;  // first cache only: loaded values are tracked (dependence.hpp)
 inline constexpr unsigned k_shift = 3;
 [[nodiscard]] constexpr std::uint64_t of(std::uint64_t line) { return line << k_shift | k_valid; }
 [[nodiscard]] constexpr std::uint64_t line(std::uint64_t word) { return word >> k_shift; }

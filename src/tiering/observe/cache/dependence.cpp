@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the tracking of dependent misses: see dependence.hpp.
+// Implements the detection of dependent misses (pointer and index chases) for each thread's pipeline. See
+// dependence.hpp.
 #include "observe/cache/dependence.hpp"
 
 #include <algorithm>
@@ -87,7 +88,8 @@ Level DependenceTracker::match_index(std::uint64_t canonical, const Site& site) 
   return k_no_level;
 }
 
-// Searches a scale: two misses of the site, and a value kept before each, with differences in that ratio.
+// Searches the scale of an index: two misses of one instruction, and a value kept before each, whose differences
+// are in that ratio.
 void DependenceTracker::learn_law(std::uint64_t canonical, Site& site) {
   const std::uint32_t attempt = site.attempts++;
   if (attempt > k_max_attempts && attempt % 32 > 1) return;

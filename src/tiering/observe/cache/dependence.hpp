@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects misses that had to wait for the data of another miss: pointer and index chases.
+// Detects misses that had to wait for the data of another miss: pointer and index chases. Each thread's pipeline
+// has a tracker.
 //
 // The tracker keeps the values that were recently loaded from lines fetched by demand misses (not by streams);
 // such a line is "followed". A later miss is dependent when its address less such a value is in [0, 4096) (a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the model of exposed latency: see exposure.hpp.
+// Implements the model of exposed latency for each thread's pipeline. See exposure.hpp.
 #include "observe/cache/exposure.hpp"
 
 #include <algorithm>

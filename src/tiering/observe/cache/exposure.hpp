@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the latency that demand misses expose beyond that of overlapping misses (latency / mlp each).
+// Computes the latency that demand misses expose beyond that of overlapping misses (latency / mlp each). Each
+// thread's pipeline has a model.
 //
 // Model of the core: it has a number of miss status registers (MSHRs), which limits the demand misses in flight.
 // It retires accesses in order from a reorder window: an access begins when the load one window before it is done.

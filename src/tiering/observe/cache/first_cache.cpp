@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the first-level cache: see first_cache.hpp.
+// Implements the replacement of lines in a pipeline's simulated first-level cache; hits are inline in the header.
+// See first_cache.hpp.
 #include "observe/cache/first_cache.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulates the cache next to the core: set-associative, true LRU, like the others (cache.hpp), but with the time
-// of the last use for each line instead of an order of ways. A table maps addresses of this process directly to
-// lines; its entries stay valid until the line is evicted. Most accesses need only that table: see
-// Pipeline::access. Not thread-safe, except for FastTable::epoch.
+// Simulates the cache next to the core for a thread's pipeline: set-associative, true LRU, like the others
+// (cache.hpp), but with the time of the last use for each line instead of an order of ways. A table maps addresses
+// of this process directly to lines; its entries stay valid until the line is evicted. Most accesses need only
+// that table: see Pipeline::access. Not thread-safe, except for FastTable::epoch.
 #pragma once
 
 #include <algorithm>

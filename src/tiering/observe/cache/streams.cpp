@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the stream prefetchers: see streams.hpp.
+// Implements the model of stream prefetchers for each thread's pipeline. See streams.hpp.
 #include "observe/cache/streams.hpp"
 
 #include <algorithm>

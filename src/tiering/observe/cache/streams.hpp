@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models the stream prefetchers: decides for each line that misses the last-level cache whether a prefetcher would
-// have fetched it before the demand access.
+// Models the stream prefetchers for a thread's pipeline: decides for each line that misses the last-level cache
+// whether a prefetcher would have fetched it before the demand access.
 //
 // Streams train before they are allocated in the table, else random misses would pollute it: misses that belong to
 // no stream set one bit a line in their window (64 lines, a page of 4 KiB). A stream is allocated when three lines

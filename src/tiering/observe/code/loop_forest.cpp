@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the search for loops in a control-flow graph: see loop_forest.hpp.
+// Implements the search for loops in a function's control-flow graph, for the assembler wrapper and the launcher.
+// See loop_forest.hpp.
 #include "observe/code/loop_forest.hpp"
 
 #include <utility>
@@ -16,6 +17,7 @@ class DepthFirstWalk {
     visited_.assign(flow.successors.size(), false);
   }
 
+  // Walks all blocks that are reachable from the entry and were not visited yet.
   void from(BlockIndex entry) {
     if (visited_[entry]) return;
     enter(entry);

@@ -2,7 +2,7 @@
 // Finds the loops of a function in its control-flow graph: which basic blocks are loop headers ("heads"), and
 // which loop each block belongs to. After Wei, Mao, Zou and Chen, "A New Algorithm for Identifying Loops in
 // Decompilation", SAS 2007: one depth-first walk, irreducible loops included (their head is the block by which the
-// walk enters them).
+// walk enters them). Used by loop_marks.hpp.
 #pragma once
 
 #include <cstdint>

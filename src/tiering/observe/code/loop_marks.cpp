@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the blocks whose hooks report loops: see loop_marks.hpp.
+// Chooses the blocks whose hooks report loops, for the assembler wrapper and the launcher. See loop_marks.hpp.
 #include "observe/code/loop_marks.hpp"
 
 #include <algorithm>
@@ -13,6 +13,7 @@ using Edges = std::vector<std::vector<BlockIndex>>;
 
 constexpr int k_max_distance = 8;  // blocks from a loop's head within which a hook is searched for
 
+// Makes the control-flow graph: jumps, fall-through edges, and indirect jumps to all blocks without predecessor.
 ControlFlow connect(std::span<const FlowBlock> blocks) {
   ControlFlow flow;
   flow.successors.resize(blocks.size());

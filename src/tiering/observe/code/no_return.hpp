@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists functions that do not return, by symbol. Code after such a call is not its successor. With a fall-through
-// edge, error handling would lead into whatever the compiler placed next, and an edge back would form a loop that
-// does not exist.
+// Lists functions that do not return, by symbol, for the control-flow graphs of the assembler wrapper and of the
+// launcher's disassembly. Code after such a call is not its successor. With a fall-through edge, error handling
+// would lead into whatever the compiler placed next, and an edge back would form a loop that does not exist.
 #pragma once
 
 #include <algorithm>

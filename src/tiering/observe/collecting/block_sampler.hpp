@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples one event in each block of events (stratified sampling). The position in the block is drawn from a small
-// generator with a fixed seed, so that loops cannot alias with it and repeated runs are identical to the last
-// digit.
+// Samples one event in each block of events (stratified sampling), for the collectors that simulate hardware
+// samples. The position in the block is drawn from a small generator with a fixed seed, so that loops cannot alias
+// with it and repeated runs are identical to the last digit.
 #pragma once
 
 #include <algorithm>

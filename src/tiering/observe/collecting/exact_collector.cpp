@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the exact sums by phase and chunk: see exact_collector.hpp.
+// Sums the exact counts of each phase by chunk, for exact profiles and `--collector exact`. See
+// exact_collector.hpp.
 #include "observe/collecting/exact_collector.hpp"
 
 #include <algorithm>

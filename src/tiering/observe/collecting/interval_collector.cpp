@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the observations of tiering policies: see interval_collector.hpp.
+// Counts sampled misses, hint faults and the load of places, interval by interval, for tiering policies in virtual
+// time. See interval_collector.hpp.
 #include "observe/collecting/interval_collector.hpp"
 
 #include <algorithm>
@@ -33,6 +34,7 @@ IntervalCollector::IntervalCollector(const machine::Machine& machine, InitiatorI
       busy_(machine.places().size(), 0),
       reads_(machine.places().size(), 0) {}
 
+// Counts lines of one kind. Returns how many samples fall on them.
 std::uint32_t IntervalCollector::sample(std::uint64_t lines, std::uint64_t& since) {
   if (period_ == 0) return 0;
   since += lines;
@@ -42,6 +44,7 @@ std::uint32_t IntervalCollector::sample(std::uint64_t lines, std::uint64_t& sinc
   return static_cast<std::uint32_t>(samples);
 }
 
+// Records a hint fault if the chunk is protected, and removes the protection.
 void IntervalCollector::fault(ChunkId chunk) {
   if (chunk >= protected_at_.size() || protected_at_[chunk].value < 0) return;
   faults_.push_back({chunk, std::max(clock_.now() - protected_at_[chunk], Seconds{})});

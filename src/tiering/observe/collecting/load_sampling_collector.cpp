@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the estimates from samples, counters and page references: see load_sampling_collector.hpp.
+// Estimates the traffic of phases by chunk from samples, counters and page references, for `--collector
+// load-sampling`, the default. See load_sampling_collector.hpp.
 #include "observe/collecting/load_sampling_collector.hpp"
 
 #include <algorithm>
@@ -47,6 +48,7 @@ LoadSamplingCollector::LoadSamplingCollector(const machine::Machine& machine, In
                 "a sample interval of " + std::to_string(interval.value) + " s; it must be above 0");
 }
 
+// Adds traffic to the counters of a place, and to the time that the core is stalled.
 void LoadSamplingCollector::count_on(PlaceId place, const ChunkTraffic& traffic) {
   auto& on = counters_[place];
   on.prefetched += static_cast<double>(traffic.prefetched);
@@ -79,6 +81,8 @@ void LoadSamplingCollector::count(const Quantum& quantum, const Tally& tally) {
   for (const auto& miss : quantum.misses) sample(miss);
 }
 
+// Marks the page of a miss as referenced, and counts the miss as a load or store sample if its block's sample
+// falls on it.
 void LoadSamplingCollector::sample(const Miss& miss) {
   const bool owned = miss.chunk != memory::k_no_chunk;
   if (miss.kind != MissKind::writeback && owned && sources_.references) {

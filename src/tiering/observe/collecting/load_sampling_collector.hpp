@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects profiles from what real hardware can deliver: samples of demand loads and of stores, counters by place,
-// and accessed bits. It knows the address of no prefetched line and of no write-back.
+// Collects profiles in virtual time from what real hardware can deliver (`--collector load-sampling`, the
+// default): samples of demand loads and of stores, counters by place, and accessed bits. It knows the address of
+// no prefetched line and of no write-back.
 //
 // *Load samples* (PEBS, IBS): one in each block of N demand misses, with its chunk and the time for which it
 // delayed retirement (PEBS' retire latency, IBS' completion to retirement). N is adapted so that there is about

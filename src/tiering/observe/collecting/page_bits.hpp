@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models the accessed bits of a chunk's pages: which of them were read since the bits were cleared.
+// Models the accessed bits of a chunk's pages, for the collectors in virtual time: which of them were read since
+// the bits were cleared.
 //
 // A chunk of 2 MiB and more has pages of 2 MiB, a smaller one pages of 4 KiB. A miss carries its line modulo
 // 65,536. In larger chunks a change of the page number, modulo that, counts as a new page: exact for one stream

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the windows of page references: see page_references_collector.hpp.
+// Implements the windows in which page references are counted, for `--collector page-references`. See
+// page_references_collector.hpp.
 #include "observe/collecting/page_references_collector.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects profiles from accessed bits alone, as a system without performance counters offers them without
-// privileges: the pages used since their bits were cleared, summed by mapping, where each object has a mapping of
-// its own (proc(5): clear_refs, and the Referenced figure of smaps).
+// Collects profiles in virtual time from accessed bits alone (`--collector page-references`), as a system without
+// performance counters offers them without privileges: the pages used since their bits were cleared, summed by
+// mapping, where each object has a mapping of its own (proc(5): clear_refs, and the Referenced figure of smaps).
 //
 // In each window of time the bits are cleared at its begin and read at its end. The next window begins when both,
 // and the program's cost of its page-table walks, are 1.5 % of the time. The bytes of an object used in a window

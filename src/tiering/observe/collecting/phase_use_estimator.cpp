@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the estimate of phases' use of objects: see phase_use_estimator.hpp.
+// Estimates how phases use objects, for the two collectors that observe pages only. See phase_use_estimator.hpp.
 #include "observe/collecting/phase_use_estimator.hpp"
 
 #include <algorithm>
@@ -45,6 +45,7 @@ PhaseUseEstimator::PhaseUse PhaseUseEstimator::total_use() const {
   return all;
 }
 
+// Returns the live chunks by object. Called once for all phases of an iteration.
 PhaseUseEstimator::LiveByObject PhaseUseEstimator::live() const {
   LiveByObject live;
   for (ChunkId id = 0; id < chunks_.size(); ++id) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates from windows of page references how many bytes of each object a phase uses per second, and from that
-// the cells of a phase. A window may overlap several phases: each is attributed a share of the window's bytes in
-// proportion to its time. The estimate of a phase improves with its number of instances.
+// Estimates how many bytes of each object a phase uses per second, and from that the cells (traffic by chunk) of a
+// phase. Its input are windows: intervals after which the pages are known that were used in them. Used by the
+// collectors that observe pages only, in virtual time (page_references_collector.hpp) and on real memory
+// (watched_pages_collector.hpp). A window may overlap several phases: each is attributed a share of the window's
+// bytes in proportion to its time. The estimate of a phase improves with its number of instances.
 #pragma once
 
 #include <map>

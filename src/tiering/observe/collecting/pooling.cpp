@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the shrinkage of chunks' counts: see pooling.hpp.
+// Shrinks the sampled counts of chunks towards their object's mean, for the load-sampling collector. See
+// pooling.hpp.
 #include "observe/collecting/pooling.hpp"
 
 #include <algorithm>
@@ -18,6 +19,7 @@ struct PooledCount {
   double expected = 0;  // samples
 };
 
+// Sets the expected counts, by the formula in the header, scaled to the sum of the samples.
 void shrink(std::vector<PooledCount>& all) {
   double count = 0, bytes = 0;
   for (const auto& one : all) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shrinks the sampled counts of an object's chunks towards their mean (empirical Bayes, after Robbins and Morris),
-// so that plans do not rest on differences that are sampling noise.
+// so that plans do not rest on differences that are sampling noise. The load-sampling collector does so at the end
+// of an iteration.
 //
 // The n chunks of an object that a phase accessed would have m_i samples each if samples were proportional to
 // bytes. Their true counts are modelled as Gamma distributed with these means and a relative variance t, the

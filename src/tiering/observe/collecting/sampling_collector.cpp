@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements time and miss samples: see sampling_collector.hpp.
+// Takes simulated time and miss samples, for `--collector simulated-sampling` and the calibration of Unimem's
+// model. See sampling_collector.hpp.
 #include "observe/collecting/sampling_collector.hpp"
 
 #include <algorithm>
@@ -52,6 +53,7 @@ void SamplingCollector::count(const Quantum& quantum, const Tally& tally) {
   if (samples > 0 && misses > 0) rate_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(misses / samples));
 }
 
+// Advances the progress by the quantum, miss by miss, and takes the time samples that fall on it.
 double SamplingCollector::sample_time(const Quantum& quantum, const Tally& tally) {
   const auto before = samples_;
   // Core time is spread evenly between the misses. It includes stalls on memory that belongs to no chunk.
@@ -89,6 +91,7 @@ double SamplingCollector::sample_time(const Quantum& quantum, const Tally& tally
   return samples_ - before;
 }
 
+// Takes the miss samples of the quantum, one in each block of misses.
 void SamplingCollector::sample_misses(const Quantum& quantum) {
   const auto misses = quantum.misses;
   std::uint64_t at = 0;

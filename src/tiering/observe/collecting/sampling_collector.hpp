@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects profiles by simulated hardware sampling of the stream of misses: time samples and miss samples.
+// Collects profiles by simulated hardware sampling of the stream of misses: time samples and miss samples
+// (`--collector simulated-sampling`; also calibrates Unimem's model).
 //
 // *Time samples*, one in each interval (Unimem's 1,000 cycles) of a core's own progress, that is core time plus
 // exposed latency with the present placement; time lost to saturated memories retires no instruction and is not

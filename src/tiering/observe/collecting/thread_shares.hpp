@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the core time and the exposures of a phase by the number of threads that ran in it: the phase cannot
-// have been shorter than its mean thread.
+// Divides the core time and the exposures of a phase by the number of threads that ran in it, for collectors at
+// the end of an iteration: the phase cannot have been shorter than its mean thread.
 #pragma once
 
 #include <map>

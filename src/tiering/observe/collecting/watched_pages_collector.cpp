@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the profiles of uninstrumented programs: see watched_pages_collector.hpp.
+// Makes profiles of uninstrumented programs from windows of watched pages, for the agent's page-use monitor. See
+// watched_pages_collector.hpp.
 #include "observe/collecting/watched_pages_collector.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers the exact collector: the simulator's own counters, which no hardware delivers. Shows the value of a
-// plan with perfect information.
+// Registers the exact collector (`--collector exact`): the simulator's own counters, which no hardware delivers.
+// Shows the value of a plan with perfect information.
 #include "observe/collecting/exact_collector.hpp"
 #include "observe/collector_variant.hpp"
 

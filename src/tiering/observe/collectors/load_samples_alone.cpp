@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers the load-sampling collector without counters by place and page references. For experiments.
+// Registers the load-sampling collector (`--collector load-samples-alone`) without counters by place and page
+// references. For experiments.
 #include "observe/collecting/load_sampling_collector.hpp"
 #include "observe/collector_variant.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers the load-sampling collector: samples of loads and stores, counters by place, page references.
+// Registers the load-sampling collector (`--collector load-sampling`, the default): samples of loads and stores,
+// counters by place, page references.
 #include "observe/collecting/load_sampling_collector.hpp"
 #include "observe/collector_variant.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers the page-references collector: accessed bits by object in short windows, which need no privileges.
+// Registers the page-references collector (`--collector page-references`): accessed bits by object in short
+// windows, which need no privileges.
 #include "observe/collecting/page_references_collector.hpp"
 #include "observe/collector_variant.hpp"
 

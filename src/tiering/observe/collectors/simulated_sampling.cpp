@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers the sampling collector: simulated time and miss samples.
+// Registers the sampling collector (`--collector simulated-sampling`): simulated time and miss samples.
 #include "observe/collecting/sampling_collector.hpp"
 #include "observe/collector_variant.hpp"
 

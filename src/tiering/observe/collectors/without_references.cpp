@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers the load-sampling collector without page references: prefetched lines of a place are distributed over
-// all of its chunks. For experiments.
+// Registers the load-sampling collector (`--collector without-references`) without page references: prefetched
+// lines of a place are distributed over all of its chunks. For experiments.
 #include "observe/collecting/load_sampling_collector.hpp"
 #include "observe/collector_variant.hpp"
 

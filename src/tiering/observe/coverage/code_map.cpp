@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the attribution of time to files of code: see code_map.hpp.
+// Attributes the program's time to files of code, for the agent's report of what the hooks do not reach. See
+// code_map.hpp.
 #include "observe/coverage/code_map.hpp"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ void CodeMap::count(std::uint64_t address, std::uint64_t time_ns) noexcept {
     count_unknown(address, time_ns);
 }
 
+// Counts time in code of no known file by its page, until update() names the file.
 void CodeMap::count_unknown(std::uint64_t address, std::uint64_t time_ns) noexcept {
   const auto number = address >> k_page_bits;
   for (std::size_t i = 0; i < k_pages; ++i) {

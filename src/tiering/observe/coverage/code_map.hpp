@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes the program's time to the loaded files whose code it ran, and records whether that code is
-// instrumented: shows the code that the hooks do not reach.
+// instrumented: shows the code that the hooks do not reach. The agent records the result
+// (agent/program_coverage.hpp).
 //
 // Counting is lock-free and async-signal-safe, and may run concurrently with an update.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the share of the heap that no traced access reaches: see heap_coverage.hpp.
+// Measures the share of the heap that no traced access reaches, for the agent's report of coverage. See
+// heap_coverage.hpp.
 #include "observe/coverage/heap_coverage.hpp"
 
 #include <algorithm>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures how much of the program's heap the hooks reach. A chunk that is resident but has no traced access is
-// used by uninstrumented code only, so the cost of its placement is unknown. Uninstrumented code that uses chunks
-// which instrumented code has accessed is not detected.
+// Measures how much of the program's heap the hooks reach, for the agent's report of coverage
+// (agent/program_coverage.hpp). A chunk that is resident but has no traced access is used by uninstrumented code
+// only, so the cost of its placement is unknown. Uninstrumented code that uses chunks which instrumented code has
+// accessed is not detected.
 //
-// The first access to a chunk is always a miss, because no two objects share a canonical address: so the misses
-// identify the chunks that the hooks reach.
+// The misses of the simulated caches identify the chunks that the hooks reach: the first access to a chunk always
+// misses, because the caches work with canonical addresses, and a new object never gets those of an earlier one.
+// The misses come as a Tally, their sums by chunk over a quantum (a batch of one thread's accesses).
 #pragma once
 
 #include <cstdint>

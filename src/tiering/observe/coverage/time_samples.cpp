@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements samples of a thread's processor time: see time_samples.hpp.
+// Samples the processor time of a thread of the program, for the agent's report of coverage. See time_samples.hpp.
 #include "observe/coverage/time_samples.hpp"
 
 #include <linux/perf_event.h>
@@ -117,6 +117,7 @@ void TimeSamples::count(Attribution attribution, std::uint64_t samples) noexcept
   }
 }
 
+// Reads all samples from the ring shared with the kernel, and counts each by this attribution.
 void TimeSamples::drain_ring(Attribution attribution) noexcept {
   if (is_draining_.test_and_set(std::memory_order_acquire)) return;
   const auto* const data = reinterpret_cast<const char*>(ring_) + ring_->data_offset;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples a thread's processor time by perf_event_open(2): every few milliseconds the kernel records the
-// instruction pointer. It uses no signals and keeps no descriptor open, so it is invisible to the program. There
-// are no samples where the kernel does not permit self-monitoring.
+// Samples a thread's processor time for the agent's report of coverage, by perf_event_open(2): every few
+// milliseconds the kernel records the instruction pointer. It uses no signals and keeps no descriptor open, so it
+// is invisible to the program. There are no samples where the kernel does not permit self-monitoring.
 //
 // Samples stay in a ring shared with the kernel until it is drained, and are attributed by their address. Library
 // code that runs on behalf of the runtime is the exception: the caller drains the ring before and after it

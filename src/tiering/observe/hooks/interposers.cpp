@@ -72,6 +72,7 @@ void resolve(std::atomic<Function>& pointer, const char* name) {
 // Most programs are not traced: their cost is a jump to the C library.
 [[gnu::always_inline]] inline bool is_followed() { return t_thread.pipeline || t_thread.samples; }
 
+// Makes a copy for a thread that is traced or sampled: traces it if it is the program's own.
 [[gnu::noinline]] void* copy_followed(Copy next, void* to, const void* from, std::size_t size,
                                       std::uint64_t site) {
   if (!is_programs(size)) return next(to, from, size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes the loops in a program's code to the loop tree (loop_tree.hpp). The symbol files implement it for real
-// programs (symbols/symbols.hpp), a table for tests.
+// programs (symbols/symbols.hpp), a table for tests. The agent's main-loop detector passes it to the tree.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names a loop by its function and the source line of its condition, "solve:120"; without line information by the
-// offset of its back edge in the function, "solve+28".
+// Names a loop, for reports and for options that name the main loop, by its function and the source line of its
+// condition, "solve:120"; without line information by the offset of its back edge in the function, "solve+28".
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the tree of calls and loops: see loop_tree.hpp.
+// Updates the tree of a thread's calls and loops with each event of the hooks, for the loop finder. See
+// loop_tree.hpp.
 #include "observe/loops/loop_tree.hpp"
 
 #include <algorithm>
@@ -169,6 +170,7 @@ void LoopTree::resume_iteration() {
   listener_.on_iteration(active.node);
 }
 
+// Handles a hook that reports an iteration of a loop, at its begin or at its end.
 void LoopTree::on_mark(const LoopCode::Mark& mark, std::uint32_t depth) {
   const auto loop = mark.iterates;
   pop_loops_without(loop, depth);
@@ -219,6 +221,7 @@ bool LoopTree::is_recursion(std::uint64_t function) const {
   });
 }
 
+// Returns the node of a call or loop in its parent; the parent itself where the tree is full.
 LoopTree::Index LoopTree::child(Index around, LoopId loop, std::uint64_t code) {
   const auto is_it = [&](Index index) {
     const auto& node = nodes_[index];
@@ -236,6 +239,7 @@ LoopTree::Index LoopTree::child(Index around, LoopId loop, std::uint64_t code) {
   return known = candidates.back();
 }
 
+// Begins a visit of a loop, or of a call if `loop` is 0.
 void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
   if (active_.back().loop != 0) resume_iteration();
   active_.back().is_iteration_empty = false;
@@ -271,6 +275,7 @@ void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
   if (index != around) listener_.on_enter(index);
 }
 
+// Ends the innermost visit, and the iteration that it ends.
 void LoopTree::pop() {
   auto& active = active_.back();
   const auto index = active.node;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the queries of the loop tree: see loop_tree.hpp.
+// Answers queries of the loop tree, for the loop finder. See loop_tree.hpp.
 #include <algorithm>
 
 #include "observe/loops/loop_tree.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the map from host to canonical addresses: see address_map.hpp.
+// Implements the map from host to canonical addresses: the runtime changes it with the program's objects,
+// pipelines look up accesses. See address_map.hpp.
 #include "observe/objects/address_map.hpp"
 
 #include <algorithm>

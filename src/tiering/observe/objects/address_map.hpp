@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps host addresses of this process to canonical addresses and chunks, and back.
+// Maps host addresses of this process to canonical addresses and chunks, and back. The runtime changes it with the
+// program's objects; each thread's pipeline looks up accesses.
 //
 // Canonical addresses are assigned in the order in which the program allocates its memory, object after object.
 // They do not depend on the addresses that the system chose, so that runs with address randomisation use the same

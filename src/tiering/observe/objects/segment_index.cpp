@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the ordered index of segments: see segment_index.hpp.
+// Implements the ordered index of segments of an address space, for the address map. See segment_index.hpp.
 #include "observe/objects/segment_index.hpp"
 
 #include <algorithm>

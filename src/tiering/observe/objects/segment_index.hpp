@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordered index of disjoint segments of an address space, with one writer and lock-free readers. Segments are in
-// blocks that are small enough to shift, under one directory. Memory that a reader may still read is reused, but
-// not freed, until the index is destroyed. A reader that runs concurrently with a change may get a wrong result,
-// but never faults: the owner keeps a generation counter and discards such results (a seqlock).
+// Implements an ordered index of disjoint segments of an address space for the address map, with one writer and
+// lock-free readers. Segments are in blocks that are small enough to shift, under one directory. Memory that a
+// reader may still read is reused, but not freed, until the index is destroyed. A reader that runs concurrently
+// with a change may get a wrong result, but never faults: the owner keeps a generation counter and discards such
+// results (a seqlock).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spin lock for critical sections of a few dozen instructions. The C library's mutexes are interposed in a user's
-// program.
+// Implements a spin lock for critical sections of a few dozen instructions, for the runtime in the program. The C
+// library's mutexes are interposed in a user's program.
 #pragma once
 
 #include <sched.h>

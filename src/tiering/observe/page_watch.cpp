@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the page watch of this system: see page_watch.hpp.
+// Chooses the best page watch (kernel interface that reports used pages) of this system, for the agent and
+// `--dry-run`. See page_watch.hpp.
 #include "observe/page_watch.hpp"
 
 namespace terrace::observe {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures which pages of the own process are used, by the interfaces of the kernel. Each interface is one file in
-// page_watches/; the build generates the table of them (cmake/Variants.cmake). A watch is used by one thread at a
-// time, which is one of the runtime's.
+// Measures which pages of the own process are used, by the interfaces of the kernel. The agent profiles
+// uninstrumented programs so (agent/page_use_monitor.hpp). Each interface is one file in page_watches/; the build
+// generates the table of them (cmake/Variants.cmake). A watch is used by one thread at a time, which is one of the
+// runtime's.
 #pragma once
 
 #include <cstdint>

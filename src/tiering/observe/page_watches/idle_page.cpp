@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches pages by idle page tracking (CONFIG_IDLE_PAGE_TRACKING): exact for every page, loads included, without
-// effect on the rest of the process. Needs root, which alone may read frame numbers.
+// Implements the page watch `idle-page` (page_watch.hpp): watches pages by idle page tracking
+// (CONFIG_IDLE_PAGE_TRACKING): exact for every page, loads included, without effect on the rest of the process.
+// Needs root, which alone may read frame numbers.
 #include <cerrno>
 #include <cstring>
 

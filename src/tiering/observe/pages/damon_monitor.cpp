@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the watch by DAMON's sysfs files: see damon_monitor.hpp.
+// Controls the kernel's monitor DAMON by its sysfs files, for the page watch `damon`. See damon_monitor.hpp.
 #include "observe/pages/damon_monitor.hpp"
 
 #include <fcntl.h>
@@ -49,6 +49,7 @@ std::uint64_t DamonMonitor::read_number(const std::string& file) const {
   return value;
 }
 
+// Reserves the system's monitors, and configures one for this process. Returns the error; "" for success.
 std::string DamonMonitor::configure() {
   const std::string files = k_lock;
   lock_fd_ = static_cast<int>(syscall(SYS_openat, AT_FDCWD, files.c_str(), O_RDWR | O_CLOEXEC));
@@ -60,7 +61,7 @@ std::string DamonMonitor::configure() {
                         read_text(context_file("operations")).find("vaddr") != std::string::npos &&
                         kill(static_cast<pid_t>(read_number(context_file("targets/0/pid_target"))), 0) != 0 &&
                         errno == ESRCH;
-  if (before != 0 && !is_stale) return files + ": the system's monitors are in use";
+  if (before != 0 && !is_stale) return files + " is not 0: another program uses the system's monitors";
   owns_monitors_ = true;
   for (const auto& [file, text] :
        {std::pair{std::string("nr_kdamonds"), "1"}, {std::string("0/contexts/nr_contexts"), "1"}})
@@ -112,6 +113,7 @@ void DamonMonitor::release() noexcept {
   lock_fd_ = -1;
 }
 
+// Starts the monitor on these ranges. Returns the error; "" for success.
 std::string DamonMonitor::start(std::span<const WatchedRange> ranges) {
   if (running_) write_file("0/state", "off");
   running_ = false;

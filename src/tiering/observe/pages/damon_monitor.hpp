@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches pages by DAMON, the kernel's data access monitor, through its files below /sys/kernel/mm/damon/admin
-// (Documentation/admin-guide/mm/damon/usage.rst). A system has one set of monitors: where another process uses it,
-// the watch is unavailable.
+// Watches pages by DAMON, the kernel's data access monitor, for the page watch `damon` (page_watches/damon.cpp),
+// through its files below /sys/kernel/mm/damon/admin (Documentation/admin-guide/mm/damon/usage.rst). A system has
+// one set of monitors: where another process uses it, the watch is unavailable.
 #pragma once
 
 #include <cstdint>

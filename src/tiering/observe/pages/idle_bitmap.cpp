@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements access to the bitmap of idle page frames: see idle_bitmap.hpp.
+// Reads and writes the kernel's bitmap of idle page frames, for the page watch `idle-page`. See idle_bitmap.hpp.
 #include "observe/pages/idle_bitmap.hpp"
 
 #include <algorithm>
@@ -63,6 +63,8 @@ bool IdleBitmap::flush() noexcept {
   return well;
 }
 
+// Returns the frame's bit. The buffer holds one block of the bitmap: bits to be written are flushed before it is
+// reused.
 bool IdleBitmap::is_idle(std::uint64_t frame) noexcept {
   const auto block = frame / k_frames_per_block;
   if (has_pending_ || block != block_) {

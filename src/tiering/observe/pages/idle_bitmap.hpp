@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses the kernel's bitmap of idle page frames (Documentation/admin-guide/mm/idle_page_tracking.rst). Writing
-// 1 sets a frame idle until it is used; writing 0 has no effect. Only the head frame of a compound page has a bit.
+// Accesses, for the page watch `idle-page`, the kernel's bitmap of idle page frames
+// (Documentation/admin-guide/mm/idle_page_tracking.rst). Writing 1 sets a frame idle until it is used; writing 0
+// has no effect. Only the head frame of a compound page has a bit.
 #pragma once
 
 #include <cstdint>

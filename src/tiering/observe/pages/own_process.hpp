@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of the page watches: detection of a fork, and pages for a trial.
+// Provides helpers of the page watches: detection of a fork, and pages for a trial.
 #pragma once
 
 #include <fcntl.h>

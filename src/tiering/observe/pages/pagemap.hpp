@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc/self/pagemap, a word for each page of the address space (Documentation/admin-guide/mm/pagemap.rst),
-// and declares the ioctl that scans it (PAGEMAP_SCAN, since Linux 6.7, which the headers of Debian 12 lack).
+// Reads /proc/self/pagemap for the page watches: a word for each page of the address space
+// (Documentation/admin-guide/mm/pagemap.rst), and declares the ioctl that scans it (PAGEMAP_SCAN, since Linux 6.7,
+// which the headers of Debian 12 lack).
 #pragma once
 
 #include <fcntl.h>

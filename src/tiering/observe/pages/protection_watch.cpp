@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the watch by userfaultfd's asynchronous modes: see protection_watch.hpp.
+// Watches pages by userfaultfd's asynchronous modes, for the page watches `write-protect` and
+// `read-write-protect`. See protection_watch.hpp.
 #include "observe/pages/protection_watch.hpp"
 
 #include <linux/userfaultfd.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches pages by userfaultfd's asynchronous modes: a protected page faults once when it is used, and the kernel
-// resolves the fault itself; a page without a fault was not used. A thread pays one fault a page and window, and
-// no thread of the runtime has to resolve it. A range can be registered with one userfaultfd only: a watched
-// range's pages cannot be moved by another.
+// Watches pages by userfaultfd's asynchronous modes, for the page watches `write-protect` and
+// `read-write-protect`: a protected page faults once when it is used, and the kernel resolves the fault itself; a
+// page without a fault was not used. A thread pays one fault a page and window, and no thread of the runtime has
+// to resolve it. A range can be registered with one userfaultfd only: a watched range's pages cannot be moved by
+// another.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses /proc/self/smaps: see smaps.hpp.
+// Parses /proc/self/smaps for the page watch `clear-refs`. See smaps.hpp.
 #include "observe/pages/smaps.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the referenced bytes of each mapping from /proc/self/smaps. Does not allocate: the reader must not change
-// the mappings that it reads.
+// Reads the referenced bytes of each mapping from /proc/self/smaps, for the page watch `clear-refs`. Does not
+// allocate: the reader must not change the mappings that it reads.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flushes the process's TLB entries by mprotect(2): see tlb_flusher.hpp.
+// Flushes the process's TLB entries by mprotect(2), for the page watches that read accessed bits. See
+// tlb_flusher.hpp.
 #include "observe/pages/tlb_flusher.hpp"
 
 #include <sys/mman.h>

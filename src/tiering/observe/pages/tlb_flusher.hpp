@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flushes the TLB entries of the process. A page-table walk sets a page's accessed bit; a TLB hit does not. The
-// kernel clears accessed bits without a TLB flush, so a watch that must not miss pages flushes.
+// Flushes the TLB entries of the process, for the page watches `clear-refs` and `idle-page`. A page-table walk
+// sets a page's accessed bit; a TLB hit does not. The kernel clears accessed bits without a TLB flush, so a watch
+// that must not miss pages flushes.
 #pragma once
 
 #include <cstdint>

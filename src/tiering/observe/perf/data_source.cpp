@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes the kernel's data-source word: see memory_sample.hpp. It contains the level twice: as a set of bits,
-// without names for later memories, and since Linux 4.13 as a number with "remote" and "hops". The number takes
-// precedence.
+// Decodes the kernel's data-source word of a sampled access, for the memory sampler. See memory_sample.hpp. The
+// word contains the level twice: as a set of bits, without names for later memories, and since Linux 4.13 as a
+// number with "remote" and "hops". The number takes precedence.
 #include <linux/perf_event.h>
 
 #include "observe/perf/memory_sample.hpp"

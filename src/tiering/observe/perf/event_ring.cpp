@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens perf events and maps their rings: see event_ring.hpp.
+// Opens perf events and maps their rings, for the memory sampler and the function probes. See event_ring.hpp.
 #include "observe/perf/event_ring.hpp"
 
 #include <fcntl.h>

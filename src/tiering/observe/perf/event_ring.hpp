@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owns an open perf event of one thread or of one processor, with its ring.
+// Owns an open perf event of one thread or of one processor, with its ring. The memory sampler and the function
+// probes hold one for each event and thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements breakpoints on function entries, and samples of time: see function_probes.hpp.
+// Implements breakpoints on function entries, and samples of time, for the detection of phases in uninstrumented
+// programs. See function_probes.hpp.
 #include "observe/perf/function_probes.hpp"
 
 #include <linux/hw_breakpoint.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records one thread's calls of functions by hardware breakpoints: an execution breakpoint on each function's
-// entry (perf_event_open(2), PERF_TYPE_BREAKPOINT), without signals. Works with perf_event_paranoid 2, does not
-// modify the program's memory, and calls by other threads cost nothing.
+// Records one thread's calls of functions by hardware breakpoints, for the detection of phases in uninstrumented
+// programs (agent/function_entry_monitor.hpp): an execution breakpoint on each function's entry
+// (perf_event_open(2), PERF_TYPE_BREAKPOINT), without signals. Works with perf_event_paranoid 2, does not modify
+// the program's memory, and calls by other threads cost nothing.
 //
 // A processor has few breakpoints, some of which debuggers may use: four of x86, two to sixteen of Arm. Each call
 // costs the thread a trap: 1 us on the processor itself, up to 20 us in a virtual machine.

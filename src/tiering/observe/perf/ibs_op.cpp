@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes AMD's IBS op registers: see memory_sample.hpp. Bits by the Processor Programming References of families
-// 17h and 19h: IbsOpData2 (data source), IbsOpData3 (the access), IbsDcLinAd (its address).
+// Decodes AMD's IBS op registers of a sampled access, for the memory sampler. See memory_sample.hpp. Bits by the
+// Processor Programming References of families 17h and 19h: IbsOpData2 (data source), IbsOpData3 (the access),
+// IbsDcLinAd (its address).
 #include <cstring>
 
 #include "observe/perf/memory_sample.hpp"

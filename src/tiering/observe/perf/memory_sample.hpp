@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a sampled memory access, independent of the processor, and decodes its two encodings: the kernel's
-// data-source word, and AMD's IBS registers.
+// Describes a sampled memory access, independent of the processor, for the memory sampler and its users, and
+// decodes its two encodings: the kernel's data-source word, and AMD's IBS registers.
 #pragma once
 
 #include <cstddef>

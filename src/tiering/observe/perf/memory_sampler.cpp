@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the sampling of accesses by hardware counters: see memory_sampler.hpp.
+// Samples a process's memory accesses by hardware counters, for the agent's page-use monitor. See
+// memory_sampler.hpp.
 #include "observe/perf/memory_sampler.hpp"
 
 #include <sys/syscall.h>
@@ -27,6 +28,7 @@ constexpr std::size_t k_sample_batch = 256;
 constexpr const char* k_no_event = "no event that samples accesses to memory";
 constexpr std::uint64_t k_max_period = 1ULL << 40U;
 
+// Returns how this processor (Arm) numbers the data sources of sampled accesses.
 SpeSources sources_here() {
   // Implementer Arm, and one of the parts with the same numbering of sources: N1, V1, N2, V2.
   char text[32];
@@ -163,6 +165,7 @@ void MemorySampler::start(std::span<const PerfEvent> events) {
   state.update_threads(nullptr);
 }
 
+// Opens events for new threads, and closes those of ended ones after reading their last samples.
 void MemorySampler::State::update_threads(const OnSamples* on_samples) {
   std::vector<int> now;
   now.reserve(threads.size() + 8);
@@ -225,6 +228,7 @@ void MemorySampler::State::double_period(SampledEvent& source, const OnSamples& 
   }
 }
 
+// Reads all records of a ring: samples, AUX data of Arm, and reports of lost or throttled ones.
 void MemorySampler::State::read(SampledEvent& source, EventRing& ring, const OnSamples& on_samples) {
   const auto weight = 1 / ring.counting_share();
   ring.ring().read(std::span<std::byte, PerfRing::k_max_record>(record_buffer), [&](const PerfRecord& record) {
@@ -264,6 +268,7 @@ void MemorySampler::State::sample(SampledEvent& source, const EventRing& ring, c
   add(sample, on_samples);
 }
 
+// Decodes the accesses that an AUX record describes (Arm's SPE).
 void MemorySampler::State::read_aux(const SampledEvent& source, EventRing& ring, const PerfRecord& record,
                                     double weight, const OnSamples& on_samples) {
   const auto written = read_aux_record(record, source.event.sample_type);

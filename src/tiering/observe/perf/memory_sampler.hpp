@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples the memory accesses of the own process by hardware counters (PEBS, IBS, SPE), for one thread of the
-// runtime that polls.
+// runtime that polls: the agent's page-use monitor, through sampled_use.hpp.
 //
 // Each thread of the program has its own rings; threads that begin later get theirs at the next poll, and threads
 // that live between two polls only are missed. The alternative, inherited rings for each processor, would need a

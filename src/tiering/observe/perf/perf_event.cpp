@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialises perf events: see perf_event.hpp.
+// Serialises perf events, which the launcher passes to the runtime in the program. See perf_event.hpp.
 #include "observe/perf/perf_event.hpp"
 
 namespace terrace::observe {

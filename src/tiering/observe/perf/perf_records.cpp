@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes perf records: see perf_records.hpp.
+// Decodes the records of perf rings, for the memory sampler and the function probes. See perf_records.hpp.
 #include "observe/perf/perf_records.hpp"
 
 #include <cstring>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes the records of a perf ring (perf_event_open(2), "MMAP layout").
+// Decodes the records of a perf ring (perf_event_open(2), "MMAP layout"), for the memory sampler and the function
+// probes.
 #pragma once
 
 #include <cstddef>

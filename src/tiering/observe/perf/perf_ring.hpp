@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the ring buffer in which the kernel writes the records of an event (perf_event_open(2), "MMAP layout"): a
-// header page, then 2^n pages of records, and for some events a separate AUX buffer.
+// header page, then 2^n pages of records, and for some events a separate AUX buffer. An EventRing holds it.
 #pragma once
 
 #include <linux/perf_event.h>

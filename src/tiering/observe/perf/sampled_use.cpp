@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the page watch by sampled accesses: see sampled_use.hpp.
+// Estimates the used bytes of address ranges from sampled accesses, for the agent's page-use monitor. See
+// sampled_use.hpp.
 #include "observe/perf/sampled_use.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the interface of a page watch by sampled accesses: reports for each range the bytes of the lines that
-// were fetched from memory, as its samples estimate. Prefetched lines are not sampled.
+// Implements the interface of a page watch by sampled accesses, for the agent's page-use monitor: reports for each
+// range the bytes of the lines that were fetched from memory, as its samples estimate. Prefetched lines are not
+// sampled.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes SPE packets: see spe_packets.hpp.
+// Decodes the packets of Arm's SPE, for the memory sampler. See spe_packets.hpp.
 #include "observe/perf/spe_packets.hpp"
 
 #include <algorithm>
@@ -72,6 +72,7 @@ std::size_t SpeDecoder::next_packet(std::span<const std::byte> bytes, std::uint6
   return std::max<std::size_t>(used, kept + 1) - kept;
 }
 
+// Parses the packet at the begin of these bytes. Returns its size; 0 where bytes are missing.
 std::size_t SpeDecoder::parse_packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
   const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
   auto header = at(0);
@@ -110,6 +111,7 @@ std::size_t SpeDecoder::parse_packet(std::span<const std::byte> bytes, std::uint
   return size + length;
 }
 
+// Adds the content of one packet to the access.
 void SpeDecoder::payload(unsigned header, unsigned index, std::uint64_t value) noexcept {
   auto& sample = access_.sample;
   if (header == k_spe_timestamp) {
@@ -141,6 +143,7 @@ void SpeDecoder::payload(unsigned header, unsigned index, std::uint64_t value) n
   }
 }
 
+// Sets the memory level from the bits of an events packet, unless a source packet has set it.
 void SpeDecoder::events(std::uint64_t value) noexcept {
   const auto has = [&](unsigned number) { return (value >> number & 1) != 0; };
   auto& sample = access_.sample;
@@ -158,6 +161,7 @@ void SpeDecoder::events(std::uint64_t value) noexcept {
   }
 }
 
+// Sets the memory level from a data-source packet, if the processor's numbering is known.
 void SpeDecoder::source(std::uint64_t value) noexcept {
   if (sources_ != SpeSources::neoverse) return;
   // Source: technical reference manuals of Neoverse N1, N2, V1 and V2.

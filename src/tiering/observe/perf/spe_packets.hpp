@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes the packets of Arm's Statistical Profiling Extension, by the Arm Architecture Reference Manual (chapter
-// "Statistical Profiling Extension sample record specification"). The packets of one access end with an end packet
-// or a timestamp.
+// Decodes the packets of Arm's Statistical Profiling Extension for the memory sampler, by the Arm Architecture
+// Reference Manual (chapter "Statistical Profiling Extension sample record specification"). The packets of one
+// access end with an end packet or a timestamp.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the threads of the own process from /proc/self/task, without an allocation.
+// Lists the threads of the own process from /proc/self/task for the memory sampler, without an allocation.
 #pragma once
 
 #include <fcntl.h>

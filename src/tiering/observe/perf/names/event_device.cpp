@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the sysfs files of event devices: see event_device.hpp.
+// Reads the sysfs files of the kernel's event devices, for the launcher's choice of events. See event_device.hpp.
 #include "observe/perf/names/event_device.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::uint64_t>> event_terms(std::string_view 
     const bool valued = term.find('=') != std::string_view::npos;
     const auto name = cut(term, '=');
     const auto value = valued ? number(term) : std::optional<std::uint64_t>(1);
-    if (name.empty() || !value) refuse("not a term of an event", name);
+    if (name.empty() || !value) refuse("not a term of an event (NAME or NAME=NUMBER)", name);
     terms.emplace_back(name, *value);
   }
   return terms;
@@ -88,7 +88,7 @@ std::uint32_t EventDevice::type() const {
   const auto file = folder_ / "type";
   const auto line = line_of(file);
   const auto value = line ? number(*line) : std::nullopt;
-  if (!value) throw Error(Code::failed, file.string() + ": no number");
+  if (!value) throw Error(Code::failed, file.string() + ": it holds no type number");
   return static_cast<std::uint32_t>(*value);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the kernel's event devices (PMUs), each a folder below /sys/bus/event_source/devices: type number, bit
-// fields of the configuration (`format/`) and named events (`events/`), by
-// Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events.
+// Reads the kernel's event devices (PMUs) for memory_events.hpp: each device is a folder below
+// /sys/bus/event_source/devices: type number, bit fields of the configuration (`format/`) and named events
+// (`events/`), by Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events.
 #pragma once
 
 #include <cstdint>

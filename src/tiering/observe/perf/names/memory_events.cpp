@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the events that sample accesses: see memory_events.hpp.
+// Chooses the perf events that sample memory accesses, for the launcher. See memory_events.hpp.
 #include "observe/perf/names/memory_events.hpp"
 
 #include <linux/perf_event.h>
@@ -100,7 +100,8 @@ std::string why_refused(const EventFiles& files) {
   int paranoid = 0;
   if (!(stream >> paranoid)) return files.paranoid + " does not exist: the kernel has no perf events";
   // Debian and others have 3 and 4: CAP_PERFMON is required.
-  if (paranoid > 2) return files.paranoid + " is " + std::to_string(paranoid) + ": only root may use perf events";
+  if (paranoid > 2)
+    return files.paranoid + " is " + std::to_string(paranoid) + ": only root may use perf events; set it to 2";
   return {};
 }
 
@@ -127,7 +128,7 @@ MemoryEvents memory_events(const EventFiles& files, const EventByName& by_name) 
         add_arm(device, name, found.events);
       }
     } catch (const Error& error) {
-      broken = error.what();
+      broken = "event device " + name + ": " + error.what();
     }
   }
   const auto refused = why_refused(files);

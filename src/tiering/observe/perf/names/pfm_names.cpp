@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up event names in libpfm4's tables, which only the launcher contains.
+// Looks up event names in libpfm4's tables, which only the launcher contains, for events that sysfs does not list.
 #include <linux/perf_event.h>
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>

@@ -18,8 +18,8 @@ CoreCost::CoreCost(const machine::Machine& machine, InitiatorId initiator, doubl
                                      std::to_string(machine.initiators().size()) + ", numbered from 0");
   }
   if (!std::isfinite(cores) || cores <= 0) {
-    throw Error(Code::invalid, "a program thread cannot stand for " + std::to_string(cores) +
-                                   " cores; the number must be above 0");
+    throw Error(Code::invalid,
+                "a program thread cannot stand for " + std::to_string(cores) + " cores; --cores must be above 0");
   }
   const auto& of = machine.initiators()[initiator];
   set_instruction_time(of.instruction_time);

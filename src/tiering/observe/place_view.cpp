@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the places of an initiator: see place_view.hpp.
+// Collects the places (memories) and paths of one initiator (a set of cores), for the time law and the collectors.
+// See place_view.hpp.
 #include "observe/place_view.hpp"
 
 #include <algorithm>

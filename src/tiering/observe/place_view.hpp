@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Provides the places with the paths of one initiator, and the present place of a chunk.
+// Provides the places (memories) with the paths of one initiator (a set of cores), and the present place of a
+// chunk. Used by the time law and the collectors.
 #pragma once
 
 #include <vector>

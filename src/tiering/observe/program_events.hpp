@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface for the events of a program other than accesses: objects, loops and phases from any source, sleeps,
-// counts of untraced accesses, the end. The runtime reports each event after it has happened, so all accesses
-// before it are with the sinks. Invariant: no event depends on where data resides, so a listener of these events
-// and of all quanta (AccessSink) can replay the run in other configurations.
+// Declares the interface for the events of a program other than accesses: objects, loops and phases from any
+// source, sleeps, counts of untraced accesses, the end. The strategies, the recorder and the report of coverage
+// listen. The runtime reports each event after it has happened, so all accesses before it are with the sinks.
+// Invariant: no event depends on where data resides, so a listener of these events and of all quanta (AccessSink)
+// can replay the run in other configurations.
 //
 // Calls are serialised. A listener overrides the events that it uses. A new kind of event is a new function here,
 // and in the writer and the reader of recordings (src/tiering/sim/recording), unless other events imply it.

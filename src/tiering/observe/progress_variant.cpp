@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the look-up of progress variants by name: see progress_variant.hpp.
+// Finds a measure of progress by the name in `--progress` or in a plan. See progress_variant.hpp.
 #include "observe/progress_variant.hpp"
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines measures of a phase's progress, by which phases are divided into segments and in which plans with
-// segments count. Each is one file in progress/; the build generates the table of them (cmake/Variants.cmake).
+// Defines measures of a phase's progress, named by `--progress`, by which phases are divided into segments and in
+// which plans with segments count. Each is one file in progress/; the build generates the table of them
+// (cmake/Variants.cmake).
 //
 // A profile divides phases by a count. The segments of a plan may begin by another criterion: uninstrumented runs
 // have no access counts, so there segments begin by time or by the first touch of a chunk.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the sums of misses by chunk: see tally.hpp.
+// Sums a quantum's misses by chunk, for the simulator and the collectors. See tally.hpp.
 #include "observe/tally.hpp"
 
 namespace terrace::observe {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums a quantum's misses by chunk: tens of chunks instead of tens of thousands of misses. Consumers that need
-// only sums (the time law, exact counters) use a tally, and all sinks of a quantum share one.
+// Sums the misses of a quantum (a batch of one thread's accesses) by chunk (unit of migration): tens of chunks
+// instead of tens of thousands of misses. Consumers that need only sums (the time law, exact counters) use a
+// tally, and all sinks of a quantum share one.
 #pragma once
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // Simulates a set-associative cache (true LRU, write-back, write-allocate) for the pipeline, which simulates the
 // caches and the TLB of each thread of an instrumented program. The set is the line number modulo the number of
 // sets; lines are numbered by canonical address, which is independent of address randomisation. The number of sets
-// need not be a power of two: a cache of 636 KiB and 20 ways (scaled down with the data) has 508; lines that do
-// not fill a set are dropped. Lines stay in their ways; each set keeps the LRU order of its ways. Not thread-safe.
+// need not be a power of two: a cache of 636 KiB and 20 ways has 508 (lines that do not fill a set are dropped).
+// Lines stay in their ways; each set keeps the LRU order of its ways. Not thread-safe.
 #pragma once
 
 #include <bit>

@@ -45,7 +45,7 @@ LoadSamplingCollector::LoadSamplingCollector(const machine::Machine& machine, In
     cached_lines_ += static_cast<double>(cache.size.value) / static_cast<double>(line_);
   if (!std::isfinite(interval_) || interval_ <= 0)
     throw Error(Code::invalid,
-                "a sample interval of " + std::to_string(interval.value) + " s; it must be above 0");
+                "a sample interval of " + std::to_string(interval.value) + " s; --sample must be above 0 cycles");
 }
 
 // Adds traffic to the counters of a place, and to the time that the core is stalled.

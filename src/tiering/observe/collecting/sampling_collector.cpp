@@ -27,7 +27,7 @@ SamplingCollector::SamplingCollector(const machine::Machine& machine, InitiatorI
       overhead_(cores) {
   if (!std::isfinite(interval_) || interval_ <= 0)
     throw Error(Code::invalid,
-                "a sample interval of " + std::to_string(interval.value) + " s; it must be above 0");
+                "a sample interval of " + std::to_string(interval.value) + " s; --sample must be above 0 cycles");
   in_interval_ = generator_.draw();
   to_sample_ = in_interval_ * interval_;
 }

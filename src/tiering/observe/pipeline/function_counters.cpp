@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the counters of functions: see function_counters.hpp.
+// Counts events by function in calibrating runs, for the pipelines. See function_counters.hpp.
 #include "observe/pipeline/function_counters.hpp"
 
 #include <algorithm>

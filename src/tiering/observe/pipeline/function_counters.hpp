@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the events of each function of a program, for the fit of its own core time
 // (docs/explanation/virtual-time.md, "Calibration"): instructions, hits of the caches beyond the first, misses.
-// Exists in calibrating runs only; other runs pay one test of a pointer.
+// Pipelines add to it. Exists in calibrating runs only; other runs pay one test of a pointer.
 //
 // Thread-safe. A function is identified by the return address of one of its hooks.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the reports to the loop tree, and the clock of work on real memory: see loop_events.hpp.
+// Reports the program's calls, blocks and misses to the loop tree, and keeps the clock of work on real memory;
+// called by the hooks. See loop_events.hpp.
 #include "observe/pipeline/loop_events.hpp"
 
 #include <algorithm>
@@ -197,6 +198,8 @@ class TreeAccess {
       g_shared.wait_time.begin(left_at);
     }
   }
+  // Returns the calling thread's work so far: instructions, or the clock's ticks less waits and the runtime's
+  // time.
   [[nodiscard]] Work thread_work() {
     if (g_shared.source == WorkSource::pipeline) return thread_.pipeline ? thread_.pipeline->work() : 0;
     const auto stopped = g_shared.stopped_at.load(std::memory_order_relaxed);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the pipeline's accesses and quanta: see pipeline.hpp. pipeline_state.cpp has the caches.
+// Simulates the accesses of a thread beyond the fast path, and ends quanta (batches of its accesses); called by
+// the hooks. pipeline_state.cpp has the caches. See pipeline.hpp.
 #include "observe/pipeline/pipeline.hpp"
 
 #include <algorithm>
@@ -19,14 +20,16 @@ namespace terrace::observe {
 
 namespace {
 
+// Checks the sizes and the order of the caches, as the machine file gives them.
 void check(const PipelineConfig& config) {
   if (!std::has_single_bit(config.line.value)) {
     throw Error(Code::invalid,
                 "a cache line of " + std::to_string(config.line.value) + " bytes: it must be a power of two");
   }
   if (config.caches.size() > k_max_cache_levels) {
-    throw Error(Code::invalid, std::to_string(config.caches.size()) + " cache levels: at most " +
-                                   std::to_string(k_max_cache_levels) + " can be followed");
+    throw Error(Code::invalid, "the machine has " + std::to_string(config.caches.size()) +
+                                   " cache levels and at most " + std::to_string(k_max_cache_levels) +
+                                   " can be simulated; remove the others from the machine file");
   }
   if (config.tlb.entries > 0 && (!std::has_single_bit(config.tlb.page.value) || config.tlb.page < config.line)) {
     throw Error(Code::invalid, "a page of " + std::to_string(config.tlb.page.value) +
@@ -113,6 +116,7 @@ inline bool Pipeline::access_followed_line(std::uint64_t address, std::uint32_t 
   return true;
 }
 
+// Simulates an access that the table of fast lines does not serve, line by line.
 inline void Pipeline::access_lines(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
   // A miss of the simulated cache is probably a miss of the host: fetch the line meanwhile.
   __builtin_prefetch(reinterpret_cast<const void*>(address));
@@ -265,6 +269,7 @@ void Pipeline::end_quantum() {
   if (state_->on_quantum_end) state_->on_quantum_end();
 }
 
+// Passes the accesses since the last quantum to the sink, with the work of the code between them.
 void Pipeline::deliver_quantum(bool in_stride) {
   State& state = *state_;
   const std::uint64_t lines = clock_ - state.quantum_begin;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulates the memory hierarchy for one thread: turns its loads and stores into misses. An access is translated
-// to its canonical address and runs through TLB, private and shared caches and stream prefetchers; its misses are
-// classified by dependence, and quanta of accesses go to an AccessSink. Each thread has a Pipeline, each process
-// one SharedCache. The pipeline knows no time: the simulator prices the misses (docs/explanation/virtual-time.md,
-// "Making time").
+// Simulates the memory hierarchy for one thread: turns its loads and stores into misses. The hooks of instrumented
+// code call it (trace.hpp). An access is translated to its canonical address and runs through TLB, private and
+// shared caches and stream prefetchers; its misses are classified by dependence, and quanta of accesses go to an
+// AccessSink. Each thread has a Pipeline, each process one SharedCache. The pipeline knows no time: the simulator
+// prices the misses (docs/explanation/virtual-time.md, "Making time").
 //
 // Rules: streams train before they are allocated in the table. A miss is dependent when its address less a value
 // recently loaded from a missed line is in [0, 4096), or follows that value affinely (scales 4, 8, 16, for each

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the accesses that leave the pipeline's fast path: see pipeline_state.hpp.
+// Simulates caches, TLB and prefetchers for accesses off a pipeline's fast path. See pipeline_state.hpp.
 #include "observe/pipeline/pipeline_state.hpp"
 
 #include <algorithm>
@@ -223,6 +223,7 @@ void Pipeline::State::write_back_outwards(std::size_t level, std::uint64_t victi
   write_to_memory(word::line(victim));
 }
 
+// Records a write-back to memory, unless the line's memory was freed.
 void Pipeline::State::write_to_memory(std::uint64_t line) {
   const std::uint64_t begin = line << line_bits;
   Translation& page = reverse_.slot(begin);
@@ -240,6 +241,7 @@ void Pipeline::State::write_to_memory(std::uint64_t line) {
   misses_.push_back({page.chunk, static_cast<std::uint16_t>(in_chunk), 0, MissKind::writeback});
 }
 
+// Passes the quantum to the sink: the simulator, collectors, the recorder.
 void Pipeline::State::end_quantum(std::uint64_t lines, std::uint64_t instructions, bool in_stride) {
   exposure.distribute(misses_);
   if (first_ || !outer_.empty()) hits_[0] = lines - unknown_lines - first_cache_misses_;

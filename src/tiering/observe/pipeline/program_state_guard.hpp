@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saves and restores errno and the floating-point environment (MXCSR on x86-64) around code of the runtime that
 // runs between two instructions of the program. The runtime computes in the default rounding mode meanwhile: in
-// the program's mode a replay, which does not know it, would compute other digits.
+// the program's mode a replay, which does not know it, would compute other digits. Used by the pipeline wherever
+// it leaves the fast path.
 #pragma once
 
 #include "core/errno_scope.hpp"

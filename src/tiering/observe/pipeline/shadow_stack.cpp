@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the shadow stack of calls: see shadow_stack.hpp.
+// Captures and repairs the shadow stack of calls, which the hooks of function entries and exits maintain. See
+// shadow_stack.hpp.
 #include "observe/pipeline/shadow_stack.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches, by a hook's return address (its site), how many instructions of the program's own the hook stands for,
-// and whether it reports a loop; most basic blocks do not. The launcher counts them when it disassembles the
-// program (symbols/files/symbols_code.cpp); this direct-mapped table spares most hooks the search in the symbol
-// file.
+// Caches, for each call site of a hook (identified by the hook's return address), how many instructions of the
+// program's own the hook stands for, and whether it reports a loop; most basic blocks do not. Pipelines look it up
+// at sampled accesses and at basic blocks. The launcher counts the instructions when it disassembles the program
+// (symbols/files/symbols_code.cpp); this direct-mapped table spares most hooks the search in the symbol file.
 //
 // Thread-safe and lock-free: an entry is one word.
 #pragma once
@@ -39,7 +39,7 @@ struct SiteWork {
     work.cost_parts = static_cast<std::uint32_t>(parts);
     return work;
   }
-  std::uint32_t parts;       // of instructions
+  std::uint32_t parts;       // instructions x k_parts_per_instruction
   bool marks_loop;           // the hook reports a loop's iterations or entries (code/loop_marks.hpp)
   std::uint32_t cost_parts;  // of instructions, weighted by their cost in this function
 };
@@ -58,7 +58,8 @@ class SiteWorkTable {
   [[nodiscard]] std::uint32_t cost_parts(std::uint64_t site) const {
     return (*costs_)[site % k_entries].load(std::memory_order_relaxed);
   }
-  // Returns whether the table has the site, with its work in `work`.
+  // Returns whether the table has the call site of that hook; sets the instructions that it stands for, in parts,
+  // and whether it reports a loop.
   [[nodiscard]] bool lookup(std::uint64_t site, SiteWork& work) const {
     const auto entry = entries_[site % k_entries].load(std::memory_order_relaxed);
     work.parts = static_cast<std::uint32_t>(entry & k_max_parts);

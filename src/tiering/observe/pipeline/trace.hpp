@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands the accesses that hooks report to the calling thread's pipeline. Does nothing where the thread has no
-// pipeline or runs code of the runtime.
+// Hands the accesses that hooks (hooks/) report to the calling thread's pipeline. Does nothing where the thread
+// has no pipeline or runs code of the runtime.
 #pragma once
 
 #include <cstdint>

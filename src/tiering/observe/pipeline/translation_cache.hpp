@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Caches address translations by page, one cache a thread, so that most accesses do not search the address map.
+// Each pipeline has two.
 #pragma once
 
 #include <cstdint>

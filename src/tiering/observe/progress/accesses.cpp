@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures progress in accesses, as the hooks report them.
+// Measures progress (`--progress accesses`) in accesses, as the hooks report them.
 #include "observe/progress_variant.hpp"
 
 namespace terrace::observe {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures progress in instructions of instrumented code, as a counter of retired instructions does on real
-// hardware.
+// Measures progress (`--progress instructions`) in instructions of instrumented code, as a counter of retired
+// instructions does on real hardware.
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins segments at the first touch of a sentinel: a chunk that the phase does not touch before the segment. Its
-// pages are detached, so that the touch faults. A segment without such a chunk begins by time. Profiles count
-// accesses.
+// Begins segments (`--progress sentinel`) at the first touch of a sentinel: a chunk that the phase does not touch
+// before the segment. Its pages are detached, so that the touch faults. A segment without such a chunk begins by
+// time. Profiles count accesses.
 #include <unistd.h>
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins segments by the time since the phase's marker, which is available in uninstrumented programs. Assumes
-// that a phase takes as long as the last time; otherwise its segments begin early or late. Profiles count
-// accesses.
+// Begins segments (`--progress timer`) by the time since the phase's marker, which is available in uninstrumented
+// programs. Assumes that a phase takes as long as the last time; otherwise its segments begin early or late.
+// Profiles count accesses.
 #include "observe/progress_variant.hpp"
 
 namespace terrace::observe {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements demangling and source names: see symbol_names.hpp.
+// Demangles symbols and derives the source's names, for the symbol files and the agent. See symbol_names.hpp.
 #include "observe/symbols/symbol_names.hpp"
 
 #include <cxxabi.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives readable names of functions and variables from linker symbols.
+// Derives readable names of functions and variables from linker symbols, for the symbol files, the agent and the
+// launcher.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps and searches symbol files: see symbols.hpp.
+// Maps symbol files and looks up addresses in them, for the agent and the launcher. See symbols.hpp.
 #include "observe/symbols/symbols.hpp"
 
 #include <fcntl.h>

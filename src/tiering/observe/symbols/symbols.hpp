@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves addresses of this process to functions, source lines, static variables and loops. Reads the symbol
-// files that the launcher wrote (symbol_file.hpp) and matches them with the loaded modules by build-id, or by path
-// where there is none. Look-ups do not allocate unless stated and are async-signal-safe; adding files and modules
-// must not run concurrently with look-ups.
+// Resolves addresses of this process to functions, source lines, static variables and loops, for the agent; the
+// launcher uses the names. Reads the symbol files that the launcher wrote (symbol_file.hpp) and matches them with
+// the loaded modules by build-id, or by path where there is none. Look-ups do not allocate unless stated and are
+// async-signal-safe; adding files and modules must not run concurrently with look-ups.
 #pragma once
 
 #include <cstddef>

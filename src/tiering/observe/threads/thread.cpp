@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Defines the thread-local state of the runtime, and registers threads with it. See thread.hpp.
 #include "observe/threads/thread.hpp"
 
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds the thread-local state of the runtime: whether the thread runs the runtime's own code, its pipeline, its
-// shadow stack of calls. It is in initial-exec thread-local storage, so that a hook reaches it by one load.
+// shadow stack of calls. Used throughout the runtime in the program. It is in initial-exec thread-local storage,
+// so that a hook reaches it by one load.
 //
 // A thread is "inside" while it runs code of the runtime: its accesses and calls are then not the program's, and
 // hooks and interposers forward to the original functions. Scopes nest.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements disassembly with Capstone: see disassembly.hpp.
+// Disassembles code with Capstone, for the launcher's symbol files. See disassembly.hpp.
 //
 // The program's own work excludes calls of hooks, register-to-register copies, accesses to the stack and saved
 // registers, because nearly all registers have to be saved around the call of a hook. Each other instruction
@@ -162,6 +162,7 @@ class Disassembly::Reader {
                ? static_cast<std::uint64_t>(x86.operands[0].imm)
                : 0;
   }
+  // Returns whether the instruction loads the byte that disables tracing.
   [[nodiscard]] bool asks(const cs_insn& found) const {
     const auto& x86 = found.detail->x86;
     return slots_.unhooked != 0 && found.id == X86_INS_MOV && x86.op_count == 2 &&
@@ -208,6 +209,7 @@ class Disassembly::Reader {
     return is_register(operand) && (operand.reg == X86_REG_RDI || operand.reg == X86_REG_RSI ||
                                     operand.reg == X86_REG_EDI || operand.reg == X86_REG_ESI);
   }
+  // Returns the instructions of the program's own that the instruction counts as.
   static std::uint32_t work_of(const cs_insn& found) {
     const auto& operands = found.detail->x86.operands;
     const auto count = found.detail->x86.op_count;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disassembles a module's code into instructions with their hooks and control flow.
+// Disassembles a module's code into instructions with their hooks and control flow. Used for symbol files
+// (symbols_code.cpp).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the look-up of code addresses of past runs, and reads functions from symbol tables: see
-// program_sites.hpp.
+// Resolves code addresses of past runs, and reads functions from symbol tables, for imports of other tools'
+// profiles (Python bindings). See program_sites.hpp.
 #include "observe/symbols/files/program_sites.hpp"
 
 #include <fcntl.h>

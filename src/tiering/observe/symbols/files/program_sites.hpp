@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves code addresses of a past run, recorded by another tool, to the names that `terrace run` gives to
-// objects allocated there; and reads the file ranges of a program's functions, to resolve recorded samples, which
-// consist of file and offset.
+// Resolves, for the Python bindings, code addresses of a past run, recorded by another tool, to the names that
+// `terrace run` gives to objects allocated there; and reads the file ranges of a program's functions, to resolve
+// recorded samples, which consist of file and offset.
 #pragma once
 
 #include <cstdint>

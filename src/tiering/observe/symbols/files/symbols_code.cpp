@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the instructions of each hook and finds the loops: see symbols_facts.hpp. It disassembles a program's
-// functions and assigns the instructions of each basic block that the uninstrumented program would execute to the
-// hooks in it: to the block's own hook, if it has one, else evenly to the hooks of its accesses.
+// Counts the instructions of each hook and finds the loops, for the symbol files that the launcher writes. See
+// symbols_facts.hpp. It disassembles a program's functions and assigns the instructions of each basic block that
+// the uninstrumented program would execute to the hooks in it: to the block's own hook, if it has one, else evenly
+// to the hooks of its accesses.
 //
 // Instrumented loops are scalar: the fit of the time of an instruction accounts for the gain of vectorisation.
 #include <gelf.h>
@@ -52,6 +53,7 @@ void share_out(Block block, std::uint32_t work, std::vector<SymbolHook>& hooks) 
   }
 }
 
+// Cuts a function's code into basic blocks.
 std::vector<Block> cut_blocks(const std::vector<Instruction>& code) {
   std::vector<std::uint64_t> targets;
   for (const auto& instruction : code)
@@ -129,6 +131,7 @@ class LoopTables {
     find_jumps_back();
     for (const auto head : outermost) add(head);
   }
+  // Adds a row for each interval of code with the same innermost loop.
   void add_spans() {
     auto last = ~std::uint32_t{0};
     for (BlockIndex i = 0; i < blocks_.size(); ++i) {
@@ -136,6 +139,7 @@ class LoopTables {
       if (std::exchange(last, loop) != loop) facts_.spans.push_back({.low = blocks_[i].front().at, .loop = loop});
     }
   }
+  // Marks the hooks that report iterations or entries of loops.
   void mark(std::span<SymbolHook> hooks) const {
     for (BlockIndex i = 0; i < blocks_.size(); ++i) {
       if (!marks_.marks(i)) continue;
@@ -149,6 +153,7 @@ class LoopTables {
 
  private:
   [[nodiscard]] std::uint32_t number(BlockIndex head) const { return head == k_no_block ? 0 : numbers_[head]; }
+  // Finds the jump of each loop's back edge.
   void find_jumps_back() {
     std::map<std::uint64_t, BlockIndex> heads;
     for (BlockIndex i = 0; i < blocks_.size(); ++i)

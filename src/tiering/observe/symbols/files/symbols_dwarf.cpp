@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads scopes, lines and static variables from DWARF: see symbols_facts.hpp.
+// Reads scopes, lines and static variables from DWARF, for the symbol files that the launcher writes. See
+// symbols_facts.hpp.
 //
 // Walks all entries twice: first it records the namespace or class in which each function was declared, because
 // inlined and out-of-line copies only refer to the declaration; then it collects code ranges and variables.
@@ -146,6 +147,7 @@ Context DebugReader::inner(Dwarf_Die* die, const Context& outer) const {
   return context;
 }
 
+// Records the context of each function's declaration below this entry: the first walk.
 void DebugReader::note_contexts(Dwarf_Die* parent, const Context& context) {
   Dwarf_Die die;
   if (dwarf_child(parent, &die) != 0) return;
@@ -208,6 +210,7 @@ void DebugReader::collect_code(Dwarf_Die* die, int parent, std::uint32_t depth, 
   collect(die, context, inside, depth + 1);
 }
 
+// Collects code ranges and variables below this entry: the second walk.
 void DebugReader::collect(Dwarf_Die* parent, const Context& context, int scope, std::uint32_t depth) {
   Dwarf_Die die;
   if (dwarf_child(parent, &die) != 0) return;
@@ -264,6 +267,7 @@ void DebugReader::collect_variable(Dwarf_Die* die, const std::string& prefix, st
   variables_.try_emplace(address, SymbolVariable{address, size, facts_.strings.add(prefix + name_of(die)), flags});
 }
 
+// Collects the members of a Fortran COMMON block as variables.
 void DebugReader::collect_common(Dwarf_Die* block) {
   Dwarf_Attribute attribute;
   const char* symbol = dwarf_formstring(dwarf_attr(block, DW_AT_linkage_name, &attribute));

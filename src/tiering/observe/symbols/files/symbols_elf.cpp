@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads functions, variables and the build-id from an ELF file's tables: see symbols_facts.hpp.
+// Reads functions, variables and the build-id from an ELF file's tables, for the symbol files that the launcher
+// writes. See symbols_facts.hpp.
 #include <gelf.h>
 
 #include <algorithm>

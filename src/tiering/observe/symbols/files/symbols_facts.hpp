@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the tables of a module's symbol file (symbol_file.hpp) while it is created, with their strings.
+// Collects the tables of a module's symbol file (symbol_file.hpp) while the launcher creates it, with their
+// strings.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flattens nested scopes into one sorted table: see symbols_scopes.hpp.
+// Flattens nested scopes of code into one sorted table, for symbol files. See symbols_scopes.hpp.
 #include "observe/symbols/files/symbols_scopes.hpp"
 
 #include <algorithm>
@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t k_lost = 1U << 31U;  // internal flag: the scope was lost
 
+// Returns the site of code in a scope: the innermost scope that is no allocator, and the line in it.
 SymbolSite resolve(const std::vector<CodeScope>& scopes, int scope, const LineRow& row, std::uint64_t low) {
   auto file = row.file;
   auto line = row.line;

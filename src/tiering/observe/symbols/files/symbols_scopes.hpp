@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the scopes of a program's code, functions and inlined functions, and derives the site of each address.
+// Defines the scopes of a program's code, functions and inlined functions, and derives the site (function and
+// line) of each address, for symbol files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the files that get a symbol file, and writes it: see symbols_writer.hpp.
+// Writes the symbol files of a program and its libraries, and inspects programs for the launcher. See
+// symbols_writer.hpp.
 #include "observe/symbols/files/symbols_writer.hpp"
 
 #include <fcntl.h>
@@ -185,7 +186,7 @@ std::vector<std::string> needed_libraries(Elf* elf, const std::string& module) {
   return found;
 }
 
-// Returns the dynamic linker, which a program header names.
+// Returns whether a program header names a dynamic linker.
 bool has_linker(Elf* elf) {
   std::size_t headers = 0;
   if (elf_getphdrnum(elf, &headers) != 0) return true;
@@ -210,6 +211,7 @@ std::string find_executable(const std::string& word, bool first) {
   return {};
 }
 
+// Writes the symbol file of a module and, recursively, of the libraries that it needs.
 void visit_module(const std::string& path, const std::string& cache, std::set<std::string>& seen,
                   std::vector<std::string>& written) {
   std::error_code failed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes symbol files (symbol_file.hpp): reads functions, source lines, static variables and code of programs and
-// libraries by libelf, libdw and Capstone. For use outside of the user's process.
+// libraries by libelf, libdw and Capstone. For the launcher, not for use in the user's process.
 #pragma once
 
 #include <string>

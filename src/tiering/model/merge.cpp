@@ -37,6 +37,7 @@ std::vector<double> differences(const Problem& problem) {
   return apart;
 }
 
+// Returns whether item `a` and the next one are adjacent chunks of one object that may be placed as one item.
 bool may_join(const Problem& problem, std::size_t a) {
   const auto& left = problem.items[a];
   const auto& right = problem.items[a + 1];

@@ -96,6 +96,7 @@ std::vector<bool> referenced(const profile::Profile& profile, std::size_t chunks
   return seen;
 }
 
+// Returns the number of chunk ids that the profile uses.
 std::size_t chunk_count(const profile::Profile& profile) {
   std::size_t count = profile.places.size();
   for (const auto& object : profile.objects) {

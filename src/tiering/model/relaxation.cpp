@@ -126,8 +126,8 @@ std::size_t Relaxation::min_of(const Loads& priced, Part part, std::size_t a, st
   return cheapest;
 }
 
-template <std::size_t n>
 // Prices an item's traffic in one phase on each place of its domain.
+template <std::size_t n>
 std::array<Relaxation::Priced, n> Relaxation::price_loads(const double* row, const PlaceId* places,
                                                           const Load* loads) {
   std::array<Priced, n> priced;

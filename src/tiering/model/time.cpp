@@ -120,6 +120,7 @@ class Timeline {
       now_.put(*pending.cell, move.from);
     }
   }
+  // Returns the item's traffic in a phase; null: it has none.
   [[nodiscard]] const ItemCell* cell_of(std::uint32_t item, std::size_t k) const {
     if (!index_.touched(item, k)) return nullptr;
     const auto& cells = problem_.phases[k].cells;

@@ -145,6 +145,7 @@ template <class T>
 inline constexpr bool k_is_flat =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Seconds> || std::same_as<T, Bytes>;
 
+// Encodes the fields that fields() lists for a record.
 class Writer {
  public:
   explicit Writer(BlobWriter& out) : out_(out) {}
@@ -183,6 +184,7 @@ class Writer {
 
 // --- reading ------------------------------------------------------------------------------------------------
 
+// Decodes the fields that fields() lists for a record.
 class Reader {
  public:
   explicit Reader(BlobReader& in) : in_(in) {}

@@ -62,6 +62,7 @@ void CamatMeter::begin_access(Cycle begin) {
   ++num_active_;
 }
 
+// Ends the hit phase of an access that misses at `end`. Returns the id of its miss phase.
 CamatMeter::Miss CamatMeter::begin_miss(Cycle end) {
   Miss miss = 0;
   if (free_ids_.empty()) {
@@ -77,6 +78,7 @@ CamatMeter::Miss CamatMeter::begin_miss(Cycle end) {
   return miss;
 }
 
+// Queues the end of a hit phase, in the order of time.
 void CamatMeter::schedule_hit_end(Cycle end, Miss miss, bool misses) {
   const HitEnd hit_end{end, miss, misses};
   // Hit phases of one cache usually have equal length: the position is mostly the last.
@@ -98,6 +100,7 @@ void CamatMeter::end_miss(Miss miss, Cycle end) {
   free_ids_.push_back(miss);
 }
 
+// Counts the cycles up to `to`, with the ends of hit phases on the way.
 void CamatMeter::advance(Cycle to) {
   while (!hit_ends_.empty() && hit_ends_.front().at <= to) {
     const auto end = hit_ends_.front();
@@ -122,6 +125,7 @@ void CamatMeter::advance(Cycle to) {
   integrate(to);
 }
 
+// Adds the cycles up to `to` to the counters, by the accesses in progress.
 void CamatMeter::integrate(Cycle to) {
   const auto cycles = to - now_;
   now_ = to;

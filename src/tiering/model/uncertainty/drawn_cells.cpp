@@ -41,6 +41,7 @@ DrawnCells::DrawnCells(const Problem& problem, const ProblemPhase& phase)
   }
 }
 
+// Sets the items' drawn counts. Exposed latencies follow the time samples.
 void DrawnCells::put(const Counts& counts, const DrawnCounts& drawn) {
   for (std::size_t g = 0; g < counts.groups.size(); ++g) {
     const auto& group = counts.groups[g];
@@ -66,6 +67,7 @@ std::vector<ItemCell> DrawnCells::take() {
   return std::move(cells_);
 }
 
+// Returns the item's cell, a new one if it has none.
 ItemCell& DrawnCells::at(std::uint32_t item) {
   if (at_[item] == 0) {
     cells_.push_back({item, 0, 0, 0, 0});

@@ -40,6 +40,7 @@ std::vector<double> line_samples(const ProblemPhase& phase) {
   return samples;
 }
 
+// Returns, for each cell, how many time samples it has.
 std::vector<double> time_samples(const ProblemPhase& phase) {
   std::vector<double> samples;
   for (const auto& cell : phase.cells)
@@ -85,6 +86,7 @@ Factors resample_factors(const std::vector<double>& samples, Random& random) {
 
 }  // namespace
 
+// Gives each cell the share of its own samples, where the phase's totals were counted.
 Resampling::Resampling(const Problem& problem) : unpooled_(problem) {
   for (auto& phase : unpooled_.phases) {
     const auto samples = line_samples(phase);

@@ -183,6 +183,7 @@ struct Builder {
     counts.groups.push_back(group_of(problem, kind, met, unmet, unit));
   }
 
+  // Adds an object's groups: its time samples, its lines read and its lines written.
   void add_object(Counts& time, Counts& lines, std::uint32_t object,
                   const std::vector<const ItemCell*>& cells) const {
     double samples = 0, samples_variance = 0, bytes = 0, bytes_variance = 0;

@@ -145,6 +145,7 @@ bool add_record(RunRows& rows, const JournalRecord& record) {
   return false;
 }
 
+// Adds a warning on the job, or on one of its runs, to the summary and to the store.
 void add_note(Database& database, MergeSummary& summary, std::optional<std::int64_t> run,
               const std::string& text) {
   summary.notes.push_back(text);

@@ -37,6 +37,7 @@ class Store::Impl {
  public:
   explicit Impl(const std::string& file) : path(file), database(file, Database::Mode::read) {}
 
+  // Throws unless the file is a store of the version that this program reads.
   void check_version() {
     std::int64_t application = 0;
     try {

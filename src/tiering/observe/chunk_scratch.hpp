@@ -19,6 +19,7 @@ class ChunkScratch {
     Value value;
   };
 
+  // Returns the chunk's value, a new one if it has none.
   Value& at(ChunkId chunk) {
     if (chunk >= slots_.size()) slots_.resize(static_cast<std::size_t>(chunk) + chunk / 2 + 64, 0);
     auto& slot = slots_[chunk];

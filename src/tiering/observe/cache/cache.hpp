@@ -108,6 +108,7 @@ inline constexpr unsigned k_shift = 3;
 struct CacheGeometry {
   // Limits the number of ways to the number of lines and to k_max_ways.
   CacheGeometry(Bytes size, std::uint32_t wanted_ways, Bytes line);
+  // Returns the set of a line.
   [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
     // line mod sets by multiplication with (2^64 - 1) / sets; the quotient is exact or one too small.
     __extension__ using Wide = unsigned __int128;

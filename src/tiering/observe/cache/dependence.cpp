@@ -12,6 +12,7 @@ void DependenceTracker::follow(std::uint64_t line, Level level) {
   hits_ = 0;
 }
 
+// Continues a chain through a line that was served without a demand miss, if its address depends on a kept value.
 Level DependenceTracker::propagate(std::uint64_t line, std::uint64_t host, std::uint64_t canonical,
                                    std::uint64_t site) {
   Level level = followed_level(line);

@@ -22,6 +22,7 @@ bool StreamPrefetcher::on_miss(std::uint64_t line) {
   return false;
 }
 
+// Advances the stream that expects this line. Returns whether there is one.
 bool StreamPrefetcher::follow_stream(std::uint64_t line) {
   for (std::uint32_t stream = find_expecting(line); stream != k_none; stream = find_expecting(line)) {
     if (!is_expired(stream)) {
@@ -87,6 +88,7 @@ void StreamPrefetcher::unlink(std::uint32_t stream) {
   *at = streams_[stream].next_in_bucket;
 }
 
+// Records a miss outside of streams, and allocates a stream at the third line of equal distances in a window.
 void StreamPrefetcher::train(std::uint64_t line) {
   ++untrained_;
   const std::uint64_t number = line >> k_window_bits;

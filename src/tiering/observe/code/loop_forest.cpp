@@ -131,6 +131,7 @@ class SplitLoops {
       inside = std::exchange(loop, forest_.around[loop]);
     }
   }
+  // Returns how deeply the loop with that head is nested.
   std::uint32_t depth(BlockIndex head) {
     std::uint32_t depth = 0;
     auto known = head;
@@ -156,6 +157,7 @@ class SplitLoops {
     }
     return true;
   }
+  // Makes the inner loop's head stand for both loops.
   void replace(BlockIndex outer, BlockIndex inner) {
     auto& around = forest_.around;
     forest_.is_head[outer] = false;

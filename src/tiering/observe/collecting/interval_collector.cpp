@@ -52,6 +52,7 @@ void IntervalCollector::fault(ChunkId chunk) {
   ++new_faults_;
 }
 
+// Counts a quantum (a batch of one thread's accesses): samples and faults by chunk, traffic by place.
 void IntervalCollector::on_tally(const Quantum&, const Tally& tally) {
   for (const auto& [chunk, traffic] : tally.chunks()) {
     fault(chunk);

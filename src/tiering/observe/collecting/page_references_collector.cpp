@@ -59,6 +59,7 @@ void PageReferencesCollector::open_window() {
   referenced_.clear();
 }
 
+// Ends the window, and attributes the bytes used in it to the phases that it overlaps.
 void PageReferencesCollector::close_window() {
   if (!phases().empty()) add_overlap(phases().back().name);
   in_window_ = false;

@@ -55,6 +55,7 @@ double lines_per_sample(const Group& group) {
   return lines > 0 ? squares / lines : 0;
 }
 
+// Returns a value of the group's cells in samples, shrunk towards the group's mean.
 template <class Value>
 std::vector<PooledCount> pool(const Group& group, const memory::ChunkTable& chunks, double unit, Value value) {
   std::vector<PooledCount> all;

@@ -20,6 +20,7 @@ HeapCoverage::HeapCoverage(std::function<Bytes(std::uint64_t, std::uint64_t)> to
                            std::function<Seconds()> now)
     : touched_(std::move(touched)), now_(std::move(now)), last_update_(now_().value) {}
 
+// Advances the observed times, of main loops and of the run, to now.
 HeapCoverage::Times HeapCoverage::update_times() {
   const auto now = now_().value;
   if (observed_) times_.all += now - last_update_;
@@ -56,6 +57,7 @@ void HeapCoverage::on_tally(const Quantum&, const Tally& tally) {
   }
 }
 
+// Adds an object's covered and uncovered bytes, weighted by its lifetime until now, to the sums.
 void HeapCoverage::account(const Live& live, const Times& now, Sums& sums) const {
   const auto& object = live.object;
   std::uint64_t covered = 0, uncovered = 0;

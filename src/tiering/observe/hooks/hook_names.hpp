@@ -15,6 +15,7 @@ enum class Hook : unsigned char {
   other    // function entries and exits, locks, ...
 };
 
+// Returns the kind of the hook with that entry point.
 constexpr Hook hook_of(std::string_view name) {
   constexpr std::string_view k_prefix = "__tsan_";
   if (name == "__sanitizer_cov_trace_pc") return Hook::block;

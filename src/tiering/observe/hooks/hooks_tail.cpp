@@ -28,6 +28,7 @@ void leave_by_jump(std::uint64_t stack_pointer, std::uint64_t site) { leave_func
 
 namespace {
 
+// Finds out at start-up whether XSAVE is available.
 __attribute__((constructor(101))) void find_xsave() {
   unsigned a = 0;
   unsigned b = 0;

@@ -319,6 +319,7 @@ void LoopTree::begin_iteration(Active& active) {
   active.is_iteration_empty = true;
 }
 
+// Records an iteration: its work, and whether it resembles the one before.
 void LoopTree::end_iteration(Active& active) {
   auto& node = nodes_[active.node];
   if (active.is_iteration_unobserved) {
@@ -358,6 +359,7 @@ void LoopTree::compare_halves(Active& active) {
   active.first_half_regions = active.visit_regions;
 }
 
+// Prunes a node whose visits or iterations have little work; undoes that only when they have much more.
 void LoopTree::update_pruned(Node& node) const {
   const bool has_short_iterations =
       node.is_loop && node.iterations >= k_min_samples && node.work < node.iterations * k_min_iteration_work;

@@ -58,6 +58,7 @@ struct AddressMap::State {
     for (const Segment& piece : host.cut(low, high))
       canonical.cut(piece.low + piece.delta, piece.high + piece.delta);
   }
+  // Adds a segment to the indices by host and by canonical address.
   void put(const Segment& piece) {
     host.insert(piece);
     Segment image = piece;

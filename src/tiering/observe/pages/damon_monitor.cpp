@@ -103,6 +103,7 @@ DamonMonitor::~DamonMonitor() {
   }
 }
 
+// Stops the monitor, and returns the system's monitors and the lock.
 void DamonMonitor::release() noexcept {
   if (owns_monitors_) {
     if (running_) write_file("0/state", "off");

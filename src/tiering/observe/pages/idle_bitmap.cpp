@@ -15,6 +15,7 @@ constexpr std::uint64_t k_max_compound_frames = 1U << 18U;  // of the largest co
 
 }  // namespace
 
+// Returns the frame's flags in /proc/kpageflags, read in blocks of 512 frames.
 std::uint64_t PageFrames::flags_of(std::uint64_t frame) noexcept {
   const auto block = frame / std::size(words_);
   if (block != block_) {
@@ -25,6 +26,7 @@ std::uint64_t PageFrames::flags_of(std::uint64_t frame) noexcept {
   return words_[frame % std::size(words_)];
 }
 
+// Returns the first frame of the compound page with this frame; the frame itself if it is in none.
 std::uint64_t PageFrames::head_of(std::uint64_t frame) noexcept {
   const auto lowest = frame - std::min(frame, k_max_compound_frames);
   auto first = frame;

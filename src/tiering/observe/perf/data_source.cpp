@@ -21,6 +21,7 @@ constexpr std::uint64_t k_level_pmem = 0x0e;
 constexpr std::uint64_t k_hops_core = 1;  // another core of the same node
 constexpr unsigned k_hops_shift = 43;
 
+// Returns the level by the word's number field, which kernels since Linux 4.13 set.
 MemoryLevel by_number(std::uint64_t word) {
   const auto hops = word_bits(word, k_hops_shift, 3);
   const bool remote = word_bits(word, PERF_MEM_REMOTE_SHIFT, 1) != 0 || hops > k_hops_core;
@@ -47,6 +48,7 @@ MemoryLevel by_number(std::uint64_t word) {
   }
 }
 
+// Returns the level by the word's set of bits.
 MemoryLevel by_bits(std::uint64_t word) {
   const auto levels = word_bits(word, PERF_MEM_LVL_SHIFT, 14);
   if ((levels & PERF_MEM_LVL_NA) != 0) return MemoryLevel::unknown;

@@ -51,6 +51,7 @@ class EventFile {
   int file_;
 };
 
+// Returns the arguments of perf_event_open(2) for an event.
 perf_event_attr event_attributes(const PerfEvent& event, std::uint64_t period) noexcept {
   perf_event_attr wanted{};
   wanted.size = sizeof wanted;

@@ -16,6 +16,7 @@ constexpr std::uint32_t k_more_sources = 1U << 11U;  // since Zen 4: five bits f
 
 constexpr bool ibs_bit(std::uint64_t word, unsigned number) { return (word >> number & 1) != 0; }
 
+// Returns the memory level that the data source in IbsOpData2 stands for.
 MemoryLevel ibs_source(std::uint64_t data2, bool more_sources) {
   const auto number = (data2 & 7) | (more_sources ? data2 >> 3 & 0x18 : 0);
   const bool remote = ibs_bit(data2, 4);

@@ -82,6 +82,7 @@ struct MemorySampler::State {
     if (!batch.empty()) on_samples(batch);
     batch.clear();
   }
+  // Adds a ring's counters to the totals, before it is closed.
   void close(EventRing& ring) {
     const auto time = ring.time();
     ended.enabled += time.enabled;

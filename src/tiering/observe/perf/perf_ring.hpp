@@ -101,6 +101,7 @@ class PerfRing {
     std::memcpy(to.data(), data_.data() + at, first);
     std::memcpy(to.data() + first, data_.data(), to.size() - first);
   }
+  // Returns bytes of the ring; copies them to the buffer where they wrap around its end.
   std::span<const std::byte> bytes(std::uint64_t from, std::size_t size,
                                    std::span<std::byte, k_max_record> record_buffer) const noexcept {
     const auto at = static_cast<std::size_t>(from % data_.size());

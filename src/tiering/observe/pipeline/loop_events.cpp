@@ -91,6 +91,7 @@ class WaitTime {
 // Accumulates the work that the current thread's pipeline counts while the work clock is stopped.
 class HookWork {
  public:
+  // Returns the work counted so far, and counts on by this pipeline (null: by none).
   Work so_far(const Pipeline* pipeline) {
     if (pipeline != of_) settle();
     if (pipeline != nullptr) {

@@ -196,6 +196,7 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
   }
 }
 
+// Counts the instructions by which a C library function copies or sets a line.
 void Pipeline::add_copied_line(std::uint64_t site) {
   work_parts_ += k_parts_per_instruction * k_instructions_per_copied_line;
   if (functions_)
@@ -203,6 +204,7 @@ void Pipeline::add_copied_line(std::uint64_t site) {
                     k_parts_per_instruction * k_instructions_per_copied_line);
 }
 
+// Returns the instructions that an access by the hook at `site` stands for, in parts of an instruction.
 std::uint32_t Pipeline::parts_at(std::uint64_t site) {
   SiteWork work(k_instructions_per_access);
   if (work_ && !work_->lookup(site, work)) [[unlikely]]
@@ -285,6 +287,7 @@ void Pipeline::deliver_quantum(bool in_stride) {
   state.end_quantum(lines, parts / k_parts_per_instruction, in_stride);
 }
 
+// Moves the counts of libm calls into the quantum.
 void Pipeline::collect_calls() {
   for (std::uint32_t function = 0; function < calls_.size(); ++function)
     if (calls_[function] > 0) state_->calls.push_back({function, calls_[function]});

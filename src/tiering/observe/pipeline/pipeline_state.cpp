@@ -54,6 +54,7 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
   shared_.register_pipeline();
 }
 
+// Looks the address up in the map, and lets the caller add unknown memory. Returns null where it stays unknown.
 const Translation* Pipeline::State::refill_translation(std::uint64_t address, Translation& page) {
   Location location;
   std::uint32_t generation = 0;

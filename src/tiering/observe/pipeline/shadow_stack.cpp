@@ -36,6 +36,7 @@ void set_function_observer(const FunctionObserver* observer) {
   g_observer.store(observer, std::memory_order_release);
 }
 
+// Reports a function's entry to the observer, if that wants the function.
 void report_entry(std::uint64_t function, std::uint64_t call_site) {
   const FunctionObserver* observer = g_observer.load(std::memory_order_acquire);
   if (observer == nullptr) return;

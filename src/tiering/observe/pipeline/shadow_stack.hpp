@@ -38,6 +38,7 @@ std::size_t capture_calls(std::uint64_t* frames, std::size_t n, std::uint64_t ab
 void unwind(Thread& thread, std::uint64_t stack_pointer);
 void report_entry(std::uint64_t function, std::uint64_t call_site);
 
+// Called by the hook of function entries: pushes the call, and reports it to the observer and the loop tree.
 inline void enter_function(std::uint64_t function, std::uint64_t call_site, std::uint64_t stack_pointer) {
   Thread& thread = t_thread;
   if (thread.calls == nullptr || thread.inside != 0) return;

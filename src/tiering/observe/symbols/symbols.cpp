@@ -117,6 +117,7 @@ struct SymbolTable::State {
   std::deque<Module> modules;
 };
 
+// Returns the symbol file that describes the module; null where it has none.
 const File* SymbolTable::State::file_for(const Module& module) const {
   for (const auto& file : files) {
     const std::span id(file.header->build_id.data(), file.header->build_id_size);
@@ -144,6 +145,7 @@ const SymbolTable::State::Module* SymbolTable::State::module_at(std::uint64_t ad
 // Modules of so many loops have no others.
 constexpr std::uint32_t k_loops_of_a_module = 1U << 22;
 
+// Returns the id, unique over all modules, of a module's loop.
 LoopId SymbolTable::State::loop_id(const Module& module, std::uint32_t loop) const {
   if (loop == 0 || loop > module.file->loops.size() || loop >= k_loops_of_a_module) return 0;
   for (std::size_t i = 0; i < modules.size(); ++i)

@@ -14,6 +14,7 @@ namespace terrace::observe {
 
 namespace {
 
+// Returns the first line of a file; nothing where it cannot be read.
 std::optional<std::string> line_of(const std::filesystem::path& file) {
   std::ifstream stream(file);
   std::string line;

@@ -35,6 +35,7 @@ PerfEvent event_of(const EventDevice& device, const Encoding& encoding, std::str
   return event;
 }
 
+// Adds Intel's sampled loads, by latency, and stores.
 void add_intel(const EventDevice& device, const std::string& called, std::vector<PerfEvent>& events) {
   if (const auto loads = device.event("mem-loads")) {
     const auto latency = "ldlat=" + std::to_string(k_slow_load_cycles);
@@ -95,6 +96,7 @@ void add_arm(const EventDevice& device, const std::string& called, std::vector<P
   events.push_back(std::move(event));
 }
 
+// Returns why this user may not open perf events; "" if they are permitted.
 std::string why_refused(const EventFiles& files) {
   std::ifstream stream(files.paranoid);
   int paranoid = 0;

@@ -31,6 +31,7 @@ using Hooks = std::map<std::uint64_t, Hook>;  // by address
 
 bool is_text(std::string_view name) { return !name.starts_with(".plt"); }
 
+// Returns the sections with code.
 std::vector<Code> find_code(Elf* elf) {
   std::vector<Code> found;
   std::size_t names = 0;
@@ -57,6 +58,7 @@ struct Slots {
   std::set<std::uint64_t> noreturn;  // slots of functions that do not return
 };
 
+// Finds the GOT slots by the file's relocations.
 Slots find_slots(Elf* elf) {
   Slots slots;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
@@ -182,6 +184,7 @@ class Disassembly::Reader {
     return slots_.noreturn.contains(slot_of(found)) || noreturn_.contains(target_of(found));
   }
 
+  // Returns an instruction's control flow, the hook that it calls, and its work.
   [[nodiscard]] Instruction examine(const cs_insn& found) const {
     Instruction instruction{.at = found.address, .next = found.address + found.size};
     const bool jumps = in_group(found, CS_GRP_JUMP);

@@ -53,6 +53,7 @@ std::vector<GElf_Phdr> code_segments(Elf* elf) {
   return segments;
 }
 
+// Returns the file offset of an address; nothing outside of the segments.
 std::optional<std::uint64_t> offset_of(std::uint64_t address, const std::vector<GElf_Phdr>& segments) {
   for (const auto& segment : segments)
     if (address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)

@@ -95,6 +95,7 @@ std::uint64_t own_hook(Block block) {
   return found == block.end() ? 0 : found->next;
 }
 
+// Marks the loops of the function with these blocks.
 LoopMarks loop_marks(const std::vector<Block>& blocks) {
   std::map<std::uint64_t, BlockIndex> begins;
   for (const auto block : blocks) begins.emplace(block.front().at, static_cast<BlockIndex>(begins.size()));
@@ -192,6 +193,7 @@ class LoopTables {
   std::vector<std::uint64_t> back_;                // by head: the jump of the back edge
 };
 
+// Adds a function's hooks, loops and intervals of code to the tables.
 void read_function(const std::vector<Instruction>& code, SymbolFacts& facts) {
   const auto blocks = cut_blocks(code);
   const auto first = facts.hooks.size();

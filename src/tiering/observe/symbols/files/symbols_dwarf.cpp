@@ -123,6 +123,7 @@ class DebugReader {
   std::vector<std::uint64_t> common_blocks_;
 };
 
+// Returns the context of the entries below this one.
 Context DebugReader::inner(Dwarf_Die* die, const Context& outer) const {
   Context context = outer;
   switch (dwarf_tag(die)) {
@@ -284,6 +285,7 @@ void DebugReader::collect_common(Dwarf_Die* block) {
   } while (dwarf_siblingof(&member, &member) == 0);
 }
 
+// Collects the rows of a unit's line table.
 void DebugReader::read_lines(Dwarf_Die* unit) {
   Dwarf_Lines* lines = nullptr;
   std::size_t count = 0;

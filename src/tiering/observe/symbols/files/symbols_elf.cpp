@@ -37,6 +37,7 @@ bool is_loader(std::string_view name) {
   return std::ranges::find(k_loaders, name.substr(0, name.find('@'))) != k_loaders.end();
 }
 
+// Collects the functions and variables of a symbol table, and notes references to markers and loaders.
 void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts& facts) {
   Elf_Data* const data = elf_getdata(section, nullptr);
   if (!data || header.sh_entsize == 0) return;
@@ -63,6 +64,7 @@ void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts
   }
 }
 
+// Takes the build-id from a note section.
 void read_notes(Elf_Scn* section, SymbolFacts& facts) {
   Elf_Data* const data = elf_getdata(section, nullptr);
   if (!data) return;

@@ -34,6 +34,7 @@ struct EndElf {
 };
 using OpenElf = std::unique_ptr<Elf, EndElf>;
 
+// Opens a 64-bit executable or shared object; null for other files.
 OpenElf open_elf(int file) {
   elf_version(EV_CURRENT);
   OpenElf elf(elf_begin(file, ELF_C_READ_MMAP, nullptr));
@@ -128,6 +129,7 @@ bool is_system(const fs::path& path) {
   return false;
 }
 
+// Splits a list at colons, without empty items.
 void split(std::string_view list, std::vector<std::string>& out) {
   while (!list.empty()) {
     const auto colon = list.find(':');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unimem's performance model (Wu, Huang, Li: SC'17, section 3.1.2, equations 1 to 4): derives from sampled misses
-// the benefit of placing an item on another place, and the cost of moving it. Its constants are measured
-// (calibration.hpp). Used by the planners `global` and `local`.
+// Implements Unimem's performance model (Wu, Huang, Li: SC'17, section 3.1.2, equations 1 to 4): derives from
+// sampled misses the benefit of placing an item on another place, and the cost of moving it. Its constants are
+// measured (calibration.hpp). Used by the planners `global` and `local`.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base class of the collectors, which fill profiles from quanta. It tracks the phases and iterations in which the
-// quanta fall; derived classes count. Not thread-safe: the runtime serialises the calls.
+// Declares the base class of the collectors, which fill profiles from quanta (batches of one thread's accesses).
+// It tracks the phases and iterations in which the quanta fall; derived classes count. Not thread-safe: the
+// runtime serialises the calls.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the cells of a phase of a random draw (sampling_error.hpp) from the counts drawn for its items.
+// Builds the cells of a phase of a random draw (sampling_error.hpp) from the counts drawn for its items. Used by
+// both models of error in this folder.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the page watch `clear-refs` (page_watch.hpp): watches pages by /proc/self/clear_refs, which clears
-// the accessed bits of all of the process's pages, and /proc/self/smaps, which counts them by mapping (proc(5)).
-// Needs no privileges and works on every kernel; a window costs a pass over the page tables.
+// Implements the page watch `clear-refs` of the agent (page_watch.hpp): watches pages by /proc/self/clear_refs,
+// which clears the accessed bits of all of the process's pages, and /proc/self/smaps, which counts them by mapping
+// (proc(5)). Needs no privileges and works on every kernel; a window costs a pass over the page tables.
 #include <atomic>
 #include <cerrno>
 #include <cstring>

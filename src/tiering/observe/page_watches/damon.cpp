@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers the page watch `damon` (page_watch.hpp): watches pages by DAMON, the kernel's data access monitor, on
-// virtual address ranges (CONFIG_DAMON_VADDR). Needs root. Cheap and coarse: one sampled page stands for its
-// region, and the kernel adapts the regions.
+// Registers the page watch `damon` of the agent (page_watch.hpp): watches pages by DAMON, the kernel's data access
+// monitor, on virtual address ranges (CONFIG_DAMON_VADDR). Needs root. Cheap and coarse: one sampled page stands
+// for its region, and the kernel adapts the regions.
 #include "core/error.hpp"
 #include "observe/page_watch.hpp"
 #include "observe/pages/damon_monitor.hpp"

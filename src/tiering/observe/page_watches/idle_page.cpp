@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the page watch `idle-page` (page_watch.hpp): watches pages by idle page tracking
+// Implements the page watch `idle-page` of the agent (page_watch.hpp): watches pages by idle page tracking
 // (CONFIG_IDLE_PAGE_TRACKING): exact for every page, loads included, without effect on the rest of the process.
 // Needs root, which alone may read frame numbers.
 #include <cerrno>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers the page watch `read-write-protect` (page_watch.hpp): watches pages by userfaultfd's asynchronous
-// read-write protection: exact for every page, at the cost of a page fault for each page that is used in a window.
+// Registers the page watch `read-write-protect` of the agent (page_watch.hpp): watches pages by userfaultfd's
+// asynchronous read-write protection: exact for every page, at the cost of a page fault for each page that is used
+// in a window.
 #include "core/error.hpp"
 #include "observe/page_watch.hpp"
 #include "observe/pages/protection_watch.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the page watch `soft-dirty` (page_watch.hpp): watches stores by soft-dirty bits
+// Implements the page watch `soft-dirty` of the agent (page_watch.hpp): watches stores by soft-dirty bits
 // (CONFIG_MEM_SOFT_DIRTY), cleared by /proc/self/clear_refs and read in /proc/self/pagemap. The first store to
 // each page in a window costs a minor fault.
 #include <cstring>

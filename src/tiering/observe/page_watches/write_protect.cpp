@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers the page watch `write-protect` (page_watch.hpp): watches stores by userfaultfd's asynchronous write
-// protection. The first store to each page in a window costs a fault.
+// Registers the page watch `write-protect` of the agent (page_watch.hpp): watches stores by userfaultfd's
+// asynchronous write protection. The first store to each page in a window costs a fault.
 #include "core/error.hpp"
 #include "observe/page_watch.hpp"
 #include "observe/pages/protection_watch.hpp"

@@ -162,7 +162,7 @@ class MoveGroupOrder {
         group.erase(fits);
         continue;
       }
-      // Cyclic wait: one of them makes an intermediate stop on its default place.
+      // Cyclic wait: one of the moves makes an intermediate stop on its item's default place.
       const auto stop = std::find_if(group.begin(), group.end(), [&](const Move& m) {
         const auto home = index_.home(m.item);
         return m.from != home && room(m.item, home);

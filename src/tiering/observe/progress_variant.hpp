@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines measures of a phase's progress, named by `--progress`, by which phases are divided into segments and in
-// which plans with segments count. Each is one file in progress/; the build generates the table of them
+// Defines measures of a phase's progress, named by `--progress`: they divide phases into segments, and plans give
+// the begin of a segment in them. Each is one file in progress/; the build generates the table of them
 // (cmake/Variants.cmake).
 //
 // A profile divides phases by a count. The segments of a plan may begin by another criterion: uninstrumented runs

@@ -29,10 +29,10 @@ struct LoopBound {
   double core = 0;  // time of the mean iteration that no memory shortens
 };
 
-// `shares`: by phase, of its time, what the mean of `iterations` iterations runs of it (0 to 1). `warm`: likewise,
-// but where iterations were observed with colder caches than the loop has; the difference is misses, and no core
-// time. `prices` as lower_bound() found them for the problem. Throws Error{invalid} where there are more or fewer
-// shares than phases.
+// Returns the bound of a loop of `iterations` iterations. `shares`: by phase, the share of its time that the mean
+// iteration runs (0 to 1). `warm`: the same share with caches as warm as in the loop; the excess of `shares` over
+// it is time of misses, because iterations were observed with colder caches. `prices`: as lower_bound() found them
+// for the problem. Throws Error{invalid} where there are more or fewer shares than phases.
 LoopBound loop_bound(const Problem& problem, const std::vector<double>& shares, const std::vector<double>& warm,
                      std::uint32_t iterations, const Multipliers& prices);
 

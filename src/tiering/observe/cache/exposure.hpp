@@ -63,7 +63,7 @@ class ExposureModel {
   struct PastMiss {
     std::uint64_t access = 0;
     std::uint64_t stores = 0;
-    Level highest = 0;  // at which the miss is done, and all earlier ones for which it waits
+    Level highest = 0;  // at which the miss is done, and all earlier misses for which it waits
   };
   // Misses of one kind for which later ones may have to wait, oldest first: a ring of a power of two.
   class Queue {

@@ -108,7 +108,8 @@ void resolve(std::atomic<Function>& pointer, const char* name) {
   return set_followed(next, to, value, size, site);
 }
 
-// Until then simple loops copy: constructors of other libraries may run before the runtime's.
+// Finds the C library's functions. Until then simple loops copy: constructors of other libraries may run before
+// the runtime's.
 __attribute__((constructor(101))) void find_real_functions() {
   resolve(real_memcpy, "memcpy");
   resolve(real_memmove, "memmove");

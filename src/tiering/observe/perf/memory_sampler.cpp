@@ -229,7 +229,7 @@ void MemorySampler::State::double_period(SampledEvent& source, const OnSamples& 
   }
 }
 
-// Reads all records of a ring: samples, AUX data of Arm, and reports of lost or throttled ones.
+// Reads all records of a ring: samples, AUX data of Arm, reports of lost samples and of throttling.
 void MemorySampler::State::read(SampledEvent& source, EventRing& ring, const OnSamples& on_samples) {
   const auto weight = 1 / ring.counting_share();
   ring.ring().read(std::span<std::byte, PerfRing::k_max_record>(record_buffer), [&](const PerfRecord& record) {

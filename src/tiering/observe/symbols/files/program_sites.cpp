@@ -25,7 +25,7 @@ struct ElfEnder {
   void operator()(Elf* elf) const { elf_end(elf); }
 };
 
-// The program's address range in its file; low > high where it is no program.
+// Returns the program's address range in its file; low > high where it is no program.
 LoadedModule loaded(Elf* elf) {
   LoadedModule module;
   module.low = ~std::uint64_t{0};

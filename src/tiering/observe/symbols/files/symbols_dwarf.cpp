@@ -313,8 +313,8 @@ void DebugReader::read_lines(Dwarf_Die* unit) {
   }
 }
 
-// Named by the debug information where it has a name, else by the symbol table; a COMMON block's own symbol gives
-// way to its members. Of two that overlap, the first stays.
+// Merges the variables of both sources: the debug information names a variable, else the symbol table does. The
+// members of a COMMON block replace its own symbol. Where two variables overlap, the first one stays.
 void DebugReader::merge_variables() {
   std::erase_if(facts_.variables, [&](const SymbolVariable& variable) {
     return std::ranges::find(common_blocks_, variable.low) != common_blocks_.end() ||

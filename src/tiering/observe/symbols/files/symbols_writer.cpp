@@ -162,8 +162,8 @@ Linked linked_with(Elf* elf) {
   return linked;
 }
 
-// The libraries that a module names, found where the dynamic linker would look first; what it finds in the
-// system's own folders is the system's.
+// Returns the libraries that a module names, where the dynamic linker would look first; omits the system's own
+// libraries.
 std::vector<std::string> needed_libraries(Elf* elf, const std::string& module) {
   auto [needed, folders] = linked_with(elf);
   const auto origin = fs::path(module).parent_path().string();

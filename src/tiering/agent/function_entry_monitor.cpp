@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples, probes and follows function entries in a background thread. See function_entry_monitor.hpp.
+// Samples, probes and follows the function entries of an uninstrumented program, in a background thread. Started
+// by UninstrumentedMonitor on real memory. See function_entry_monitor.hpp.
 #include "agent/function_entry_monitor.hpp"
 
 #include <dlfcn.h>
@@ -64,6 +65,7 @@ std::uint64_t FunctionStarts::find(std::uint64_t address) {
   return find_exported(address);
 }
 
+// Finds the function by the exported symbols of its library.
 std::uint64_t FunctionStarts::find_exported(std::uint64_t address) {
   if (const auto after = exported_.upper_bound(address); after != exported_.begin())
     if (const auto& [begin, end] = *std::prev(after); address < end) return begin;
@@ -147,6 +149,7 @@ struct FunctionEntryMonitor::State {
     }
   }
 
+  // Probes the hot functions that sampling finds, and samples again after a while without a loop.
   void discover_and_follow() {
     double pause = k_sampling;
     while (thread.sleep(pause)) {
@@ -159,6 +162,7 @@ struct FunctionEntryMonitor::State {
     }
   }
 
+  // Samples the main thread for k_sampling. Returns the functions that it spent most time in; empty at the end.
   std::vector<std::uint64_t> sample_hot_functions() {
     observe::TimeSampler sampler(getpid(), k_sample_every);
     std::map<std::uint64_t, std::uint64_t> samples;
@@ -206,7 +210,7 @@ struct FunctionEntryMonitor::State {
     void called() { ++calls_; }
     // Returns the measured duration in seconds: sleeps last longer than requested.
     [[nodiscard]] double passed() const {
-      return std::chrono::duration<double>(Clock::now() - arena_states_).count();
+      return std::chrono::duration<double>(Clock::now() - begun_).count();
     }
     [[nodiscard]] double rate() const { return static_cast<double>(calls_) / passed(); }
     void begin_again() { *this = {}; }
@@ -214,7 +218,7 @@ struct FunctionEntryMonitor::State {
    private:
     using Clock = std::chrono::steady_clock;
     std::uint64_t calls_ = 0;
-    Clock::time_point arena_states_ = Clock::now();
+    Clock::time_point begun_ = Clock::now();
   };
 
   // Returns whether the probes are still cheap enough. Reports it once if not.

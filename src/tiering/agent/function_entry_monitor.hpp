@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects phases of an uninstrumented program from the entries of its functions, if the user has the right to
-// probe them (observe/perf/function_probes.hpp). Probes the functions that --phases names, or else the hot
-// functions of the main thread, which sampling finds; their calls are repeating regions
-// (runtime/regions/region_phases.hpp). Runs in a background thread.
+// probe them (observe/perf/function_probes.hpp). UninstrumentedMonitor owns one. Probes the functions that
+// --phases names, or else the hot functions of the main thread, which sampling finds; their calls are repeating
+// regions (runtime/regions/region_phases.hpp). Runs in a background thread.
 #pragma once
 
 #include <atomic>

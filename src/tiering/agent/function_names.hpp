@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches the names of entered functions, each resolved once.
+// Caches the names of entered functions, each resolved once, for phases by named functions (--phases). Used by the
+// agent's state (start.cpp).
 //
 // Resolution may register objects and take the dynamic linker's lock, but the runtime queries names under its own
 // lock. So a name is resolved before the runtime learns of the function, and only read from the cache when it

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the injected library's life cycle in libterrace-hbw.so: no session, no interposed functions.
+// Replaces the injected library's life cycle (lifecycle/startup.cpp) in libterrace-hbw.so, which programs link for
+// hbwmalloc.h alone: no session, no interposed functions.
 #include <pthread.h>
 
 #include "agent/heap/internal_heap.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A background thread of Terrace that sleeps most of the time and can be stopped.
+// Implements a background thread that sleeps most of the time and can be stopped. The monitors of uninstrumented
+// programs run on it: PageUseMonitor and FunctionEntryMonitor.
 #pragma once
 
 #include <pthread.h>
@@ -46,7 +47,7 @@ class HelperThread {
 
  private:
   static void* run(void* self) {
-    observe::t_thread.enter_runtime();
+    observe::t_thread.enter_runtime();  // for good: what this thread calls is never traced or placed
     static_cast<HelperThread*>(self)->body_();
     return nullptr;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connects loop detection with symbol files and the runtime. See main_loop_detector.hpp.
+// Connects loop detection (runtime/loop_finder.hpp) with the program's symbol files and the runtime. Owned by the
+// agent's state (start.cpp). See main_loop_detector.hpp.
 #include "agent/main_loop_detector.hpp"
 
 #include <exception>

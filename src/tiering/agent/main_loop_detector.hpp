@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects the program's main loop at run time from its code and its main thread, and reports it to the runtime.
+// The agent's state (start.cpp) makes one for instrumented programs without markers.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes windows of page use, and forms intervals. See page_use_monitor.hpp.
+// Measures which pages an uninstrumented program uses, in short windows on a background thread, and divides the
+// run into intervals. See page_use_monitor.hpp.
 #include "agent/page_use_monitor.hpp"
 
 #include <sys/mman.h>
@@ -110,6 +111,7 @@ struct PageUseMonitor::State {
     }
   }
 
+  // Takes windows and ends intervals until the monitor ends.
   void watch_program() {
     begin_watch();
     last_window = now();
@@ -152,6 +154,7 @@ struct PageUseMonitor::State {
     return own + (pages > 0 ? static_cast<double>(pages) * observe::k_page_reuse_cost.value : own * k_again);
   }
 
+  // Returns the address ranges of the present objects, split so that the kernel counts each alone.
   [[nodiscard]] std::vector<TrackedMapping> tracked_mappings() {
     const std::lock_guard lock(mutex);
     is_learning = collector.active() || !phases.in_loop();
@@ -162,6 +165,7 @@ struct PageUseMonitor::State {
     return all;
   }
 
+  // Watches the objects' pages for one window. Returns what was used, or nothing at the end or without objects.
   std::optional<observe::UseWindow> take_window() {
     const auto begun = processor_seconds();
     const auto objects = tracked_mappings();
@@ -186,6 +190,7 @@ struct PageUseMonitor::State {
     return window;
   }
 
+  // Ends the interval if it is long enough, and passes it to the detection of the main loop.
   void end_interval() {
     const auto time = now();
     if (windows < k_windows || time - interval_begun < k_min_interval.value) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Monitors an uninstrumented program from a background thread. In short windows it asks the kernel, or the
-// processor's sampling, which pages were used, and passes the result to the collector. Divides the run into
-// intervals if the program marks no phases.
+// Monitors an uninstrumented program from a background thread; UninstrumentedMonitor owns it. In short windows it
+// asks the kernel, or the processor's sampling, which pages were used, and passes the result to the collector.
+// Divides the run into intervals if the program marks no phases.
 #pragma once
 
 #include <functional>

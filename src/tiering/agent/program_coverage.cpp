@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples threads with perf events, and finds touched pages with mincore(2). See program_coverage.hpp.
+// Measures which part of the program's time and heap the instrumentation covers: samples threads with perf events,
+// finds touched pages with mincore(2). Owned by the agent's state in simulations. See program_coverage.hpp.
 #include "agent/program_coverage.hpp"
 
 #include <fcntl.h>
@@ -52,6 +53,7 @@ int read_paranoid() {
              : -1;
 }
 
+// Returns why no thread could be sampled, for the profile. `error`: of perf_event_open(2), or 0.
 std::string why_not(int error) {
   if (error == 0) return "no thread was followed";
   std::string why =
@@ -104,6 +106,7 @@ void ProgramCoverage::set_in_loop(bool in_loop) {
   heap_.set_in_loop(in_loop);
 }
 
+// Returns the coverage for the journal. The runtime calls it when it writes its totals.
 profile::CoverageRecord ProgramCoverage::so_far() {
   drain_samples();
   profile::CoverageRecord record;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures how much of the process the instrumentation covers: of its time, by sampling the code that its threads
-// run; of its heap, by pages that were touched but never reported. Used in simulations; costs no virtual time.
-// Thread-safe.
+// run; of its heap, by pages that were touched but never reported. The agent's state (start.cpp) owns one in
+// simulations; it costs no virtual time. Thread-safe.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks preconditions, makes the heaps and their counters, and reports problems of spilled memory once in a job.
-// See session_heaps.hpp.
+// Makes the heaps that the session asks for and their counters, which the launcher reads: checks preconditions,
+// and reports problems of spilled (out-of-core) memory once in a job. Called by start.cpp. See session_heaps.hpp.
 #include "agent/session_heaps.hpp"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the life-cycle hooks of process.hpp: builds the runtime from the launcher's session, starts and ends
-// the tracing of threads, and deactivates Terrace in forked children.
+// Implements the life-cycle hooks of process.hpp, which the interposed functions call: builds the runtime from the
+// launcher's session, starts and ends the tracing of threads, and deactivates Terrace in forked children.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -61,6 +61,7 @@ std::uint64_t nominal_progress(const observe::Quantum& quantum) {
 // program's clock it charges time that the program sleeps in every configuration.
 struct AgentState final : observe::AccessSink, Clock {
   explicit AgentState(runtime::Session given) : session(std::move(given)), thread_clocks(mutex) {}
+  // Receives a batch of one thread's accesses from its pipeline.
   void quantum(const observe::Quantum& quantum) override {
     const observe::OwnTimeScope own;
     const std::lock_guard lock(mutex);
@@ -132,6 +133,7 @@ const char* environment_value(char** environment, std::string_view name) {
   return nullptr;
 }
 
+// Returns whether --phases names the function. Called by the hooks of function entries.
 bool is_phase_function(void*, std::uint64_t function) {
   const auto& phases = g_agent->session.phases;
   try {
@@ -178,6 +180,7 @@ void set_tracing(bool wanted) {
   set_accesses_observed(g_agent->process, wanted);
 }
 
+// Makes the configurations, the access pipelines' settings and the runtime.
 void make_runtime(AgentState& state) {
   const auto program = runtime::this_program();
   if (state.session.backend == runtime::Backend::virtual_time && state.session.hooks)
@@ -274,6 +277,7 @@ void warn_address_space_limit(const AgentState& state) {  // once in a job
   print_message(text);
 }
 
+// Makes all state of the process from the session file. Throws Error.
 Process* build(const char* session_path) {
   auto* state = new AgentState(runtime::read_session(session_path));
   g_agent = state;

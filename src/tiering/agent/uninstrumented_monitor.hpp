@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines the two monitors of an uninstrumented program: of its pages and, if permitted, of its functions. A
-// loop that function entries reveal takes precedence over intervals.
+// Combines the two monitors of an uninstrumented program: of its pages and, if permitted, of its functions. A loop
+// that function entries reveal takes precedence over intervals. The agent's state (start.cpp) owns one.
 #pragma once
 
 #include <mutex>

@@ -157,6 +157,7 @@ int push(const NvtxDomain* domain, NameOf name) noexcept {
   return k_not_tracked;
 }
 
+// Ends the domain's innermost pushed range.
 int pop(const NvtxDomain* domain) noexcept {
   for_main_thread([&] {
     auto& level = pushed_in(domain);
@@ -239,6 +240,7 @@ TableEntry entry(std::uint32_t number, F* function) {
   return {number, reinterpret_cast<Callback>(function)};
 }
 
+// Enters Terrace's functions into one of NVTX's tables. Returns false if this version of NVTX has no such table.
 template <std::size_t N>
 bool fill(const ExportTable& from, CallbackModule module, const TableEntry (&entries)[N]) {
   Callback** table = nullptr;

@@ -48,6 +48,7 @@ constexpr int k_parallel_end = 4;
 constexpr RegionAdapter k_openmp{"OpenMP parallel regions"};
 constinit std::uint64_t g_parallel = 0;  // regions of the main thread so far
 
+// Returns the name of a parallel region by its outlined function: symbol and line, or else an offset in its file.
 std::string name_of_code(Process& process, std::uint64_t code) {
   const auto function = function_name(process, code);
   const auto found = find_symbol(process, code);
@@ -87,6 +88,7 @@ void parallel_end(OmptData* region, OmptData*, int, const void*) noexcept {
   if (region->value != 0) k_openmp.end(region->value);
 }
 
+// Registers the callbacks. Called by the OpenMP runtime, which looks them up by number.
 int initialize(OmptLookup lookup, int, OmptData*) {
   const auto set = reinterpret_cast<SetCallback>(lookup("ompt_set_callback"));
   if (!set) return 0;

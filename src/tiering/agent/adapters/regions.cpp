@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts regions of the main thread to loop and phase boundaries of the runtime. See regions.hpp.
+// Converts regions of the main thread, which the adapters of Kokkos, NVTX, OMPT and Caliper report, to loop and
+// phase boundaries of the runtime. See regions.hpp.
 #include "agent/adapters/regions.hpp"
 
 #include <time.h>
@@ -52,6 +53,7 @@ Seconds region_time() noexcept {
   return Seconds{to_seconds(now)};
 }
 
+// Notes in the journal, once, which kinds of regions the phases come from.
 void note_phase_source(Process& here, const std::string& kinds) {
   static std::string said;
   if (said == kinds) return;
@@ -59,6 +61,7 @@ void note_phase_source(Process& here, const std::string& kinds) {
   here.runtime->note("note", std::string(profile::k_phases_from) + kinds);
 }
 
+// Passes a boundary that RegionPhases has derived to the runtime.
 void submit_boundary(const runtime::PhaseBoundary& boundary) {
   auto* const here = process();
   if (!here || g_are_regions_disabled.load()) return;

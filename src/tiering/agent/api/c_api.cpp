@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements terrace.h and unimem.h on the object registry, the heaps and the runtime.
+// Implements terrace.h and unimem.h, the functions that a program calls to name, place and mark its data, on the
+// object registry, the heaps and the runtime.
 #include <stdlib.h>
 #include <terrace/unimem.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements terrace/hbwmalloc.h (memkind's interface) on an HbwHeap. In the injected library that uses the
-// session's ordered heap. Without a session, and in libterrace-hbw.so, it uses one of the process's own, for the
-// machine as the kernel describes it.
+// Implements terrace/hbwmalloc.h (memkind's interface), which programs call, on an HbwHeap. In the injected
+// library that uses the session's ordered heap. Without a session, and in libterrace-hbw.so, it uses one of the
+// process's own, for the machine as the kernel describes it.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Caches recently freed blocks with their pages, so that a program that repeatedly frees and allocates a size
-// causes no system calls. Not thread-safe: the owner holds a lock.
+// causes no system calls. Used by OrderedHeap and SpilledHeap. Not thread-safe: the owner holds a lock.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the fast places and allocates from them by policy. See hbw_heap.hpp.
+// Selects the machine's fast places (HBM) and allocates blocks from them by memkind's policies, for the functions
+// of hbwmalloc.h (api/hbw_api.cpp). See hbw_heap.hpp.
 #include "agent/heap/hbw_heap.hpp"
 
 #include <linux/mman.h>
@@ -30,6 +31,7 @@ DomainId domain_of(const machine::Machine& machine, InitiatorId initiator) {
   return machine.initiators()[initiator].domain;
 }
 
+// Returns a sort key, smaller for nearer places: the NUMA distance, or without one the latency in picoseconds.
 std::uint64_t nearness(const machine::Machine& machine, InitiatorId initiator, PlaceId place) {
   const auto* const path = machine.find_path(initiator, place);
   if (!path) return std::numeric_limits<std::uint64_t>::max();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements memkind's hbwmalloc policies on an OrderedHeap. "High bandwidth" places are those that rank before
-// the home place in the ordering by bandwidth (strictly faster, no tie), or those that the user names. A machine
-// may have none.
+// Implements memkind's hbwmalloc policies on an OrderedHeap, for api/hbw_api.cpp. "High bandwidth" places
+// (memories of the machine) are those that rank before the home place in the ordering by bandwidth (strictly
+// faster, no tie), or those that the user names. A machine may have none.
 //
 // Blocks are placed when they are allocated. The policies bind, bind_all and interleave are strict: allocation
 // fails if their places are full. Thread-safe.

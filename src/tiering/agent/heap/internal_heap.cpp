@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements size classes over slabs, and large blocks by mappings. See internal_heap.hpp.
+// Allocates Terrace's own memory in the user's process: size classes over slabs, and large blocks by mappings.
+// operator new calls it (interpose/operator_new.cpp). See internal_heap.hpp.
 #include "agent/heap/internal_heap.hpp"
 
 #include <linux/mman.h>
@@ -65,6 +66,7 @@ void* allocate_big(std::size_t size, std::size_t alignment) {
 
 }  // namespace
 
+// Returns a fresh slab of k_slab bytes, or null without memory. Requires: the lock is held.
 void* InternalHeap::new_slab() {
   if (slabs_ == slabs_end_) {
     auto* const batch = map(k_batch + k_slab);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates Terrace's own memory inside the user's process. Terrace must not call the program's malloc: it
-// interposes it, malloc may be what called Terrace, and Terrace's allocations must not shift the program's
-// addresses.
+// Allocates Terrace's own memory inside the user's process: operator new of the injected library
+// (interpose/operator_new.cpp) calls it. Terrace must not call the program's malloc: it interposes it, malloc may
+// be what called Terrace, and Terrace's allocations must not shift the program's addresses.
 //
 // Small requests come from 64 KiB slabs of one size class each, large ones from mappings of their own. Slabs are
 // reused but never returned to the system. Thread-safe. Constant-initialised, so it works before constructors run.

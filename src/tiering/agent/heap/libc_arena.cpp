@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements lock-free free lists by size class, and a bump pointer for fresh memory. See libc_arena.hpp.
+// Serves the C library's allocations inside Terrace, for the interposed malloc family: lock-free free lists by
+// size class, and a bump pointer for fresh memory. See libc_arena.hpp.
 #include "agent/heap/libc_arena.hpp"
 
 #include <algorithm>

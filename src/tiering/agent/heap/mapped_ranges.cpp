@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps disjoint ranges in a map, merging equal neighbours. See mapped_ranges.hpp.
+// Tracks what the program has mapped in spilled memory, for SpilledHeap: disjoint ranges in a map, which merges
+// equal neighbours. See mapped_ranges.hpp.
 #include "agent/heap/mapped_ranges.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks which parts of spilled memory the program has allocated or mapped, to the page, with the requested
-// protection. Not thread-safe: the owner holds a lock. Modifying functions throw std::bad_alloc.
+// Tracks which parts of spilled (out-of-core) memory the program has allocated or mapped, to the page, with the
+// requested protection. Used by SpilledHeap. Not thread-safe: the owner holds a lock. Modifying functions throw
+// std::bad_alloc.
 #pragma once
 
 #include <cstdint>

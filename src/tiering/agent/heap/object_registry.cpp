@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps objects as disjoint ranges of pages. See object_registry.hpp.
+// Registers the program's allocations, mappings, stacks and static data with the runtime, as objects of whole,
+// disjoint ranges of pages. Called by the interposed functions and the API. See object_registry.hpp.
 #include "agent/heap/object_registry.hpp"
 
 #include <algorithm>

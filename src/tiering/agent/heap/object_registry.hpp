@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps allocations of arbitrary bytes to objects of whole pages. The runtime requires that each page belongs to
-// one object; programs allocate, name, trim and unmap at any granularity. A new object takes its pages from the
-// previous owner, whose remaining pages stay registered under its name.
+// Maps allocations of arbitrary bytes to objects of whole pages, and reports these to the runtime. Called by the
+// interposed malloc, mmap and threads, by terrace.h and by the module registry. The runtime requires that each
+// page belongs to one object; programs allocate, name, trim and unmap at any granularity. A new object takes its
+// pages from the previous owner, whose remaining pages stay registered under its name.
 //
 // Thread-safe. Reentrant calls on the same thread (the runtime may touch unknown memory while an object is added)
 // have no effect.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates, caches and releases blocks by intent. See ordered_heap.hpp.
+// Implements the part of OrderedHeap that allocates, caches and releases blocks by intent, for the interposed
+// malloc and the API. See ordered_heap.hpp.
 #include <new>
 #include <utility>
 

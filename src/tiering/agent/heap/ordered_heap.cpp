@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills memory by intent, eagerly and after touches. See ordered_heap.hpp.
+// Implements the part of OrderedHeap that fills memory with pages by intent: eagerly on the allocating thread, and
+// after first touches on Terrace's threads. See ordered_heap.hpp.
 #include "agent/heap/ordered_heap.hpp"
 
 #include <sched.h>
@@ -230,7 +231,7 @@ bool OrderedHeap::claim(std::uint64_t address, std::uint64_t size) {
   return true;
 }
 
-// Threads of the program that wait for a page get it by the memory policy of its block.
+// Called by confine(). Threads of the program that wait for a page get it by the memory policy of its block.
 void OrderedHeap::shut_down() noexcept {
   if (is_shut_down_.exchange(true)) return;
   small_.shut_down();
@@ -253,6 +254,7 @@ void OrderedHeap::unlock() const {
   small_.unlock();
 }
 
+// Adds the range to, or removes it from, the counts that the launcher reports at the end of the run.
 void OrderedHeap::count(const memory::PlacedRanges::Range& range, bool more) noexcept {
   auto* const counts = state_.load(std::memory_order_acquire)->counts;
   if (!counts || range.intent >= counts->intents.size()) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places memory by intent: own blocks, and ranges that the program passes to terrace_apply(). An intent selects an
-// ordering of places, which is filled by the rule of memory/ordered/ordered_fill.hpp.
+// Places memory by intent: own blocks, and ranges that the program passes to terrace_apply(). An intent
+// ("bandwidth", "latency") selects an ordering of places (memories, best first), which is filled by the rule of
+// memory/ordered/ordered_fill.hpp. Used by the interposed malloc and mmap, terrace.h and hbwmalloc.h.
 //
 // FillMode::eager populates pages at allocation. FillMode::on_touch populates each chunk at its first touch, on
 // Terrace's own threads, which userfaultfd notifies (transfer/ordered/touch_traps.hpp).
@@ -131,10 +132,10 @@ class OrderedHeap final {
     int intent = 0;
     FillMode when = FillMode::eager;
     bool is_cacheable = false;  // after release: contents need not be zeros, and all of it is placed by its intent
-    std::size_t left = 0;       // leading places of the ordering that were full
+    std::size_t left = 0;       // number of leading places of the ordering that were full
   };
   class PlacementRecorder;
-  struct Order {
+  struct Order {  // an ordering: an intent's, or one of add_ordering()
     std::string name;
     std::vector<PlaceId> places;
     Rule rule = Rule::spill;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places ranges that the program passes to apply(), and tracks where data is. See ordered_heap.hpp.
+// Implements the part of OrderedHeap that places ranges of the program (terrace_apply(), terrace_where()) and
+// tracks where data is. See ordered_heap.hpp.
 //
 // Unmapping by the program itself is intercepted. The C library unmaps its own blocks without an interposable
 // call. Then the memory policies that apply() has set are gone, which a query of the kernel reveals.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements strict and interleaved orderings. See ordered_heap.hpp.
+// Implements the part of OrderedHeap that fills memory by strict and interleaved orderings (struct Order), the
+// policies of memkind's API (api/hbw_api.cpp). See ordered_heap.hpp.
 //
 // Does not use MPOL_BIND, because an exhausted node would invoke the out-of-memory killer. Instead, memory is
 // populated with a preferred node, checked, and released if a page is elsewhere.
@@ -25,6 +26,7 @@ bool OrderedHeap::has_free_capacity(std::uint64_t size, const Order& order) noex
   return size <= free;
 }
 
+// Returns whether all pages of the range are in the ordering's places, as the kernel reports.
 bool OrderedHeap::is_within(std::uint64_t address, std::uint64_t size, const Order& order) noexcept {
   std::array<PlaceId, 512> where;
   const auto node = [&](PlaceId of) { return of == k_no_place ? -1 : parts_.machine->place(of).numa_node; };
@@ -71,8 +73,8 @@ int OrderedHeap::interleave(const Order& order, std::uint64_t address, std::uint
   return here.system.populate(address, size);
 }
 
-// Populates the range eagerly by the ordering's rule. Returns false, and discards its pages, if the rule cannot
-// be kept.
+// Populates the range eagerly by the ordering's rule. Returns false, and discards its pages, if the rule cannot be
+// kept. `left` receives how many leading places of the ordering were full.
 bool OrderedHeap::fill_by_rule(const Order& order, std::uint64_t address, std::uint64_t size, int intent,
                                std::size_t* left, int* error) noexcept {
   int problem = 0;

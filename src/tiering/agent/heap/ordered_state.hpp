@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State of an OrderedHeap that is made at the first placement, so that processes without one pay nothing.
+// Defines the state of an OrderedHeap that is made at the first placement, so that processes without a placement
+// pay nothing. Used by the heap's own files.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Obtains and returns the extents of small blocks. See small_blocks.hpp.
+// Obtains and returns the extents (2 MiB units) that an OrderedHeap's arenas of small blocks divide. See
+// small_blocks.hpp.
 //
 // A partly free extent keeps its pages, so that a block's place is that of its extent in the ledger.
 #include "agent/heap/small_blocks.hpp"

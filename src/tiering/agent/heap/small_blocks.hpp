@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocates small blocks by intent, from one arena (memory/arenas/block_arena.hpp) for each ordering of an
 // OrderedHeap. The heap places an extent when the arena obtains it. A table indexed by extent gives the ordering
-// of a block from its address in constant time. Thread-safe.
+// of a block from its address in constant time. Called by the interposed malloc family. Thread-safe.
 #pragma once
 
 #include <array>

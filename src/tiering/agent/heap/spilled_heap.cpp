@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manages blocks, and the chunks of blocks and mappings. See spilled_heap.hpp.
+// Implements the part of SpilledHeap that manages out-of-core blocks and chunks (the engine's units, each in
+// memory or in the file), for the interposed malloc family. See spilled_heap.hpp.
 #include "agent/heap/spilled_heap.hpp"
 
 #include <sys/mman.h>
@@ -64,6 +65,7 @@ SpilledHeap::Span SpilledHeap::clip(std::uint64_t start, std::uint64_t end) cons
   return {std::max(start, base), std::min(page_up(end), base + space_.reserved().value)};
 }
 
+// Allocates chunks of their own for a block or mapping, `length` bytes of which the program may use.
 void* SpilledHeap::allocate_chunks(std::size_t size, std::size_t alignment, Kind kind, std::size_t length,
                                    bool reports) noexcept {
   void* const block = space_.allocate(size, alignment);
@@ -140,6 +142,7 @@ void SpilledHeap::in_child() noexcept {
   unlock();
 }
 
+// Restores the program's page protections after a fork.
 void SpilledHeap::apply_all_rights() noexcept {
   const auto base = space_.base();
   try {
@@ -148,6 +151,7 @@ void SpilledHeap::apply_all_rights() noexcept {
   }
 }
 
+// Returns the program's block that begins at the address, or an empty one. Requires: mutex_ is held.
 memory::RegionSpace::Block SpilledHeap::block_at(const void* address) const noexcept {
   const auto start = reinterpret_cast<std::uint64_t>(address);
   const auto found = space_.find(address);
@@ -221,6 +225,7 @@ bool SpilledHeap::release(void* block) noexcept {
   return true;
 }
 
+// Releases a block without caching it. Requires: mutex_ is held.
 void SpilledHeap::release_now(std::uint64_t address, std::uint64_t size) noexcept {
   try {
     ranges_.remove(address, address + size);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocates out-of-core ("spilled") blocks and mappings, which may exceed RAM: each chunk is in memory or in a
-// backing file (transfer/spill/spill_engine.hpp).
+// backing file (transfer/spill/spill_engine.hpp). Used by the interposed malloc and mmap in runs with --memory.
 //
 // A mapping has chunks of its own and is tracked to the page, because the program may unmap, protect, discard or
-// map over any part of it. If it maps a file or shared memory there, Terrace hands the affected chunks over to
-// the program until nothing in them is mapped.
+// map over any part of it. If it maps a file or shared memory there, the engine stops managing the affected chunks
+// ("handed over") until nothing in them is mapped.
 //
 // Implementation: spilled_heap.cpp manages blocks and chunks, spilled_mappings.cpp emulates the system calls.
 // Thread-safe.

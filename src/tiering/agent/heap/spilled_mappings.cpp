@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emulates mmap(2), munmap(2), mremap(2), madvise(2) and mprotect(2) on spilled memory. See spilled_heap.hpp.
+// Emulates mmap(2), munmap(2), mremap(2), madvise(2) and mprotect(2) on spilled (out-of-core) memory, for
+// interpose/mappings.cpp. Chunks are the engine's units, in memory or in the file. See spilled_heap.hpp.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -122,6 +123,7 @@ void SpilledHeap::clear(Span span) {
   }
 }
 
+// Makes the range read as zeros: discards whole chunks, and overwrites parts of chunks.
 void SpilledHeap::make_zero(Span span) {
   const auto whole = whole_chunks(span);
   if (whole.is_empty()) return clear(span);
@@ -135,7 +137,8 @@ void SpilledHeap::make_zero(Span span) {
   if (whole.end < span.end) clear({whole.end, span.end});
 }
 
-// Hands the range's chunks over to the program and discards the range. Data outside the range stays.
+// Ends the engine's management of the range's chunks, so that the program may map anything there, and discards the
+// range. Data outside the range stays.
 void SpilledHeap::hand_over(Span span) {
   for_each_run(whole_chunks(span), [&](Span part, bool is_handed_over) {
     if (!is_handed_over) spill_->discard(part.start, part.end - part.start);
@@ -144,7 +147,7 @@ void SpilledHeap::hand_over(Span span) {
   hand_over_with_content(span);
 }
 
-// Hands the range's chunks over to the program, with their contents.
+// Ends the engine's management of the range's chunks, which keep their contents and stay resident.
 void SpilledHeap::hand_over_with_content(Span span) {
   protects_ = true;
   for_each_run({align_down(span.start, k_granule), align_up(span.end, k_granule)},
@@ -157,6 +160,7 @@ void SpilledHeap::hand_over_with_content(Span span) {
                });
 }
 
+// Records what the program has mapped in the range. Parts inside a block stay marked as such until free(3).
 void SpilledHeap::set_mapping(Span span, int protection, Kind kind) {
   const auto before = ranges_.within(span.start, span.end);
   ranges_.set({span.start, span.end, kind, protection});
@@ -170,6 +174,7 @@ void* SpilledHeap::map(std::size_t length) noexcept {
   return allocate_chunks(length, 1, Kind::mapping, page_up(length));
 }
 
+// Unmaps a range within the heap, and releases the chunks that are then empty. Requires: mutex_ is held.
 void SpilledHeap::unmap_now(Span span) {
   for (const auto& part : ranges_.within(span.start, span.end)) {
     if (part.kind == Kind::block) continue;  // released by free()
@@ -218,6 +223,7 @@ int SpilledHeap::protect(void* address, std::size_t length, int protection) noex
   }
 }
 
+// Implements advise() for a range within the heap. Requires: mutex_ is held.
 int SpilledHeap::advise_now(Span span, int advice) {
   const bool gives_back = advice == MADV_DONTNEED || advice == k_do_not_need_locked || advice == MADV_FREE;
   const bool is_hint = std::ranges::find(k_hints, advice) != std::end(k_hints);
@@ -259,6 +265,7 @@ int SpilledHeap::advise(void* address, std::size_t length, int advice) noexcept 
   }
 }
 
+// Maps fresh anonymous memory over the range (MAP_FIXED). Requires: mutex_ is held.
 int SpilledHeap::map_zeros_over(Span span, int protection) {
   if (!claim_free(span)) return ENOMEM;
   if (locks_.load(std::memory_order_relaxed)) ask(SYS_munlock, span.start, span.end - span.start);

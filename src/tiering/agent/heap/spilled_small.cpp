@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Obtains extents from pools of spilled chunks. See spilled_small.hpp.
+// Obtains extents for the arena of small out-of-core blocks from pools of spilled chunks. See spilled_small.hpp.
 #include "agent/heap/spilled_small.hpp"
 
 #include <sys/mman.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates small blocks of spilled memory: an arena (memory/arenas/block_arena.hpp) whose extents are chunks of a
-// SpilledHeap. Extents come from pools of many chunks, so that blocks with irregular access can be handed over to
-// kernel paging as one range. A table by chunk identifies blocks from their address, without a lock.
+// Allocates small blocks of spilled memory for the interposed malloc family, in runs with --memory: an arena
+// (memory/arenas/block_arena.hpp) whose extents are chunks of a SpilledHeap. Extents come from pools of many
+// chunks, so that blocks with irregular access can be handed over to kernel paging as one range. A table by chunk
+// identifies blocks from their address, without a lock.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assigns the pages of a segment to variables. See static_data.hpp.
+// Assigns each page of a module's data segment (.data, .bss) to one variable, or to the data between variables.
+// The module registry (lifecycle/modules.cpp) makes objects of the result. See static_data.hpp.
 #include "agent/heap/static_data.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@ namespace terrace::agent {
 
 namespace {
 
+// Returns how many bytes of the page lie in the range.
 std::uint64_t covered(const AddressRange& range, std::uint64_t page) {
   const auto from = std::max(range.low, page);
   const auto to = std::min(range.high, page + k_page);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides a segment of static data into objects of whole pages.
+// Divides a segment of static data (.data, .bss of a loaded file) into pieces of whole pages, one for each large
+// variable. The module registry (lifecycle/modules.cpp) registers each piece as an object.
 #pragma once
 
 #include <cstddef>

@@ -50,10 +50,11 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool 
   return block;
 }
 
-// Bytes of small blocks that a thread allocates before the run's default intent applies to them. For a process
-// with few small blocks extents cost more than placement can save.
+// Bytes of small blocks that a thread allocates before the run's default intent applies to them. In a process with
+// few small blocks, filling whole extents (2 MiB) for them costs more than placement can save.
 constexpr std::size_t k_small_at_first = std::size_t{16} << 20;
 
+// Returns false for a thread's first small blocks, which the next allocator serves. Counts `size` towards these.
 bool is_worth_placing(std::size_t size) {
   static constinit thread_local std::size_t at_first __attribute__((tls_model("initial-exec"))) = 0;
   if (size >= OrderedHeap::k_min || at_first >= k_small_at_first) return true;
@@ -61,6 +62,7 @@ bool is_worth_placing(std::size_t size) {
   return false;
 }
 
+// Allocates a block of any size by the intent. Returns null if there is no capacity.
 void* allocate_by(OrderedHeap& heap, std::size_t size, std::size_t alignment, int intent, bool zeros) {
   if (SmallBlocks::fits(size, alignment)) return heap.small().allocate(size, alignment, intent, zeros);
   return size == 0 || exceeds_memory(size) ? nullptr
@@ -171,6 +173,7 @@ void* reallocate_pages(const ManagedBlock& old, void* block, std::size_t size, c
   return moved;
 }
 
+// Implements aligned_alloc(3) and memalign(3), whose definition in the next allocator is `function`.
 void* allocate_aligned(std::size_t alignment, std::size_t size, const void* caller,
                        void* (*NextAllocator::*function)(std::size_t, std::size_t)) {
   const auto* const next = next_allocator();

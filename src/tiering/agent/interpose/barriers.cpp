@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements barriers on top of the scheduler. See barriers.hpp.
+// Implements the barriers of pthreads and OpenMP in virtual time, on top of the scheduler, for waits_locks.cpp and
+// waits_openmp.cpp. See barriers.hpp.
 #include "agent/interpose/barriers.hpp"
 
 #include <cstddef>

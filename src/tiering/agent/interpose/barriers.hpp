@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements barriers for scheduled threads in virtual time: POSIX barriers and those of OpenMP teams.
+// Implements barriers for scheduled threads in virtual time: POSIX barriers and those of OpenMP teams. Used by the
+// interposed functions at which threads wait (waits_locks.cpp, waits_openmp.cpp).
 #pragma once
 
 #include <cstdint>

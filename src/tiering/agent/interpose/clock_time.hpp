@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts between times of the system's clocks, as a program passes them, and its virtual clock.
+// Converts between times of the system's clocks, as a program passes them, and its virtual clock. Used by the
+// interposed clocks, and by timed waits for locks and futexes.
 #pragma once
 
 #include <time.h>

@@ -54,6 +54,7 @@ struct LastReading {
 };
 constinit thread_local LastReading t_last __attribute__((tls_model("initial-exec")));
 
+// Returns virtual time for one reading of a clock by the program.
 std::int64_t virtual_ns(Process& here) {
   auto& last = t_last;
   const auto now = now_ns(here);

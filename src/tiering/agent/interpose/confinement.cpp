@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interposes prctl(2) for system call filters (seccomp) and no_new_privs. Later system calls of Terrace might be
-// forbidden, and a filter may kill the process for one. A deferred start is cancelled. A process that is about to
-// set a filter is left alone from here on: background threads are ended first, and blocks allocated so far are
-// released by munmap(2), the call that the C library would make.
+// Interposes prctl(2) for system call filters (seccomp) and no_new_privs, and implements confine(), which
+// limits.cpp and waits_futex.cpp call, too. Later system calls of Terrace might be forbidden, and a filter may
+// kill the process for one. A deferred start is cancelled. A process that is about to set a filter is left alone
+// from here on: background threads are ended first, and blocks allocated so far are released by munmap(2), the
+// call that the C library would make.
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>

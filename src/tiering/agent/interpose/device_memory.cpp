@@ -32,6 +32,7 @@ struct AllocatedObject {
 constexpr unsigned long k_allocate = _IOWR('F', 0x27, AllocatedObject);
 constexpr std::uint32_t k_programs_memory = 0x71;
 
+// Pins the range that an ioctl(2) of NVIDIA's driver is about to register. `argument`: its parameter block.
 void pin_registered_memory(const void* argument) noexcept {
   auto* const heap = spilled_heap();
   if (!heap || !heap->is_owner_process() || !argument || observe::t_thread.inside > 0) return;

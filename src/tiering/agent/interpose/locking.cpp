@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interposes mlock(2) and mlockall(2).
+// Interposes mlock(2) and mlockall(2) of the program, so that they do not touch Terrace's own ranges.
 //
 // The kernel's mlockall() touches all mappings, and blocks forever on a range that is registered with userfaultfd
 // but whose faults no thread serves: Terrace's slots for pages in migration. So the program's mappings are locked

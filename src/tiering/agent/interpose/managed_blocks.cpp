@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatches to the heap that owns a block. See managed_blocks.hpp.
+// Dispatches free(), realloc() and malloc_usable_size() of the program to the heap that owns the block. See
+// managed_blocks.hpp.
 #include "agent/interpose/managed_blocks.hpp"
 
 #include <sys/mman.h>
@@ -75,6 +76,7 @@ void raise_mmap_threshold(std::size_t size) noexcept {
   if (const auto* const next = next_allocator()) next->free(next->malloc(size));
 }
 
+// Frees an object's block: removes the object from the runtime and unmaps its pages.
 bool release_object(void* block) noexcept {
   auto& space = *regions();
   const auto found = space.find(block);
@@ -96,6 +98,7 @@ bool move_pages_of(std::uint64_t from, std::uint64_t to, std::size_t size) noexc
          static_cast<long>(to);
 }
 
+// Moves the block's pages to a new object of `room` bytes. See grow_object().
 void* grow_by_pages(Process& here, void* block, std::size_t size, std::size_t room) noexcept {
   auto& space = *here.regions;
   const auto old = space.find(block);

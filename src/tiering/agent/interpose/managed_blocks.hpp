@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the heap of Terrace that owns a block, and releases, resizes and validates the block there. All functions
-// preserve errno.
+// Finds the heap of Terrace that owns a block, and releases, resizes and validates the block there. Used by the
+// interposed allocator (allocation.cpp). All functions preserve errno.
 #pragma once
 
 #include <cstddef>

@@ -91,6 +91,7 @@ void* remap(void* address, std::size_t old_length, std::size_t length, int flags
   return got;
 }
 
+// Implements mmap(2) for the program: over spilled memory, as spilled memory, as an object, or as the kernel does.
 void* map_for_program(void* address, std::size_t length, int protection, int flags, int file, off_t offset) {
   if ((flags & MAP_FIXED) != 0)
     if (auto* const heap = spilled_heap_at(address, length)) {

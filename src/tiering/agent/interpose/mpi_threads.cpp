@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises MPI libraries by file name on the call stack. See mpi_threads.hpp.
+// Recognises MPI libraries by the file names of the code on the call stack. pthread_create(3) asks, in virtual
+// time. See mpi_threads.hpp.
 #include "agent/interpose/mpi_threads.hpp"
 
 #include <dlfcn.h>

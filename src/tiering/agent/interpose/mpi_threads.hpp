@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distinguishes threads that an MPI implementation creates (progress threads of transfers and of its run-time
-// system) from the program's. Virtual time does not schedule them: they sleep in the kernel on file descriptors,
-// a wait that the scheduler cannot see, and their work is not the program's.
+// system) from the program's. The interposed pthread_create(3) uses it: in virtual time such threads are not
+// scheduled, because they sleep in the kernel on file descriptors, a wait that the scheduler cannot see, and their
+// work is not the program's.
 #pragma once
 
 namespace terrace::agent {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds OpenMP functions by caller. See openmp_functions.hpp.
+// Finds, for a calling file, the OpenMP functions that the wrappers in waits_openmp.cpp and waits_sections.cpp
+// forward to. See openmp_functions.hpp.
 #include "agent/interpose/openmp_functions.hpp"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the functions of the OpenMP run-time library (libgomp or a compatible one) to which a caller is bound. A
-// process may contain several copies: each Python package ships and loads its own.
+// process may contain several copies: each Python package ships and loads its own. Used by the interposed OpenMP
+// functions (waits_openmp.cpp, waits_sections.cpp).
 #pragma once
 
 #include <array>

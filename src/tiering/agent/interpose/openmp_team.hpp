@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models a team of OpenMP threads in virtual time and their synchronisation (waits_openmp.cpp).
+// Models a team of OpenMP threads in virtual time and their synchronisation, for the interposed OpenMP functions
+// (waits_openmp.cpp, waits_sections.cpp).
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls scheduler and thread clocks on behalf of the interposed functions. See scheduling.hpp.
+// Calls the scheduler of virtual time and the threads' clocks on behalf of the interposed functions at which
+// threads wait. See scheduling.hpp.
 #include "agent/interpose/scheduling.hpp"
 
 #include <algorithm>
@@ -40,6 +41,7 @@ void end_idle() {
 // wait for the scheduler.
 constinit std::atomic<Process*> g_scheduled_process{nullptr};
 
+// Returns process(), and remembers it for threads that still wait when it has finished.
 Process* note_scheduled_process() noexcept {
   Process* const here = process();
   if (here && g_scheduled_process.load(std::memory_order_relaxed) != here)
@@ -61,6 +63,7 @@ void flush_accesses() {
   if (pipeline && process()) pipeline->flush();
 }
 
+// Warns in the journal, once, if the order of threads was not the scheduler's alone.
 void note_unless_repeatable() {
   static constinit std::atomic<bool> noted{false};
   if (scheduler().is_repeatable() || noted.exchange(true)) return;

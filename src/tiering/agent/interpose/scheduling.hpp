@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connects the interposed synchronisation functions with the scheduler of virtual time
-// (sim/scheduler/scheduler.hpp), which runs one thread of the program at a time. Every emulated wait goes through
-// these functions. On the real machine, and in programs with one thread, threads are not scheduled and
-// is_scheduled() is false.
+// (sim/scheduler/scheduler.hpp), which runs one thread of the program at a time. Every emulated wait of locks,
+// barriers, OpenMP, futexes and joins goes through these functions. On the real machine, and in programs with one
+// thread, threads are not scheduled and is_scheduled() is false.
 #pragma once
 
 #include <cstdint>

@@ -91,6 +91,7 @@ void end_thread(void*) {
   observe::unregister_thread();
 }
 
+// Returns the key whose destructor runs end_thread() in each thread that sets it.
 pthread_key_t end_key_of_threads() {
   static const pthread_key_t key = [] {
     pthread_key_t made{};
@@ -100,6 +101,7 @@ pthread_key_t end_key_of_threads() {
   return key;
 }
 
+// Runs a new thread of the program: registers it, waits for its turn in virtual time, and calls its function.
 void* run(void* data) {
   const auto start = *static_cast<ThreadStart*>(data);
   {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks the program's threads, for the functions that create, join and schedule them.
+// Tracks the program's threads, for the interposed functions that create, join and schedule them
+// (waits_threads.cpp, waits_openmp.cpp).
 #pragma once
 
 #include <pthread.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers memory at its first access that was not announced by an interposed call: growing stacks, blocks of
-// the next allocator, static data of libraries, foreign mappings.
+// Registers memory at its first access that was not announced by an interposed call: growing stacks, blocks of the
+// next allocator, static data of libraries, foreign mappings. The access pipeline calls it for an address that
+// belongs to no object.
 //
 // The size of a registered range depends on the program alone, where possible, not on the environment or on
 // address space randomisation, because sizes of objects determine canonical addresses.
@@ -36,6 +37,7 @@ constinit std::atomic<std::uint64_t> g_stack_top{0};
 // Pieces above it. Set while single-threaded. Never destroyed, because exit handlers may read arguments.
 std::vector<StackPiece>* g_above_stack = nullptr;
 
+// Reads the process's mappings into `mapping`, one after the other, until `wanted()` returns true.
 template <class Wanted>
 bool search_mappings(MemoryMapping& mapping, Wanted wanted) {
   MapsReader reader("/proc/self/maps");
@@ -71,6 +73,7 @@ void map_above_stack(observe::AddressMap& map, std::uint64_t low, std::uint64_t 
   }
 }
 
+// Registers the part of the main thread's stack, or of the arguments and environment above it, at the address.
 bool note_main_stack_part(Process& here, std::uint64_t address) {
   const auto top = g_stack_top.load(std::memory_order_relaxed);
   if (top == 0) return false;
@@ -80,6 +83,7 @@ bool note_main_stack_part(Process& here, std::uint64_t address) {
   return free.low < free.high && here.objects->add("(environment)", ObjectKind::stack, free.low, free.high);
 }
 
+// Registers the mapping at the address, as far as no object covers it.
 bool note_mapping(Process& here, std::uint64_t address) {
   MemoryMapping mapping;
   if (!find_mapping(address, mapping)) return false;

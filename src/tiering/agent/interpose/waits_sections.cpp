@@ -68,6 +68,7 @@ bool enter_section(std::uint64_t key) {
   return true;
 }
 
+// Leaves an emulated critical section. Returns false if the section was entered in the library.
 bool leave_section(std::uint64_t key) {
   if (observe::t_thread.inside > 0 || !taken_sections().contains(key)) return false;
   on_unlock(key);

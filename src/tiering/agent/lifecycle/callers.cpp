@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the call stack to the code that names an allocation. See callers.hpp.
+// Walks the call stack to the code that names an allocation, for the interposed malloc and mmap. See callers.hpp.
 //
 // Uses the unwinder, not the hooks' shadow stack, which does not know the line at which a function called a
 // library (operator new, a Fortran run-time library).
@@ -38,6 +38,7 @@ struct StackWalk {
   }
 };
 
+// Examines one frame. Called by the unwinder, innermost first, until a frame of the program's own code is found.
 _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
   auto& walk = *static_cast<StackWalk*>(data);
   if (++walk.frames > k_max_frames) return _URC_END_OF_STACK;

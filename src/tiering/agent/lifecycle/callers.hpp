@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names an allocation by its call site: the innermost function on the call stack that is no allocator. Walks the
-// stack with the unwinder, so it is not async-signal-safe.
+// Names an allocation by its call site: the innermost function on the call stack that is no allocator. Used by the
+// interposed malloc and mmap for the names of objects. Walks the stack with the unwinder, so it is not
+// async-signal-safe.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assigns slots by the kind of a piece and by names of variables. See initial_stack.hpp.
+// Assigns canonical addresses to arguments and environment variables on the initial stack: slots by the kind of a
+// piece and by names of variables. Called at start-up. See initial_stack.hpp.
 #include "agent/lifecycle/initial_stack.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Assigns canonical addresses to what the kernel puts on the stack at exec: the vectors of arguments and
 // environment variables, and their strings. Their real offsets in cache lines and pages depend on the length of
 // the environment. Here the position of each piece depends on that piece alone, so that virtual time is
-// reproducible.
+// reproducible. Called once, at start-up.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches /proc/self/task for the end of the program's threads. See last_thread.hpp.
+// Watches /proc/self/task for the end of the program's threads, and then ends the process. pthread_create(3)
+// starts the watch with the first thread of Terrace's own. See last_thread.hpp.
 //
 // The watch thread checks whether the main thread has ended, and then whether threads other than Terrace's are
 // left. It unshares its file descriptors, so that the program's descriptor numbers stay unaffected. A second
@@ -88,6 +89,7 @@ struct DirectoryEntry {  // as getdents64(2) has it
   char name[1];
 };
 
+// Returns whether a thread of the program still runs; true if that is unknown. `tasks`: /proc/self/task.
 bool others_are_left(int tasks) noexcept {
   alignas(DirectoryEntry) char entries[4096];
   if (syscall(SYS_lseek, tasks, 0L, SEEK_SET) != 0) return true;

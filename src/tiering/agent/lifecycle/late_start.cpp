@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides from the loaded files whether and when to start. See late_start.hpp.
+// Decides from the session and the loaded files whether and when Terrace starts in this process. Called by
+// startup.cpp before main(). See late_start.hpp.
 #include "agent/lifecycle/late_start.hpp"
 
 #include <alloca.h>
@@ -29,6 +30,7 @@ struct StaticContents {
   bool asks = false;
 };
 
+// Adds up the static data of a loaded file, and returns 1 at a file that was built for Terrace (`asks`).
 int inspect_file(dl_phdr_info* info, std::size_t, void* context) noexcept {
   auto& found = *static_cast<StaticContents*>(context);
   std::size_t size = 0;
@@ -43,6 +45,7 @@ int inspect_file(dl_phdr_info* info, std::size_t, void* context) noexcept {
   return found.asks ? 1 : 0;
 }
 
+// Returns 1 if the file is the run-time library of a sanitizer or of valgrind.
 int find_checker(dl_phdr_info* info, std::size_t, void*) noexcept {
   const std::string_view path(info->dlpi_name ? info->dlpi_name : "");
   const auto name = path.substr(path.rfind('/') + 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds newly loaded files and repairs their references. See later_files.hpp.
+// Finds files that dlopen(3) has loaded since the start, and repairs their references to functions that Terrace
+// interposes. Interposes dlsym(3) and dlopen(3) for that. See later_files.hpp.
 #include "agent/lifecycle/later_files.hpp"
 
 #include <dlfcn.h>
@@ -82,6 +83,7 @@ std::vector<LaterFile> files_from(std::size_t first) {
   return std::move(found.files);
 }
 
+// Returns whether code at the address reaches a definition of the function other than Terrace's stand-in.
 bool is_provided(const char* name, std::uint64_t address) noexcept {
   if (dlsym(RTLD_NEXT, name)) return true;
   try {
@@ -133,6 +135,7 @@ void bind_deep_references(const dl_phdr_info& info) {
   });
 }
 
+// Repairs the references of one new file, which stays loaded meanwhile.
 void repair_file(const LaterFile& file) {
   if (file.path.empty() || is_in_terrace(file.info.dlpi_addr)) return;
   void* const handle = dlopen(file.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);  // it stays meanwhile
@@ -152,6 +155,7 @@ void* find_linker_function(const char* name) noexcept {
   return nullptr;
 }
 
+// Returns the C library's dlsym(3).
 FindSymbol next_find_symbol() noexcept {
   static constinit std::atomic<FindSymbol> g_next{nullptr};
   auto next = g_next.load(std::memory_order_relaxed);
@@ -223,6 +227,7 @@ __attribute__((visibility("hidden"), used)) void* terrace_next_dlsym(void* handl
   return is_there ? reinterpret_cast<void*>(next) : reinterpret_cast<void*>(agent::find_nothing);
 }
 
+// Returns the C library's dlopen(3), to jump to, and notes whether a file is opened with RTLD_DEEPBIND.
 __attribute__((visibility("hidden"), used)) void* terrace_next_dlopen(const char*, int flags,
                                                                       const void*) noexcept {
   static constinit std::atomic<void*> g_next{nullptr};

@@ -88,6 +88,7 @@ TERRACE_EXPORT void _exit(int status) {
 
 TERRACE_EXPORT void _Exit(int status) noexcept { _exit(status); }
 
+// Ends the run in the journal before the kernel replaces the program, as all variants of exec here do.
 TERRACE_EXPORT int execve(const char* file, char* const* words, char* const* environment) noexcept {
   static constinit agent::NextFunction<int (*)(const char*, char* const*, char* const*)> next{"execve"};
   const agent::NextProgram program(file, false);
@@ -134,6 +135,7 @@ TERRACE_EXPORT int execle(const char* file, const char* first, ...) noexcept {
   return execve(file, words, environment);
 }
 
+// Executes the program of an open file. Its path is unknown, so reports name it by its first argument.
 TERRACE_EXPORT int fexecve(int file, char* const* words, char* const* environment) noexcept {
   static constinit agent::NextFunction<int (*)(int, char* const*, char* const*)> next{"fexecve"};
   const terrace::ProgramLoader loader(file);

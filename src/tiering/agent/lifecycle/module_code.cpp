@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans relocations, and x86-64 code, for calls of hooks. See module_code.hpp.
+// Scans a loaded file's relocations, and its x86-64 code, for calls of instrumentation hooks. Called by the module
+// registry and at start-up. See module_code.hpp.
 #include "agent/lifecycle/module_code.hpp"
 
 #include <elf.h>
@@ -105,9 +106,9 @@ class ModuleCode {
       const bool readable_code = (part.p_flags & PF_X) != 0 && (part.p_flags & PF_R) != 0;
       (readable_code ? segments_ : data_).push_back(range);
     }
-    constexpr std::uint32_t k_read_write =
+    constexpr std::uint32_t k_encoding =
         0x3b031b01;  // version 1; pointer, count and table as all linkers encode them
-    if (header == 0 || read<std::uint32_t>(header) != k_read_write) return;
+    if (header == 0 || read<std::uint32_t>(header) != k_encoding) return;
     const auto count = read<std::uint32_t>(header + 8);
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto begin =
@@ -190,6 +191,7 @@ class CallScanner {
   const std::vector<std::uint64_t>& slots_;
 };
 
+// Returns the ranges of HookedCode::uninstrumented.
 std::vector<AddressRange> find_uninstrumented_code(const dl_phdr_info& info,
                                                    const std::vector<std::uint64_t>& slots) {
   const ModuleCode code(info);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds out from the dynamic section and the code of a loaded file whether, and where, it calls instrumentation
-// hooks. For use inside dl_iterate_phdr(3), which keeps the file loaded.
+// hooks. Used by the module registry (modules.cpp) and the decisions at start-up, inside dl_iterate_phdr(3), which
+// keeps the file loaded.
 #pragma once
 
 #include <link.h>

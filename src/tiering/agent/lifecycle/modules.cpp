@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers loaded modules and their static data. See modules.hpp.
+// Registers loaded modules (the executable and libraries) with their symbols and static data, and answers which
+// function is at an address. See modules.hpp.
 #include "agent/lifecycle/modules.hpp"
 
 #include <elf.h>
@@ -67,6 +68,7 @@ std::string executable_path() {
   return {path, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
+// Describes a loaded module: its address range, build-id, writable segments and hooks.
 FoundModule examine(const dl_phdr_info& info) {
   FoundModule found;
   auto& module = found.module;
@@ -91,6 +93,8 @@ FoundModule examine(const dl_phdr_info& info) {
   return found;
 }
 
+// Adds a module to the list; called by dl_iterate_phdr(3). Stops at once if nothing was loaded since the last
+// call.
 int collect_module(dl_phdr_info* info, std::size_t, void* context) noexcept {
   auto& all = *static_cast<std::vector<FoundModule>*>(context);
   if (all.empty() && g_loads_seen.exchange(info->dlpi_adds) == info->dlpi_adds) return 1;  // nothing new
@@ -133,6 +137,7 @@ void register_segment(Process& process, std::size_t index, const AddressRange& s
   }
 }
 
+// Adds a module to the symbol table, and registers its static data if a symbol file describes it.
 void note_module(Process& process, FoundModule& found) {
   found.module.path = found.path.c_str();
   found.module.build_id = found.build_id;
@@ -145,6 +150,7 @@ void note_module(Process& process, FoundModule& found) {
   for (const auto& segment : found.writable) register_segment(process, static_cast<std::size_t>(index), segment);
 }
 
+// Updates the map of code with and without hooks, by which the coverage attributes time samples.
 void note_code(observe::CodeMap& code, const std::vector<FoundModule>& all) {
   std::vector<observe::LoadedCode> loaded;
   for (const auto& found : all) {

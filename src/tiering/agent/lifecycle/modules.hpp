@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks the executable and the loaded libraries: their symbols, and their static data as objects. Thread-safe.
+// Tracks the executable and the loaded libraries: their symbols, and their static data as objects. Used wherever
+// the agent names code: call sites, functions, loops. Thread-safe.
 #pragma once
 
 #include <cstddef>

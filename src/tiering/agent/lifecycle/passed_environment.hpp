@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completes the environment of a program that this process executes, so that it runs under Terrace, too, whatever
-// environment it is given.
+// environment it is given. Called by the interposed exec and posix_spawn (leaving.cpp).
 //
 // May run in a child of vfork(2), in its parent's memory: must not allocate or take locks.
 #pragma once

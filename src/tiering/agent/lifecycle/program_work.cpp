@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up the work of hooks in the symbol files. See program_work.hpp.
+// Looks up in the symbol files how many instructions each hook call stands for, on behalf of the access pipelines.
+// See program_work.hpp.
 #include "agent/lifecycle/program_work.hpp"
 
 #include <fcntl.h>
@@ -19,6 +20,7 @@ namespace {
 constexpr const char* k_copies = "(copies)";
 constexpr const char* k_unknown = "(unknown)";
 
+// Returns the function that a calibrating run charges the hook's work to.
 std::string function_at(Process& process, std::uint64_t site) {
   if (!has_work(process, site)) return k_copies;
   const auto name = name_of_function(process, site - 1);

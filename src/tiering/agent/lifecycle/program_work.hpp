@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the work of the program's code by hook: its instructions, weighted by the core time of their function
-// where that is known (observe/core_times.hpp). A calibrating run also gets the total of each function.
+// where that is known (observe/core_times.hpp). The access pipelines query it. A calibrating run (`terrace lab
+// calibrate`) also gets the total of each function.
 #pragma once
 
 #include <optional>

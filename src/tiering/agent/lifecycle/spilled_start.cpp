@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the spilled heap at the first block for it. Until then the process has no threads of Terrace and its whole
-// address space. The requesting thread may be any thread in any state.
+// Makes the heaps of spilled (out-of-core) memory at the first block for them, on behalf of the interposed malloc
+// and mmap. Until then the process has no threads of Terrace and its whole address space. The requesting thread
+// may be any thread in any state.
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -90,6 +91,7 @@ struct LibraryCode {
 };
 constinit std::array<LibraryCode, 2> g_c_library{};  // and of the dynamic linker
 
+// Records the code of the C library and the dynamic linker; called by dl_iterate_phdr(3).
 int note_c_library(dl_phdr_info* info, std::size_t, void* context) noexcept {
   auto& count = *static_cast<std::size_t*>(context);
   const char* const slash = info->dlpi_name ? std::strrchr(info->dlpi_name, '/') : nullptr;

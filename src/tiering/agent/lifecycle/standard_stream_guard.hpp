@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prevents that a file that Terrace opens gets descriptor 0, 1 or 2 in a program that was started without standard
-// streams: occupies the free ones of these numbers during its lifetime.
+// streams: occupies the free ones of these numbers during its lifetime. Used at start-up.
 #pragma once
 
 #include <fcntl.h>

@@ -68,6 +68,7 @@ const char* environment_value(char** environment, const char* name) {
   return nullptr;
 }
 
+// Publishes the state that start() has made, or null, to all interposed functions.
 void adopt(Process* made) {
   if (made) {
     made->objects = new ObjectRegistry(*made->runtime, is_first_allocator() ? made->begin_monitoring : nullptr);

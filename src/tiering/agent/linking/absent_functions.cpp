@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clears weak references by their GOT and data slots. See absent_functions.hpp.
+// Clears weak references to absent OpenMP, Caliper and libm functions in their GOT and data slots. Called at
+// start-up, and for files that dlopen(3) loads later. See absent_functions.hpp.
 #include "agent/linking/absent_functions.hpp"
 
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emulates the dynamic linker's scopes for one caller, and binds tables of functions. See caller_functions.hpp.
+// Implements CallerFunctions: emulates the dynamic linker's symbol scopes for one calling file, and resolves a
+// list of functions (OpenMP's, libm's, Caliper's) for it, to which the interposers forward its calls.
 #include "agent/linking/caller_functions.hpp"
 
 #include <dlfcn.h>
@@ -40,34 +41,34 @@ struct LoadedFile {
 };
 
 LoadedFile describe_file(const dl_phdr_info& info) {
-  LoadedFile module;
-  module.base = info.dlpi_addr;
-  module.low = ~std::uint64_t{0};
-  module.path = info.dlpi_name ? info.dlpi_name : "";
+  LoadedFile file;
+  file.base = info.dlpi_addr;
+  file.low = ~std::uint64_t{0};
+  file.path = info.dlpi_name ? info.dlpi_name : "";
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const auto& part = info.dlpi_phdr[i];
     const auto begin = info.dlpi_addr + part.p_vaddr;
     if (part.p_type == PT_DYNAMIC)
-      module.dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);  // NOLINT(performance-no-int-to-ptr)
+      file.dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);  // NOLINT(performance-no-int-to-ptr)
     if (part.p_type != PT_LOAD) continue;
-    module.low = std::min(module.low, begin);
-    module.high = std::max(module.high, begin + part.p_memsz);
+    file.low = std::min(file.low, begin);
+    file.high = std::max(file.high, begin + part.p_memsz);
   }
-  if (module.high == 0) module.low = 0;
-  return module;
+  if (file.high == 0) file.low = 0;
+  return file;
 }
 
-// Throws std::bad_alloc.
-std::vector<LoadedFile> loaded_modules() {
+// Lists the files that are loaded now, in the order of loading. Throws std::bad_alloc.
+std::vector<LoadedFile> loaded_files() {
   struct Found {
-    std::vector<LoadedFile> modules;
+    std::vector<LoadedFile> files;
     std::exception_ptr failed;
   } found;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* to) noexcept {
         auto& into = *static_cast<Found*>(to);
         try {
-          into.modules.push_back(describe_file(*info));
+          into.files.push_back(describe_file(*info));
         } catch (const std::exception&) {
           into.failed = std::current_exception();
           return 1;
@@ -76,7 +77,7 @@ std::vector<LoadedFile> loaded_modules() {
       },
       &found);
   if (found.failed) std::rethrow_exception(found.failed);
-  return std::move(found.modules);
+  return std::move(found.files);
 }
 
 // Entries of a file's dynamic section: the libraries that it needs (DT_NEEDED), and its own name (DT_SONAME).
@@ -85,17 +86,17 @@ struct LinkInfo {
   std::string_view own;
 };
 
-LinkInfo read_linked(const LoadedFile& module) {
+LinkInfo read_link_info(const LoadedFile& file) {
   LinkInfo linked;
-  if (!module.dynamic) return linked;
+  if (!file.dynamic) return linked;
   const char* names = nullptr;
-  for (const auto* entry = module.dynamic; entry->d_tag != DT_NULL; ++entry)
+  for (const auto* entry = file.dynamic; entry->d_tag != DT_NULL; ++entry)
     if (entry->d_tag == DT_STRTAB) {
       const auto value = entry->d_un.d_ptr;  // an address, but where the section is read-only (the vDSO)
-      names = reinterpret_cast<const char*>(value < module.base ? module.base + value  // NOLINT
-                                                                : value);
+      names = reinterpret_cast<const char*>(value < file.base ? file.base + value  // NOLINT
+                                                              : value);
     }
-  for (const auto* entry = module.dynamic; names && entry->d_tag != DT_NULL; ++entry) {
+  for (const auto* entry = file.dynamic; names && entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_NEEDED) linked.needed.emplace_back(names + entry->d_un.d_val);
     if (entry->d_tag == DT_SONAME) linked.own = names + entry->d_un.d_val;
   }
@@ -106,7 +107,7 @@ LinkInfo read_linked(const LoadedFile& module) {
 class CallerScope {
  public:
   // Throws std::bad_alloc.
-  explicit CallerScope(std::uint64_t caller) : modules_(loaded_modules()), caller_(index_of(caller)) {}
+  explicit CallerScope(std::uint64_t caller) : files_(loaded_files()), caller_(index_of(caller)) {}
   ~CallerScope() {
     for (void* const handle : handles_) close_library(handle);
   }
@@ -114,11 +115,11 @@ class CallerScope {
   CallerScope& operator=(const CallerScope&) = delete;
 
   [[nodiscard]] const LoadedFile* caller() const {
-    return caller_ < modules_.size() ? &modules_[caller_] : nullptr;
+    return caller_ < files_.size() ? &files_[caller_] : nullptr;
   }
   [[nodiscard]] bool is_called_by_linker() const { return caller() && caller()->base == getauxval(AT_BASE); }
 
-  // Returns null where no file that was opened with the caller's defines the name.
+  // Searches the files that dlopen(3) loaded together with the caller's. Returns null if none defines the name.
   void* find_in_own_scope(const char* name) {
     begin_own_scope();
     for (const auto root : roots_)
@@ -126,7 +127,7 @@ class CallerScope {
     return nullptr;
   }
 
-  // The dynamic linker's order (ld.so(8)): the global scope, then that of the dlopen(3) which loaded the caller.
+  // Searches in the dynamic linker's order (ld.so(8)): global scope, then that of the caller's dlopen(3).
   // Libraries that became global later did not exist when the caller's references were bound. Returns null if no
   // loaded file defines the name.
   void* find(const char* name) {
@@ -139,39 +140,40 @@ class CallerScope {
  private:
   [[nodiscard]] std::size_t index_of(std::uint64_t address) const {
     const auto at =
-        std::ranges::find_if(modules_, [address](const LoadedFile& module) { return module.contains(address); });
-    return static_cast<std::size_t>(at - modules_.begin());
+        std::ranges::find_if(files_, [address](const LoadedFile& file) { return file.contains(address); });
+    return static_cast<std::size_t>(at - files_.begin());
   }
 
-  // Returns whether the module was loaded before or together with the caller.
+  // Returns whether the function's file was loaded after the caller's, and not together with it.
   [[nodiscard]] bool is_later_than_caller(const void* function) {
     const auto index = index_of(reinterpret_cast<std::uint64_t>(function));
-    if (caller_ >= modules_.size() || index >= modules_.size() || index <= caller_) return false;
+    if (caller_ >= files_.size() || index >= files_.size() || index <= caller_) return false;
     begin_own_scope();
     return std::ranges::find(own_scope_, index) == own_scope_.end();
   }
 
-  // Returns candidates for the file that dlopen(3) was called with: the caller and each earlier file that needs
-  // it, with their dependencies.
+  // Collects the candidates for the file that dlopen(3) was called with: the caller's and each earlier file that
+  // needs it (roots_), and their dependencies (own_scope_).
   void begin_own_scope() {
     if (has_own_scope_ || !caller()) return;
     has_own_scope_ = true;
     std::vector<LinkInfo> linked;
     std::unordered_map<std::string_view, std::size_t> by_name;
-    for (std::size_t i = 0; i < modules_.size(); ++i) {
-      const auto& one = linked.emplace_back(read_linked(modules_[i]));
-      const std::string_view path = modules_[i].path;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      const auto& one = linked.emplace_back(read_link_info(files_[i]));
+      const std::string_view path = files_[i].path;
       for (const auto name : {one.own, path, path.substr(path.rfind('/') + 1)})
         if (!name.empty()) by_name.emplace(name, i);  // the first of several
     }
     for (std::size_t root = 0; root <= caller_; ++root) {
       auto closure = closure_of(root, linked, by_name);
       if (std::ranges::find(closure, caller_) == closure.end()) continue;
-      if (!modules_[root].path.empty() && !is_in_terrace(modules_[root].low)) roots_.push_back(root);
+      if (!files_[root].path.empty() && !is_in_terrace(files_[root].low)) roots_.push_back(root);
       own_scope_.insert(own_scope_.end(), closure.begin(), closure.end());
     }
   }
 
+  // Returns the file and all libraries that it needs, directly or through others (DT_NEEDED).
   static std::vector<std::size_t> closure_of(std::size_t root, const std::vector<LinkInfo>& linked,
                                              const std::unordered_map<std::string_view, std::size_t>& by_name) {
     std::vector<std::size_t> closure{root};
@@ -185,18 +187,18 @@ class CallerScope {
 
   // Returns the first definition in libraries that were opened for other callers.
   void* find_anywhere(const char* name) {
-    for (std::size_t i = 0; i < modules_.size(); ++i)
-      if (!modules_[i].path.empty() && !is_in_terrace(modules_[i].low))
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      if (!files_[i].path.empty() && !is_in_terrace(files_[i].low))
         if (void* const found = find_behind(i, name)) return found;
     return nullptr;
   }
 
   // Searches a file and its dependencies, except Terrace's library.
-  void* find_behind(std::size_t module, const char* name) {
-    handles_of_.resize(modules_.size());
-    auto& handle = handles_of_[module];
+  void* find_behind(std::size_t file, const char* name) {
+    handles_of_.resize(files_.size());
+    auto& handle = handles_of_[file];
     if (!handle) {
-      handle = dlopen(modules_[module].path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+      handle = dlopen(files_[file].path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
       if (!handle) return nullptr;
       handles_.push_back(handle);
     }
@@ -204,12 +206,12 @@ class CallerScope {
     return found && !is_in_terrace(reinterpret_cast<std::uint64_t>(found)) ? found : nullptr;
   }
 
-  std::vector<LoadedFile> modules_;
-  std::size_t caller_;  // its index; modules_.size(): none, as code that was made at run time
+  std::vector<LoadedFile> files_;
+  std::size_t caller_;  // index of the calling file; files_.size(): code that was generated at run time
   bool has_own_scope_ = false;
   std::vector<std::size_t> own_scope_;
   std::vector<std::size_t> roots_;
-  std::vector<void*> handles_of_;  // by module
+  std::vector<void*> handles_of_;  // by file; null: not opened yet
   std::vector<void*> handles_;
 };
 
@@ -259,6 +261,7 @@ std::vector<void*> find_in_own_scope_of(std::uint64_t address, std::span<const c
   return found;
 }
 
+// Makes or revalidates the caller's table. Called at a module's first call, and at the first behind dlclose(3).
 const CallerFunctions::Table& CallerFunctions::bind(std::uint64_t caller) noexcept {
   const observe::AgentScope scope;
   const auto unloads = g_unloads.load(std::memory_order_acquire);
@@ -305,6 +308,7 @@ const CallerFunctions::Table& CallerFunctions::bind_module(std::uint64_t caller,
   return *made;
 }
 
+// Resolves a function that was undefined when the table was bound: a library loaded since may define it.
 void* CallerFunctions::Table::find_again(std::size_t number) const noexcept {
   const observe::AgentScope scope;
   void* function = nullptr;

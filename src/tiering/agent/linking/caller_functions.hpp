@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the functions that a calling library would have reached without Terrace, for functions of libraries that
 // may be in a process several times (OpenMP's run-time libraries) or in the scope of one caller alone (plug-ins
-// that are loaded with RTLD_LOCAL, as Python loads its extensions).
+// that are loaded with RTLD_LOCAL, as Python loads its extensions). The interposers of OpenMP, libm and Caliper
+// forward calls by it.
 //
 // dlsym(RTLD_NEXT) searches the global scope alone, because the injected library was loaded with the program. The
 // dynamic linker searches the global scope and then that of the library's own dlopen(3). So the caller decides:

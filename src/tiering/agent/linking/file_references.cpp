@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the dynamic section of a loaded file. See file_references.hpp.
+// Reads the tables of symbols and relocations in the dynamic section of a loaded ELF file, for the code that
+// repairs its references. See file_references.hpp.
 #include "agent/linking/file_references.hpp"
 
 #include <elf.h>

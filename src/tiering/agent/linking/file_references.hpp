@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a loaded file's symbolic relocations: which functions of other files it refers to, and the slots
-// that hold their addresses.
+// Reads a loaded file's symbolic relocations: which functions of other files it refers to, and the slots that hold
+// their addresses. Used to clear and rebind references (absent_functions.cpp, later_files.cpp).
 #pragma once
 
 #include <link.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves next definitions with dlsym(RTLD_NEXT). See next.hpp.
+// Resolves the functions that the interposers forward to, with dlsym(RTLD_NEXT). See next.hpp.
 #include "agent/linking/next.hpp"
 
 #include <dlfcn.h>
@@ -47,6 +47,7 @@ void find(Function& function, const char* name) {
 
 }  // namespace
 
+// Resolves malloc and its family at the first call of any of them.
 const NextAllocator* find_next_allocator() noexcept {
   if (t_finding) return nullptr;
   t_finding = true;

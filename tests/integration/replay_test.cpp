@@ -268,7 +268,8 @@ TEST_F(Replays, Recording_ExistingFile_IsNotOverwritten) {
   std::ofstream(root_ + "/app.misses") << "an hour's work";
   const auto refused = run(TERRACE_LAUNCHER " simulate --misses app.misses -- ./" + std::string(k_stencil));
   EXPECT_EQ(refused.status, 2);
-  EXPECT_EQ(refused.output, "terrace: --misses app.misses: there is such a file; name another\n");
+  EXPECT_EQ(refused.output,
+            "terrace: --misses app.misses: this file exists, and is not overwritten; name another\n");
   const auto no_recording = replay("r.terrace", k_there);
   EXPECT_EQ(no_recording.status, 2);
   EXPECT_EQ(

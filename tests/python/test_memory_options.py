@@ -156,7 +156,7 @@ def test_gauges_do_not_overwrite_foreign_files(tmp_path):
     page = tmp_path / "page.prom"
     page.write_text("# HELP node_load1 1m load average.\n")
     said = refused(run("--gauges", page, "--", "true"))
-    assert "there is such a file, and it has no gauges of Terrace" in said
+    assert "this file exists and has no gauges of Terrace" in said
     assert page.read_text() == "# HELP node_load1 1m load average.\n"
 
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs `terrace lab calibrate` as a child and reads its JSON. See calibration.hpp.
+// Runs `terrace lab calibrate` as a child and reads its JSON, for the options --native and --calibrate of record
+// and simulate. See calibration.hpp.
 #include "cli/calibration.hpp"
 
 #include <fcntl.h>
@@ -58,7 +59,8 @@ std::string run_for_output(std::vector<std::string> words) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
   const bool wrong_call = WIFEXITED(status) && WEXITSTATUS(status) == 2;
-  throw Error(wrong_call ? Code::invalid : Code::failed, "calibration: the program was not run; see above");
+  throw Error(wrong_call ? Code::invalid : Code::failed,
+              "calibration failed, for the reason above, so the program was not run");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements --native and --calibrate: fits core times with `terrace lab calibrate` before the program runs.
+// Implements --native and --calibrate of record and simulate: fits core times (seconds of an instruction without
+// cache misses) with `terrace lab calibrate` before the program runs. The launcher calls it.
 #pragma once
 
 #include "cli/options.hpp"

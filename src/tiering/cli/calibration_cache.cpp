@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps one file for each machine, initiator and number of cores: a CRC-32C of what follows, the key, the
-// constants. See calibration_cache.hpp.
+// Caches measured constants of the performance model in one file for each machine, initiator and number of cores:
+// a CRC-32C of what follows, the key, the constants. See calibration_cache.hpp.
 #include "cli/calibration_cache.hpp"
 
 #include <fcntl.h>

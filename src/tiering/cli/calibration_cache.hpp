@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches the performance model's constants of a machine in the user's cache folder. Every launch needs them; they
-// take long to measure, and depend only on the machine's description and on this executable.
+// Caches the performance model's constants of a machine in the user's cache folder. The session builder calls it
+// at every launch and replay; the constants take long to measure, and depend only on the machine's description and
+// on this executable.
 #pragma once
 
 #include <string>

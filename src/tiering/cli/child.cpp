@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the child process, forwards signals to it, and reports its end. See launch.hpp.
+// Starts the program as a child process of the launcher, forwards signals to it, and reports its end. See
+// launch.hpp.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -56,6 +57,7 @@ void stop_without_child(int number) {
   if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU) raise(SIGSTOP);
 }
 
+// Signal handler of the launcher: forwards to the child what the child has not received itself.
 void on_signal(int number, siginfo_t* info, void*) {
   const ErrnoScope errno_scope;
   const bool is_of_process = info->si_code <= 0;  // SI_USER, SI_TKILL, SI_QUEUE; the kernel's codes are above 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the forms of --core-time. See core_time_option.hpp.
+// Parses the forms of --core-time, for simulate, record and replay. See core_time_option.hpp.
 #include "cli/core_time_option.hpp"
 
 #include <algorithm>
@@ -28,6 +28,7 @@ Seconds read_time(const std::string& text, const std::string& time) {
   return read;
 }
 
+// Parses one value (TIME, PATTERN=TIME or NAME()=TIME) of the option or of a line of its file.
 void read_one(const std::string& text, CoreTimeOption& option) {
   constexpr std::string_view k_function = "()";
   const auto equals = text.rfind('=');  // names may contain one, times do not
@@ -50,6 +51,7 @@ void read_one(const std::string& text, CoreTimeOption& option) {
     refuse(text, "the time of " + function + "() was given already");
 }
 
+// Returns the content of the file that @FILE names. `text`: the value as given, for errors.
 std::string content_of(const std::string& text, const std::string& path) {
   constexpr std::size_t k_max = 4 << 20;  // bytes: enough for tens of thousands of functions
   std::ifstream file(path, std::ios::binary);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses --core-time, which may be repeated: TIME for the whole program, PATTERN=TIME for its phases, NAME()=TIME
-// for a function, @FILE for a file with one of these in each line; lines that begin with # are comments.
+// Parses --core-time of record, simulate and replay (the time of an instruction without cache misses), which may
+// be repeated: TIME for the whole program, PATTERN=TIME for its phases, NAME()=TIME for a function, @FILE for a
+// file with one of these in each line; lines that begin with # are comments.
 #pragma once
 
 #include <optional>

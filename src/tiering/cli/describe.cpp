@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the JSON of subcommands and of their options. See describe.hpp.
+// Writes the JSON of `terrace --describe` and `terrace SUBCOMMAND --describe`: subcommands and their options, from
+// which documentation and completions are generated. See describe.hpp.
 #include "cli/describe.hpp"
 
 #include <CLI/CLI.hpp>

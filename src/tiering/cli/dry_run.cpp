@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes memories, placement policy, sources of accesses and phases. See dry_run.hpp.
+// Describes what `terrace run --dry-run` would do: memories, placement policy, sources of accesses and phases. See
+// dry_run.hpp.
 #include "cli/dry_run.hpp"
 
 #include <fmt/format.h>

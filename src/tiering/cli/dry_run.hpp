@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements --dry-run: describes what a run would do.
+// Implements `terrace run --dry-run`: describes what a run would do. The launcher prints the lines.
 #pragma once
 
 #include <string>

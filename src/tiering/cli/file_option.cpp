@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks folders with access(2). See file_option.hpp.
+// Checks with access(2) that the files of --output and --gauges can be created. See file_option.hpp.
 #include "cli/file_option.hpp"
 
 #include <unistd.h>

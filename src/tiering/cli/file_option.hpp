@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks output files that options name before the program runs, which may take hours.
+// Checks output files that options (--output, --gauges) name before the program runs, which may take hours.
 #pragma once
 
 #include <filesystem>

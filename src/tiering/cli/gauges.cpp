@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats and writes the gauges. See gauges.hpp.
+// Formats the memory that a job's processes hold as Prometheus gauges, and writes the file of `terrace run
+// --gauges` about every second. See gauges.hpp.
 #include "cli/gauges.hpp"
 
 #include <fmt/format.h>
@@ -23,6 +24,7 @@ constexpr std::chrono::seconds k_between_writes{1};
 
 using memory::LedgerView;
 
+// Escapes a text for a label of Prometheus' format.
 std::string label_value(std::string_view text) {
   std::string value;
   for (const char letter : text) {
@@ -46,6 +48,7 @@ void begin_gauge(std::string& text, std::string_view name, std::string_view help
   text += heading(name, help) + fmt::format("# TYPE {} gauge\n", name);
 }
 
+// Adds one gauge with a value for each process and place. `of` selects the value.
 void add_holdings(std::string& text, const std::vector<LedgerView>& ledgers, std::string_view name,
                   std::string_view help,
                   const std::function<std::optional<std::uint64_t>(const LedgerView::Holding&)>& of) {
@@ -72,8 +75,7 @@ void check_gauges(const std::filesystem::path& path) {
   std::getline(file, line);
   if (line + "\n" != heading(k_first, k_first_help))
     throw Error(Code::invalid, "--gauges " + path.string() +
-                                   ": there is such a file, and it has no gauges of Terrace; name another, or "
-                                   "remove it");
+                                   ": this file exists and has no gauges of Terrace; name another, or remove it");
 }
 
 std::string format_gauges(const std::vector<LedgerView>& ledgers) {
@@ -103,7 +105,7 @@ GaugeExporter::GaugeExporter(const std::string& path, std::function<std::vector<
   if (path.empty()) return;
   check_gauges(path_);
   if (const auto problem = write(); !problem.empty())
-    throw Error(Code::failed, "--gauges " + path + ": cannot be written: " + problem);
+    throw Error(Code::failed, "--gauges " + path + ": the file cannot be written (" + problem + "); name another");
   // A later write may succeed where one fails, on a disk that is full for a while.
   writes_.emplace(k_between_writes, [this] { (void)write(); });
 }

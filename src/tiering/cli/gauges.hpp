@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports a job's ledger as gauges for Prometheus, in a file that the textfile collector of its node exporter
-// reads.
+// Implements `terrace run --gauges`: exports the job's ledger (the memory that each process holds in each place)
+// as gauges for Prometheus, in a file that the textfile collector of its node exporter reads.
 #pragma once
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the other parts of this installation relative to the executable PREFIX/bin/terrace:
-// PREFIX/lib/terrace/libterrace.so, PREFIX/bin/python or PREFIX/lib/terrace/python; in a build tree, the folders
-// beside it.
+// Finds, for the launcher and the Python subcommands, the other parts of this installation relative to the
+// executable PREFIX/bin/terrace: PREFIX/lib/terrace/libterrace.so, PREFIX/bin/python or PREFIX/lib/terrace/python;
+// in a build tree, the folders beside it. See launch.hpp.
 #include <sys/auxv.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the intent against the machine; reads, adds up and formats counts of data by intent. See intent.hpp.
+// Checks the intent of `terrace run --intent` against the machine; reads, adds up and formats counts of data by
+// intent. See intent.hpp.
 #include "cli/intent.hpp"
 
 #include <fmt/format.h>
@@ -30,6 +31,7 @@ void add(DataByIntent& data, const memory::OrderedCounts& counts) {
   }
 }
 
+// Formats the data of one intent for the closing lines: bytes in each place, summed over the processes.
 std::string line_of(const std::string& intent, const DataByIntent::ByPlace& bytes, const machine::Machine& machine,
                     int processes) {
   std::string parts;

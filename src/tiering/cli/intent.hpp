@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements --intent: configures the session to place data by an ordering of the machine, and summarises the data
-// that were placed, from the counts that each process leaves in the job's folder.
+// Implements `terrace run --intent`: configures the session to place data by an ordering of the machine, and
+// summarises the data that were placed, from the counts that each process leaves in the job's folder.
 #pragma once
 
 #include <array>

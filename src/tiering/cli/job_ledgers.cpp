@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the job's number and its ledger. See job_ledgers.hpp.
+// Finds the job's number and creates or joins its ledger, by which launches and processes share budgets. See
+// job_ledgers.hpp.
 #include "cli/job_ledgers.hpp"
 
 #include <fmt/format.h>

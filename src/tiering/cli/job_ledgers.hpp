@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates or joins the ledgers of the job on this node, one for each configuration.
+// Creates or joins the ledgers of the job on this node, one for each configuration. A ledger (memory/ledger.hpp)
+// accounts for the memory that the job's processes hold. The launcher owns it during a run.
 #pragma once
 
 #include <filesystem>

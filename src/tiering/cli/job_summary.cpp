@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads proofs, loops, refused moves, plans and notes from a profile. See job_summary.hpp.
+// Reads from a profile what a job of several processes gained (proofs, loops, refused moves, plans, notes) for its
+// closing line. See job_summary.hpp.
 #include "cli/job_summary.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Summarises a real run of several processes for the closing line: what their plans gained together, and the worst
-// one; and why a process moved nothing.
+// Summarises a real run of several processes for the launcher's closing line (summary.hpp): what their plans
+// gained together, and the worst one; and why a process moved nothing.
 #pragma once
 
 #include <cstdint>

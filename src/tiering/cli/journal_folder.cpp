@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the names of journals, creates the folder, searches journals, and merges them. See journal_folder.hpp.
+// Implements the folder of journals (the files in which processes log a run): creates it for the launcher, parses
+// the journals' names, searches them, and merges them into profiles. See journal_folder.hpp.
 #include "cli/journal_folder.hpp"
 
 #include <fmt/core.h>
@@ -81,8 +82,9 @@ fs::path make_folder() {
   remove_stale_folders(base);
   auto name = base + "/terrace-XXXXXX";
   if (!mkdtemp(name.data()))
-    throw Error(Code::failed,
-                errno == ENOSPC ? describe_full_folder() : "cannot make a folder in " + base + "; set TMPDIR");
+    throw Error(Code::failed, errno == ENOSPC ? describe_full_folder()
+                                              : "cannot make a folder in " + base +
+                                                    "; set TMPDIR to a folder that you can write to");
   return name;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owns the folder in which a job's processes write their journals while it runs; merges them into profiles at the
-// end. Groups journals by configuration, and names the profile of each.
+// Owns the folder in which a job's processes write their journals (logs of objects, phases and moves) while it
+// runs; merges them into profiles at the end. Groups journals by configuration, and names the profile of each.
+// Used by the launcher, replay and merge.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the steps of a launch: journal folder, session, program, merge, summary. See launch.hpp.
+// Runs the steps of `terrace run`, `record` and `simulate`: journal folder, session, program, merge, summary. See
+// launch.hpp.
 #include "cli/launch.hpp"
 
 #include <fmt/format.h>
@@ -55,6 +56,7 @@ void add_region_tool(std::vector<std::string>& variables, const std::string& lib
       variables.push_back(name + library);
 }
 
+// Returns the variables that make the program load the library and find its session.
 std::vector<std::string> program_environment(const fs::path& session, runtime::Backend backend,
                                              const std::vector<std::string>& command) {
   // A session of late start (its name has an extension) observes no accesses; an instrumented process switches to
@@ -206,11 +208,13 @@ std::string name_of_signal(int signal) {
   return name ? std::string("SIG") + name : fmt::format("signal {}", signal);
 }
 
+// Returns what moves the program's data, for the summary.
 SummaryContext::Mover mover_of(const runtime::Session& session) {
   if (session.configurations.front().record_only || !runtime::learns(session)) return SummaryContext::Mover::none;
   return runtime::has_choice(session) ? SummaryContext::Mover::planner : SummaryContext::Mover::one_kind;
 }
 
+// Merges the journals into a profile and prints its summary, if a profile is to be written.
 void keep_profile(const LaunchOptions& options, const ProfileOutputs& outputs, const runtime::Session& session,
                   JournalFolder& folder, const ChildExit& ending, const std::string& extra_json) {
   if (!has_profile(options, session, folder)) {

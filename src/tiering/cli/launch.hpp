@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches a program under Terrace: prepares its session and environment, waits for it, merges its journals, and
-// ends as the program ended. Also declares the parts of this installation.
+// Launches a program under Terrace, for `terrace run`, `record` and `simulate`: prepares its session and
+// environment, waits for it, merges the journals (logs) of its processes into a profile, and ends as the program
+// ended. Also declares the parts of this installation.
 #pragma once
 
 #include <optional>

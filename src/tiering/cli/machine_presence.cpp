@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares a machine file's NUMA nodes with those of sysfs. See machine_presence.hpp.
+// Compares the NUMA nodes of a machine file (`terrace run --machine`) with those of sysfs. See
+// machine_presence.hpp.
 #include "cli/machine_presence.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that a machine file describes memory of this machine.
+// Checks that a machine file describes memory of this machine. The session builder calls it for runs on real
+// memory.
 #pragma once
 
 #include "machine/machine.hpp"

@@ -64,6 +64,7 @@ void check_machine_output(const std::string& output) {
   }
 }
 
+// Implements `terrace machine measure`.
 int measure(const std::string& output, bool quick, bool json) {
   const auto begun = std::chrono::steady_clock::now();
   check_machine_output(output);
@@ -89,6 +90,7 @@ int measure(const std::string& output, bool quick, bool json) {
   return 0;
 }
 
+// Implements `terrace machine check`.
 int check(bool json) {
   const char* temporary = std::getenv("TMPDIR");
   const auto findings = machine::check_system(machine::SystemFiles(), machine::this_system(),
@@ -132,6 +134,7 @@ std::string describe_ledgers(const std::vector<memory::LedgerView>& ledgers) {
   return text;
 }
 
+// Returns the same as describe_ledgers() as JSON.
 nlohmann::json ledgers_json(const std::vector<memory::LedgerView>& ledgers) {
   auto jobs = nlohmann::json::array();
   const auto value_or_null = [](const std::optional<std::uint64_t>& value) {
@@ -181,6 +184,7 @@ int show_here(bool json) {
   return 0;
 }
 
+// Implements `terrace machine [FILE]`.
 int show(const std::string& name, bool json) {
   if (name.empty()) return show_here(json);
   const auto file = load(name);

@@ -81,6 +81,7 @@ void reserve_standard_streams() {
       const int taken = open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
+// Runs the subcommand or option that the first argument names. Returns the exit status.
 int dispatch(int argc, char** argv) {
   if (argc < 2) {
     print_usage(stderr);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `terrace merge FOLDER|JOURNAL... -o OUT`. See subcommands.hpp.
+// Implements `terrace merge FOLDER|JOURNAL... -o OUT`, which writes the profile of a run whose launcher was
+// killed. Dispatched by main(). See subcommands.hpp.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -33,9 +34,11 @@ void check_is_journal(const std::string& path) {
   in.read(head.data(), head.size());
   const bool is_empty = std::ranges::all_of(head, [](char c) { return c == 0; });
   if (!is_empty && !has_journal_magic(std::as_bytes(std::span(head))))
-    throw Error(Code::invalid, path + " is not a journal (*.journal in the folder that a launch left)");
+    throw Error(Code::invalid,
+                path + " is not a journal; name a *.journal, or the folder terrace-* that a launch left");
 }
 
+// Returns the journals that the arguments (folders or files) name, by label. Throws Error.
 Journals find_journals(const std::vector<std::string>& given) {
   namespace fs = std::filesystem;
   Journals journals;
@@ -49,7 +52,9 @@ Journals find_journals(const std::vector<std::string>& given) {
     }
     Journals here;
     add_journals_in(here, path);
-    if (here.empty()) throw Error(Code::not_found, path + ": there are no journals (*.journal) in this folder");
+    if (here.empty())
+      throw Error(Code::not_found,
+                  path + ": there are no journals (*.journal) in this folder; name a folder terrace-* in $TMPDIR");
     for (const auto& [label, files] : here)
       for (const auto& file : files) add_journal(journals, file);
   }

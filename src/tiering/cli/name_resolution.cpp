@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches names against a sorted list of known ones: exact, by unique ending, by symbol, or by pattern. See
-// name_resolution.hpp.
+// Matches the names of --phases and --loop against a sorted list of known functions and loops: exact, by unique
+// ending, by symbol, or by pattern. See name_resolution.hpp.
 #include "cli/name_resolution.hpp"
 
 #include <fmt/core.h>
@@ -102,6 +102,7 @@ bool is_in_file(const observe::LoopName& loop, const std::string& path) {
   return !loop.file.empty() && loop.file == path.substr(path.rfind('/') + 1);
 }
 
+// Returns the loops at the line of one of the functions, or of the file that `wanted` names.
 std::set<std::string> find_loops(const LoopReference& wanted, std::span<const observe::LoopName> known,
                                  const std::vector<std::string>& functions) {
   std::set<std::string> loops;

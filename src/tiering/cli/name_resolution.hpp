@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolves the names that users give with --phases and --loop against the functions and loops that the program and
-// its libraries are known to have.
+// its libraries are known to have. The session builder calls it.
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the names from the tables that the options' parsers use. See subcommands.hpp.
+// Implements `terrace --names KIND`, which shell completions call: lists names (machines, planners, collectors)
+// from the tables that the options' parsers use. See subcommands.hpp.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the tables of conflicting and of dependent options, and checks a command line against them. See
-// option_conflicts.hpp.
+// Holds the tables of conflicting and of dependent options of run, record, simulate and replay, and checks a
+// command line against them. See option_conflicts.hpp.
 #include "cli/option_conflicts.hpp"
 
 #include <initializer_list>

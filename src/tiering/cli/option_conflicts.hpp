@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks which options of a launch exclude each other, and which require another one.
+// Checks which options of run, record, simulate and replay exclude each other, and which require another one.
+// parse_launch() (options.hpp) calls it.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares each option with its text, type and checks, in a function for each group of the help. See
-// option_groups.hpp.
+// Declares each option of run, record, simulate and replay with its text, type and checks, in a function for each
+// group of the help. See option_groups.hpp.
 #include "cli/option_groups.hpp"
 
 #include <fmt/format.h>

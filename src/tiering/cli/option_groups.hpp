@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Declares the options of `terrace record`, `run`, `simulate` and `replay` in CLI11, by groups of the help: the
-// common ones first, then those of one purpose each.
+// common ones first, then those of one purpose each. parse_launch() (options.hpp) calls it.
 #pragma once
 
 #include <CLI/CLI.hpp>

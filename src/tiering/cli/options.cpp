@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the arguments of the launching subcommands, and --config. See options.hpp.
+// Parses the command lines of `terrace run`, `record`, `simulate` and `replay` into LaunchOptions, --config
+// included. See options.hpp.
 #include "cli/options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -63,6 +64,7 @@ bool yes_or_no(const std::string& key, const std::string& value) {
 
 }  // namespace
 
+// Parses one --config, "label=a fast=1GiB". Keys that it does not name keep the values of `defaults`.
 ConfigurationOptions parse_configuration(const std::string& text, const ConfigurationOptions& defaults) {
   auto configuration = defaults;
   std::istringstream words(text);

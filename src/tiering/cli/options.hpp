@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of the subcommands that run a program, `terrace record`, `run` and `simulate`, and of `terrace replay`,
-// which runs a recording of one instead. Parsing only: machines, plans and budgets are read by
-// session_builder.hpp.
+// Defines and parses the options of the subcommands that run a program, `terrace record`, `run` and `simulate`,
+// and of `terrace replay`, which runs a recording (a file of cache misses) instead. main() and replay call it.
+// Machines, plans and budgets are read by session_builder.hpp.
 #pragma once
 
 #include <cstdint>

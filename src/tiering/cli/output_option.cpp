@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks and names profiles. See output_option.hpp.
+// Checks --output of run, record, simulate, replay and merge, and names the profile of each configuration (one, or
+// each of --config) by its label. See output_option.hpp.
 #include "cli/output_option.hpp"
 
 #include <fmt/format.h>

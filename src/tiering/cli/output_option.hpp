@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements --output: checks before the run, which may take hours, that profiles can be written, and names them.
+// Implements --output of run, record, simulate, replay and merge: checks before the run, which may take hours,
+// that profiles can be written, and names them.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +12,8 @@
 
 namespace terrace::cli {
 
-// The names of a launch's profiles, one for each label of a configuration.
+// Holds the names of a launch's profiles, one for each configuration: a configuration of --config has a label
+// ("label=a"), which its profile's name includes; the only one without --config has the label "".
 class ProfileOutputs {
  public:
   // Checks the names against existing files. Throws Error{invalid} if a file cannot be created, is a folder, or

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits on a condition variable with a timeout. See periodic_task.hpp.
+// Runs the launcher's periodic tasks (gauges, reports on out-of-core memory) on a thread, which waits on a
+// condition variable with a timeout. See periodic_task.hpp.
 #include "cli/periodic_task.hpp"
 
 #include <pthread.h>

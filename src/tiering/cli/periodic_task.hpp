@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a function periodically on a thread of its own, while the launcher waits for the program.
+// Runs a function periodically on a thread of its own, while the launcher waits for the program: it writes gauges
+// and reports on out-of-core memory.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the counters that each process of a job maps from a file in the job's folder (agent/session_heaps.cpp).
+// The summaries of --intent and --memory use it.
 #pragma once
 
 #include <fcntl.h>

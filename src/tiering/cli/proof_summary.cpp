@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and formats proofs of plans. See proof_summary.hpp.
+// Reads from a profile the proof of a plan (times of iterations with it and without), and formats it for the
+// closing line. See proof_summary.hpp.
 #include "cli/proof_summary.hpp"
 
 #include <fmt/core.h>
@@ -13,6 +14,7 @@ namespace terrace::cli {
 
 namespace {
 
+// Returns the share by which the time fell; nothing if one of the two is unknown.
 std::optional<double> gain(Seconds before, Seconds after) {
   if (before.value <= 0 || after.value <= 0) return {};
   return 1 - after / before;

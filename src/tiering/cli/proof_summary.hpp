@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Summarises the measured gain of a plan, for the closing line.
+// Summarises the measured gain of a plan (its proof: iterations with the plan against iterations without), for the
+// launcher's closing line.
 #pragma once
 
 #include <cstdint>

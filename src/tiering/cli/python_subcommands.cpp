@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the analysis subcommands, which are modules of the Python package, by listing the folder of the package: a
-// new one needs no change here.
+// Finds and executes, for main(), the analysis subcommands, which are modules of the Python package: lists the
+// folder of the package, so that a new module needs no change here. See launch.hpp.
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,7 +76,8 @@ void exec_python(int argc, char** argv) {
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   execvp(python.c_str(), arguments.data());
-  throw Error(Code::failed, "cannot start " + python + ": " + std::strerror(errno));
+  throw Error(Code::failed, "cannot start " + python + ": " + std::strerror(errno) +
+                                "; name a Python that has the package terrace in TERRACE_PYTHON");
 }
 
 }  // namespace terrace::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `terrace replay FILE`. See subcommands.hpp.
+// Implements `terrace replay FILE`, which simulates a recording of misses on other machines. Dispatched by main().
+// See subcommands.hpp.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
@@ -38,7 +39,7 @@ class MappedFile {
     size_ = static_cast<std::size_t>(status.st_size);
     if (size_ > 0) map_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
     close(file);
-    if (map_ == MAP_FAILED) throw Error(Code::failed, path + ": cannot be mapped");
+    if (map_ == MAP_FAILED) throw Error(Code::failed, path + ": cannot be mapped: " + std::strerror(errno));
   }
   ~MappedFile() {
     if (map_) munmap(map_, size_);
@@ -86,7 +87,7 @@ int run_replay(int argc, char** argv) {
       is_whole &= check_complete(options->recording, process,
                                  runtime::replay(process, session, options->iterations), index.cut);
     if (is_whole && !index.cut.empty())
-      fmt::print(stderr, "terrace: {}: what follows its last frame is none of the recording, {}\n",
+      fmt::print(stderr, "terrace: {}: what follows its last frame does not belong to the recording, {}\n",
                  options->recording, index.cut);
     auto job = std::filesystem::path(options->recording).stem();
     folder.merge(*options, outputs, job, {});

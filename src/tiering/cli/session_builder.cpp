@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks and resolves the options of a launch. See session_builder.hpp.
+// Checks and resolves the options of run, record, simulate and replay, and builds the session from them. See
+// session_builder.hpp.
 #include "cli/session_builder.hpp"
 
 #include <fcntl.h>
@@ -103,6 +104,7 @@ void check_fast(const std::string& fast) {
                                            format(Bytes{k_page}), unit_hint(fast)));
 }
 
+// Resolves one configuration: machine, caches, plan, hints, budget, calibration. Throws Error.
 runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options, const LaunchOptions& launch,
                                                   std::vector<std::string>& sentences) {
   auto machine = with_option_name(
@@ -245,8 +247,9 @@ runtime::PhaseSpec build_phase_spec(const LaunchOptions& options, const std::vec
   for (const auto& file : symbol_files) table.add_file(file.c_str());
   const bool one = options.phases.size() == 1;
   if (!options.loop.empty() && !options.phases.empty() && !(one && options.phases.front() == "auto"))
-    throw Error(Code::invalid,
-                "--loop says which loop phases are looked for in, --phases what they are: only one");
+    throw Error(
+        Code::invalid,
+        "--loop says which loop phases are looked for in, --phases what they are: give only one of the two");
   if (!options.loop.empty())
     return {.source = PhaseSource::automatic,
             .loop = resolve_loop_option(options, table, !symbol_files.empty(), unknown)};
@@ -289,9 +292,10 @@ void adopt_loop_of_plans(const runtime::Session& session, runtime::PhaseSpec& ph
 std::string create_recording(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0)
-    throw Error(errno == EEXIST ? Code::invalid : Code::failed,
-                "--misses " + path + ": " +
-                    (errno == EEXIST ? "there is such a file; name another" : std::strerror(errno)));
+    throw Error(
+        errno == EEXIST ? Code::invalid : Code::failed,
+        "--misses " + path + ": " +
+            (errno == EEXIST ? "this file exists, and is not overwritten; name another" : std::strerror(errno)));
   close(file);
   return std::filesystem::absolute(path).string();
 }
@@ -310,6 +314,7 @@ bool records_pages(const LaunchOptions& options, const std::vector<std::string>&
   return !symbol_files.empty() && !table.has_hooks() && !table.may_load_code();
 }
 
+// Builds the session; errors of missing files are turned into usage errors by build_session().
 runtime::Session session_of(const LaunchOptions& options, const std::string& directory,
                             std::vector<std::string>& sentences) {
   runtime::Session session;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the session, the file that the library inside the program reads, from the options: loads and checks
-// machines, resizes caches, parses budgets, reads plans, measures the model's constants.
+// machines, resizes caches, parses budgets, reads plans, measures the model's constants. The launcher and replay
+// call it.
 #pragma once
 
 #include <string>

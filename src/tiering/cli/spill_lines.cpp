@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats the closing line and the notes on out-of-core memory. See spill_summary.hpp.
+// Formats the closing line of `terrace run --memory` and the profile's notes on out-of-core memory. See
+// spill_summary.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,12 +30,14 @@ std::uint64_t unmanaged_excess(const SpilledProcess& one) {
   return one.beside - std::min(one.beside, one.refused);
 }
 
+// Returns the clause on the share of reads that were prefetched.
 std::string read_ahead(const SpilledProcess& one) {
   const auto foreseen = static_cast<double>(one.foreseen);
   const auto loads = foreseen + static_cast<double>(one.demanded);
   return loads > 0 ? fmt::format("; {:.0f} % of what was read was read ahead", 100 * foreseen / loads) : "";
 }
 
+// Returns the clauses on data that the kernel paged, and on blocks that stayed outside the file.
 std::string of_blocks(const SpilledProcess& one) {
   std::string text;
   if (one.given > 0 && !one.paged)
@@ -48,6 +51,7 @@ std::string of_blocks(const SpilledProcess& one) {
   return text;
 }
 
+// Returns the reasons (bits of transfer::k_over_...) for data in memory beyond the limit.
 std::string why_over(std::uint32_t reasons) {
   std::string text;
   for (const auto& [reason, words] :
@@ -58,6 +62,7 @@ std::string why_over(std::uint32_t reasons) {
   return text;
 }
 
+// Returns the clause on what the plan of --plan gained.
 std::string of_plan(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   if (one.plan_tried)
     return fmt::format("; the plan {}{} {:.0f} %", one.plan_undone ? "is undone, as it " : "",
@@ -87,6 +92,7 @@ bool has_little_to_move(const SpilledProcess& one, const runtime::SpillSpec& spe
 constexpr const char* k_not_taken_over =
     " (static data, stacks, and mappings that are shared, of files, or without rights at first)";
 
+// Returns the sentence on a process whose data can hardly be in the file.
 std::string of_unmoved(const SpilledProcess& one, const char* what) {
   return fmt::format(
       "its data are in mappings below {}, which stay in memory, or in what else is not taken over{}: {} beyond "
@@ -148,6 +154,7 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   return line + refused(one) + format_excess(one, spec);
 }
 
+// Returns the closing line for several processes.
 std::string line_of_all(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec) {
   const auto sum = sum_processes(processes);
   const auto most = std::ranges::max_element(processes, {}, &SpilledProcess::all_waited);
@@ -172,6 +179,7 @@ std::string line_of_all(const std::vector<SpilledProcess>& processes, const runt
   return line;
 }
 
+// Returns the closing line where no process reached the limit.
 std::string line_of_none(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec,
                          Bytes peak) {
   const auto most = std::ranges::max_element(processes, {}, &SpilledProcess::most)->most;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks limits, folders and plans of out-of-core memory. See spill_option.hpp.
+// Checks the limit, folder and plan of out-of-core memory (--memory, --spill, --plan) before the program runs. See
+// spill_option.hpp.
 #include "cli/spill_option.hpp"
 
 #include <fmt/format.h>
@@ -43,6 +44,7 @@ std::optional<Bytes> memory_of_machine(const machine::SystemFiles& files) {
   return Bytes{kib << 10};
 }
 
+// Warns if --memory exceeds what the control group or the machine has.
 void warn_of_limits(Bytes memory, std::vector<std::string>& sentences) {
   const machine::SystemFiles files;
   const auto warn = [&](const char* owner, Bytes limit) {
@@ -152,7 +154,7 @@ runtime::SpillSpec build_spill_spec(const LaunchOptions& options, std::vector<st
                           read_rules(options.configuration.plan)};
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0)
-    throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to");
+    throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to; name another");
   test_backing_file(folder);
   warn_of_limits(spec.memory, sentences);
   return spec;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses --memory and --spill: out-of-core memory, limited to a size and backed by a file.
+// Parses --memory and --spill: out-of-core memory, limited to a size and backed by a file. The session builder
+// calls it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the counts of processes and reports them. See spill_summary.hpp.
+// Reads the counts of out-of-core memory that each process of a run keeps, and reports them: every few seconds,
+// and as JSON at the end. See spill_summary.hpp.
 #include "cli/spill_summary.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Summarises out-of-core memory for the user: periodic reports, the closing line, notes for the profile, JSON.
+// Summarises out-of-core memory of `terrace run --memory` for the user: periodic reports, the closing line, notes
+// for the profile, JSON. The launcher calls it.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds stale folders by the processes in file names, by times, and by the lock. See stale_folders.hpp.
+// Finds and removes journal folders that killed launchers left, by the processes in file names, by times, and by
+// the lock. See stale_folders.hpp.
 #include "cli/stale_folders.hpp"
 
 #include <fcntl.h>
@@ -57,6 +58,7 @@ bool is_abandoned(const fs::path& folder) {
   return is_free;
 }
 
+// Returns whether the folder is this user's, unchanged for k_stale_after, and without live processes or launcher.
 bool is_stale(const fs::path& folder, std::time_t now) {
   struct stat status {};
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes the journal folders of killed launchers, after a while in which the user can still merge them.
+// Removes the journal folders of killed launchers, after a while in which the user can still merge them (`terrace
+// merge`). Each launch calls it when it makes its own folder.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats the closing lines of a launch from the profile that was just written. See summary.hpp.
+// Formats the closing lines of run, record, simulate, replay and merge from the profile that was just written. See
+// summary.hpp.
 #include "cli/summary.hpp"
 
 #include <fmt/core.h>
@@ -291,6 +292,7 @@ void print_profile(const profile::MergeSummary& merged, const SummaryContext& co
   if (merged.processes == 1) print_notes(merged, context);
 }
 
+// Prints the lines, or the JSON document, of one profile.
 void print_summary(const profile::MergeSummary& merged, const SummaryContext& context) {
   const auto loop = read_longest_loop(merged.path);
   const auto spilled = read_file_traffic(merged.path, loop.run);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what a launch reports when the program has ended: one line for each configuration, on standard error.
+// Prints what run, record, simulate, replay and merge report when a profile is written: one line for each
+// configuration, on standard error.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides by journals and by the program's ELF file. See unobserved.hpp.
+// Finds programs of a run that never loaded the library, by journals and by the program's ELF file, for the
+// launcher's messages. See unobserved.hpp.
 #include "cli/unobserved.hpp"
 
 #include <fmt/core.h>

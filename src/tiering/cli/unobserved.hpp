@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports programs that ran without the library: those that cannot load it, and those that never did.
+// Reports programs that ran without the library: those that cannot load it (static ones), and those that never
+// did. The launcher prints the lines at the end.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns errors of other modules into errors about the user's words: exit status 2, and the option's name in front.
+// Used by the subcommands that read files or sizes which the user names.
 #pragma once
 
 #include <string>

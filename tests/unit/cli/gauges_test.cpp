@@ -81,7 +81,7 @@ TEST(GaugeExporter, FileOfAnotherKind_IsNotReplaced) {
   for (const auto* const text : {"", "# HELP node_load1 1m load average.\n", "terrace"}) {
     const auto path = folder / "others.prom";
     std::ofstream(path) << text;
-    refused("others.prom", "there is such a file");
+    refused("others.prom", "this file exists");
     std::ostringstream left;
     left << std::ifstream(path).rdbuf();
     EXPECT_EQ(left.str(), text);

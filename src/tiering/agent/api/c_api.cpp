@@ -40,6 +40,7 @@ double monotonic() { return to_seconds(read_kernel_clock(CLOCK_MONOTONIC)); }
 double g_began = 0;
 __attribute__((constructor)) void note_beginning() { g_began = monotonic(); }
 
+// Implements terrace_malloc(): allocates an object of this name, or spilled memory. Returns null without capacity.
 void* allocate_named(Process& here, const char* name, std::size_t size) {
   const observe::RuntimeScope inside;
   auto* const spilled = size >= SpilledHeap::k_min ? start_spilled_heap(here) : nullptr;
@@ -58,6 +59,7 @@ OrderedHeap* start_ordered_heap() {
   return ordered_heap();
 }
 
+// Passes a hint of the program about an object's use to the runtime. `call`: the API function, for messages.
 terrace_status hint(const char* call, const observe::ProgramHint& what) {
   auto* const here = ensure_started();
   if (!here) {
@@ -121,6 +123,7 @@ terrace_status status_of(const char* call, int error) {
   }
 }
 
+// Allocates for the functions that take an intent. `call`: the function's name, for terrace_last_error().
 void* allocate_by_intent(const char* call, std::size_t size, std::size_t alignment, const char* intent,
                          bool zeros) {
   if (!intent || size == 0) {

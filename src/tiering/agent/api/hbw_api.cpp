@@ -106,6 +106,7 @@ bool read_named_nodes(const machine::Machine& machine, std::optional<std::vector
   return nodes.has_value();
 }
 
+// Makes the heap at the first call of an hbw function. Without a machine with NUMA nodes it stays null.
 void create_hbw_heap() {
   const observe::RuntimeScope inside;
   try {

@@ -14,6 +14,7 @@ namespace terrace::agent {
 
 namespace {
 
+// Returns how many bytes of the page lie in [low, high).
 std::uint64_t overlap(std::uint64_t low, std::uint64_t high, std::uint64_t page) {
   const auto from = std::max(low, page);
   const auto to = std::min(high, page + k_page);
@@ -47,6 +48,7 @@ class ObjectRegistry::LockScope {
   bool is_held_ = false;
 };
 
+// Returns the object that owns the address, or the end. Requires: the lock is held.
 ObjectRegistry::Objects::const_iterator ObjectRegistry::covering(std::uint64_t address) const {
   auto at = objects_.upper_bound(address);
   if (at == objects_.begin()) return objects_.end();
@@ -54,6 +56,7 @@ ObjectRegistry::Objects::const_iterator ObjectRegistry::covering(std::uint64_t a
   return at->second.high > address ? at : objects_.end();
 }
 
+// Returns whether the page's present owner (or unowned data) covers more of it than [low, high) does.
 bool ObjectRegistry::owner_covers_more(std::uint64_t page, std::uint64_t low, std::uint64_t high) const {
   const auto wanted = overlap(low, high, page);
   const auto owner = covering(page);

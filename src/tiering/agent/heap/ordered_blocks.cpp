@@ -41,6 +41,7 @@ bool OrderedHeap::has_cache_headroom(int intent) noexcept {
   return ensure_state()->fill.has_room(k_min_free_to_cache, order_of(intent).places);
 }
 
+// Returns a freed block of this size that was filled by the same intent, or null.
 void* OrderedHeap::take_cached(std::size_t size, std::size_t alignment, int intent, FillMode when) noexcept {
   const std::lock_guard guard(mutex_);
   const auto kept = cache_.take(size, alignment);
@@ -78,6 +79,7 @@ void* OrderedHeap::allocate(std::size_t size, std::size_t alignment, int intent,
   return allocate_new(size, alignment, {0, intent, when, !zeros, 0}, error);
 }
 
+// Allocates a block and fills it, or arms its touch traps. `error`: as of allocate().
 void* OrderedHeap::allocate_new(std::size_t size, std::size_t alignment, Block block, int* error) noexcept {
   auto& here = *ensure_state();
   if (!has_cache_headroom(block.intent)) {

@@ -106,6 +106,7 @@ void team_barrier() { t_team->barrier->wait(); }
 
 constexpr unsigned k_task_if = 1u << 10;  // flag of GOMP_taskloop: tasks may be deferred
 
+// Notes in the journal, once, that explicit tasks are not distributed over the team.
 void note_tasks() {
   static constinit std::atomic<bool> noted{false};
   if (in_virtual_time() && !noted.exchange(true))

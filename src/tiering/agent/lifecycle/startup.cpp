@@ -142,6 +142,7 @@ void before_fork() {
   transfer::suspend_exchanges();
 }
 
+// Releases the locks that before_fork() has taken, in reverse order.
 void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept) {
   internal_heap().unlock();
   if (const auto* const ordered = ordered_heap()) ordered->unlock();
@@ -163,6 +164,7 @@ void in_parent() {
   pthread_sigmask(SIG_SETMASK, &signals_before(), nullptr);
 }
 
+// Fork handler in the child, where Terrace becomes inactive but its heaps still free blocks.
 void in_child() {
   transfer::reset_exchanges_in_child();
   release_after_fork(&SpilledHeap::in_child);
@@ -216,6 +218,7 @@ void note_unmanaged(char** environment) {
 // Smallest block that executes a deferred start, and that is an object in runs where nothing was requested.
 constinit std::size_t g_min_start_size = k_large;
 
+// Starts Terrace: makes the process state, and registers what is in memory already.
 void begin_now(char** environment, bool is_requested, std::uint64_t stack_top, std::vector<StackPiece> above) {
   const StandardStreamGuard taken;
   Process* const made = start(environment);
@@ -330,8 +333,10 @@ namespace {
 using MainFunction = int (*)(int, char**, char**);
 using StartMain = int (*)(MainFunction, int, char**, void (*)(), void (*)(), void (*)(), void*);
 
-__attribute__((noinline)) int hand_over(StartMain next, MainFunction main, int count, char** words, void (*init)(),
-                                        void (*fini)(), void (*rtld_fini)(), void* stack_end, std::uint64_t top) {
+// Starts Terrace, and then calls the C library's __libc_start_main, which runs the program.
+__attribute__((noinline)) int start_and_run(StartMain next, MainFunction main, int count, char** words,
+                                            void (*init)(), void (*fini)(), void (*rtld_fini)(), void* stack_end,
+                                            std::uint64_t top) {
   begin_process(count, words, top);
   const int status = next(main, count, words, init, fini, rtld_fini, stack_end);
   asm volatile("" ::: "memory");  // prevents a tail call: the frame must exist in every run
@@ -357,8 +362,8 @@ extern "C" TERRACE_EXPORT int __libc_start_main(int (*main)(int, char**, char**)
   const auto skip = (here & 4095) + 4096;
   auto* const space = static_cast<volatile char*>(__builtin_alloca(skip));
   space[0] = 0;
-  return hand_over(next, main, count, words, init, fini, rtld_fini, stack_end,
-                   (here - skip) & ~std::uint64_t{4095});
+  return start_and_run(next, main, count, words, init, fini, rtld_fini, stack_end,
+                       (here - skip) & ~std::uint64_t{4095});
 }
 
 // Interposes the registration of fork handlers: pthread_atfork() is linked statically into programs and

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the assembler stand-in, which compilers find in the stand-ins' folder. It edits the assembly:
-// restores tail calls (tail_calls.hpp), removes redundant hooks of basic blocks (thin_blocks.hpp), adds versions
-// without hooks (unhooked_copies.hpp). Then it runs the real assembler, TERRACE_AS or the next in PATH. Unknown
-// input is passed on unchanged. If the real assembler rejects the edited text, it gets it again without the
-// copies.
+// Implements the assembler stand-in, which compilers called by terrace-cc and its siblings find in the stand-ins'
+// folder (-B) and run as their assembler `as`. It edits the assembly: restores tail calls (tail_calls.hpp),
+// removes redundant hooks of basic blocks (thin_blocks.hpp), adds versions without hooks (unhooked_copies.hpp).
+// Then it runs the real assembler, TERRACE_AS or the next in PATH. Unknown input is passed on unchanged. If the
+// real assembler rejects the edited text, it gets it again without the copies.
 //
 // clang calls the stand-in with LLVM IR (ir_tail_calls.hpp) and the command that compiles it, k_ir_command.
 #include <sys/mman.h>
@@ -35,6 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace terrace;
 
+// Returns the real assembler: TERRACE_AS, or the next `as` in PATH that is not this program.
 std::string find_assembler() {
   if (const char* const given = std::getenv("TERRACE_AS"); given && *given) return given;
   std::error_code failed;
@@ -104,7 +105,8 @@ std::string_view output_of(const std::vector<char*>& words) {
   return {};
 }
 
-// Removes the command that compiles IR from the words and returns it; empty if there is none.
+// Removes the command that compiles LLVM IR (clang's intermediate code) from the arguments and returns it; empty
+// without one, as when gcc calls. terrace-cc passes it in an option (ir_command.hpp).
 std::vector<std::string> take_ir_command(std::vector<char*>& words) {
   std::vector<std::string> command;
   std::erase_if(words, [&](std::string_view word) {
@@ -115,7 +117,7 @@ std::vector<std::string> take_ir_command(std::vector<char*>& words) {
   return command;
 }
 
-// Compiles IR to where the assembler would have written, with its tail calls restored, or as it is where the
+// Compiles LLVM IR to where the assembler would have written, with its tail calls restored, or unchanged where the
 // compiler does not accept that. Returns false if the input is no IR; does not return otherwise.
 bool compile_ir(std::vector<std::string> command, const std::vector<char*>& words) {
   std::ifstream file(words.back());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads lines of assembly as compilers write them for x86-64. All functions return views into the line.
+// Reads lines of assembly as compilers write them for x86-64. Used by the edits of the assembler stand-in. All
+// functions return views into the line.
 #pragma once
 
 #include <cctype>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches the call graph depth-first. See call_depth.hpp.
+// Finds functions of bounded call depth by a depth-first search of the call graph. The restorers of tail calls
+// skip their calls. See call_depth.hpp.
 #include "cli/wrapper/call_depth.hpp"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ CallDepths::CallDepths(std::string_view assembly) {
   });
 }
 
+// Adds the call or jump of an instruction to those of its function.
 void CallDepths::add(std::string_view line, Calls& calls) const {
   const auto one = parse_instruction(line);
   const bool is_call = one.mnemonic.starts_with("call");

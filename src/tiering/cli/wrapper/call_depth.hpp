@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the functions of an assembly file whose call depth is bounded: everything that they reach is in the file
 // or returns without calling the program (is_leaf_of_program), and nothing reaches itself. A call of such a
-// function needs no jump for constant stack (tail_calls.hpp). Calls through pointers, and of functions in other
-// files, count as unbounded.
+// function needs no jump for constant stack, so tail_calls.hpp and ir_tail_calls.hpp leave it unchanged. Calls
+// through pointers, and of functions in other files, count as unbounded.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the tables of registers, patterns and functions. See gcc_instruction.hpp.
+// Parses and classifies instructions of gcc's x86-64 assembly, for the restorer of tail calls: tables of
+// registers, patterns and functions. See gcc_instruction.hpp.
 #include "cli/wrapper/gcc_instruction.hpp"
 
 #include <algorithm>
@@ -38,6 +39,7 @@ std::size_t find_comment(std::string_view line) {
   return end == std::string_view::npos ? 0 : end + 1;
 }
 
+// Splits a line into mnemonic and operands, at commas outside of parentheses: "8(%rax,%rbx), %rcx" has two.
 Instruction parse_instruction(std::string_view line) {
   Instruction one{.mnemonic = mnemonic_of(line), .text = {}, .operands = {}, .pattern = pattern_of(line)};
   const auto code = line.substr(0, find_comment(line));

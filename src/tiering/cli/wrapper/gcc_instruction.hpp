@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses and classifies instructions of gcc's x86-64 assembly (AT&T syntax, with -dp), for tail calls
-// (tail_calls.hpp).
+// Parses and classifies instructions of gcc's x86-64 assembly (AT&T syntax, with -dp), for the assembler stand-in,
+// which restores tail calls in it (tail_calls.hpp).
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ inline constexpr std::string_view k_cost = "\t[c=";
 
 // Returns where the comment of -dp begins: "\t# 55\t[c=4 l=3]  *movdi_internal/3"; the line's size without one.
 std::size_t find_comment(std::string_view line);
-// Parses a line.
+// Parses a line of the assembly.
 Instruction parse_instruction(std::string_view line);
 // Returns the value of an immediate operand, such as "$8".
 std::optional<int> immediate(std::string_view operand);

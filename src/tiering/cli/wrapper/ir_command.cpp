@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the options that affect code generation. See ir_command.hpp.
+// Builds the command that compiles clang's edited IR, from those of the user's options that affect code
+// generation, and passes it from terrace-cc to the assembler stand-in as one encoded word. See ir_command.hpp.
 #include "cli/wrapper/ir_command.hpp"
 
 #include <algorithm>
@@ -111,6 +112,8 @@ bool is_save_temps(std::string_view word) {
   return word.starts_with("-save-temps") || word.starts_with("--save-temps");
 }
 
+// Changes the user's arguments for clang's first step, which writes IR: -S becomes -c with the name of the
+// assembly.
 std::vector<std::string> ir_arguments(std::vector<std::string> arguments) {
   std::erase_if(arguments, is_save_temps);
   const auto assembly = std::ranges::find(arguments, "-S");
@@ -133,6 +136,7 @@ std::vector<std::string> ir_arguments(std::vector<std::string> arguments) {
   return arguments;
 }
 
+// Encodes a command in one word for the option k_ir_command: words separated by ':', other characters as %XX.
 std::string encode_words(const std::vector<std::string>& words) {
   constexpr std::string_view k_digits = "0123456789abcdef";
   std::string text;
@@ -149,6 +153,7 @@ std::string encode_words(const std::vector<std::string>& words) {
   return text;
 }
 
+// Decodes what encode_words() wrote. Called by the assembler stand-in.
 std::vector<std::string> decode_words(std::string_view text) {
   std::vector<std::string> words;
   if (text.empty()) return words;

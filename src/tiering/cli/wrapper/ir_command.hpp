@@ -2,7 +2,7 @@
 // Builds the command of the second of two steps in which clang compiles, so that the assembler stand-in can edit
 // the code between them (ir_tail_calls.hpp). First clang writes instrumented LLVM IR and calls the stand-in as its
 // assembler (-fno-integrated-as); the stand-in edits the IR and passes it to clang again. An option of the
-// assembler carries the command of that second step.
+// assembler carries the command of that second step. terrace-cc encodes it, the stand-in decodes it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits LLVM IR line by line. See ir_tail_calls.hpp.
+// Restores tail calls in LLVM IR, which it edits line by line, for the assembler stand-in of clang. See
+// ir_tail_calls.hpp.
 #include "cli/wrapper/ir_tail_calls.hpp"
 
 #include <algorithm>
@@ -144,6 +145,7 @@ CallDepths build_call_depths(const std::vector<std::string_view>& lines) {
   return CallDepths(std::move(functions));
 }
 
+// Finds the calls of one function that can become tail calls, and edits their lines.
 class IrTailCalls {
  public:
   IrTailCalls(Lines lines, const IrModule& module, CallDepths& depths, int& number)
@@ -176,6 +178,7 @@ class IrTailCalls {
     std::string_view result;  // the line of the return
   };
 
+  // Returns whether the function has hooks and nothing that forbids tail calls; also sets has_frame_.
   bool is_usable() {
     bool enters = false;
     const auto head = lines_[0];
@@ -221,6 +224,7 @@ class IrTailCalls {
     return false;
   }
 
+  // Follows the lines behind a call to the return. Returns nothing if more than hooks lies between.
   [[nodiscard]] std::optional<ReturnPath> end_behind(std::size_t call, bool invokes) const {
     ReturnPath end;
     std::size_t at = call + 1;
@@ -272,6 +276,7 @@ class IrTailCalls {
     return operation.substr(at + 1);
   }
 
+  // Moves the exit hook before the call, and returns behind it, in a block of its own where needed.
   void replace(std::size_t call, bool invokes, const ReturnPath& end, std::map<std::size_t, std::string>& found) {
     auto hook = std::string(lines_[end.exit_hook]) + "\n";
     const auto leaves = end.leaves_block == 0 ? std::string_view{} : lines_[end.leaves_block];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restores the tail calls that exit hooks prevent in clang's code, as tail_calls.hpp does in gcc's.
+// Restores the tail calls that exit hooks prevent in clang's code, as tail_calls.hpp does in gcc's. Called by the
+// assembler stand-in.
 //
 // clang writes its intermediate representation (LLVM IR) as text after hooks are in, and before it decides which
 // calls become jumps. There the exit hook moves before the last call:

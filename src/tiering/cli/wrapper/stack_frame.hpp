@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analyses how a function uses its stack frame, to decide which calls can be tail calls (tail_calls.hpp).
+// Analyses how a function uses its stack frame, to decide which calls can be tail calls. Used by tail_calls.cpp in
+// the assembler stand-in.
 #pragma once
 
 #include <algorithm>

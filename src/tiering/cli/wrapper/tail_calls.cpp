@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds calls in tail position behind hooks, and their epilogues. See tail_calls.hpp.
+// Restores, in gcc's assembly, tail calls that the hook of a function's exit prevents: finds calls in tail
+// position behind hooks, and their epilogues. Called by the assembler stand-in. See tail_calls.hpp.
 #include "cli/wrapper/tail_calls.hpp"
 
 #include <algorithm>
@@ -24,6 +25,7 @@ using observe::Hook;
 constexpr std::string_view k_exit_hook = "__tsan_func_exit";
 constexpr int k_max_walk = 64;  // instructions behind a call; an epilogue has less than twenty
 
+// Finds the calls of one function that can be jumps.
 class TailCallFinder {
  public:
   TailCallFinder(std::string_view name, Lines lines, CallDepths& depths)
@@ -162,6 +164,7 @@ class TailCallFinder {
     }
     return std::nullopt;
   }
+  // Follows one instruction behind the call. Returns false if it is not part of hooks or epilogue.
   static bool step(const Instruction& one, EpilogueWalk& walk) {
     if (one.mnemonic == "call") {
       const bool exits = is_hook(one, k_exit_hook);
@@ -181,6 +184,7 @@ class TailCallFinder {
     if (one.last() == "%rsp") return move_pointer(one, walk);
     return copy(one, walk);
   }
+  // Follows a popq, which restores a saved register or only frees a word. Returns false for others.
   static bool pop(const Instruction& one, EpilogueWalk& walk) {
     const auto to = whole_register(one.operands[0]);
     if (to.empty() || to == "sp") return false;
@@ -193,6 +197,7 @@ class TailCallFinder {
     }
     return true;
   }
+  // Follows an instruction that releases stack by moving %rsp.
   static bool move_pointer(const Instruction& one, EpilogueWalk& walk) {
     if (const auto by = immediate(one.operands[0])) {
       if (one.mnemonic != "addq" && one.mnemonic != "subq") return false;
@@ -206,6 +211,7 @@ class TailCallFinder {
     walk.epilogue.emplace_back(one.text);
     return true;
   }
+  // Follows a copy between registers and slots, which may save a returned value across a hook.
   static bool copy(const Instruction& one, EpilogueWalk& walk) {
     const auto place = [](std::string_view operand) {
       return is_slot(operand) ? operand : whole_register(operand);
@@ -239,6 +245,7 @@ class TailCallFinder {
     if (walk.epilogue.empty()) return;
     if (word.starts_with(".cfi_def_cfa") || word == ".cfi_restore") walk.epilogue.emplace_back(trim_blanks(line));
   }
+  // Returns whether the walk passed the exit hook, released the whole frame, and returns what the callee returned.
   static bool is_complete(const EpilogueWalk& walk, const StackFrame& frame) {
     if (!walk.exits || !walk.others.empty()) return false;
     if (walk.by_pointer ? !frame.has_pointer() || frame.grows_later() : walk.freed != frame.bytes()) return false;
@@ -248,6 +255,7 @@ class TailCallFinder {
     });
   }
 
+  // Returns the text that replaces the call: exit hook, epilogue, jump.
   [[nodiscard]] std::string jump(const Instruction& call, const std::vector<std::string>& epilogue) const {
     std::string text = "\tcall\t*__tsan_func_exit_tail@GOTPCREL(%rip)\n";
     auto target = call.operands[0];
@@ -313,6 +321,8 @@ class TailCallRestorer {
 
 }  // namespace
 
+// Replaces calls before exit hooks by jumps again, as in code without hooks, so that deep recursion needs no
+// stack.
 std::string restore_tail_calls(std::string_view assembly) {
   if (assembly.find(k_cost) == std::string_view::npos) return std::string(assembly);
   CallDepths depths(assembly);

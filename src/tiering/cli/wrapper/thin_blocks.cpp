@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the control flow of each function, and selects the hooks to keep. See thin_blocks.hpp.
+// Removes dispensable hooks of basic blocks from assembly: builds the control flow of each function, and selects
+// the hooks that stay. Called by the assembler stand-in. See thin_blocks.hpp.
 #include "cli/wrapper/thin_blocks.hpp"
 
 #include <cctype>
@@ -59,14 +60,15 @@ class HookFilter {
         blocks_.back().goes_on = false;
         begin_block();
       }
-      if (mnemonic.starts_with('j') || mnemonic.starts_with("ret") || mnemonic == "notrack") jump(line, mnemonic);
+      if (mnemonic.starts_with('j') || mnemonic.starts_with("ret") || mnemonic == "notrack")
+        end_block_at_jump(line, mnemonic);
     }
   }
   [[nodiscard]] std::string text() {
     end_function();
     std::string text;
     for (const auto& line : lines_)
-      if (line.text.data() != nullptr) text.append(line.text).append(line.marks).push_back('\n');
+      if (line.text.data() != nullptr) text.append(line.text).append(line.loop_comment).push_back('\n');
     return text;
   }
 
@@ -82,12 +84,13 @@ class HookFilter {
   };
 
   struct Line {
-    std::string_view text;  // null: removed
-    std::string_view marks{};
+    std::string_view text;            // null: removed
+    std::string_view loop_comment{};  // k_loop_mark behind a hook that may report a loop
   };
 
   void begin_block() { blocks_.emplace_back(); }
-  void jump(std::string_view line, std::string_view mnemonic) {
+  // Ends the block at a jump or return, and notes where it continues.
+  void end_block_at_jump(std::string_view line, std::string_view mnemonic) {
     auto& block = blocks_.back();
     const bool always = mnemonic == "jmp" || mnemonic == "notrack";  // the latter is a prefix of computed jumps
     block.goes_on = !always && !mnemonic.starts_with("ret");
@@ -104,7 +107,8 @@ class HookFilter {
     const auto found = labels_.find(block.target);
     return block.target.empty() || found == labels_.end() ? std::nullopt : std::optional(found->second);
   }
-  [[nodiscard]] observe::LoopMarks loop_marks() const {
+  // Determines which blocks' hooks report iterations or entries of loops (observe/code/loop_marks.hpp).
+  [[nodiscard]] observe::LoopMarks find_loop_marks() const {
     std::vector<observe::FlowBlock> flow;
     for (const auto& block : blocks_) {
       auto& one = flow.emplace_back();
@@ -123,15 +127,16 @@ class HookFilter {
     const bool loops = target && *target <= index;
     return block.accesses || (block.instructions < k_min_instructions && !loops);
   }
+  // Removes or annotates the hooks of the function that ends here.
   void end_function() {
-    const auto marks = loop_marks();
+    const auto marks = find_loop_marks();
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       if (!blocks_[i].hook) continue;
       auto& line = lines_[*blocks_[i].hook];
       const bool is_mark = marks.marks(static_cast<observe::BlockIndex>(i));
       // The launcher splits blocks at other places, and may take another hook for the one of the loop.
       if (is_mark || (!is_dispensable(i) && !marks.is_in_small_loop[i]))
-        line.marks = k_loop_mark;
+        line.loop_comment = k_loop_mark;
       else if (is_dispensable(i))
         line = {};
     }

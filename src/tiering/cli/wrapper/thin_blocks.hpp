@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes hooks of basic blocks that carry no information beyond those of accesses.
+// Removes ("thins") hooks of basic blocks that carry no information beyond those of accesses. The assembler
+// stand-in calls it for each file that terrace-cc and its siblings compile with gcc.
 //
 // The accesses of a block count its executions, so only blocks without accesses need a hook of their own
 // (observe/symbols/files/symbols_code.cpp attributes the work of blocks accordingly): one call in three in inner

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes both versions of each function. See unhooked_copies.hpp.
+// Adds to instrumented assembly, for the assembler stand-in, a copy of each function without hooks: classifies its
+// lines and writes both versions. See unhooked_copies.hpp.
 #include "cli/wrapper/unhooked_copies.hpp"
 
 #include <algorithm>
@@ -74,6 +75,7 @@ class HookedFunction {
     return can_be_copied_ && cold_.empty() == cold_section_.empty() &&
            std::ranges::count(kinds_, LineKind::omitted) != 0 && std::ranges::count(kinds_, LineKind::call) != 0;
   }
+  // Writes the version with hooks, which continues in the copy behind each call while no collector is active.
   void write_hooked(std::string& out) const {
     std::size_t calls = 0;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
@@ -87,6 +89,7 @@ class HookedFunction {
       if (is_call || kinds_[i] == LineKind::exit) ++calls;
     }
   }
+  // Writes the version without hooks, which jumps to the calls of the other version.
   void write_copy(std::string& out) const {
     const auto copy = std::string(name_).append(observe::k_unhooked_ending);
     out.append("\t.p2align 4\n\t.type\t" + copy + ", @function\n");
@@ -111,6 +114,7 @@ class HookedFunction {
   [[nodiscard]] std::string local(std::string_view what, std::size_t call) const {
     return std::string(".Lterrace_").append(what) + '_' + std::to_string(number_) + '_' + std::to_string(call);
   }
+  // Notes a label: of this function, of its cold part, or one that prevents a copy.
   void learn(std::string_view label) {
     if (label == name_ || std::isdigit(static_cast<unsigned char>(label.front())) != 0) return;
     const bool is_part = label.starts_with(name_) && label.substr(name_.size()).starts_with(".cold");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds to each instrumented function a copy without hooks, which runs while no collector is active.
+// Adds to each instrumented function a copy without hooks, which runs while no collector is active. Called by the
+// assembler stand-in.
 //
 // The two versions differ in the calls of hooks alone. Behind a call, all registers that code may rely on hold the
 // same values in both. So behind each call the function tests whether a collector is active, and continues in the

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the tables of compiler options, and builds the command. See wrapper_command.hpp.
+// Builds the compiler's command for terrace-cc, terrace-c++ and terrace-fc: tables of compiler options, and the
+// flags that instrument and link. See wrapper_command.hpp.
 #include "cli/wrapper/wrapper_command.hpp"
 
 #include <algorithm>
@@ -168,6 +169,7 @@ std::vector<std::string> clang_ir_command(const WrapperCall& call, const Wrapper
   return ir_command(call.compiler.back(), request.words);
 }
 
+// Adds the flags that instrument the code.
 void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, const WrapperLayout& layout,
                        std::vector<std::string>& words) {
   if (is_clang(call.compiler)) {
@@ -200,6 +202,7 @@ void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, c
     words.insert(words.end(), {"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove"});
 }
 
+// Returns the user's arguments, changed where clang compiles in two steps (ir_command.hpp).
 std::vector<std::string> given_arguments(const WrapperCall& call) {
   if (call.off) return call.arguments;
   const auto request = examine_request(call);

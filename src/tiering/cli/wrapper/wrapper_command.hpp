@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the command of a compiler wrapper: the compiler, Terrace's options, and then the user's own, which
-// therefore take precedence. Removes nothing, and adds nothing else: no optimisation level, no debug information.
+// Builds the command of a compiler wrapper (terrace-cc, terrace-c++, terrace-fc): the compiler, Terrace's options,
+// and then the user's own, which therefore take precedence. Removes nothing, and adds nothing else: no
+// optimisation level, no debug information.
 #pragma once
 
 #include <string>

@@ -75,6 +75,7 @@ void export_assembler(const std::vector<std::string>& compiler) {
                                 "; name another in " + variable);
 }
 
+// Runs the compiler with Terrace's flags, or prints the command with --terrace-show.
 void run(int count, char** words) {
   const auto name = fs::path(words[0]).filename().string();
   const auto compiler = compiler_for(name);

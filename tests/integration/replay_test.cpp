@@ -228,7 +228,8 @@ TEST_F(Replays, Replay_OtherCaches_IsRefused) {
   EXPECT_EQ(
       refused.output,
       "terrace: the misses were recorded with other caches than unimem-lat4 has (cache level 2: 120KiB in 20 "
-      "ways, shared recorded, 20MiB in 20 ways, shared there); record on it, or give --cache\n");
+      "ways, shared recorded, 20MiB in 20 ways, shared there); record on that machine (terrace simulate "
+      "--machine), or give --cache\n");
   EXPECT_FALSE(fs::exists(root_ + "/r.terrace"));
 }
 
@@ -260,8 +261,8 @@ TEST_F(Replays, PageWalks_CountedOnce_ArePricedForAnyMachine) {
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output,
             "terrace: the misses were recorded with other caches than unimem-lat4 has (TLB: 16 entries in 4 ways "
-            "for pages of 4KiB recorded, 32 entries in 4 ways for pages of 4KiB there); record on it, or give "
-            "--cache\n");
+            "for pages of 4KiB recorded, 32 entries in 4 ways for pages of 4KiB there); record on that machine "
+            "(terrace simulate --machine), or give --cache\n");
 }
 
 TEST_F(Replays, Recording_ExistingFile_IsNotOverwritten) {

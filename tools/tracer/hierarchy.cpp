@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Simulates the caches of a machine without time, as the filter of `terrace lab trace`. See hierarchy.hpp.
 #include "tracer/hierarchy.hpp"
 
 #include <bit>
@@ -30,6 +31,7 @@ void Hierarchy::add_thread(std::uint32_t thread) {
     if (!cache.shared) own_[thread].emplace_back(cache.size, cache.ways, caches_.line);
 }
 
+// Searches the levels from the core outwards. Fills all levels that missed, and writes their dirty victims out.
 bool Hierarchy::access(std::uint32_t thread, std::uint64_t line, bool store) {
   if (private_levels_ > 0 && (thread >= own_.size() || own_[thread].empty())) [[unlikely]]
     add_thread(thread);
@@ -47,6 +49,7 @@ bool Hierarchy::access(std::uint32_t thread, std::uint64_t line, bool store) {
   return true;
 }
 
+// Writes a dirty line to the level, and victims of that further out.
 void Hierarchy::write_out(std::uint32_t thread, std::size_t level, std::uint64_t line) {
   for (; level < levels_; ++level) {
     const auto next = level_of(thread, level).write_back(line).written_out;

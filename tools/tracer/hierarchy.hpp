@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caches of a machine without time: which accesses miss the last level. The contract is the pipeline's (filled
-// from the outside in, dirty victims go outwards), in the few lines that it takes without dependences, streams and
-// speed. For traces, where every miss needs its instruction; and to check the pipeline by.
+// Simulates the caches of a machine without time: tells which accesses miss the last level. trace_misses.cpp runs
+// traces through it, where every miss needs its instruction, and tests check the access pipeline against it. The
+// contract is the pipeline's (filled from the outside in, dirty victims go outwards), in the few lines that it
+// takes without dependences, streams and speed.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A textbook set-associative LRU cache: each set is a list of lines, the one used last in front. The set is the
-// line's number modulo the number of sets. It shares no code with the simulator's cache, which is compared with
-// it.
+// Implements a textbook set-associative LRU cache, for hierarchy.hpp: each set is a list of lines, the one used
+// last in front. The set is the line's number modulo the number of sets. It shares no code with the simulator's
+// cache, which is compared with it.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines the records of a trace, an access stream in a file: the loads and stores of a program, in a tracer's
-// order, with the events that attribute them to objects and to code. docs/reference/trace-format.md describes the
-// bytes.
+// order, with the events that attribute them to objects and to code. The tracer writes them (trace_writer.hpp),
+// the analysis reads them (trace_reader.hpp). docs/reference/trace-format.md describes the bytes.
 //
 // A trace is a row of zstd frames, each decodable alone and with a checksum of its own. The first holds the
 // header, each other one a sequence of records. Reading a frame's records needs no other frame.

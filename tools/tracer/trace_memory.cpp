@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maps addresses of a trace to objects and canonical addresses, for trace_misses.cpp. See trace_memory.hpp.
 #include "tracer/trace_memory.hpp"
 
 #include <algorithm>
@@ -47,6 +48,7 @@ std::uint32_t TraceMemory::shared_object(const std::string& name, const std::str
   return entry->second;
 }
 
+// Removes [low, high) from the pieces, which it splits at both ends.
 void TraceMemory::carve(Pieces& pieces, std::uint64_t low, std::uint64_t high) {
   auto at = pieces.upper_bound(low);
   if (at != pieces.begin() && std::prev(at)->second.high > low) --at;
@@ -58,6 +60,7 @@ void TraceMemory::carve(Pieces& pieces, std::uint64_t low, std::uint64_t high) {
   }
 }
 
+// Assigns a range to an object: at fresh canonical addresses, or in place.
 void TraceMemory::place(Pieces& pieces, std::uint64_t low, std::uint64_t size, std::uint32_t object, bool fresh) {
   if (size == 0) return;
   carve(pieces, low, low + size);
@@ -69,6 +72,7 @@ void TraceMemory::place(Pieces& pieces, std::uint64_t low, std::uint64_t size, s
   pieces.emplace(low, Piece{low + size, delta, object});
 }
 
+// Searches the pieces, and limits found.left to where the answer holds. Returns whether a piece has the address.
 bool TraceMemory::look(const Pieces& pieces, std::uint64_t address, Found& found) {
   const auto after = pieces.upper_bound(address);
   // Nothing is known beyond the next piece.

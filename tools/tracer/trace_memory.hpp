@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps an address of a trace to its object. Objects are those of a managed run: blocks from a certain size
-// on, each one; smaller ones together; static variables of at least a page; mappings; stacks.
+// Maps an address of a trace to its object, for the count of misses (trace_misses.cpp). Objects are those of a
+// managed run: each block from a certain size on; smaller blocks together; static variables of at least a page;
+// mappings; stacks.
 //
 // Addresses become canonical as there: a block gets fresh addresses from a page's beginning on, in the order of
 // allocation. Memory outside of objects keeps its address.
@@ -35,7 +36,7 @@ class TraceMemory {
     std::uint32_t object = 0;
   };
   [[nodiscard]] Found find(std::uint64_t address);
-  // A record that changes memory. `site` names the block that it allocates.
+  // Applies a record that changes memory. `site` names the block that it allocates.
   void change(const TraceRecord& record, std::string_view site);
   [[nodiscard]] const std::vector<TraceObject>& objects() const { return objects_; }
 

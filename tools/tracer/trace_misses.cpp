@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Passes the accesses of a trace through a machine's caches, and counts the misses by object and instruction, for
+// `terrace lab trace`. See trace_misses.hpp.
 #include "tracer/trace_misses.hpp"
 
 #include <algorithm>
@@ -45,7 +47,7 @@ class CodeRanges {
   }
 
  private:
-  // The last that was added: what it is in was mapped before.
+  // Returns the owner that was added last: it lies in what was mapped before.
   const Owner* owner_of(std::uint64_t pc) {
     if (last_ && pc >= last_->low && pc < last_->high) return last_;
     const auto found = std::find_if(owners_.rbegin(), owners_.rend(),
@@ -61,6 +63,7 @@ class CodeRanges {
   const Owner* last_ = nullptr;
 };
 
+// Counts while it reads the records of one trace.
 class Count {
  public:
   Count(const TraceHeader& header, const TraceMissesOptions& options)
@@ -101,7 +104,7 @@ class Count {
   using Key = std::pair<std::uint32_t, std::uint64_t>;  // object, instruction
 
   void access(const TraceRecord& record);
-  // The first main loop: what was counted before is not asked for.
+  // Discards what was counted before the first main loop, unless the whole run is counted.
   void begin_loop() {
     in_loop_ = true;
     if (whole_run_ || loops_seen_) return;
@@ -132,6 +135,7 @@ class Count {
   std::map<Key, std::uint64_t> lines_;
 };
 
+// Passes an access to the caches, in parts that lie in one line and one object.
 void Count::access(const TraceRecord& record) {
   const auto code = code_.code_of(record.pc);
   if (code == TraceCode::program && record.flag) {
@@ -151,6 +155,7 @@ void Count::access(const TraceRecord& record) {
   }
 }
 
+// Returns the result: misses by object, and by the name of the code, most first.
 TraceMisses Count::take() {
   TraceMisses result;
   result.loops_only = loops_seen_ && !whole_run_;

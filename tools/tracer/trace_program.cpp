@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the traced executable's ELF file and symbols, which name the code and variables of a trace. See
+// trace_program.hpp.
 #include "tracer/trace_program.hpp"
 
 #include <fcntl.h>
@@ -30,6 +32,7 @@ TraceProgram::TraceProgram(const TraceHeader& header)
   read();
 }
 
+// Reads segments, build-id and symbols. A missing file leaves all of them empty.
 void TraceProgram::read() {
   elf_version(EV_CURRENT);
   const int file = open(header_.program.c_str(), O_RDONLY | O_CLOEXEC);

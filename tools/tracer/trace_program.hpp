@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executable of a trace: where its segments were in the process, what its functions, lines and variables are
-// called. An executable that is not there any more, or another by now, has no names; nothing else fails.
+// Describes the executable of a trace, for trace_misses.cpp and trace_memory.cpp: where its segments were in the
+// process, what its functions, lines and variables are called. An executable that was removed or rebuilt since the
+// trace has no names; nothing else fails.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ class TraceProgram {
   [[nodiscard]] const std::vector<Range>& segments() const { return segments_; }
   // Returns the variables of at least a page, ascending.
   [[nodiscard]] std::vector<Range> variables() const;
-  // "makea cg.cpp:120".
+  // Returns function and line: "makea cg.cpp:120".
   [[nodiscard]] std::string describe(std::uint64_t pc) const;
 
  private:

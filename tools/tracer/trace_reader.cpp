@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decodes a trace file frame by frame, and checks everything that it reads. See trace_reader.hpp.
 #include "tracer/trace_reader.hpp"
 
 #include <zstd.h>
@@ -127,6 +128,7 @@ void TraceReader::fill() {
   }
 }
 
+// Decompresses the next frame into payload_. Returns false, and ends the reading, at the end or at damage.
 bool TraceReader::next_frame() {
   fill();
   const auto* const begin = file_.get() + from_;
@@ -152,6 +154,7 @@ bool TraceReader::next_frame() {
   return true;
 }
 
+// Reads the number of a frame of records, which must follow the one before.
 void TraceReader::begin_records() {
   sites_.clear();
   thread_ = 0;
@@ -209,6 +212,7 @@ bool TraceReader::decode(TraceRecord& record) {
   return true;
 }
 
+// Reads an instruction that the accesses of this frame refer to by number.
 bool TraceReader::take_site() {
   std::uint64_t difference = 0;
   std::uint64_t shape = 0;
@@ -226,6 +230,7 @@ bool TraceReader::stop_at(const char* what) {
   return false;
 }
 
+// Reads a number of variable length (LEB128). Returns false at the payload's end.
 bool TraceReader::take_number(std::uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 64 && at_ < payload_.size(); shift += 7) {

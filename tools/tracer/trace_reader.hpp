@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a trace (trace.hpp). Never trusts it: memory is bounded whatever the file says, and the first frame that
-// is not whole ends the reading; what came before it stands.
+// Reads a trace (trace.hpp), for the count of misses (trace_misses.cpp). Never trusts the file: memory is bounded
+// whatever it says, and the first frame that is not whole ends the reading; what came before it stands.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class TraceReader {
   TraceReader& operator=(const TraceReader&) = delete;
 
   [[nodiscard]] const TraceHeader& header() const { return header_; }
-  // The next record; false when there is none. A frame's records come only after its checksum has held.
+  // Reads the next record. Returns false at the end. A frame's records come only after its checksum has held.
   bool next(TraceRecord& record);
   [[nodiscard]] const TraceEnding& ending() const { return ending_; }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encodes a trace into compressed frames, for the tracer (plugin/plugin.cpp). See trace_writer.hpp.
 #include "tracer/trace_writer.hpp"
 
 #include <zstd.h>
@@ -76,6 +77,7 @@ void TraceWriter::set_thread(std::uint32_t thread) {
   put_number(thread);
 }
 
+// Writes an instruction, which this frame's accesses refer to by its number.
 void TraceWriter::add_site(TraceSite& site) {
   put_number(k_trace_new_site);
   put_number(zigzag(site.pc - last_pc_));
@@ -86,6 +88,7 @@ void TraceWriter::add_site(TraceSite& site) {
   site.last = 0;
 }
 
+// Begins a frame that can be decoded alone: with its number and its thread.
 void TraceWriter::begin_frame() {
   ++frame_;
   at_ = 0;

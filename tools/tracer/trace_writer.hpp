@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a trace (trace.hpp). For one caller at a time: a tracer of several threads locks.
+// Writes a trace (trace.hpp), for the tracer (plugin/plugin.cpp). Not thread-safe: a tracer of several threads
+// locks.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +48,7 @@ class TraceWriter {
     put_number(zigzag(address - site.last));
     site.last = address;
   }
-  // Any other kind. Texts beyond 4 KiB are cut.
+  // Writes a record of any other kind. Texts beyond 4 KiB are cut.
   void put(const TraceRecord& record);
   // Writes what there is as a frame: what came before is safe.
   void flush();

@@ -118,7 +118,8 @@ void report_refused(std::size_t size, std::size_t alignment) {
     }
     const auto there = free_in(g_spec.folder);
     report_sentence(("no room for a block of " + format(Bytes{size}) + " in " + g_spec.folder +
-                     (there ? " (" + format(*there) + " are free)" : "") + ": it stays in memory")
+                     (there ? " (" + format(*there) + " are free)" : "") +
+                     ": it stays in memory; --spill names another folder")
                         .c_str());
   } catch (const std::exception&) {  // no memory to say it with
   }
@@ -143,7 +144,8 @@ void check_address_space() {
   if (limit && reservable(Bytes{least}).value < least)
     throw Error(Code::failed, "address space is limited (ulimit -v " + std::to_string(limit->value >> 10) +
                                   "), and memory over a file of " + format(g_spec.memory) + " needs " +
-                                  format(Bytes{8 * g_spec.memory.value}) + " of it at least");
+                                  format(Bytes{8 * g_spec.memory.value}) +
+                                  " of it at least; raise the limit, or lower --memory");
 }
 
 // Returns the peak of resident memory in bytes (VmHWM), or 0 if unknown.

@@ -272,7 +272,8 @@ void warn_address_space_limit(const AgentState& state) {  // once in a job
   char text[256];
   std::snprintf(text, sizeof text,
                 "terrace: address space is limited (ulimit -v %llu) to less than it takes to manage data: large "
-                "blocks come from the program's own allocator, as without terrace\n",
+                "blocks come from the program's own allocator, as without terrace; raise the limit to have them "
+                "placed\n",
                 static_cast<unsigned long long>(limit->value >> 10));
   print_message(text);
 }

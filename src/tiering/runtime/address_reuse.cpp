@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the freed objects of each name as a stack. See address_reuse.hpp.
+// Maps reallocated objects to canonical addresses of freed ones, which it keeps as a stack for each name. Used by
+// Program. See address_reuse.hpp.
 #include "runtime/address_reuse.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps a reallocated object to the canonical address of a freed object of the same name and about the same size.
+// Used by Program when it adds and removes objects.
 //
 // Canonical addresses (observe/objects/address_map.hpp) are never reused, so the cache misses of an iteration that
 // frees and reallocates its buffers would look different each time. With the mapping, iterations compare equal.

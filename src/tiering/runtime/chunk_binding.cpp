@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reserves capacity and binds memory in contiguous ranges. See chunk_binding.hpp.
+// Creates the chunks (units of migration) of new objects for a Configuration: reserves capacity and binds memory
+// to places in contiguous ranges. See chunk_binding.hpp.
 #include "runtime/chunk_binding.hpp"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ ChunkId ChunkBinding::reserve_capacity(ChunkId first, ChunkId end, PlaceId place
   return stop;
 }
 
+// Binds chunks to the place, or to the home place as far as the place has no capacity.
 void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
   auto& chunks = *parts_.chunks;
   const auto home = parts_.machine->home(domain_);

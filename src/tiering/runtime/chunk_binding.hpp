@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates the chunks of objects: reserves capacity in the ledger, binds memory to places as far as the capacity
-// goes, and releases the capacity when the object is freed. Not thread-safe: the caller holds the program's lock.
+// Creates the chunks (units of migration) of objects: reserves capacity in the ledger, binds memory to places as
+// far as the capacity goes, and releases the capacity when the object is freed. Used by Configuration. Not
+// thread-safe: the caller holds the program's lock.
 #pragma once
 
 #include "memory/ledger.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes program events to the strategy, the profile and the journal of one configuration. See configuration.hpp.
+// Passes program events to the strategy, the profile and the journal of one configuration. Program calls it for
+// every event. See configuration.hpp.
 #include "runtime/configuration.hpp"
 
 #include <utility>
@@ -32,6 +33,7 @@ Configuration::Configuration(ConfigurationParts parts, DomainId domain,
   set_core_time(observe::k_before_loop);
 }
 
+// Makes the placement strategy that plan, planner and mode select.
 std::unique_ptr<strategy::Strategy> Configuration::make_strategy(DomainId domain,
                                                                  const std::vector<observe::Object>& objects) {
   strategy::Context context;
@@ -129,7 +131,7 @@ void Configuration::on_progress(std::uint32_t thread, std::uint64_t accesses, bo
   progress_ += accesses;
   profiling_.on_progress(tracker_, thread, progress_, in_stride);
   strategy_->on_event(strategy::Progressed{accesses, in_stride, tracker_.index(), tracker_.iteration()},
-                     migrations_);
+                      migrations_);
 }
 
 void Configuration::on_phase_end(bool is_late) {
@@ -179,12 +181,14 @@ void Configuration::write_counters() {
   if (parts_.levels) journal_.write(profile::LevelsRecord{parts_.levels()});
 }
 
+// Writes the file traffic of simulated out-of-core memory so far.
 void Configuration::write_spilled(std::uint32_t iteration) {
   if (!parts_.spilled) return;
   const auto account = parts_.spilled();  // first: it ends pending I/O
   journal_.write(profile::SpillRecord{iteration, now(), account});
 }
 
+// Warns of hints (--hints) that matched no object or phase.
 void Configuration::note_unused_hints() {
   if (hints_.empty() || !strategy_->uses_hints()) return;
   std::vector<std::string> names;

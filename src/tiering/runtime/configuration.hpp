@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements one configuration of a run: a machine with its clock, memory and budget, and a strategy that places
-// the data. All configurations of a run receive the same program events; each executes the requests of its own
-// strategy and writes its own journal. Not thread-safe: the caller holds the program's lock (RuntimeParts::mutex).
+// the data. Program owns all configurations of a run and passes them the same events; each executes the requests
+// of its own strategy and writes its own journal. Not thread-safe: the caller holds the program's lock
+// (RuntimeParts::mutex).
 #pragma once
 
 #include <cstddef>

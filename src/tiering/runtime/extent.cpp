@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds extents and chunk sizes. See extent.hpp.
+// Computes an object's extent (whole pages) and the size of its chunks, by rounding. Called by Program and replay.
+// See extent.hpp.
 #include "runtime/extent.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@ namespace terrace::runtime {
 
 namespace {
 
+// Returns the size of the chunks that an object of `size` bytes is cut into.
 Bytes chunk_size(const ChunkRule& rule, Bytes granule, Bytes size) {
   const auto wanted = size.value / rule.chunks_per_object;
   const bool huge = wanted >= k_huge_page;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes which memory an object is managed as and how it is cut into chunks. The result depends on the address,
-// the size and the rule alone, so that a replay can compute it before it creates the object.
+// Computes which memory an object is managed as and how it is cut into chunks (units of migration). Program and
+// replay call it. The result depends on the address, the size and the rule alone, so that a replay can compute it
+// before it creates the object.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares successive intervals. See interval_phases.hpp.
+// Detects a main loop of time intervals, by comparing which data successive intervals used. Called by the agent's
+// page monitor. See interval_phases.hpp.
 #include "runtime/interval_phases.hpp"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ std::string percent(double share) { return std::to_string(static_cast<int>(share
 
 }  // namespace
 
+// Adds up, over all data, the smaller of the two shares.
 double IntervalPhases::similarity(const Interval& one, const Interval& other) {
   const auto of_one = sum(one);
   const auto of_other = sum(other);

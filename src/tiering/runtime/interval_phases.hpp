@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the run of a program without visible calls and loops into fixed intervals of time, as phases.
+// Divides the run of a program without visible calls and loops into fixed intervals of time, as phases. The
+// agent's page monitor feeds it.
 //
 // The main loop begins when two successive intervals used the same data in similar proportions; each interval is
 // then an iteration of one phase. The loop ends when the program has used other data for several intervals, and

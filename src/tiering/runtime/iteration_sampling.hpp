@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the iterations of the main loop that are observed when not all are.
+// Selects the iterations of the main loop that are observed when not all are (`terrace record --every`). Program
+// asks it at each phase.
 //
 // Observed are the first two (the first one finds the caches cold), then one of every N at a pseudo-random
 // position. The others count as the last observed one, phase by phase (skipped_iteration_estimate.hpp). A fixed

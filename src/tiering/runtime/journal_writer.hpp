@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes typed records (profile/records.hpp) to a journal. The encoder's buffer is reused between records.
+// Writes typed records (profile/records.hpp) to the journal of a configuration, for its parts. The encoder's
+// buffer is reused between records.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks the candidates by name. See loop_candidates.hpp.
+// Ranks the loops that could have been the main loop, by name, for the profile (`terrace show` lists them). Called
+// by LoopFinder at the end of the run. See loop_candidates.hpp.
 #include "runtime/loop_candidates.hpp"
 
 #include <algorithm>
@@ -33,6 +34,7 @@ class Candidates {
     for (const auto index : selected) (rejected.contains(index) ? rejected_ : selected_).insert(names_.at(index));
   }
 
+  // Returns the ranked loops with their verdicts.
   profile::LoopsRecord list() {
     for (const auto& [index, name] : names_) add(index, name);
     const auto main = main_loop();
@@ -82,6 +84,7 @@ class Candidates {
         outermost = known->second;
     return outermost;
   }
+  // Adds a node of the tree to the entry of its name.
   void add(Tree::Index index, const std::string& name) {
     const auto& node = tree_.nodes()[index];
     const auto [known, is_new] = entries_.try_emplace(name);
@@ -115,6 +118,7 @@ class Candidates {
     }
     return main == nullptr ? std::string() : main->name;
   }
+  // Returns why the loop is not the main loop, for the user.
   [[nodiscard]] std::string verdict(const Entry& entry, bool has_main) const {
     if (entry.loop.is_taken && !selected_.contains(entry.loop.name))
       return "chosen at first, but its iterations execute too few instructions";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks the loops of a program that could have been its main loop: what share of the work each does, and why the
-// profile is not of it.
+// profile is not of it. LoopFinder calls it at the end of the run.
 //
 // A loop nested in a chosen main loop works as part of that one, so only its work elsewhere counts in the choice
 // of the main loop. An inner loop that both set-up and time steps run therefore does not come before the loop of

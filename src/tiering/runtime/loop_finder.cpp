@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the main loop and reports its iterations. loop_phases.cpp chooses the phases. See loop_finder.hpp.
+// Detects the main loop in the tree of a program's calls and loops, and reports its iterations and phases to the
+// runtime. loop_phases.cpp chooses the phases. See loop_finder.hpp.
 #include "runtime/loop_finder.hpp"
 
 #include <fnmatch.h>
@@ -118,6 +119,7 @@ Work LoopFinder::min_iteration_work(Index index, double share) const {
   return by_clock_ ? k_ticks_of_work * k_min_outermost_work : k_min_outermost_work;
 }
 
+// Called by the tree when a loop begins another iteration.
 void LoopFinder::on_iteration(Index index) {
   count_event(index, observe::LoopTree::k_min_iteration_work);
   end_finished_loop();
@@ -131,6 +133,7 @@ void LoopFinder::on_iteration(Index index) {
   }
 }
 
+// Called by the tree when the program enters a call or loop.
 void LoopFinder::on_enter(Index index) {
   count_event(index, observe::LoopTree::k_min_visit_work);
   end_finished_loop();
@@ -205,6 +208,7 @@ void LoopFinder::reject_main_loop() {
   on_boundary_(boundary);
 }
 
+// Makes the node the main loop, and reports the loop and its current iteration.
 void LoopFinder::select_main_loop(Index index) {
   if (main_ != k_none) reported_[main_] = node(main_).iterations;
   main_ = index;
@@ -315,6 +319,7 @@ bool LoopFinder::may_continue() const {
          static_cast<double>(work_since_exit_) < little;
 }
 
+// Reports the end of the main loop once it is known not to continue.
 void LoopFinder::end_finished_loop() {
   if (!in_loop_ || is_running_) return;
   if (may_continue()) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects the main loop of a program without markers, and the phases of that loop, in the tree of its calls and
-// loops (observe/loops/loop_tree.hpp).
+// loops (observe/loops/loop_tree.hpp). The agent's MainLoopDetector owns one for instrumented programs.
 //
 // Main loop: the outermost loop whose iterations resemble one another. A loop also qualifies if many iterations
 // resemble as many before them and the loop does most of the run's work. An inner loop waits until its enclosing

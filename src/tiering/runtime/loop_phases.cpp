@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the phases of the main loop. See loop_finder.hpp.
+// Implements the part of LoopFinder that chooses the phases of the main loop, when the loop is selected. See
+// loop_finder.hpp.
 #include <algorithm>
 
 #include "runtime/loop_finder.hpp"
@@ -26,6 +27,7 @@ double LoopFinder::visits_per_iteration(Index index) const {
   return static_cast<double>(node(index).visits) / tree_.observed_share(index) / static_cast<double>(iterations);
 }
 
+// Returns the calls and loops in a node that do enough work to be phases.
 std::vector<LoopFinder::Index> LoopFinder::parts_of(Index index) const {
   std::vector<Index> parts;
   const auto least = k_min_phase_share * work_per_iteration(main_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Submits moves, and matches their completions with the pending entries by ticket. See migrations.hpp.
+// Submits a strategy's moves to the mover, matches their completions by ticket, and logs them. Each Configuration
+// owns one. See migrations.hpp.
 #include "runtime/migrations.hpp"
 
 #include <algorithm>

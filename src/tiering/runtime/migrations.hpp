@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes the requests of a strategy: submits moves to the mover, waits for them, and writes their outcome to the
-// journal. Not thread-safe: the caller holds the program's lock.
+// journal. Configuration owns one. Not thread-safe: the caller holds the program's lock.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts entries of named functions to phase boundaries. See phase_source.hpp.
+// Converts entries of the functions that --phases names to phase boundaries. Called by the runtime. See
+// phase_source.hpp.
 #include "runtime/phase_source.hpp"
 
 #include <algorithm>

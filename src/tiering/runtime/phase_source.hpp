@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the source of phase boundaries: the program's markers, functions that the user named, or detection in
-// the program's calls and loops (loop_finder.hpp). All sources yield the same three events: the main loop begins,
-// a phase begins, the loop ends.
+// the program's calls and loops (loop_finder.hpp). The runtime asks it at each event. All sources yield the same
+// three events: the main loop begins, a phase begins, the loop ends.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks the program's position: iteration of the main loop and phase in it. Fed by phase boundaries of any
-// source. An iteration begins when the loop's first phase begins again.
+// Tracks the program's position: iteration of the main loop and phase in it. Program feeds it with phase
+// boundaries of any source, and the configurations read it. An iteration begins when the loop's first phase begins
+// again.
 #pragma once
 
 #include <cstdint>

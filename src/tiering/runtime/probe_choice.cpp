@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks functions by samples and by calls. See probe_choice.hpp.
+// Chooses the functions to probe in an uninstrumented program, by samples and by calls. Called by the agent's
+// FunctionEntryMonitor. See probe_choice.hpp.
 #include "runtime/probe_choice.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the functions of a program without hooks that uprobes are placed on. These take much of its time and are
-// called seldom enough that the probes' overhead stays negligible.
+// Chooses the functions of a program without hooks that probes are placed on, for the agent's
+// FunctionEntryMonitor. These take much of its time and are called seldom enough that the probes' overhead stays
+// negligible.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives the collectors of one configuration. See profiling.hpp.
+// Drives the collectors of one configuration: activates them, cuts phases into segments, writes profiles of
+// iterations. Called by Configuration. See profiling.hpp.
 #include "runtime/profiling.hpp"
 
 #include <utility>
@@ -42,6 +43,7 @@ void Profiling::begin_iteration(std::uint32_t iteration, bool observed) {
   with_collectors([&](observe::Collector& collector) { collector.begin_iteration(iteration); });
 }
 
+// Writes the profiles of the iteration to the journal, and passes the sampled one to the strategy.
 void Profiling::end_iteration() {
   if (!is_observed_) return;
   if (wants_profile()) {

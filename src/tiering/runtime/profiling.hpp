@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profiles a configuration: activates its collectors, cuts phases into segments, writes iterations to the journal
-// and passes those that the strategy wants to it. Not thread-safe: the caller holds the program's lock.
+// and passes those that the strategy wants to it. Configuration owns one. Not thread-safe: the caller holds the
+// program's lock.
 #pragma once
 
 #include <cstdint>

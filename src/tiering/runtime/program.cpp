@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks objects, phases and observation, and passes each event to the listeners. See program.hpp.
+// Tracks a program's objects, phases and observation on behalf of Runtime, and passes each event to the
+// configurations and other listeners. See program.hpp.
 #include "runtime/program.hpp"
 
 #include <algorithm>
@@ -36,6 +37,7 @@ std::string Program::unique_name(std::string_view name) {
   return count == 1 ? std::string(name) : std::string(name) + "#" + std::to_string(count);
 }
 
+// Enters the object's chunks into the address map, so that accesses are attributed to them.
 void Program::map_chunks(const observe::Object& object, std::uint64_t address, std::string_view name) {
   representatives_.resize(objects_.size());
   if (!parts_.map) return;
@@ -152,6 +154,7 @@ void Program::on_multithreaded() {
   if (sampling_.is_sampling()) stop_sampling();
 }
 
+// Implements Runtime::where(): searches the latest object first.
 const char* Program::where(std::uint64_t address) const {
   for (std::size_t id = objects_.size(); id-- > 0;) {
     const auto& object = objects_[id];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the program as its configurations see it: objects cut into chunks, the main loop's iterations and
-// phases, and the accesses between them. Every event goes to the listeners in one order: the configurations, then
-// RuntimeParts::listeners (the coverage, the recorder).
+// phases, and the accesses between them. Runtime owns it and passes it all events. Every event goes to the
+// listeners in one order: the configurations, then RuntimeParts::listeners (the coverage, the recorder).
 //
 // Not thread-safe: the caller holds the program lock. Invariant: an event that ends something (a phase, an object)
 // comes after all accesses that precede it. Nothing here requests accesses or calls back.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements one ordered stream of events. Before an event that ends something, the accesses so far are flushed;
-// then the event goes to the program. See runtime.hpp.
+// Implements the entry points that the agent and replay call as one ordered stream of events. Before an event that
+// ends something, the accesses so far are flushed; then the event goes to the program. See runtime.hpp.
 //
 // Two locks, because a flush belongs to the event that follows it, and passes its quantum through the sinks, which
 // take the program lock: `events_mutex` covers the whole event, the program lock the event without its flushes.
@@ -78,6 +78,7 @@ struct Runtime::State {
   void switch_to_explicit_markers() {
     if (sources.switch_to_explicit_markers()) end_loop();
   }
+  // Executes the events of a boundary, of any source.
   void apply(const PhaseBoundary& boundary) {
     if (boundary.expects_iteration) return program.expect_iteration();
     if (boundary.ends_loop) end_loop();

@@ -3,9 +3,9 @@
 // the main loop, plans, moves data and adapts the plan.
 //
 // The runtime depends on the interfaces Clock, Provider and Mover alone, so it runs unchanged on a real machine
-// and on a simulated one. The agent's adapters and a replay call it. Every function is thread-safe, never throws
-// and, after an internal failure, lets the program continue unmanaged. Exceptions are marked "Requires: program
-// lock": the caller holds RuntimeParts::mutex.
+// and on a simulated one. The agent (interposers, adapters, API, monitors) and `terrace replay` call it. Every
+// function is thread-safe, never throws and, after an internal failure, lets the program continue unmanaged.
+// Exceptions are marked "Requires: program lock": the caller holds RuntimeParts::mutex.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares what a Runtime is assembled from.
+// Declares what a Runtime is assembled from. The agent's start-up and replay fill it in; the runtime's own parts
+// read it.
 //
 // One program may run in several configurations at a time. Each is a machine with its own clock, memory, budget
 // and strategy; all receive the same objects, phases and quanta of misses. A real run has one. A simulation may

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts and merges segments. See segmenter.hpp.
+// Cuts phases into segments by progress, and merges short segments. Called by Profiling. See segmenter.hpp.
 #include "runtime/segmenter.hpp"
 
 namespace terrace::runtime {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts phases into segments by the program's own progress, so that a plan can act inside a phase: for example,
-// stream an array that exceeds fast memory through it, overlapped with the computation. Progress is counted in
-// accesses (on a machine with counters: in retired instructions), which do not depend on where data resides.
+// stream an array that exceeds fast memory through it, overlapped with the computation. Profiling calls it.
+// Progress is counted in accesses (on a machine with counters: in retired instructions), which do not depend on
+// where data resides.
 //
 // The length of a phase is unknown the first time. Every report of progress then ends a segment; when there are
 // more than k_max_segments, the two neighbours with the least time together are merged. So segments are short

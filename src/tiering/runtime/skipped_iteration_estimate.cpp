@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps and adds the estimates of skipped phases. See skipped_iteration_estimate.hpp.
+// Estimates the counters and time of unobserved phases from their last observed instance. Called by Configuration.
+// See skipped_iteration_estimate.hpp.
 #include "runtime/skipped_iteration_estimate.hpp"
 
 namespace terrace::runtime {

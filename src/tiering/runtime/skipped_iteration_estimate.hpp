@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimates the counters and the time of phases in iterations that were not observed (iteration_sampling.hpp).
+// Configuration owns one.
 //
 // A skipped phase counts as its last observed instance: the phase of the same name at the same position in the
 // iteration. Its time is added to the configuration's clock. Not thread-safe: one instance for each configuration.

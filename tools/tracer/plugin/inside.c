@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tracer puts into the program that it traces, by LD_PRELOAD: it tells the plug-in around it which blocks
- * the allocator hands out and which markers the program passes, and stands in for the C library's memory
- * functions, so that their accesses can be told from the library's own. It keeps nothing and changes nothing else.
+/* Implements the part of the tracer inside the traced program, which `terrace lab trace` loads by LD_PRELOAD: it
+ * tells the plug-in around it (plugin.cpp) which blocks the allocator hands out and which markers the program
+ * passes, and stands in for the C library's memory functions, so that their accesses can be told from the
+ * library's own. It keeps nothing and changes nothing else.
  */
 #define _GNU_SOURCE
 #include "inside.h"
@@ -25,12 +26,14 @@ void __libc_free(void* block);
 
 #define CALLER __builtin_return_address(0)
 
+/* Reports an event to the plug-in, by the system call that only the plug-in knows. Preserves errno. */
 static void tell(enum terrace_trace_event event, const void* address, size_t size, const void* caller) {
   const int saved = errno;
   syscall(TERRACE_TRACE_CALL, (long)event, address, size, caller, 0L, 0L);
   errno = saved;
 }
 
+/* Reports a marker with the first bytes of its name. */
 static void tell_name(enum terrace_trace_event event, const char* name) {
   const int saved = errno;
   long words[TERRACE_TRACE_NAME / sizeof(long)] = {0};
@@ -52,6 +55,7 @@ static void tell_release(void* block) {
   if (block && malloc_usable_size(block) >= TERRACE_TRACE_LEAST_BLOCK) tell(TERRACE_TRACE_RELEASE, block, 0, NULL);
 }
 
+/* Implements realloc(3), and reports the release of the old block and the new one. */
 static void* resize(void* block, size_t size, const void* caller) {
   const size_t before = block ? malloc_usable_size(block) : 0;
   tell_release(block);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the part of the tracer inside the traced program (inside.c) speaks to the plug-in in QEMU around it: by a
- * system call that no kernel knows, which the plug-in sees and the program does not feel. */
+/* Defines how the part of the tracer inside the traced program (inside.c) speaks to the plug-in in QEMU around it
+ * (plugin.cpp): by a system call that no kernel knows, which the plug-in sees and the program does not feel. */
 #pragma once
 
 #define TERRACE_TRACE_CALL 0x54455252

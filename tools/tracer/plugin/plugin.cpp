@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tracer: a plug-in for QEMU's user mode that writes what the traced program loads and stores as a trace
-// (access/trace.hpp). It knows nothing of how Terrace's hooks see a program, which is what makes it a check on
-// them, and it takes any executable of any instruction set that QEMU runs.
+// Implements the tracer, a plug-in for QEMU's user mode that writes what the traced program loads and stores as a
+// trace (tracer/trace.hpp). `terrace lab trace` runs QEMU with it. It knows nothing of how Terrace's hooks see a
+// program, which is what makes it a check on them, and it takes any executable of any instruction set that QEMU
+// runs.
 //
 //   qemu-x86_64 -plugin libterrace_qemu.so,out=FILE[,limit=BYTES][,only=loop] PROGRAM ...
 //
@@ -101,7 +102,7 @@ Tracer* g_tracer = nullptr;
 
 void say(const std::string& text) { std::fprintf(stderr, "terrace: %s\n", text.c_str()); }
 
-// QEMU runs in the process of the traced program, whose arguments follow its own.
+// Returns the traced program's arguments, which follow QEMU's own in this process.
 std::vector<std::string> arguments_after(std::string_view program) {
   std::vector<std::string> arguments;
   bool found = false;
@@ -121,7 +122,7 @@ std::vector<std::string> arguments_after(std::string_view program) {
   return arguments;
 }
 
-// The program's descriptors are QEMU's.
+// Returns the path of an open file of the program, whose descriptors are QEMU's.
 std::string path_of(std::uint64_t descriptor) {
   char path[4096];
   const auto link = "/proc/self/fd/" + std::to_string(static_cast<int>(descriptor));
@@ -129,6 +130,7 @@ std::string path_of(std::uint64_t descriptor) {
   return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
 }
 
+// QEMU calls it when a thread of the program begins.
 void Tracer::thread_began(unsigned vcpu) {
   const std::lock_guard lock(lock_);
   if (vcpu >= threads_.size()) threads_.resize(vcpu + 1);
@@ -142,7 +144,7 @@ void Tracer::thread_ended(unsigned vcpu) {
   put(TraceKind::thread_end, thread_of(vcpu));
 }
 
-// When the first code is translated QEMU has loaded the program.
+// Begins the trace with its header. Called when the first code is translated: QEMU has loaded the program then.
 void Tracer::begin() {
   TraceHeader header;
   header.isa = isa_;
@@ -174,6 +176,7 @@ bool Tracer::write(std::span<const std::byte> bytes) {
   return true;
 }
 
+// Writes a record other than an access.
 void Tracer::put(TraceKind kind, std::uint32_t thread, std::uint64_t address, std::uint64_t size,
                  std::string_view text, bool flag, std::uint64_t pc) {
   if (!tracing_ || !writer_) return;
@@ -188,6 +191,7 @@ void Tracer::put(TraceKind kind, std::uint32_t thread, std::uint64_t address, st
   writer_->put(record);
 }
 
+// QEMU calls it for each block of code that it translates; registers accessed() for each instruction.
 void Tracer::translated(qemu_plugin_tb* block) {
   const std::lock_guard lock(lock_);
   if (!writer_ && tracing_) begin();
@@ -210,6 +214,7 @@ void Tracer::translated(qemu_plugin_tb* block) {
   }
 }
 
+// QEMU calls it at each load and store.
 void Tracer::accessed(unsigned vcpu, qemu_plugin_meminfo_t about, std::uint64_t address,
                       Instruction& instruction) {
   const std::lock_guard lock(lock_);
@@ -229,6 +234,7 @@ void Tracer::stop_at_limit() {
   say("the trace has reached its limit of " + std::to_string(limit_ >> 20) + " MiB and ends; the program goes on");
 }
 
+// QEMU calls it before each system call of the program.
 void Tracer::called(unsigned vcpu, std::int64_t number, const std::array<std::uint64_t, 6>& arguments) {
   const std::lock_guard lock(lock_);
   if (number == TERRACE_TRACE_CALL) return told(thread_of(vcpu), arguments);
@@ -237,7 +243,7 @@ void Tracer::called(unsigned vcpu, std::int64_t number, const std::array<std::ui
   if (vcpu < under_way_.size()) under_way_[vcpu].arguments = arguments;
 }
 
-// The part of the tracer inside the program says something.
+// Records what the part of the tracer inside the program (inside.c) reports.
 void Tracer::told(std::uint32_t thread, const std::array<std::uint64_t, 6>& arguments) {
   const char* const text = reinterpret_cast<const char*>(&arguments[1]);
   const std::string_view name(text, strnlen(text, TERRACE_TRACE_NAME));
@@ -262,6 +268,7 @@ void Tracer::told(std::uint32_t thread, const std::array<std::uint64_t, 6>& argu
   }
 }
 
+// QEMU calls it after each system call; records those that change the program's memory.
 void Tracer::returned(unsigned vcpu, std::int64_t number, std::int64_t result) {
   const std::lock_guard lock(lock_);
   // Results from -4095 on are errors.
@@ -297,6 +304,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
   return problem == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+// Parses the plug-in's arguments, and registers its callbacks. Returns 0, or 1 after it has printed an error.
 int install(qemu_plugin_id_t id, const qemu_info_t& info, int argc, char** argv) {
   std::string out;
   std::uint64_t limit = k_default_limit;
@@ -321,7 +329,7 @@ int install(qemu_plugin_id_t id, const qemu_info_t& info, int argc, char** argv)
   }
   const int file = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) {
-    say(out + ": " + std::strerror(errno));
+    say("the tracer's out=" + out + ": the file cannot be created: " + std::strerror(errno));
     return 1;
   }
   g_tracer = new Tracer(info.target_name, file, limit, loop_only);

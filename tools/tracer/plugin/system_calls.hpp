@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the system calls that change a program's memory, and of the one that ends it, by the tracer's
-// name for the instruction set.
+// Defines, for the plug-in (plugin.cpp), the numbers of the system calls that change a program's memory, and of
+// the one that replaces the program, by the tracer's name for the instruction set.
 #pragma once
 
 #include <array>

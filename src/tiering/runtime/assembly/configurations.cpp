@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assembles the parts of a configuration. See configurations.hpp.
+// Assembles the parts of a configuration (machine, clock, ledger, collectors, journal) for the agent and for
+// replay. See configurations.hpp.
 #include "runtime/assembly/configurations.hpp"
 
 #include <unistd.h>
@@ -123,6 +124,7 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
+// Returns the journal's first record, which describes the run.
 profile::RunRecord run_record(const Session& session, const SessionConfiguration& configuration,
                               InitiatorId initiator, const sim::ProgramIdentity& program) {
   profile::RunRecord run;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the configurations of a session: simulated machines in virtual time, or the real machine. Their parts
-// live as long as the process.
+// Builds the configurations of a session: simulated machines in virtual time, or the real machine. The agent's
+// start-up and the replay call it. The parts live as long as the process.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects repeated words in the sequences of regions. See region_phases.hpp.
+// Derives the main loop and phases from annotated regions: detects repeated words (in the sense of combinatorics
+// on words) in the sequences of regions. Fed by the agent's region adapters. See region_phases.hpp.
 #include "runtime/regions/region_phases.hpp"
 
 #include <algorithm>
@@ -84,6 +85,7 @@ void RegionPhases::end(std::uint64_t key) {
   while (depth_ > depth) close_innermost();
 }
 
+// Ends the innermost open region, and appends it to its parent's sequence.
 void RegionPhases::close_innermost() {
   const auto& visit = open_[depth_ - 1];
   const auto index = visit.path;
@@ -121,6 +123,7 @@ bool RegionPhases::is_part_of_loop(std::size_t depth, const Word& word) const {
   return std::find(word_.begin(), word_.end(), open_[loop_depth_ + 1].path) != word_.end();
 }
 
+// Decides what a repetition in the visit at that depth means: a new main loop, or an inner loop of it.
 void RegionPhases::on_repetition(std::size_t depth, Word word) {
   const auto of = open_[depth].path;
   add_square(of, word);
@@ -165,6 +168,7 @@ void RegionPhases::end_loop() {
   on_boundary_(boundary);
 }
 
+// Makes the word the main loop, whose iterations begin with the next visit of its head.
 void RegionPhases::select_loop(std::size_t depth, Word word) {
   if (has_loop_) end_loop();
   loop_depth_ = depth;
@@ -229,6 +233,7 @@ std::string RegionPhases::kinds() const {
   return text;
 }
 
+// Reports a phase, unless the region continues an inner loop that is a phase already.
 void RegionPhases::begin_phase(Index index) {
   const auto& path = paths_[index];
   const bool repeats = path.repeated_in != k_not_repeated;

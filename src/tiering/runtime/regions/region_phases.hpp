@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derives the main loop and its phases from nested regions that a program annotates for tools: a Kokkos kernel, an
-// NVTX range, an OpenMP parallel region, a Caliper annotation. Regions do not say which of them form a loop; the
-// runtime needs a loop, and a sequence of phases in each of its iterations.
+// NVTX range, an OpenMP parallel region, a Caliper annotation. The agent's region adapters feed it, and its
+// monitor of function entries, with calls as regions. Regions do not say which of them form a loop; the runtime
+// needs a loop, and a sequence of phases in each of its iterations.
 //
 // A region is identified by its path: its name within the enclosing regions. In each visit of a region, its child
 // regions that end form a sequence; those that take less than `least` on average are omitted. When a sequence ends

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives a runtime with the events of a recording. See replay.hpp.
+// Drives a runtime with the events of a recording (a file of cache misses, objects and phases) instead of a
+// program, for `terrace replay`. See replay.hpp.
 #include "runtime/replay/replay.hpp"
 
 #include <memory>
@@ -61,8 +62,10 @@ class Replay final : public sim::ReplaySink {
     if (!as_recorded ||
         runtime_->add_object(object.name, object.kind, reinterpret_cast<const void*>(object.address),
                              object.size) != object.id)
-      throw Error(Code::corrupt, "the recording's object \"" + std::string(object.name) +
-                                     "\" has other chunks than this version of terrace makes of it");
+      throw Error(Code::corrupt,
+                  "the recording's object \"" + std::string(object.name) +
+                      "\" has other chunks (units of migration) than this version of terrace cuts it "
+                      "into");
   }
   void on_hint(const observe::ProgramHint& hint) override {
     const auto complaint = runtime_->on_hint(hint);
@@ -118,7 +121,7 @@ sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& sessi
     if (!difference.empty())
       throw Error(Code::invalid, "the misses were recorded with other caches than " +
                                      configuration.machine.name() + " has (" + difference +
-                                     "); record on it, or give --cache");
+                                     "); record on that machine (terrace simulate --machine), or give --cache");
   }
   Replay sink(recorded, session);
   return sim::replay_process(recorded, sink, iterations);

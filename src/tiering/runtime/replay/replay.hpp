@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays a recorded program: the runtime, configurations, collectors and planners receive the same objects,
-// phases and misses in the same order as inside the program, and write the same journals. Session::recording is
-// ignored; the recording is a separate argument.
+// Replays a recorded program, for `terrace replay`: the runtime, configurations, collectors and planners receive
+// the same objects, phases and misses in the same order as inside the program, and write the same journals.
+// Session::recording is ignored; the recording is a separate argument.
 #pragma once
 
 #include "runtime/session/session.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides the source of the profile from the session's options. See profile_source.hpp.
+// Decides from the session's options what a run's profile is made from: hooks, watched pages, or nothing. Called
+// by the launcher and the agent. See profile_source.hpp.
 #include "runtime/session/profile_source.hpp"
 
 #include "observe/collector_variant.hpp"

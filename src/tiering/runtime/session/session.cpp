@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes and decodes the session file. See session.hpp.
+// Encodes and decodes the session file: the launcher writes it, the library inside the program reads it. See
+// session.hpp.
 #include "runtime/session/session.hpp"
 
 #include <fcntl.h>

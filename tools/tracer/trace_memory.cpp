@@ -86,6 +86,7 @@ bool TraceMemory::look(const Pieces& pieces, std::uint64_t address, Found& found
   return true;
 }
 
+// Returns object and canonical address of an access.
 TraceMemory::Found TraceMemory::find(std::uint64_t address) {
   Recent& recent = recent_[(address / k_page) % k_recent];
   if (address >= recent.low && address < recent.high)
@@ -101,6 +102,7 @@ TraceMemory::Found TraceMemory::find(std::uint64_t address) {
   return found;
 }
 
+// Applies allocations, releases and mappings to what addresses mean.
 void TraceMemory::change(const TraceRecord& record, std::string_view site) {
   const auto low = record.address;
   const auto high = record.address + record.size;

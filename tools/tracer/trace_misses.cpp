@@ -27,6 +27,7 @@ class CodeRanges {
   };
   explicit CodeRanges(const TraceProgram& program) : program_(program) {}
 
+  // Adds the code that a record brings in: a mapped file, or the tracer's memory functions.
   void add(const TraceRecord& record) {
     const bool ours = record.kind == TraceKind::code;
     auto name = ours ? std::string(record.text) : std::filesystem::path(record.text).filename().string();

@@ -85,6 +85,7 @@ class VmaSplitter {
 
 }  // namespace
 
+// Decides at start-up how the program is observed, and adapts the session if its pages are watched.
 runtime::ProfileSource choose_observation(runtime::Session& session) {
   const auto observed = runtime::profile_source(session, has_hooked_code());
   if (observed != runtime::ProfileSource::pages) return observed;

@@ -106,7 +106,7 @@ void ProgramCoverage::set_in_loop(bool in_loop) {
   heap_.set_in_loop(in_loop);
 }
 
-// Returns the coverage for the journal. The runtime calls it when it writes its totals.
+// Returns the coverage for the journal. The runtime calls it at the end of each main loop and of the run.
 profile::CoverageRecord ProgramCoverage::so_far() {
   drain_samples();
   profile::CoverageRecord record;

@@ -178,6 +178,7 @@ bool prepare_spilled(const runtime::Session& session, void (*say)(const char* li
   }
 }
 
+// Returns what the plan of --plan says of the object: keep it in memory, evict it first, or nothing.
 transfer::Preference preference_of(std::string_view object) noexcept {
   try {
     const std::string name(object);
@@ -239,6 +240,7 @@ void warn_confined_over_file() noexcept {
       "these, and a filter that holds for all threads and does not allow what they call ends the program");
 }
 
+// Called at exit: reports a process that exceeded --memory before any of its data was spilled.
 void end_spilled() noexcept {
   if (g_is_made || !g_counts->active) return;
   const auto most = peak();

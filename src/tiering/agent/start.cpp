@@ -74,6 +74,7 @@ struct AgentState final : observe::AccessSink, Clock {
     const std::lock_guard lock(mutex);
     return clocks.front()->now();
   }
+  // Charges time that the program sleeps to all configurations.
   void charge(Seconds cost) override {
     // Earlier accesses are charged first.
     if (auto* const pipeline = observe::t_thread.pipeline) pipeline->flush();

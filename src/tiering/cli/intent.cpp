@@ -21,6 +21,7 @@ namespace terrace::cli {
 
 namespace {
 
+// Adds the counts of one process.
 void add(DataByIntent& data, const memory::OrderedCounts& counts) {
   ++data.processes;
   if (data.error == 0) data.error = counts.error;

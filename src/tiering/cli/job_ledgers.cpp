@@ -26,6 +26,7 @@ std::string shared_job_id() {
   return std::to_string(getpid());
 }
 
+// Describes the job for its ledger: name, places and budgets.
 memory::JobDescription title_of(const runtime::SessionConfiguration& configuration, std::string job) {
   memory::JobDescription title{std::move(job), {}};
   const auto& places = configuration.machine.places();

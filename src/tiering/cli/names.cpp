@@ -25,6 +25,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+// Returns the sorted names of a table of variants.
 template <class Variants>
 Names of_variants(const Variants& variants) {
   Names names;

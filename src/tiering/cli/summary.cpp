@@ -169,6 +169,7 @@ std::optional<FileTraffic> read_file_traffic(const std::string& path, std::int64
   return in;
 }
 
+// Prints the line on simulated out-of-core memory.
 void print_file_traffic(const FileTraffic& in, const std::string& name) {
   const auto bytes = [](std::uint64_t value) { return format(Bytes{value}); };
   if (in.read == 0 && in.written == 0 && in.kernel_paged == 0) {
@@ -190,6 +191,7 @@ void print_file_traffic(const FileTraffic& in, const std::string& name) {
   fmt::print(stderr, "terrace: {}{}\n", name, line);
 }
 
+// Warns that a simulation used the machine's core time instead of one calibrated for the program.
 void print_core_time(const LoopSummary& loop, const std::string& name) {
   if (loop.backend != "virtual" || loop.core_time_fitted) return;
   fmt::print(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats the version and the commit, which the build writes into commit.hpp (cmake/Commit.cmake). See
-// subcommands.hpp.
+// Formats the version and the commit for `terrace --version`; the build writes the commit into commit.hpp
+// (cmake/Commit.cmake). See subcommands.hpp.
 #include "cli/subcommands.hpp"
 #include "commit.hpp"
 

@@ -52,6 +52,7 @@ void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
   }
 }
 
+// Creates an object's chunks where the strategy places them initially, and writes the object to the journal.
 void ChunkBinding::add(const observe::Object& object, std::uint64_t address, strategy::Strategy& strategy) {
   strategy.on_event(strategy::ObjectAdded{object}, migrations_);
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
@@ -71,6 +72,7 @@ void ChunkBinding::add(const observe::Object& object, std::uint64_t address, str
   journal_.write(record);
 }
 
+// Releases the capacity of a freed object, and cancels its moves.
 void ChunkBinding::remove(const observe::Object& object) {
   migrations_.forget(object.first_chunk, object.chunks);
   std::vector<std::uint64_t> freed(parts_.machine->places().size(), 0);

@@ -111,6 +111,7 @@ void Program::on_loop_end() {
   notify(&ProgramEvents::on_loop_end);
 }
 
+// Ends the current phase and begins another; switches the observation of accesses with sampled iterations.
 void Program::on_phase_begin(std::string_view name, bool is_late) {
   if (!in_loop()) return;
   if (tracker_.in_phase()) notify(&ProgramEvents::on_phase_end, is_late || phase_is_late_);

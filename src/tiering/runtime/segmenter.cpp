@@ -11,6 +11,7 @@ void Segmenter::begin_phase(PhaseIndex index) {
   times_.clear();
 }
 
+// Ends a segment at a known cut, or, in the first instance of a phase, at each report.
 Segmenter::Cut Segmenter::on_progress(std::uint64_t progress, Seconds time) {
   if (phase_->complete) {
     const auto next = current_.size();

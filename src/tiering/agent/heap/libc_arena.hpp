@@ -2,7 +2,7 @@
 // Serves allocations that the C library and the dynamic linker make while a thread is inside Terrace: the TLS
 // table of a new thread, a stream, a directory buffer. They must not reach the program's allocator: its lock may
 // be held by a thread that waits for Terrace, for instance in the allocator's own mmap(2). The arena also serves
-// while the next allocator is being resolved.
+// while the next allocator is being resolved. The interposed malloc family calls it.
 //
 // One fixed range of memory identifies blocks by their address. Lock-free: async-signal-safe, and usable in a
 // child of fork(2) at any time.

@@ -65,6 +65,7 @@ bool ObjectRegistry::owner_covers_more(std::uint64_t page, std::uint64_t low, st
   return had > wanted;
 }
 
+// Adds an object with the pages [low, high), which no other owns. [true_low, true_high): the program's bytes.
 void ObjectRegistry::insert(std::string name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t high,
                             std::uint64_t true_low, std::uint64_t true_high) {
   const auto* const address = reinterpret_cast<const void*>(low);  // NOLINT(performance-no-int-to-ptr)
@@ -87,6 +88,7 @@ void ObjectRegistry::carve(std::uint64_t low, std::uint64_t high) {
   }
 }
 
+// Calls on_growth_, once, when enough bytes have been added. Starts the monitors of uninstrumented programs.
 void ObjectRegistry::notify_growth() noexcept {
   if (!on_growth_ || added_.load(std::memory_order_relaxed) < k_growth_step) return;
   lock_.lock();
@@ -102,6 +104,7 @@ bool ObjectRegistry::add(std::string_view name, observe::ObjectKind kind, std::u
   return done;
 }
 
+// Adds an object of arbitrary bytes, which gets its first and last page only if it covers the most of them.
 bool ObjectRegistry::add_competing(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
                                    std::uint64_t high) noexcept {
   LockScope scope(*this);
@@ -128,6 +131,7 @@ bool ObjectRegistry::add_pages(std::string_view name, observe::ObjectKind kind, 
   return done;
 }
 
+// Adds an object with exactly the pages [first, last).
 bool ObjectRegistry::add_exact(std::string_view name, observe::ObjectKind kind, std::uint64_t first,
                                std::uint64_t last, std::uint64_t low, std::uint64_t high) noexcept {
   LockScope scope(*this);
@@ -173,6 +177,7 @@ bool ObjectRegistry::forget(std::uint64_t low) noexcept {
   return false;
 }
 
+// Returns the range around the address that no object covers, at most [low, high).
 ObjectRegistry::Range ObjectRegistry::gap(std::uint64_t address, std::uint64_t low, std::uint64_t high) noexcept {
   LockScope scope(*this);
   if (!scope.is_held() || covering(address) != objects_.end()) return {address, address};

@@ -58,17 +58,19 @@ class OrderedHeap::PlacementRecorder final : public memory::OrderedFill::Observe
                                             static_cast<std::uint32_t>(intent_)};
     try {
       if (part.place == k_no_place && content_ == memory::OrderedFill::Content::some)
-        left_.push_back(range);
+        kernel_placed_.push_back(range);
       else
         record(range);
     } catch (const std::bad_alloc&) {
       if (part.held > 0) heap_.parts_.ledger->give(part.place, {part.held});
     }
   }
-  void restart() noexcept { left_.clear(); }
+  // Forgets what an earlier pass over the range recorded.
+  void restart() noexcept { kernel_placed_.clear(); }
+  // Records what was left to the kernel.
   void end() noexcept {
     try {
-      for (const auto& range : left_) record(range);
+      for (const auto& range : kernel_placed_) record(range);
     } catch (const std::bad_alloc&) {  // not recorded, so not charged
     }
   }
@@ -84,7 +86,7 @@ class OrderedHeap::PlacementRecorder final : public memory::OrderedFill::Observe
   transfer::TouchTraps* traps_;
   int intent_;
   memory::OrderedFill::Content content_;
-  OrderedHeap::Ranges left_;  // left to the kernel
+  OrderedHeap::Ranges kernel_placed_;  // left to the kernel's placement
 };
 
 OrderedHeap::OrderedHeap(Parts parts) : parts_(std::move(parts)) {
@@ -109,6 +111,7 @@ int OrderedHeap::add_ordering(std::string name, std::vector<PlaceId> places, Rul
   return static_cast<int>(orders_.size() + more_count_++);
 }
 
+// Returns the state, which the first placement makes; null without memory.
 OrderedHeap::State* OrderedHeap::ensure_state() noexcept {
   if (auto* const made = state_.load(std::memory_order_acquire)) return made;
   const std::lock_guard guard(mutex_);
@@ -122,12 +125,15 @@ OrderedHeap::State* OrderedHeap::ensure_state() noexcept {
   }
 }
 
+// Populates the range with pages of the intent's places, best first, or migrates existing content there.
+// `num_full`: leading places that are known to be full.
 memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint64_t size, int intent,
-                                               memory::OrderedFill::Content content, std::size_t left) noexcept {
+                                               memory::OrderedFill::Content content,
+                                               std::size_t num_full) noexcept {
   auto& here = *state_.load(std::memory_order_acquire);
   PlacementRecorder filling(*this, here.traps.load(), intent, content);
   const auto& order = order_of(intent).places;
-  auto outcome = here.fill.fill(address, size, order, content, filling, left);
+  auto outcome = here.fill.fill(address, size, order, content, filling, num_full);
   for (std::size_t pass = 1; outcome.needs_retry && pass < order.size(); ++pass) {
     forget(address, size);
     filling.restart();
@@ -177,7 +183,7 @@ void OrderedHeap::on_first_touch(std::uint64_t address) noexcept {
   auto& traps = *here.traps.load();
   memory::PlacedRanges::Gap gap{};
   std::uint64_t of = 0;
-  std::size_t left = 0;
+  std::size_t num_full = 0;
   int intent = 0;
   try {
     const std::lock_guard guard(mutex_);
@@ -195,14 +201,14 @@ void OrderedHeap::on_first_touch(std::uint64_t address) noexcept {
       if (gap.size == 0) return;
       filling_.emplace(gap.address, gap.size);
       of = block->first;
-      left = block->second.left;
+      num_full = block->second.left;
       intent = block->second.intent;
     }
   } catch (const std::bad_alloc&) {
     return traps.unregister_range(address, k_page);
   }
   if (gap.size == 0) return traps.wake(address, k_page);  // the block was released, or is not registered yet
-  const auto outcome = fill(gap.address, gap.size, intent, memory::OrderedFill::Content::none, left);
+  const auto outcome = fill(gap.address, gap.size, intent, memory::OrderedFill::Content::none, num_full);
   const std::lock_guard guard(mutex_);
   filling_.erase(gap.address);
   if (const auto block = blocks_.find(of); block != blocks_.end()) block->second.left = outcome.num_exhausted;

@@ -147,12 +147,12 @@ class OrderedHeap final {
   }
   [[nodiscard]] bool has_free_capacity(std::uint64_t size, const Order& order) noexcept;
   [[nodiscard]] bool is_within(std::uint64_t address, std::uint64_t size, const Order& order) noexcept;
-  bool fill_by_rule(const Order& order, std::uint64_t address, std::uint64_t size, int intent, std::size_t* left,
-                    int* error) noexcept;
+  bool fill_by_rule(const Order& order, std::uint64_t address, std::uint64_t size, int intent,
+                    std::size_t* num_full, int* error) noexcept;
   int interleave(const Order& order, std::uint64_t address, std::uint64_t size, int intent) noexcept;
   State* ensure_state() noexcept;
   memory::OrderedFill::Outcome fill(std::uint64_t address, std::uint64_t size, int intent,
-                                    memory::OrderedFill::Content content, std::size_t left = 0) noexcept;
+                                    memory::OrderedFill::Content content, std::size_t num_full = 0) noexcept;
   void* take_cached(std::size_t size, std::size_t alignment, int intent, FillMode when) noexcept;
   void* allocate_new(std::size_t size, std::size_t alignment, Block block, int* error) noexcept;
   [[nodiscard]] bool has_cache_headroom(int intent) noexcept;

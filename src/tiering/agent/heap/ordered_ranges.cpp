@@ -59,6 +59,7 @@ void OrderedHeap::forget(std::uint64_t address, std::uint64_t size) noexcept {
   release_accounting(detach_ranges(address, size));
 }
 
+// Called before mremap(2), and by forget(); the returned ranges stay charged to the ledger.
 OrderedHeap::Ranges OrderedHeap::detach_ranges(std::uint64_t address, std::uint64_t size) noexcept {
   const std::lock_guard guard(mutex_);
   try {
@@ -68,6 +69,7 @@ OrderedHeap::Ranges OrderedHeap::detach_ranges(std::uint64_t address, std::uint6
   }
 }
 
+// Releases what detached ranges hold in the ledger and in the counts.
 void OrderedHeap::release_accounting(const Ranges& ranges) noexcept {
   {
     const std::lock_guard guard(mutex_);

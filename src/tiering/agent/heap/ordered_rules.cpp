@@ -74,16 +74,16 @@ int OrderedHeap::interleave(const Order& order, std::uint64_t address, std::uint
 }
 
 // Populates the range eagerly by the ordering's rule. Returns false, and discards its pages, if the rule cannot be
-// kept. `left` receives how many leading places of the ordering were full.
+// kept. `num_full` receives how many leading places of the ordering were full.
 bool OrderedHeap::fill_by_rule(const Order& order, std::uint64_t address, std::uint64_t size, int intent,
-                               std::size_t* left, int* error) noexcept {
+                               std::size_t* num_full, int* error) noexcept {
   int problem = 0;
   if (order.rule == Rule::interleave && order.places.size() > 1) {
     problem = interleave(order, address, size, intent);
   } else {
     const auto outcome = fill(address, size, intent, memory::OrderedFill::Content::none);
     problem = outcome.error;
-    if (left) *left = outcome.num_exhausted;
+    if (num_full) *num_full = outcome.num_exhausted;
   }
   if (error) *error = problem;
   if (order.rule == Rule::spill || (problem == 0 && is_within(address, size, order))) return true;
@@ -92,6 +92,7 @@ bool OrderedHeap::fill_by_rule(const Order& order, std::uint64_t address, std::u
   return false;
 }
 
+// Places an extent of small blocks (SmallBlocks), which the caller owns.
 bool OrderedHeap::place(std::uint64_t address, std::uint64_t size, int intent) noexcept {
   if (!ensure_state()) return false;
   const auto& order = order_of(intent);

@@ -20,6 +20,7 @@ constexpr Bytes k_reserve{256ULL << 30};
 
 }  // namespace
 
+// Reserves the address space, and the table of orderings by extent. Requires: mutex_ is held.
 bool SmallBlocks::reserve() noexcept {
   if (reserved_) return reserved_->reserved().value > 0;
   reserved_.emplace(k_reserve, Bytes{k_extent});
@@ -34,6 +35,7 @@ bool SmallBlocks::reserve() noexcept {
   return true;
 }
 
+// Creates the arena of an ordering at its first block. Returns false if it does not exist and cannot be created.
 bool SmallBlocks::create_arena(int order) noexcept {
   const auto at = static_cast<std::size_t>(order);
   auto& source = sources_[at];
@@ -62,6 +64,8 @@ void SmallBlocks::purge() noexcept {
     if (arena_states_[i].load(std::memory_order_acquire) > 0) memory::BlockArena::purge(static_cast<unsigned>(i));
 }
 
+// Obtains a placed extent for an arena that has run out of free blocks. Returns null if the ordering has no
+// capacity.
 void* SmallBlocks::obtain(std::size_t size, int order) noexcept {
   if (is_shut_down_) return nullptr;
   void* const got = reserved_->allocate(size, k_extent);
@@ -76,6 +80,7 @@ void* SmallBlocks::obtain(std::size_t size, int order) noexcept {
   return got;
 }
 
+// Takes back extents in which an arena has no blocks any more.
 void SmallBlocks::give_back(void* address, std::size_t size) noexcept {
   if (is_shut_down_) return;
   const auto begin = reinterpret_cast<std::uint64_t>(address);

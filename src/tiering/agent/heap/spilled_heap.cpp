@@ -25,6 +25,7 @@ constexpr int k_read_write = PROT_READ | PROT_WRITE;
 constexpr std::uint64_t k_cache_share = 16;
 constexpr std::uint64_t k_scarce = 8;  // below 1/k_scarce of the memory free, no block is cached
 
+// Completes the engine's parts with the heap's address space.
 transfer::SpillEngine::Parts in(const memory::RegionSpace& space, transfer::SpillEngine::Parts parts) {
   parts.base = space.base();
   parts.size = space.reserved().value;
@@ -101,6 +102,7 @@ bool SpilledHeap::is_cacheable(const memory::RegionSpace::Block& block) const {
       parts, [](const auto& part) { return part.kind == Kind::block && part.protection == k_read_write; });
 }
 
+// Returns a freed block of this size from the cache, or null. Empties the cache if memory is scarce.
 void* SpilledHeap::take_cached(std::size_t size, std::size_t alignment) noexcept {
   const std::lock_guard guard(mutex_);
   if (is_memory_scarce())
@@ -329,6 +331,7 @@ bool SpilledHeap::claim_free(Span span) noexcept {
       [&](std::uint64_t first, std::uint64_t end) { return claim(first, end - first); });
 }
 
+// Pins the range for a device's driver (interpose/device_memory.cpp).
 void SpilledHeap::pin(const void* address, std::size_t size) noexcept {
   const auto start = reinterpret_cast<std::uint64_t>(address);
   const auto span = clip(align_down(start, k_page), page_up(start + size));

@@ -50,6 +50,7 @@ bool SpilledSmall::add_pool() noexcept {
   return true;
 }
 
+// Returns a free extent to the arena, from a new pool if necessary; null without memory.
 void* SpilledSmall::allocate_extent(std::size_t) noexcept {
   if (!heap_.is_owner_process()) return nullptr;
   const std::lock_guard guard(mutex_);

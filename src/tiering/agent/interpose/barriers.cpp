@@ -12,6 +12,7 @@
 
 namespace terrace::agent {
 
+// Waits in the scheduler. The last thread sets all clocks to the latest, and wakes the others.
 bool Barrier::wait() noexcept {
   {
     const observe::RuntimeScope inside;

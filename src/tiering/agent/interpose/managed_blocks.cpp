@@ -31,6 +31,7 @@ using memory::BlockArena;
 constexpr int MREMAP_DONTUNMAP = 4;  // Linux 5.7
 #endif
 
+// Returns the usable bytes of the block, or 0 if the owner has none there.
 std::size_t size_of(BlockOwner owner, const void* address) noexcept {
   switch (owner) {
     case BlockOwner::libc_arena:

@@ -44,6 +44,7 @@ void forget_object(Process& here, void* address, std::size_t length) {
   here.objects->remove(low, low + length);
 }
 
+// Registers a mapping as an object, named by its call site.
 void note_object(Process& here, void* address, std::size_t length) {
   const observe::AgentScope scope;
   char name[k_name_capacity];

@@ -18,6 +18,7 @@ enum StackSlot : std::uint64_t { k_arguments = 1, k_variables, k_argument_string
 
 std::uint64_t address_of(const void* at) { return reinterpret_cast<std::uint64_t>(at); }
 
+// Returns the slot of an environment variable, a hash of its name.
 std::uint64_t slot_of_name(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends the process when the program's last thread ends after its main thread (pthread_exit(3)). The C library
 // calls exit(0) then, but Terrace's own threads keep its count of threads above zero. A watch thread does it
-// instead.
+// instead. Started by the interposed pthread_create(3) with Terrace's first thread.
 #pragma once
 
 namespace terrace::agent {

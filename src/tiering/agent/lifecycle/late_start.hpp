@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lazy initialisation: start-up waits for the first large allocation or mapping, the first thread, or the first
-// API call, because most processes of a script or a build have none of these. Earlier blocks belong to the next
-// allocator. On a machine with one kind of memory large blocks do not start Terrace either: separate pages cost
-// time, and there is no placement to decide.
+// Decides for startup.cpp when Terrace starts in a process. Lazy initialisation: start-up waits for the first
+// large allocation or mapping, the first thread, or the first API call, because most processes of a script or a
+// build have none of these. Earlier blocks belong to the next allocator. On a machine with one kind of memory
+// large blocks do not start Terrace either: separate pages cost time, and there is no placement to decide.
 #pragma once
 
 #include <cstddef>

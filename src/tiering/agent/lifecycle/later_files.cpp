@@ -44,6 +44,7 @@ constinit std::atomic<std::uint64_t> g_adds{0};  // of g_seen; 0: Terrace does n
 constinit std::atomic<bool> g_is_deep{false};    // some file was opened with RTLD_DEEPBIND
 thread_local bool t_looking __attribute__((tls_model("initial-exec"))) = false;
 
+// Returns how many files the dynamic linker has loaded and unloaded so far.
 LoadCounts loads_now() noexcept {
   LoadCounts loads;
   dl_iterate_phdr(
@@ -93,6 +94,7 @@ bool is_provided(const char* name, std::uint64_t address) noexcept {
   }
 }
 
+// Returns whether the address is in a segment of the file.
 bool contains(const dl_phdr_info& info, std::uint64_t address) noexcept {
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const auto& part = info.dlpi_phdr[i];

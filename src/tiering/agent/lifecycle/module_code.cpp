@@ -33,6 +33,7 @@ struct DynamicTables {
   AddressRange relocations[2];  // of data, and of the PLT
 };
 
+// Finds the tables of symbols and relocations from the file's dynamic section.
 DynamicTables read_tables(const dl_phdr_info& info, const ElfW(Dyn) * entry) {
   // The dynamic linker relocates these values, except in a read-only section (the vDSO).
   const auto address = [&](std::uint64_t value) {

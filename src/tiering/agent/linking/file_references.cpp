@@ -17,6 +17,7 @@ Value* pointer(std::uint64_t base, std::uint64_t value) noexcept {       // the 
   return reinterpret_cast<Value*>(value < base ? base + value : value);  // NOLINT(performance-no-int-to-ptr)
 }
 
+// Finds the tables from the entries of the dynamic section.
 FileReferences read_tables(std::uint64_t base, const ElfW(Dyn) * dynamic) noexcept {
   FileReferences tables;
   std::array<std::uint64_t, 2> at{}, size{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Identifies code of the injected library (libterrace.so) by its address, and marks the symbols that it exports.
-// exports.txt lists the exported names; all other symbols are hidden.
+// exports.txt lists the exported names; all other symbols are hidden. Used throughout the agent.
 #pragma once
 
 #include <cstdint>

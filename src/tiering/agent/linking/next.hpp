@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolves the next definition of an interposed function (dlsym(RTLD_NEXT)): the one that would be called without
-// Terrace. Every interposer forwards by it. Serves functions of the C library, which every caller has in its
-// scope. Functions of libraries that a caller may have a copy of, or load for itself, are resolved by caller
+// Terrace. Most interposers forward by it. Serves functions of the C library, which every caller has in its scope.
+// Functions of libraries that a caller may have a copy of, or load for itself, are resolved by caller
 // (caller_functions.hpp).
 //
 // Resolution may itself allocate; such requests come from an arena (agent/heap/libc_arena.hpp). Thread-safe.

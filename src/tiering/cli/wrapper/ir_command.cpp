@@ -48,6 +48,7 @@ bool is_among(std::string_view word, std::span<const std::string_view> words) {
 // Sorts the words of a command into those that tell how code is generated and others.
 class CodeOptions {
  public:
+  // Takes the next word of the user's command.
   void add(const std::string& word) {
     is_assembly_ |= awaited_.empty() && word == "-S";
     if (!awaited_.empty()) {
@@ -76,6 +77,7 @@ class CodeOptions {
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
 
  private:
+  // Takes a word that is the value of the option before it.
   void add_value(const std::string& value) {
     if (awaited_ == "-x") language(value);
     if (awaited_ == "-Xclang" && begins_with_one_of(value, k_other_actions)) is_usual_ = false;

@@ -22,9 +22,9 @@ class StackFrame {
       if (one.mnemonic.empty()) continue;
       if (returns_twice(one.text) && one.mnemonic.starts_with("call")) usable_ = false;
       if (!is_entered_)
-        prologue(one);
+        analyze_prologue(one);
       else
-        body(one);
+        analyze_body(one);
       if (!usable_) return;
     }
     for (const auto& slot : stored_)
@@ -39,7 +39,8 @@ class StackFrame {
   [[nodiscard]] int bytes() const { return bytes_; }
 
  private:
-  void prologue(const Instruction& one) {
+  // Analyses an instruction before the entry hook, where the frame is built.
+  void analyze_prologue(const Instruction& one) {
     if (one.mnemonic == "call") {
       is_entered_ = is_hook(one, k_entry_hook);
       usable_ = is_entered_;
@@ -58,24 +59,26 @@ class StackFrame {
     } else if (one.operands.size() == 2 && one.operands[0] == "%rsp" && one.operands[1] == "%rbp") {
       has_pointer_ = true;
     } else {
-      references(one);
+      note_references(one);
     }
   }
-  void body(const Instruction& one) {
+  // Analyses an instruction behind the entry hook.
+  void analyze_body(const Instruction& one) {
     const bool pushes = one.mnemonic.starts_with("push");
     const bool moves_pointer = one.operands.size() == 2 && one.last() == "%rsp";
     const auto by = moves_pointer ? immediate(one.operands.front()) : std::nullopt;
     if (one.mnemonic == "call" && is_hook(one, k_entry_hook)) usable_ = false;
     if (pushes || (by && (one.mnemonic == "subq") == (*by > 0))) grows_later_ = true;
     if (by || pushes || one.mnemonic.starts_with("pop") || one.mnemonic == "leave") {
-      if (pushes) references(one);
+      if (pushes) note_references(one);
       return;
     }
     const bool restores = moves_pointer && (one.operands[0] == "%rbp" || is_slot(one.operands[0])) &&
                           (one.mnemonic == "movq" || one.mnemonic == "leaq");
-    if (!restores) references(one);
+    if (!restores) note_references(one);
   }
-  void references(const Instruction& one) {
+  // Notes which slots an instruction stores and loads, and whether it takes an address within the frame.
+  void note_references(const Instruction& one) {
     for (std::size_t i = 0; i < one.operands.size(); ++i) {
       auto operand = one.operands[i];
       if (operand.starts_with('*')) operand.remove_prefix(1);

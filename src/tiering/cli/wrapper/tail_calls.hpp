@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restores the tail calls that exit hooks prevent.
+// Restores the tail calls that exit hooks prevent in gcc's code. Called by the assembler stand-in.
 //
 // A compiler that instruments functions puts the hook of a function's exit behind its last call. That call is then
 // no longer in tail position, so the compiler cannot replace it by a jump (sibling-call

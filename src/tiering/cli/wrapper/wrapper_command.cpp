@@ -88,12 +88,13 @@ class ArgumentScanner {
  public:
   explicit ArgumentScanner(WrapperRequest& request) : request_(request) {}
 
-  void words(const std::vector<std::string>& list, int depth) {
+  // Scans words, and those of response files (@FILE) that they name.
+  void scan_words(const std::vector<std::string>& list, int depth) {
     for (const auto& word : list) {
       if (word.size() > 1 && word[0] == '@' && depth < k_response_depth)
-        words(read_response(word.substr(1)), depth + 1);
+        scan_words(read_response(word.substr(1)), depth + 1);
       else
-        one(word);
+        scan_word(word);
     }
   }
   [[nodiscard]] bool stops_early() const { return stops_early_; }
@@ -103,7 +104,7 @@ class ArgumentScanner {
   }
 
  private:
-  void one(const std::string& word) {
+  void scan_word(const std::string& word) {
     request_.words.push_back(word);
     if (!awaited_.empty()) {
       if (awaited_ == "-l") request_.inputs = true;
@@ -210,6 +211,7 @@ std::vector<std::string> given_arguments(const WrapperCall& call) {
   return ir_arguments(call.arguments);
 }
 
+// Adds the flags that link the program with the library, first in its list of libraries.
 void add_link_flags(const WrapperLayout& layout, std::vector<std::string>& words) {
   words.insert(words.end(), {"-B" + layout.stand_ins, "-L" + layout.library, "-Wl,-rpath," + layout.library,
                              // First in the program's list of libraries, so that its allocator is the first one
@@ -229,7 +231,7 @@ bool is_object(const std::string& name) {
 WrapperRequest examine_request(const WrapperCall& call) {
   WrapperRequest request;
   ArgumentScanner scanner(request);
-  scanner.words(call.arguments, 0);
+  scanner.scan_words(call.arguments, 0);
   request.sibling_calls = scanner.wants_sibling_calls();
   request.links = request.inputs && !scanner.stops_early();
   return request;

@@ -165,6 +165,7 @@ sim::ProgramIdentity this_program() {
   return identity;
 }
 
+// Makes the parts, and writes the journal's first records. The agent and replay call it for each configuration.
 BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration,
                                        ProfileSource source, const sim::ProgramIdentity& program) {
   auto parts =

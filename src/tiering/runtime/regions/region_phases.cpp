@@ -39,6 +39,7 @@ RegionPhases::Name RegionPhases::intern_name(const char* kind, std::string_view 
   return number;
 }
 
+// Returns the path of a region of that name within a path, which it adds if it is new.
 RegionPhases::Index RegionPhases::child_path(Index of, Name name) {
   const auto found = paths_[of].children.find(name);
   if (found != paths_[of].children.end()) return found->second;
@@ -133,6 +134,7 @@ void RegionPhases::on_repetition(std::size_t depth, Word word) {
   if (depth > loop_depth_) mark_repeated(of, nullptr);
 }
 
+// Remembers a word that occurred twice in succession.
 void RegionPhases::add_square(Index of, const Word& word) {
   constexpr std::size_t k_max = 64;
   auto& squares = paths_[of].squares;
@@ -211,6 +213,7 @@ bool RegionPhases::is_split(Index path, Seconds iterations) const {
   return in_children.value * 4 >= one.total.value && (count > 1 || continues);
 }
 
+// Makes the path a phase of the main loop, or its children if it is split.
 void RegionPhases::mark_phases(Index path, Seconds iterations) {
   paths_[path].loop = loop_;
   if (!is_split(path, iterations)) return;

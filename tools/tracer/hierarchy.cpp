@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulates the caches of a machine without time, as the filter of `terrace lab trace`. See hierarchy.hpp.
+// Simulates the caches of a machine without time, as the filter of `terrace lab misses`. See hierarchy.hpp.
 #include "tracer/hierarchy.hpp"
 
 #include <bit>
@@ -19,7 +19,8 @@ Hierarchy::Hierarchy(const Caches& caches) : caches_(caches), levels_(caches.lev
     } else if (shared_.empty()) {
       ++private_levels_;
     } else {
-      throw Error(Code::invalid, "cache " + cache.name + " is private and lies behind a shared one");
+      throw Error(Code::invalid,
+                  "cache " + cache.name + " is private and lies behind a shared one; state private caches first");
     }
   }
   written_out_.resize(levels_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes the accesses of a trace through a machine's caches, and counts the misses by object and instruction, for
-// `terrace lab trace`. See trace_misses.hpp.
+// `terrace lab misses`. See trace_misses.hpp.
 #include "tracer/trace_misses.hpp"
 
 #include <algorithm>

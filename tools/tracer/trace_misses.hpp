@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the accesses of a trace that miss the caches of a machine, by object and by instruction. `terrace lab
-// trace` calls it through the Python bindings.
+// misses` calls it through the Python bindings.
 #pragma once
 
 #include <array>

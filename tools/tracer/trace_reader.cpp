@@ -82,7 +82,7 @@ void TraceReader::read_header() {
   if (!take_number(version)) throw damaged;
   if (version != k_trace_version)
     throw Error(Code::unsupported, "a trace of version " + std::to_string(version) + "; this terrace reads " +
-                                       std::to_string(k_trace_version));
+                                       std::to_string(k_trace_version) + "; trace the program again");
   std::string_view isa;
   std::string_view program;
   std::uint64_t arguments = 0;

@@ -100,7 +100,9 @@ std::optional<Bytes> free_in(const std::string& folder) {
 // Returns the maximum of spilled data. Data beyond the disk's space stays in memory, above the limit.
 Bytes max_data(const runtime::SpillSpec& spec) {
   const auto disk = free_in(spec.folder);
-  if (!disk) throw Error(Code::failed, "memory over a file: " + spec.folder + ": " + std::strerror(errno));
+  if (!disk)
+    throw Error(Code::failed,
+                "memory over a file: the free space in " + spec.folder + " is unknown: " + std::strerror(errno));
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   return SpilledHeap::max_data(Bytes{spec.memory.value + pages * k_page}, *disk);
 }

@@ -40,7 +40,8 @@ std::string run_for_output(std::vector<std::string> words) {
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw Error(Code::failed, std::string("calibration: ") + std::strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw Error(Code::failed, std::string("the calibration cannot be started: ") + std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -50,7 +51,8 @@ std::string run_for_output(std::vector<std::string> words) {
   close(ends[1]);
   if (problem != 0) {
     close(ends[0]);
-    throw Error(Code::failed, "cannot start " + words.front() + ": " + std::strerror(problem));
+    throw Error(Code::failed, "cannot start " + words.front() + ": " + std::strerror(problem) +
+                                  "; name a Python that has the package terrace in TERRACE_PYTHON");
   }
   auto text = read_all(ends[0]);
   close(ends[0]);

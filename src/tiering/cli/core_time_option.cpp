@@ -81,7 +81,8 @@ void parse_core_times(std::string_view content, const std::string& path, CoreTim
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
     auto at = path;
     at.append(":").append(std::to_string(number));
-    if (std::ranges::any_of(line, is_control)) throw Error(Code::invalid, at + ": this line is not text");
+    if (std::ranges::any_of(line, is_control))
+      throw Error(Code::invalid, at + ": this line is not text; write TIME, PATTERN=TIME or NAME()=TIME");
     try {
       read_one(std::string(line), option);
     } catch (const Error& error) {

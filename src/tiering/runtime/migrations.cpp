@@ -131,7 +131,8 @@ void Migrations::forget(ChunkId first, std::uint32_t count) {
 
 void Migrations::note_refusal(const std::string& what) {
   if (!std::exchange(refusal_noted_, true))
-    note("warning", "the system " + what + ": such data stays where it is (see real-memory in the documentation)");
+    note("warning",
+         "the system " + what + ": such data stays where it is; docs/explanation/real-memory.md says why");
 }
 
 // Takes over the moves that the mover has completed.

@@ -215,9 +215,9 @@ void Runtime::finish(std::string_view how) noexcept {
   state_->locked_event([&] {
     state_->end_loop();
     auto& program = state_->flushed_program();
-    // The name was misspelt, or the compiler inlined its function.
     for (const auto& name : state_->sources.functions_not_entered())
-      program.note("warning", "--phases: no function '" + name + "' was entered");
+      program.note("warning", "--phases: no function '" + name +
+                                  "' was entered; the name is misspelt, or the compiler inlined it");
     program.finish(how);
     state_->finished = true;
   });

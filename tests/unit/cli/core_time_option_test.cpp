@@ -79,7 +79,8 @@ TEST(CoreTimeOption, File_InvalidLine_IsRefusedWithItsNumber) {
             "'PHASE=0.08ns'");
   EXPECT_EQ(refusal("a()=1ns\na()=1ns"), "f:2: --core-time a()=1ns: the time of a() was given already");
   EXPECT_EQ(refusal("()=1ns"), "f:1: --core-time ()=1ns: there is no function before the '()='");
-  EXPECT_EQ(refusal(std::string_view("a\0b=1ns", 7)), "f:1: this line is not text");
+  EXPECT_EQ(refusal(std::string_view("a\0b=1ns", 7)),
+            "f:1: this line is not text; write TIME, PATTERN=TIME or NAME()=TIME");
   EXPECT_THROW(read_core_times({"@/nowhere"}), Error);
   EXPECT_THROW(read_core_times({"@/"}), Error);
 }

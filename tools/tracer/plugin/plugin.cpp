@@ -231,7 +231,8 @@ void Tracer::stop_at_limit() {
   put(TraceKind::end, 0, 0, 0, {}, true);
   writer_->flush();
   tracing_ = false;
-  say("the trace has reached its limit of " + std::to_string(limit_ >> 20) + " MiB and ends; the program goes on");
+  say("the trace has reached its limit of " + std::to_string(limit_ >> 20) +
+      " MiB (--limit) and ends; the program goes on");
 }
 
 // QEMU calls it before each system call of the program.

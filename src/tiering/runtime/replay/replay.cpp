@@ -70,7 +70,8 @@ class Replay final : public sim::ReplaySink {
   void on_hint(const observe::ProgramHint& hint) override {
     const auto complaint = runtime_->on_hint(hint);
     if (!complaint.empty())
-      throw Error(Code::corrupt, "the recording has a hint that no program gives: " + complaint);
+      throw Error(Code::corrupt,
+                  "the recording has a hint that no program gives (" + complaint + "); make the recording again");
   }
   void on_object_removed(ObjectId object) override { runtime_->remove_object(object); }
   void on_loop_begin(const observe::NewLoop& loop) override { runtime_->loop_begin(loop); }

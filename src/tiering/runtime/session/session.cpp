@@ -203,10 +203,13 @@ Session read_session(const std::string& path) {
   const std::span bytes(static_cast<const std::byte*>(map), size);
   BlobReader head(bytes);
   if (head.get<std::uint64_t>() != k_magic || head.get<std::uint32_t>() != k_session_version)
-    throw Error(Code::corrupt, path + " is not a session of this version of terrace");
+    throw Error(Code::corrupt, path +
+                                   " is not a session of this version of terrace; start the program with the "
+                                   "terrace that is installed with this library");
   const auto sum = head.get<std::uint32_t>();
   const auto body = bytes.subspan(16);
-  if (crc32c(body) != sum) throw Error(Code::corrupt, path + " is damaged");
+  if (crc32c(body) != sum)
+    throw Error(Code::corrupt, "the session file " + path + " is damaged; start the program again");
   BlobReader in(body);
   return Session::from_blob(in);
 }

@@ -2,8 +2,9 @@
 // Implements the entry points that the agent and replay call as one ordered stream of events. Before an event that
 // ends something, the accesses so far are flushed; then the event goes to the program. See runtime.hpp.
 //
-// Two locks, because a flush belongs to the event that follows it, and passes its quantum through the sinks, which
-// take the program lock: `events_mutex` covers the whole event, the program lock the event without its flushes.
+// Two locks, because a flush belongs to the event that follows it, and passes its quantum (the thread's accesses
+// since the last) through the sinks, which take the program lock: `events_mutex` covers the whole event, the
+// program lock the event without its flushes.
 #include "runtime/runtime.hpp"
 
 #include <mutex>

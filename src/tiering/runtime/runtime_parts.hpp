@@ -3,9 +3,9 @@
 // read it.
 //
 // One program may run in several configurations at a time. Each is a machine with its own clock, memory, budget
-// and strategy; all receive the same objects, phases and quanta of misses. A real run has one. A simulation may
-// have many, because cache misses do not depend on where data resides: one execution prices many machines, budgets
-// and strategies.
+// and strategy; all receive the same objects, phases and quanta (batches of one thread's misses). A real run has
+// one. A simulation may have many, because cache misses do not depend on where data resides: one execution prices
+// many machines, budgets and strategies.
 #pragma once
 
 #include <cstdint>

@@ -209,9 +209,7 @@ struct FunctionEntryMonitor::State {
    public:
     void called() { ++calls_; }
     // Returns the measured duration in seconds: sleeps last longer than requested.
-    [[nodiscard]] double passed() const {
-      return std::chrono::duration<double>(Clock::now() - begun_).count();
-    }
+    [[nodiscard]] double passed() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
     [[nodiscard]] double rate() const { return static_cast<double>(calls_) / passed(); }
     void begin_again() { *this = {}; }
 

@@ -114,9 +114,7 @@ class CallerScope {
   CallerScope(const CallerScope&) = delete;
   CallerScope& operator=(const CallerScope&) = delete;
 
-  [[nodiscard]] const LoadedFile* caller() const {
-    return caller_ < files_.size() ? &files_[caller_] : nullptr;
-  }
+  [[nodiscard]] const LoadedFile* caller() const { return caller_ < files_.size() ? &files_[caller_] : nullptr; }
   [[nodiscard]] bool is_called_by_linker() const { return caller() && caller()->base == getauxval(AT_BASE); }
 
   // Searches the files that dlopen(3) loaded together with the caller's. Returns null if none defines the name.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements chain_launch_data.hpp.
+// Packs the lines (values along one axis) and the partial results of a chain's reductions into one buffer, copies
+// it to the GPU, and copies the results back. The executor `gpu` calls it around each chain.
 #include "stencil/cuda/chain_launch_data.hpp"
 
 #include <cstring>

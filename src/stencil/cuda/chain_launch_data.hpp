@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers what kernels of a chain need on a GPU besides datasets: the values of lines and the partial results
-// of reductions. All lie contiguously, in host memory and in one device buffer, and are copied as a whole.
+// Gathers what kernels of a chain need on a GPU besides datasets: lines (values along one axis) and the partial
+// results of reductions. All lie contiguously, in host memory and in one device buffer, and are copied as a whole.
+// Used by the executor `gpu`, once for each chain.
 #pragma once
 
 #include <span>
@@ -19,6 +20,7 @@ class ChainLaunchData {
   void upload(std::span<const ActiveLoop> loops, const CommandStream& stream);
   // Enqueues the download; call collect() when it has finished.
   void download(const CommandStream& stream);
+  // Copies the downloaded partial results to the loops.
   void collect(std::span<ActiveLoop> loops) const;
 
   // Return device addresses for a loop, by its index.

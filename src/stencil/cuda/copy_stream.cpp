@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements copy_stream.hpp.
+// Implements the thread that waits for the copies of one CUDA stream, and the queue in which it reports finished
+// ones. The GPU backend of out-of-core execution has one such stream for each direction. See copy_stream.hpp.
 #include "stencil/cuda/copy_stream.hpp"
 
 #include <sys/eventfd.h>
@@ -15,7 +16,8 @@ namespace terrace::stencil::cuda {
 
 CopyCompletionQueue::CopyCompletionQueue() : completion_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (completion_fd_ < 0)
-    throw Error(Code::failed, std::string("no event for streaming: ") + std::strerror(errno));
+    throw Error(Code::failed,
+                std::string("executor=gpu: eventfd(2) for finished copies failed: ") + std::strerror(errno));
 }
 
 CopyCompletionQueue::~CopyCompletionQueue() { close(completion_fd_); }
@@ -70,6 +72,7 @@ void CopyStream::track(std::uint64_t ticket) {
   changed_.notify_all();
 }
 
+// Runs on the stream's thread: waits for the copies in order and reports each.
 void CopyStream::body() noexcept {
   std::unique_lock lock(mutex_);
   for (;;) {

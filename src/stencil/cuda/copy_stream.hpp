@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the copies of one direction on a CUDA stream and reports their ends: a thread waits for each in order
-// and signals an eventfd that poll(2) can wait on.
+// Runs the copies of one direction on a CUDA stream and reports their ends: a thread waits for each in order and
+// signals an eventfd that poll(2) can wait on. Used by DeviceBackend, the GPU's backend of out-of-core execution.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements device.hpp.
+// Opens the GPU through CUDA's driver and implements the wrappers of its streams, events and buffers. The executor
+// `gpu` and its backend use them; errors name the object that the driver refused.
 #include "stencil/cuda/device.hpp"
 
 #include "core/error.hpp"
@@ -8,7 +9,8 @@ namespace terrace::stencil::cuda {
 namespace {
 
 [[noreturn]] void no_device(const std::string& why) {
-  throw Error(Code::unsupported, "executor=gpu needs a GPU, and there is none to use: " + why);
+  throw Error(Code::unsupported, "executor=gpu needs a GPU, and none can be used: " + why +
+                                     ": choose another executor, or run where a GPU is");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RAII wrappers of one GPU: context, streams, events and memory that is not streamed.
+// RAII wrappers of one GPU: context, streams, events and memory that is not streamed. Used by the executor `gpu`
+// and the files of this folder.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements device_backend.hpp.
+// Implements the backend of the executor `gpu`: allocates frames (physical GPU memory of one chunk) and pinned
+// host memory, remaps frames, and copies chunks. Called by Stream; see device_backend.hpp.
 #include "stencil/cuda/device_backend.hpp"
 
 #include <algorithm>

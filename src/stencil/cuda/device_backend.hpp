@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements a TieredBackend of GPU memory over pinned host memory. A frame is physical device memory; a
-// fetched chunk takes the frame of an evicted one, mapped at its own addresses, so kernels see a dataset at
-// constant addresses. Copies use two streams, one for each direction.
+// Implements a TieredBackend of GPU memory over pinned host memory, for the executor `gpu`. A frame is physical
+// device memory of one chunk; a fetched chunk takes the frame of an evicted one, mapped at its own addresses, so
+// kernels see a dataset at constant addresses. Copies use two streams, one for each direction.
 //
 // Invariant: unmapping does not wait for kernels, so a frame is remapped only when the steps that use its chunk
 // have ended. The executor ends a step only after its kernels have.

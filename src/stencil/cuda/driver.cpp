@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements driver.hpp.
+// Loads libcuda.so.1 and looks its functions up by name; translates the driver's error numbers to text. Used by
+// Device when the executor `gpu` is created.
 #include "stencil/cuda/driver.hpp"
 
 #include <dlfcn.h>

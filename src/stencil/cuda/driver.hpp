@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads the functions of the CUDA driver that Terrace uses from libcuda.so.1, at first use: neither building
 // Terrace nor its packages needs CUDA. The CUDA Driver API reference documents them; types, constants and
-// layouts are those of its binary interface.
+// layouts are those of its binary interface. Used by the executor `gpu` and the files of this folder.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements block_transfer.hpp.
+// Validates and executes copies of field data between datasets, with permuted or mirrored axes. The engine checks
+// a transfer when the program declares it; executors execute it between two chains.
 #include "stencil/data/block_transfer.hpp"
 
 #include <algorithm>
@@ -56,12 +57,13 @@ void check(const BlockTransfer& transfer, const DatasetInfo& from, const Dataset
   }
   for (const auto* const one : {&from, &to}) {
     const auto& range = one == &from ? transfer.from_range : transfer.to_range;
-    if (one->is_temporary) refuse("'" + one->name + "' is temporary: its numbers do not outlive a chain");
+    if (one->is_temporary)
+      refuse("'" + one->name + "' is temporary, and its values do not outlive a chain: declare it as a dataset");
     if (!one->range.contains(range))
       refuse("it reaches " + text_of(range) + ", the dataset '" + one->name + "' has " + text_of(one->range));
   }
   if (from.id == to.id && !intersection(transfer.from_range, transfer.to_range).empty())
-    refuse("it reads points that it writes");
+    refuse("it reads points that it writes: choose ranges that do not overlap");
 }
 
 Range source_of(const BlockTransfer& transfer, const Range& part) {

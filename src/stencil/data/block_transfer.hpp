@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a copy of field data from a range of one dataset to a range of another, with an axis permutation,
-// and executes it. A BlockTransfer is a plain value.
+// Describes a copy of field data from a range of one dataset to a range of another, with an axis permutation, and
+// executes it. The engine queues it for Context::transfer(); executors run it. A BlockTransfer is a plain value.
 #pragma once
 
 #include <cstddef>

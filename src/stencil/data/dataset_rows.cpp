@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements dataset_rows.hpp.
+// Copies between a dataset in memory and a packed buffer. Executors call it to get and set values for the program,
+// and to send them to other ranks.
 #include "stencil/data/dataset_rows.hpp"
 
 #include <cstring>

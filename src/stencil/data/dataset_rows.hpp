@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterates over, and copies, ranges of a dataset that lies in memory, row by row.
+// Iterates over, and copies, ranges of a dataset that lies in memory, row by row. Used by all executors to get and
+// set values.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements free_memory.hpp.
+// Reads how much memory the process may still allocate from /proc/meminfo and from the limits of its control
+// groups. Executors call it before they touch large memory, to fail with an error instead of being killed.
 #include "stencil/data/free_memory.hpp"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ void take_less(std::optional<FreeMemory>& least, std::uint64_t bytes, const std:
   if (!least || bytes < least->bytes) least = FreeMemory{bytes, by};
 }
 
-// Returns the free memory of a control group and its ancestors; `top` is their mount point.
+// Lowers `least` to the free memory of a control group and of its ancestors, where they have less. `top` is the
+// mount point of the groups; `is_old` chooses the file names of version 1.
 void add_groups(std::optional<FreeMemory>& least, const std::string& top, const std::string& group, bool is_old) {
   const auto base = std::filesystem::path(top);
   auto folder = base / std::filesystem::path(group).relative_path();

@@ -16,7 +16,7 @@ struct FreeMemory {
 
 // Returns the minimum of MemAvailable (proc_meminfo(5)) and, for each control group of the process that has a
 // limit, the limit minus the group's memory that the kernel cannot reclaim. Swappable memory is not counted.
-// Returns nothing if no file gives a figure. `root` is the folder that contains /proc and /sys.
+// Returns nothing if no file states a number. `root` is the folder that contains /proc and /sys.
 [[nodiscard]] std::optional<FreeMemory> free_memory(const std::string& root = "");
 
 // Throws Error{no_memory} if `what` needs more bytes than are free; `advice` tells the user what to do.

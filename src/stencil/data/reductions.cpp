@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements reductions.hpp.
+// Initialises, combines and returns the results of reductions, for the four number types. The engine owns them,
+// and executors combine the partial results of a loop when it has run.
 #include "stencil/data/reductions.hpp"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ auto with_type(Number number, Action action) {
   return action(std::int32_t{});
 }
 
+// Returns the identity of the reduction: its result over no points.
 template <class T>
 T of_no_points(ReductionKind kind) {
   using Limits = std::numeric_limits<T>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores the results of reductions (sum, minimum, maximum) over loops. Each row has a partial result; combine()
-// combines them in a fixed order, so the result does not depend on threads, tiles or ranks.
+// combines them in a fixed order, so the result does not depend on threads, tiles or ranks. Used by the engine and
+// all executors; the subclass RankResults (ranks/rank_results.hpp) keeps the partial results of one rank.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts large ranges into slabs, so that copies need little temporary memory.
+// Cuts large ranges into slabs, so that copies need little temporary memory. Used for transfers between blocks,
+// for checkpoints and for values that ranks gather.
 #pragma once
 
 #include <algorithm>

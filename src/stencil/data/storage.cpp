@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements storage.hpp.
+// Maps the memory of datasets, anonymous or in a file, at staggered addresses and padded row strides. Used by the
+// in-memory executors; strides and range texts also throughout the library.
 #include "stencil/data/storage.hpp"
 
 #include <sys/mman.h>

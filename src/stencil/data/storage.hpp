@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes blocks and datasets (BlockInfo, DatasetInfo) and allocates the memory of datasets.
+// Describes blocks and datasets (BlockInfo, DatasetInfo) and allocates the memory of datasets. Used throughout the
+// stencil library.
 #pragma once
 
 #include <algorithm>

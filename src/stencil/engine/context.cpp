@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forwards the public API to the engine. See terrace/stencil/context.hpp.
+// Forwards the public API (Context, Block, Dataset, Reduction) to the engine; user programs call it. See
+// terrace/stencil/context.hpp.
 #include "terrace/stencil/context.hpp"
 
 #include <stdexcept>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements engine.hpp.
+// Queues a program's loops, and runs them as chains (the loops of a block that were queued until a result is
+// needed) by the executor that TERRACE_STENCIL names. Called by Context; see engine.hpp.
 #include "stencil/engine/engine.hpp"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
   for (std::size_t d = 0; d < size.size(); ++d) {
     if (size[d] < 1)
       throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size[d]) +
-                                     " points in dimension " + std::to_string(d) + ": it needs one at least");
+                                     " points in dimension " + std::to_string(d) + ": it needs at least one");
     block.range.end[d] = size[d];
   }
   block.range.sides = size.size();
@@ -156,8 +157,8 @@ void Engine::check_temporaries(std::span<const Loop> chain) {
     for (const auto& needed : use.needed.all())
       for (const auto& range : kept.missing(needed))
         throw Error(Code::invalid, "the temporary dataset '" + info.name + "' is read at " + text_of(range) +
-                                       " before its chain writes it: make it a dataset, have it keep them, or ask "
-                                       "for nothing in between");
+                                       " before its chain writes it: declare it as a dataset, name the points in "
+                                       "its `kept`, or request no result in between");
   }
   checked_.add(std::move(signature), {});
 }
@@ -166,8 +167,8 @@ void Engine::check(const Range& range, DatasetId dataset) const {
   const auto& info = datasets_[dataset];
   check_order("dataset '" + info.name + "'", range);
   if (!info.range.contains(range))
-    throw Error(Code::invalid,
-                "dataset '" + info.name + "': " + text_of(range) + " is asked for, it has " + text_of(info.range));
+    throw Error(Code::invalid, "dataset '" + info.name + "': " + text_of(range) + " was requested, it has " +
+                                   text_of(info.range) + ": request points inside");
 }
 
 void Engine::check_kept(DatasetId dataset, const Range& range) const {
@@ -177,8 +178,8 @@ void Engine::check_kept(DatasetId dataset, const Range& range) const {
   for (const auto& one : info.kept) kept.add(one);
   if (!kept.covers(range))
     throw Error(Code::invalid, "dataset '" + info.name + "': " + text_of(range) +
-                                   " is asked for, but it is temporary, and no chain leaves its numbers: make it "
-                                   "a dataset, or have it keep them");
+                                   " was requested, but it is temporary, and its values do not outlive a chain: "
+                                   "declare it as a dataset, or name the points in its `kept`");
 }
 
 void Engine::get(DatasetId dataset, const Range& range, std::byte* values) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements a Context: owns blocks, datasets, the queued chain of loops, and the executor that runs it.
-// Execution is lazy: loops are queued until a result is needed. Not thread-safe.
+// Implements a Context: owns blocks, datasets, the executor, and the queued chain (loops that wait until a result
+// is needed; execution is lazy). The functions of the public API and the HDF5 library call it. Not thread-safe.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements loop_checks.hpp.
+// Checks that a loop's range, arguments and lines lie inside its block and datasets. The engine calls it when the
+// program declares a loop or a dataset, so errors appear there and not when the chain runs.
 #include "stencil/engine/loop_checks.hpp"
 
 #include <cstdlib>
@@ -30,7 +31,7 @@ void check_lines(const Loop& loop) {
                                    ": it has " + std::to_string(line.end - line.begin) + " numbers, " +
                                    std::to_string(line.begin) + ".." + std::to_string(line.end) +
                                    ", the loop's range is " + std::to_string(begin) + ".." + std::to_string(end) +
-                                   " there");
+                                   " there: make it cover that range");
   }
 }
 

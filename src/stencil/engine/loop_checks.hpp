@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validates loops and datasets when they are created; errors are one line.
+// Validates loops and datasets when the program declares them. Called by the engine; errors are one line.
 #pragma once
 
 #include <deque>

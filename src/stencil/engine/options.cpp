@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses TERRACE_STENCIL. See terrace/stencil/options.hpp.
+// Parses TERRACE_STENCIL, and refuses words that its executor ignores. Programs call Options::from_environment()
+// through Context; see terrace/stencil/options.hpp.
 #include "terrace/stencil/options.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements active_loop.hpp.
+// Prepares a loop to run: its accessors, and buffers for its partial results. Executors call it for each loop of a
+// chain.
 #include "stencil/execute/active_loop.hpp"
 
 #include <utility>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles a loop with its accessors and partial results while it runs.
+// Bundles a loop with its accessors and partial results while it runs. Executors make one for each loop of a
+// chain.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,7 @@ struct ActiveLoop {
     if (!range.empty()) loop->body({*loop, range, views.data(), partial_addresses.data()});
   }
 };
+// Returns the loop with these accessors, and partial results that are the identity.
 [[nodiscard]] ActiveLoop begin(const Loop& loop, std::vector<View> views, const Reductions& reductions);
 
 }  // namespace terrace::stencil

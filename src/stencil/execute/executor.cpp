@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements executor.hpp.
+// Implements what executors have in common: the number of threads, the look-up by name, and transfers between
+// blocks by get() and set(). The engine uses it when it creates its executor. See executor.hpp.
 #include "stencil/execute/executor.hpp"
 
 #include <sched.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface of the executors, which run chains (loop by loop or tiled) and own the data. Each executor is one
-// file in executors/; the build generates their table (cmake/Variants.cmake).
+// Interface of the executors, which own the data and run chains (loops that the engine queued until a result was
+// needed), loop by loop or tiled. The engine has one. Each executor is one file in executors/; the build generates
+// their table (cmake/Variants.cmake).
 #pragma once
 
 #include <cstddef>

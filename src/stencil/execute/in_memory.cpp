@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements in_memory.hpp.
+// Allocates and copies datasets in memory for the executors `serial`, `parallel` and `tiled`: anonymous memory, or
+// shared mappings of files in `folder_` with paged=1, which the kernel can write back.
 #include "stencil/execute/in_memory.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 namespace terrace::stencil {
 
 void InMemory::add(const DatasetInfo& info) {
+  // Mapped files need no free memory: the kernel writes their pages back to the disk under pressure.
   if (folder_.empty())
     need_memory("the dataset '" + info.name + "'", info.bytes(),
                 "take executor=streamed,memory=SIZE, which has datasets in a file, or a smaller problem");
@@ -35,6 +37,7 @@ void InMemory::set(DatasetId dataset, const Range& range, const std::byte* value
   copy_in(infos_[dataset], memories_[dataset].first(), range, values);
 }
 
+// Adds a loop's run to the statistics by loop.
 void InMemory::note(const Loop& loop, double seconds) {
   auto& of_loop = statistics_.by_loop[loop.name];
   ++of_loop.count;

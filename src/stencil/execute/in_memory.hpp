@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common base of the executors whose datasets are in memory.
+// Common base of the executors `serial`, `parallel` and `tiled`, whose datasets are in memory (or with paged=1 in
+// mapped files).
 #pragma once
 
 #include <string>
@@ -31,7 +32,7 @@ class InMemory : public Executor {
  private:
   Statistics& statistics_;
   Team team_;
-  std::string folder_;  // folder of the datasets' files, or empty
+  std::string folder_;  // with paged=1: folder of the datasets' files; else empty
   std::vector<DatasetInfo> infos_;
   std::vector<Memory> memories_;
 };

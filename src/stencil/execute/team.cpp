@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements team.hpp.
+// Implements a team of threads that run the same function, and their barriers: waiting threads spin, then yield,
+// then sleep. Executors run the tiles or loops of a chain on it.
 #include "stencil/execute/team.hpp"
 
 #include <chrono>
@@ -45,8 +46,8 @@ Team::Team(int threads) {
   } catch (const std::system_error& error) {
     const auto has = size();
     end_others();
-    throw Error(Code::failed, std::to_string(threads) + " threads are asked for, the system gives " +
-                                  std::to_string(has) + " (" + error.what() + "): ask for fewer");
+    throw Error(Code::failed, std::to_string(threads) + " threads were requested, the system gives " +
+                                  std::to_string(has) + " (" + error.what() + "): set threads=N lower");
   }
 }
 

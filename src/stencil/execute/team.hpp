@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements a team of threads with barriers. Waiting threads spin before they sleep, because a chain has
-// hundreds of loops, some of a microsecond.
+// Implements a team of threads with barriers, on which executors run loops and tiles. Waiting threads spin before
+// they sleep, because a chain (the loops queued until a result is needed) has hundreds of loops, some of a
+// microsecond.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements tile_runner.hpp.
+// Runs the tiles of a chain as a pipeline: each thread waits until the thread with the previous outer tile is
+// ahead. Called by the executors `tiled` and `streamed`. See tile_runner.hpp.
 #include "stencil/execute/tile_runner.hpp"
 
 #include <atomic>

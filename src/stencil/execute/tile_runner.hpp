@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs tiles by several threads as a pipeline (wavefront). The tiles of the outermost cut dimension are dealt
 // out round robin; within one, a thread runs the inner tiles in order and stays behind the thread before it. So
-// there is no global barrier.
+// there is no global barrier. Used by the executors `tiled` and `streamed`.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements tile_size.hpp.
+// Models the time per point of a tile size, and tunes the size by measured times. The executor `tiled` asks for a
+// size before each chain; out-of-core execution uses the model only. See tile_size.hpp.
 #include "stencil/execute/tile_size.hpp"
 
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses tile sizes: by a cache model at first, then by measurement.
+// Chooses tile sizes: by a cache model at first, then by measurement. Used by the executor `tiled`; out-of-core
+// execution and its virtual time use the model.
 #pragma once
 
 #include <array>

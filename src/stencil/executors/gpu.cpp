@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executor `gpu`: datasets are in host memory and stream through GPU memory step by step. Kernels run on a
 // stream of their own, while copies fetch the data of the next steps and write back those of finished ones.
+// The engine creates it for TERRACE_STENCIL=executor=gpu.
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executor `parallel`: runs loop by loop, each by all threads.
+// Executor `parallel`: runs loop by loop, each by all threads. The engine creates it for executor=parallel in
+// TERRACE_STENCIL.
 #include <chrono>
 
 #include "stencil/execute/active_loop.hpp"

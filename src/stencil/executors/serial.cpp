@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executor `serial`: runs loop by loop on one thread. It is the reference for all others.
+// Executor `serial`: runs loop by loop on one thread; the engine creates it for executor=serial in
+// TERRACE_STENCIL. It is the reference for all others.
 #include <chrono>
 
 #include "stencil/execute/active_loop.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executor `streamed`: datasets are in a file and stream through memory step by step; steps run in cache-sized
-// tiles. For problems larger than the memory that they may use.
+// tiles. For problems larger than the memory that they may use; the engine creates it for executor=streamed.
 #include <memory>
 
 #include "core/error.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executor `tiled`: runs the whole chain tile by tile, while each tile's data are in the cache.
+// Executor `tiled`: runs the whole chain tile by tile, while each tile's data are in the cache. The engine creates
+// it for executor=tiled, the default.
 #include <chrono>
 #include <span>
 #include <utility>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements attributes.hpp.
+// Writes, finds and reads attributes of HDF5 objects: checkpoints keep their numbers in them, and datasets their
+// range and checksum.
 #include "stencil/io/attributes.hpp"
 
 namespace terrace::stencil::io {
@@ -9,7 +10,7 @@ namespace {
 void write(const Hdf5File& file, hid_t object, const std::string& name, hid_t in_file, hid_t in_memory,
            const Handle& space, const void* values) {
   const auto is_there = H5Aexists(object, name.c_str());
-  file.need(is_there, "it cannot be looked through");
+  file.need(is_there, "its attributes cannot be looked up");
   if (is_there > 0) file.need(H5Adelete(object, name.c_str()), "an attribute cannot be replaced");
   const Handle attribute(H5Acreate2(object, name.c_str(), in_file, space.get(), H5P_DEFAULT, H5P_DEFAULT),
                          H5Aclose);

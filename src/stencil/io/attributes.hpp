@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes numeric attributes of HDF5 objects.
+// Reads and writes numeric attributes of HDF5 objects: the numbers of a checkpoint, the range and checksum of a
+// dataset.
 #pragma once
 
 #include <cstdint>

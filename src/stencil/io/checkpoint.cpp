@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements Checkpoint. See terrace/stencil/hdf5.hpp.
+// Implements Checkpoint: writes all kept datasets and named numbers of a context to an HDF5 file with a seal, and
+// restores them. Programs call it; see terrace/stencil/hdf5.hpp.
 #include <array>
 #include <set>
 #include <string_view>
@@ -44,13 +45,14 @@ std::vector<io::Part> parts_of(Engine& engine, const std::string& path) {
   return parts;
 }
 
+// Refuses a checkpoint with datasets that the program lacks: it is of another program.
 void refuse_others(const io::Hdf5File& file, const std::vector<io::Part>& parts) {
   std::set<std::string_view> wanted;
   for (const auto& part : parts) wanted.insert(part.name);
   for (const auto& name : io::stored_names(file))
     if (!wanted.contains(name))
-      throw Error(Code::invalid, file.path() + ": there is a dataset '" + name +
-                                     "' in it, and none in the program: name a file of the same program and size");
+      throw Error(Code::invalid, file.path() + ": the checkpoint has a dataset '" + name +
+                                     "', which the program has not: name a file of the same program and size");
 }
 
 using Numbers = std::map<std::string, io::NamedNumber>;
@@ -59,7 +61,9 @@ void write_numbers(const io::Hdf5File& file, const Numbers& values) {
   const io::Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);
   for (const auto& [name, number] : values) {
     if (name.empty() || name.find('\0') != std::string::npos)
-      throw Error(Code::invalid, file.path() + ": a number without a name: give it one");
+      throw Error(
+          Code::invalid,
+          file.path() + ": Checkpoint has a number with an empty name, or one with a zero byte: give it a name");
     io::write_number(file, root.get(), name, number);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes XXH3 of a sequence of byte ranges.
+// Computes XXH3 (a 64-bit checksum) of a sequence of byte ranges, for the seals and datasets of checkpoints.
 #pragma once
 
 #define XXH_INLINE_ALL

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements file.hpp.
+// Opens, locks, reads and writes the file under HDF5, and keeps the first error of the system. The virtual file
+// driver and the seal of checkpoints call it. See file.hpp.
 #include "stencil/io/file.hpp"
 
 #include <fcntl.h>
@@ -100,6 +101,7 @@ void File::sync() {
   if (!failed_ && fsync(descriptor_) != 0) keep("written", errno);
 }
 
+// Keeps the first failure for check(); later ones follow from it.
 void File::keep(const char* what, int error) {
   if (failed_) return;
   failed_ = what;

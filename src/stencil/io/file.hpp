@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file behind HDF5's virtual file driver. It stores the first failure and reports success to HDF5, which
-// cannot close a file after a failed write. check() then throws the system's own reason.
+// Implements the file behind HDF5's virtual file driver, for checkpoints and datasets in HDF5 files. It stores the
+// first failure and reports success to HDF5, which cannot close a file after a failed write. check() then throws
+// the system's own reason.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements write_hdf5() and read_hdf5(). See terrace/stencil/hdf5.hpp.
+// Implements write_hdf5() and read_hdf5(), by which programs copy a range of one dataset to and from an HDF5 file.
+// See terrace/stencil/hdf5.hpp.
 #include "terrace/stencil/hdf5.hpp"
 
 #include <unistd.h>

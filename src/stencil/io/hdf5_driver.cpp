@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements hdf5_driver.hpp.
+// Implements the callbacks of an HDF5 virtual file driver over io::File. Terrace has a driver of its own because
+// HDF5's cannot close a file after a failed write, loses the system's error, and opens external links. See
+// hdf5_driver.hpp.
 #include "stencil/io/hdf5_driver.hpp"
 
 #if H5_VERSION_GE(1, 14, 0)
@@ -92,6 +94,7 @@ herr_t truncate(H5FD_t* file, hid_t /*transfer*/, hbool_t /*is_closing*/) {
   return 0;
 }
 
+// Fills in the table of callbacks by which HDF5 knows a driver.
 H5FD_class_t make_class() {
   H5FD_class_t made{};
 #if H5_VERSION_GE(1, 14, 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers an HDF5 virtual file driver over io::File.
+// Registers an HDF5 virtual file driver over io::File, which keeps the system's error of a failed write. Hdf5File
+// opens every file through it.
 #pragma once
 
 #include <hdf5.h>

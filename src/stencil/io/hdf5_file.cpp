@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements hdf5_file.hpp.
+// Opens, creates and closes HDF5 files through Terrace's file driver, and turns HDF5's error stack into one line.
+// Used by checkpoints and by the copies of single datasets.
 #include "stencil/io/hdf5_file.hpp"
 
 #include <algorithm>
@@ -14,6 +15,7 @@ std::mutex& library_mutex() {
   return mutex;
 }
 
+// Callback of H5Ewalk2: copies the first error's text and stops.
 herr_t take_first(unsigned /*number*/, const H5E_error2_t* error, void* text) {
   *static_cast<std::string*>(text) = error->desc ? error->desc : "";
   return 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RAII wrappers of HDF5: identifiers, the library lock, files; errors become exceptions with HDF5's text.
+// RAII wrappers of HDF5: identifiers, the library lock, files; errors become exceptions with HDF5's text. Used by
+// checkpoints and by the copies of single datasets.
 #pragma once
 
 #include <hdf5.h>

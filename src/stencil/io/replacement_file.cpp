@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements replacement_file.hpp.
+// Writes a file under a temporary name, locked against other writers, and renames it over the target. Used by
+// Checkpoint::write(), so that a killed program leaves the previous checkpoint.
 #include "stencil/io/replacement_file.hpp"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
   throw Error(Code::failed, path + ": " + what + ": " + std::strerror(errno));
 }
 
-// Follow symbolic links: the target is replaced, the link stays.
+// Follows symbolic links: the target is replaced, the link stays.
 std::string target_of(const std::string& path) {
   std::error_code problem;
   const auto status = fs::status(path, problem);
@@ -32,8 +33,8 @@ std::string target_of(const std::string& path) {
   return problem ? path : found.string();
 }
 
-// The previous owner may have renamed the file between our open and lock: then the name belongs to another
-// file.
+// Returns whether the name still belongs to the open file: the previous owner may have renamed that file between
+// our open and lock.
 bool is_still(const std::string& name, int descriptor) {
   struct stat named {
   }, opened{};

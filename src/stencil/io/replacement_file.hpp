@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces a file atomically: writes PATH.part, syncs it and renames it over the target.
+// Replaces a file atomically: writes PATH.part, syncs it and renames it over the target. Used by
+// Checkpoint::write().
 #pragma once
 
 #include <memory>

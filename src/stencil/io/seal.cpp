@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements seal.hpp.
+// Writes and verifies the seal of a checkpoint: a header with the file's length and checksums before its HDF5
+// part. Called by Checkpoint::write() and restore(). See seal.hpp.
 #include "stencil/io/seal.hpp"
 
 #include <algorithm>
@@ -33,7 +34,8 @@ constexpr std::uint64_t size_for(std::uint64_t extents) {
   return std::max<std::uint64_t>(std::bit_ceil(bytes), 512);
 }
 
-// Computes that checksum; extents are sorted. Returns nothing if the system refuses.
+// Computes Head::checksum, over [begin, end) outside the sorted extents. After a
+// failed read it is meaningless; File::check() then throws.
 std::uint64_t checksum_between(File& file, std::uint64_t begin, std::uint64_t end,
                                std::span<const Extent> extents) {
   Checksum checksum;

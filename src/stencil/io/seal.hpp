@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes the seal of a checkpoint: a header in HDF5's user block, before the HDF5 part. It has the
-// file's identity, its length and a checksum of everything except datasets' values, which have their own. It is
-// verified before HDF5 opens the file, because HDF5 may crash on damaged ones.
+// file's identity, its length and a checksum of everything except datasets' values, which have their own.
+// Checkpoint::restore() verifies it before HDF5 opens the file, because HDF5 may crash on damaged files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements stored_dataset.hpp.
+// Creates, compares, writes and reads a dataset of an HDF5 file, slab by slab, with a checksum of its values. Used
+// by checkpoints and by write_hdf5() and read_hdf5().
 #include "stencil/io/stored_dataset.hpp"
 
 #include <hdf5.h>
@@ -97,7 +98,7 @@ Range range_of(const std::vector<std::int64_t>& values) {
   return range;
 }
 
-// As many dimensions as the block has, or as the range extends into.
+// Returns the dimensions of the dataset in the file: those of the block, or as many as the range extends into.
 std::size_t dims_of(const Part& part) {
   auto dims = part.engine.block_info(part.info().block).dims;
   for (std::size_t d = dims; d < k_max_dims; ++d)
@@ -132,6 +133,7 @@ bool is_there(const Hdf5File& file, const std::string& name) {
   return H5Lexists(file.id(), name.c_str(), H5P_DEFAULT) > 0;
 }
 
+// Creates the part's dataset, with its groups, in the file.
 Handle make(const Hdf5File& file, const Part& part) {
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
@@ -148,6 +150,7 @@ Handle make(const Hdf5File& file, const Part& part) {
   return made;
 }
 
+// Opens the part's dataset; an error names those that the file has.
 Handle open(const Hdf5File& file, const Part& part) {
   if (!is_there(file, part.name)) {
     std::string known;
@@ -163,7 +166,7 @@ Handle open(const Hdf5File& file, const Part& part) {
   return found;
 }
 
-// Throws if an existing dataset differs.
+// Throws Error{invalid} if an existing dataset differs from the part in type, size or range.
 void compare(const Hdf5File& file, const Part& part, const Handle& found) {
   const Handle type(H5Dget_type(found.get()), H5Tclose);
   const Handle space(H5Dget_space(found.get()), H5Sclose);
@@ -190,6 +193,7 @@ void compare(const Hdf5File& file, const Part& part, const Handle& found) {
          (range ? stencil::text_of(range_of(*range)) : points_text(found_lengths) + " points"));
 }
 
+// Callback of H5Lvisit: collects the names of all links.
 herr_t add_dataset(hid_t /*group*/, const char* name, const H5L_info_t* /*info*/, void* names) {
   static_cast<std::vector<std::string>*>(names)->emplace_back(name);
   return 0;
@@ -211,7 +215,8 @@ void check_part(const std::string& path, const Part& part) {
                                    "'after/u'");
   if (!part.info().range.contains(part.range) || part.range.empty())
     throw Error(Code::invalid, path + ": dataset '" + part.info().name + "': " + stencil::text_of(part.range) +
-                                   " is asked for, it has " + stencil::text_of(part.info().range));
+                                   " was requested, it has " + stencil::text_of(part.info().range) +
+                                   ": request points inside");
 }
 
 Extent write_part(const Hdf5File& file, const Part& part) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validates, writes and reads a range of a dataset in an HDF5 file, slab by slab.
+// Validates, writes and reads a range of a dataset in an HDF5 file, slab by slab. Used by checkpoints and by the
+// copies of single datasets.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stub of Checkpoint without HDF5: every function throws. See terrace/stencil/hdf5.hpp.
+// Replaces io/ in Terrace's Python module, which is built without HDF5: every function of Checkpoint throws
+// Error{unsupported}. See terrace/stencil/hdf5.hpp.
 #include "core/error.hpp"
 #include "terrace/stencil/hdf5.hpp"
 
@@ -7,7 +8,9 @@ namespace terrace::stencil {
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw Error(Code::unsupported, what + ": this build has no HDF5, which checkpoints need");
+  throw Error(
+      Code::unsupported,
+      what + ": checkpoints need HDF5, without which this library was built: run terrace-stencils instead");
 }
 
 }  // namespace

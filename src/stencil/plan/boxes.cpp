@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements boxes.hpp.
+// Adds ranges to a set of points and subtracts them, box by box. Used to find which values a chain of loops needs
+// from before, and which it writes.
 #include "stencil/plan/boxes.hpp"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace terrace::stencil {
 namespace {
 
-// Adds from \ hole: at most two ranges per dimension.
+// Adds the points of `from` outside `hole` to `pieces`: at most two ranges per dimension.
 void subtract(Range from, const Range& hole, std::vector<Range>& pieces) {
   if (intersection(from, hole).empty()) {
     pieces.push_back(from);

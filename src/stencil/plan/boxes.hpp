@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Represents a set of points as a list of disjoint ranges.
+// Represents a set of points as a list of disjoint ranges. Used by the analysis of chains, by out-of-core
+// execution and by the cache model of virtual time.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements chain_use.hpp.
+// Computes which values of each dataset a chain of loops reads from before, and which it writes. Called by the
+// planners of out-of-core and distributed execution, by the engine's checks, and by virtual time.
 #include "stencil/plan/chain_use.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analyses which values of each dataset a chain of loops needs from before, and which it writes.
+// Analyses which values of each dataset a chain of loops needs from before, and which it writes. Used by all
+// planners, by the engine's checks, and by virtual time.
 #pragma once
 
 #include <map>
@@ -16,6 +17,7 @@ struct DatasetUse {
   Boxes written;
 };
 
+// Returns the use of each dataset that the chain accesses.
 [[nodiscard]] std::map<DatasetId, DatasetUse> uses_of(std::span<const Loop> chain);
 
 // Returns the bounding range of all loops.

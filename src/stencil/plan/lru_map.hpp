@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements a map of bounded size with least-recently-used eviction. It caches plans and other facts of
-// chains: a program whose chains never repeat must not use ever more memory. Not thread-safe.
+// chains for the engine and the executors: a program whose chains never repeat must not use ever more memory. Not
+// thread-safe.
 #pragma once
 
 #include <algorithm>

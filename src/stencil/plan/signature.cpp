@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements signature.hpp.
+// Lists a chain's ranges, datasets, accesses and offsets as integers, the key of plan caches. Executors, the
+// engine and the record of plans call it before they plan or check a chain.
 #include "stencil/plan/signature.hpp"
 
 namespace terrace::stencil {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the key of a chain in plan caches: chains with equal signatures have equal plans.
+// Computes the key of a chain in plan caches: chains with equal signatures have equal plans. Used by the engine,
+// all executors that plan, and virtual time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements stream_plan.hpp.
+// Assigns chunks (units of transfer) of the datasets to the steps of an out-of-core chain, and counts how many
+// must be resident at once. Called by the executors `streamed` and `gpu` and by their model in virtual time.
 #include "stencil/plan/stream_plan.hpp"
 
 #include <algorithm>

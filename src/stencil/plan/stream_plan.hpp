@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans out-of-core execution of a chain. Execution is cut into steps, each some tiles of the outermost
-// dimension; the plan lists the chunks of datasets that each step uses. Plans are plain values.
+// dimension; the plan lists the chunks of datasets that each step uses. Used by the executors `streamed` and `gpu`
+// and in virtual time. Plans are plain values.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements tile_plan.hpp.
+// Computes where each loop ends in each tile of a chain (skewed tiling), from the last loop to the first. Used by
+// the executors `tiled`, `streamed` and `gpu` and by virtual time. See tile_plan.hpp.
 #include "stencil/plan/tile_plan.hpp"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ std::size_t datasets_of(std::span<const Loop> chain) {
   return count;
 }
 
-// A range and an argument's offsets in one dimension, seen from the side where tiles begin.
+// The ends of a range in one dimension, seen from the side where tiles begin; low_of() and high_of() turn offsets
+// alike.
 struct Side {
   std::ptrdiff_t begin;
   std::ptrdiff_t end;
@@ -44,7 +46,7 @@ std::ptrdiff_t high_of(const Argument& argument, std::size_t d, bool is_reversed
   return is_reversed ? -argument.low[d] : argument.high[d];
 }
 
-// The end that a loop must reach for the loops after it.
+// Returns the end that a loop must reach in a tile for the loops after it.
 std::ptrdiff_t needed_end(const Loop& loop, const Needs& needs, std::size_t d, bool is_reversed) {
   auto end = k_nothing;
   for (const auto& argument : loop.arguments) {
@@ -57,6 +59,7 @@ std::ptrdiff_t needed_end(const Loop& loop, const Needs& needs, std::size_t d, b
   return end;
 }
 
+// Adds what a loop that reaches `end` needs of the loops before it.
 void add_needs(const Loop& loop, std::ptrdiff_t end, std::size_t d, bool is_reversed, Needs& needs) {
   for (const auto& argument : loop.arguments) {
     auto& written = needs.written[argument.dataset];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements skewed tiling: cuts a chain of loops into tiles that each run all loops. Plans are plain values.
+// Implements skewed tiling: cuts a chain of loops into tiles that each run all loops. Used by the executors
+// `tiled`, `streamed` and `gpu` and by virtual time. Plans are plain values.
 //
 // Dimensions are independent. Tile t of loop l ends at ends(d, t)[l] and begins where tile t - 1 ended. A loop
 // ends beyond all later loops by as much as these read outside their own points, and by as much as earlier

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements transfer_plan.hpp.
+// Bisects a transfer between blocks until the chunks of each part fit into memory, and lists them by step. Called
+// by the executor `streamed` before it executes the transfer.
 #include "stencil/plan/transfer_plan.hpp"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ void add_chunks(std::vector<ChunkId>& chunks, const DatasetInfo& info, const Str
     }
 }
 
+// Cuts the target range recursively and collects the chunks that each part uses.
 class Cutter {
  public:
   Cutter(const BlockTransfer& transfer, std::span<const DatasetInfo> infos, const StreamLayout& layout,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans the out-of-core execution of a BlockTransfer: cuts it into steps whose chunks fit into memory together.
+// Used by the executor `streamed`.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements distributed.hpp.
+// Runs the parts of chains that one rank owns: exchanges halos, runs the local loops by the inner executor, and
+// gathers reductions and values. The engine creates it for contexts with several ranks (MPI).
 #include "stencil/ranks/distributed.hpp"
 
 #include <chrono>
@@ -27,6 +28,7 @@ void Distributed::add(const DatasetInfo& info) {
   storage_.add(info, intersection(info.range, divisions_[info.block].own(ranks_->rank())));
 }
 
+// Returns the cached plan of the chain, or plans it.
 Distributed::PlannedChain& Distributed::find(std::span<const Loop> chain) {
   const auto block = chain.front().block;
   std::pair key(block, signature_of(chain));
@@ -83,6 +85,7 @@ void Distributed::run(std::span<const Loop> loops, const Division& division, Pie
   statistics_.redundant_bytes += piece.plan.redundant_bytes;
 }
 
+// Exchanges the halos that changed since this piece exchanged them last; called before its loops run.
 void Distributed::exchange(Piece& piece) {
   // Halos that are unchanged since this piece exchanged them are still valid.
   std::set<DatasetId> changed;

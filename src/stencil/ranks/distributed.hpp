@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes chains on several ranks: plans each rank's part, exchanges halos, and runs the local part by another
-// executor as any other chain. To the engine it is an executor that owns the whole datasets. Collective: all
-// ranks call every function in the same order with the same arguments.
+// executor as any other chain. The engine creates it for contexts with several ranks; to it this is an executor
+// that owns the whole datasets. Collective: all ranks call every function in the same order with the same
+// arguments.
 #pragma once
 
 #include <map>
@@ -19,7 +20,6 @@
 
 namespace terrace::stencil {
 
-// All ranks call everything, in the same order and with the same arguments.
 class Distributed final : public Executor {
  public:
   Distributed(std::unique_ptr<Executor> executor, std::unique_ptr<Ranks> ranks, const Options& options,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements division.hpp.
+// Chooses the cuts of a block among ranks by the load of the busiest one, and computes each rank's box. Called by
+// Distributed when the program declares a block.
 #include "stencil/ranks/division.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ std::ptrdiff_t rows_of(const Range& block, std::size_t in_y, std::size_t in_z) {
   return with_layers(1, in_y) * with_layers(2, in_z);
 }
 
-// Considers all ranks, or as many of them as get points.
+// Returns the numbers of parts in x, y and z of the least load; uses all ranks, or as many as get points.
 std::array<std::size_t, k_max_dims> best_parts(const Range& block, std::size_t ranks) {
   for (auto used = ranks; used > 1; --used) {
     auto least = std::numeric_limits<std::ptrdiff_t>::max();

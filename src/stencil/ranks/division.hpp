@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decomposes a block among ranks: one box each, cut in z and y only. Rows stay whole, so that partial results
-// of rows, and with them all sums, are bitwise equal for any number of ranks.
+// of rows, and with them all sums, are bitwise equal for any number of ranks. Used by distributed execution.
 #pragma once
 
 #include <array>

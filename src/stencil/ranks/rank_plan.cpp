@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements rank_plan.hpp.
+// Plans which points of a chain each rank computes, and which values it sends and receives before. Called by
+// Distributed for each new chain. See rank_plan.hpp.
 #include "stencil/ranks/rank_plan.hpp"
 
 #include <algorithm>
@@ -13,11 +14,12 @@ namespace {
 constexpr std::ptrdiff_t k_min_depth = 8;
 const Range k_nothing{{0, 0}, {0, 0}, {0, 0}};
 
+// Returns the dataset's range, which is empty at first.
 Range& at(std::map<DatasetId, Range>& ranges, DatasetId dataset) {
   return ranges.try_emplace(dataset, k_nothing).first->second;
 }
 
-// The range of a loop that a rank computes: its own points, and those that others depend on.
+// Returns the range of a loop that a rank computes: its own points, and those that its later loops depend on.
 Range range_to_do(const Loop& loop, const Range& own, std::map<DatasetId, Range>& needed) {
   auto range = intersection(loop.range, own);
   for (const auto& argument : loop.arguments)
@@ -39,6 +41,7 @@ class Planner {
   }
 
  private:
+  // Plans the loops [first, last) as one piece, or bisects them if a rank would need too many halo layers.
   void plan(std::size_t first, std::size_t last) {
     const auto loops = chain_.subspan(first, last - first);
     std::vector<RankWork> works;
@@ -89,7 +92,7 @@ class Planner {
     return false;
   }
 
-  // Collects, by dataset, the values from before the chain that the chain reads.
+  // Adds the transfers of all values from before the chain that a rank reads and another owns.
   void add_traffic(std::span<const Loop> loops, const std::vector<RankWork>& works, RankPiece& piece) const {
     for (const auto& [dataset, use] : uses_of(loops)) {
       if (!use.written.all().empty()) piece.written.insert(dataset);
@@ -102,6 +105,7 @@ class Planner {
     }
   }
 
+  // Adds the transfers of a box that rank `to` needs, one from each owner.
   void add_box(DatasetId dataset, const Range& box, std::size_t to, RankPiece& piece) const {
     if (box.empty() || division_.own(to).contains(box)) return;
     for (std::size_t from = 0; from < division_.ranks(); ++from) {

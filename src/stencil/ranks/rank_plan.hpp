@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans the distributed execution of a chain: what each rank computes, and what ranks exchange. Plans are plain
-// values.
+// Plans the distributed execution of a chain: what each rank computes, and what ranks exchange. Used by the
+// executor Distributed. Plans are plain values.
 //
 // A rank computes its own points of all loops, and redundantly those points of other ranks that its own depend
 // on. So ranks exchange once, before the chain, as deep as the whole chain reads; no communication is needed
@@ -30,6 +30,7 @@ struct RankWork {
   std::map<DatasetId, Range> needed;  // values from before the chain that it reads, its own points included
   std::map<DatasetId, Range> used;    // bounding range of all its accesses
 };
+// Returns the work of the rank that owns the points `own`.
 [[nodiscard]] RankWork work_of(std::span<const Loop> chain, const Range& own);
 
 // A range of a dataset that one rank sends to another.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements rank_results.hpp.
+// Packs a rank's partial results of reductions, gathers those of all ranks, and combines them row by row. Called
+// by Distributed after the loops of a chain.
 #include "stencil/ranks/rank_results.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace terrace::stencil {
 namespace {
 
-// One reduction of one loop.
+// Identifies one reduction of one loop.
 struct Use {
   std::size_t loop;
   std::size_t number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Combines reductions over several ranks: each rank stores the partial results of its rows; gather_results()
-// gathers all of them and combines them as a single rank would, so results are bitwise equal.
+// gathers all of them and combines them as a single rank would, so results are bitwise equal. Used by Distributed.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements rank_storage.hpp.
+// Allocates a rank's part of each dataset in the inner executor, and reallocates it when a chain uses a larger
+// range. Called by Distributed.
 #include "stencil/ranks/rank_storage.hpp"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps global datasets to a rank's local ones, which are datasets of the inner executor. A local dataset covers
 // the rank's own points and the bounding range that chains have used so far; it is reallocated when it must
-// grow.
+// grow. Used by Distributed.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,7 @@ class RankStorage {
   [[nodiscard]] DatasetId part(DatasetId dataset) const { return all_[dataset].part.id; }
   // Returns how often any rank may have changed the values; 0: all are 0.
   [[nodiscard]] std::uint64_t version(DatasetId dataset) const { return all_[dataset].version; }
+  // Counts a change, so that halos are exchanged again.
   void changed(DatasetId dataset) { ++all_[dataset].version; }
 
   // Copy values of an available range; an unallocated dataset reads as 0.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements plan_record.hpp.
+// Collects the chains that ran, with their tiles, steps and moved chunks, and formats them as JSON. Recorded calls
+// it after each chain; `terrace show` and `terrace report` read the document.
 #include "stencil/record/plan_record.hpp"
 
 #include <algorithm>
@@ -56,6 +57,7 @@ Json json_of(const Loop& loop) {
           {"reductions", loop.reductions.size()}};
 }
 
+// Describes a tile plan: size, number and skew of tiles, and where each loop ends in them.
 Json json_of(std::span<const Loop> chain, const TilePlan& plan) {
   const auto all = hull_of(chain);
   Json edges = Json::array();
@@ -74,6 +76,7 @@ Json json_of(std::span<const Loop> chain, const TilePlan& plan) {
           {"edges", std::move(edges)}};
 }
 
+// Describes the steps of an out-of-core plan, with the chunks that begin, end or stay in each.
 Json json_of(const StreamPlan& plan, const CutChain& cut) {
   std::vector<Json> steps;
   for (const auto& step : plan.steps)
@@ -153,6 +156,7 @@ void PlanRecord::add(const DatasetInfo& info) {
                                   {"is_temporary", info.is_temporary}});
 }
 
+// Returns the record of a chain, new or known; nullptr if the document has its maximum of chains.
 PlanRecord::ChainRecord* PlanRecord::find(std::span<const Loop> chain) {
   auto signature = signature_of(chain);
   if (const auto found = by_signature_.find(signature); found != by_signature_.end()) return found->second;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements recorded.hpp.
+// Records each chain that its inner executor runs, and writes the plans to the file of plans=FILE when the program
+// ends. The engine puts it around its executor. See recorded.hpp.
 #include "stencil/record/recorded.hpp"
 
 #include <unistd.h>
@@ -19,7 +20,7 @@
 namespace terrace::stencil {
 namespace {
 
-// An existing file is replaced only if it is of this kind, or empty.
+// Returns whether an existing file may be replaced: it has plans, or is empty.
 bool is_ours(const std::string& file) {
   std::string head(64, '\0');
   std::ifstream there(file, std::ios::binary);
@@ -41,7 +42,8 @@ Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, s
     return;
   }
   if (!is_ours(file_))
-    throw Error(Code::invalid, "plans=" + file_ + ": a file is there that has no plans, and is not overwritten");
+    throw Error(Code::invalid,
+                "plans=" + file_ + ": a file is there that has no plans, and is not overwritten: name another");
   // Check now, not after everything has been computed.
   if (const auto failed = write_file_atomically(file_, record_.text()); !failed.empty())
     throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " + failed);

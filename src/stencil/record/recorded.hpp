@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decorates an executor: records the plans of its chains and writes them to a file at the end.
+// Decorates an executor: records the plans of its chains and writes them to a file at the end. The engine adds it
+// if TERRACE_STENCIL has plans=FILE.
 #pragma once
 
 #include <memory>

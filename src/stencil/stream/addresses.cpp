@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements addresses.hpp.
+// Reserves address ranges by mmap(2) and moves pages between them by mremap(2). The file backend of the executor
+// `streamed` calls it to move the pages of an evicted chunk to a fetched one.
 #include "stencil/stream/addresses.hpp"
 
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reserves address ranges and moves pages between them by mremap(2), without copying.
+// Reserves address ranges and moves pages between them by mremap(2), without copying. Used by FileBackend, the
+// backing file of the executor `streamed`.
 #pragma once
 
 #include <cstddef>

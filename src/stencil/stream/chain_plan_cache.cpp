@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements chain_plan_cache.hpp.
+// Finds or makes the plan of the next chain, and links it to the chain before. Called by the executors `streamed`
+// and `gpu`, and by their model in virtual time, when a chain begins.
 #include "stencil/stream/chain_plan_cache.hpp"
 
 #include <utility>

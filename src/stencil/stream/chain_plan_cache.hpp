@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Caches the plans of recent chains, in both directions, and remembers which chain followed which. A repeated
-// chain is not planned again, and the data of its likely successor are prefetched while it ends.
+// chain is not planned again, and the data of its likely successor are prefetched while it ends. Used by the
+// executors `streamed` and `gpu`, and by their model in virtual time.
 #pragma once
 
 #include <array>

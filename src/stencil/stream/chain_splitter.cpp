@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements chain_splitter.hpp.
+// Runs a chain of loops, or if it does not fit into memory the two halves of it, recursively. The engine puts it
+// around every executor. See chain_splitter.hpp.
 #include "stencil/stream/chain_splitter.hpp"
 
 #include <algorithm>
@@ -44,6 +45,7 @@ std::size_t ChainSplitter::find_cut(std::span<const Loop> chain) const {
   return 0;
 }
 
+// Returns whether no temporary dataset has values that the loops from `before` on read.
 bool ChainSplitter::can_cut(std::span<const Loop> chain, std::size_t before) const {
   if (temporaries_.empty()) return true;
   for (const auto& [dataset, use] : uses_of(chain.subspan(before))) {

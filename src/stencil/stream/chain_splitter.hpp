@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decorates an executor: splits chains that do not fit into memory into shorter ones, so a program need not
 // know how much memory it gets. A chain is cut where no temporary dataset has values that are read after the
-// cut.
+// cut. The engine puts it around its executor.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements file_backend.hpp.
+// Implements the backend of the executor `streamed`: frames in main memory, chunks in a backing file, and
+// transfers by io_uring or by threads. Called by Stream; see file_backend.hpp.
 #include "stencil/stream/file_backend.hpp"
 
 #include <sys/mman.h>
@@ -25,8 +26,9 @@ std::unique_ptr<transfer::DiskQueue> make_queue(int file) {
   return transfer::make_thread_queue(file, k_disk_threads);
 }
 
+// Returns the number of frames that the memory holds. Throws Error{no_memory} if so much is not free.
 std::size_t frames_of(std::size_t memory, std::size_t chunk) {
-  need_memory("memory=" + format(Bytes{memory}), memory / chunk * chunk, "give less");
+  need_memory("memory=" + format(Bytes{memory}), memory / chunk * chunk, "make memory=SIZE smaller");
   return memory / chunk;
 }
 

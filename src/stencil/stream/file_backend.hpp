@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements a TieredBackend of main memory over a backing file. A fetched chunk takes the pages of an evicted
-// one: mremap(2) moves them to its addresses without copying. So all datasets together use only the memory of
-// the frames.
+// Implements a TieredBackend of main memory over a backing file, for the executor `streamed`. A fetched chunk
+// takes the pages of an evicted one: mremap(2) moves them to its addresses without copying. So all datasets
+// together use only the memory of the frames.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements scheduler.hpp.
+// Tracks which chunks of the datasets are resident, dirty or in flight, and chooses the next transfer. Stream
+// calls it under its lock, StreamRun in virtual time. See scheduler.hpp.
 #include "stencil/stream/scheduler.hpp"
 
 #include <algorithm>
@@ -64,6 +65,7 @@ void StreamScheduler::add_missing(const ChunkUse& use) {
   for (auto step = use.first; step <= use.last; ++step) ++missing_[step];
 }
 
+// Returns the step of the chunk's next use, counted on into the predicted successor: Belady's order of eviction.
 std::uint64_t StreamScheduler::next_use(const Chunk& chunk) const {
   const auto steps = plan_->steps.size();
   // Uses in the running step or earlier count as now: no chunk is evicted for a use before step_.
@@ -113,6 +115,7 @@ const ChunkUse* StreamScheduler::wanted(std::uint64_t& when) {
   return &ahead_->uses[wanted_ahead_];
 }
 
+// Returns the fetch, clear or admission of the next chunk in step order, if a frame is free or may be evicted.
 std::optional<StreamAction> StreamScheduler::next_coming() {
   std::uint64_t when = 0;
   const auto* const use = wanted(when);
@@ -141,6 +144,7 @@ std::optional<StreamAction> StreamScheduler::next_coming() {
   return action;
 }
 
+// Returns the write-back of the dirty chunk that is used last, if a fetch waits for its frame.
 std::optional<StreamAction> StreamScheduler::next_store() {
   std::uint64_t when = 0;
   if (!wanted(when)) return {};

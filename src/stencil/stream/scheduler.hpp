@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides which chunks to fetch, evict and write back, and when. It only decides: it moves no data and reads no
-// clock, so the same code runs on real machines and in virtual time. Not thread-safe.
+// clock, so the same code runs on real machines (called by Stream) and in virtual time (by StreamRun). Not
+// thread-safe.
 //
 // Prefetch order is step order: as early as possible into free frames, and at most k_max_ahead steps early
 // where a fetch evicts another chunk, because that one might have stayed until the next chain. Chunks of the

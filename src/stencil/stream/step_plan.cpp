@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements step_plan.hpp.
+// Searches the tile length and the number of tiles in a step for which a chain's chunks fit into memory. Called by
+// the executors `streamed` and `gpu` and by their model in virtual time.
 #include "stencil/stream/step_plan.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses tiles and steps of a chain for a given memory. Out-of-core executors and virtual time share it, so
-// the same chain in the same memory is cut in the same way.
+// Chooses tiles and steps (tiles whose data are fetched together) of a chain for a given memory. Out-of-core
+// executors and virtual time share it, so the same chain in the same memory is cut in the same way.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements stream.hpp.
+// Implements the thread that starts and finishes the transfers of out-of-core execution, and the waits of the
+// threads that run tiles. Called by StreamedData, the base of the executors `streamed` and `gpu`.
 #include "stencil/stream/stream.hpp"
 
 #include <poll.h>
@@ -23,7 +24,8 @@ Stream::Stream(std::unique_ptr<TieredBackend> backend, Statistics& statistics)
       statistics_(statistics),
       scheduler_(frames_, std::min(k_max_moves, backend_->num_free_transfers())),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (wake_ < 0) throw Error(Code::failed, std::string("no event for streaming: ") + std::strerror(errno));
+  if (wake_ < 0)
+    throw Error(Code::failed, std::string("out-of-core execution: eventfd(2) failed: ") + std::strerror(errno));
   thread_ = std::thread([this] { body(); });
 }
 
@@ -105,6 +107,7 @@ void Stream::end_step(std::size_t step) {
   wake();
 }
 
+// Runs on the stream's thread: finishes transfers and starts new ones until the destructor ends it.
 void Stream::body() noexcept {
   for (;;) {
     {
@@ -140,6 +143,7 @@ void Stream::begin_moves() {
   }
 }
 
+// Starts one transfer on the backend, or completes it at once if nothing is copied.
 void Stream::execute(const StreamAction& action) {
   using What = StreamAction::What;
   if (action.what != What::store) backend_->move_frame(action.frame, action.evicted, action.chunk);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes the decisions of StreamScheduler on a TieredBackend, by a thread of its own, and lets a chain wait
-// for the data of its steps.
+// for the data of its steps. Used by the executors `streamed` and `gpu`.
 //
 // Threads: the functions may be called by threads of the program; `mutex_` guards the scheduler and the
 // transfers in flight. Steps run concurrently with transfers.

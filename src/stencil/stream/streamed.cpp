@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements make_streamed(): an out-of-core executor with cache-sized tiles, for any TieredBackend that the
-// processor can access.
+// processor can access. The executor `streamed` is this one over a backing file.
 #include <algorithm>
 #include <utility>
 #include <vector>

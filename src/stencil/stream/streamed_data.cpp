@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements streamed_data.hpp.
+// Adds datasets to a Stream, copies their values, and begins chains and transfers on it. Base of the executors
+// `streamed` and `gpu`. See streamed_data.hpp.
 #include "stencil/stream/streamed_data.hpp"
 
 #include <algorithm>
@@ -64,8 +65,10 @@ void StreamedData::refuse(std::span<const Loop> chain, const StreamPlan& plan) c
   throw InsufficientMemory(
       "memory=" + format(Bytes{memory_}) + " is too little for a chain of " + std::to_string(chain.size()) +
       " loops, from '" + chain.front().name + "' to '" + chain.back().name + "', whose tiles need " +
-      format(Bytes{plan.most_chunks * layout_.chunk}) + ": give more" +
-      (chain.size() == 1 ? "" : ", or make datasets of the temporaries, between whose uses no chain is cut"));
+      format(Bytes{plan.most_chunks * layout_.chunk}) + ": make memory=SIZE larger" +
+      (chain.size() == 1
+           ? ""
+           : ", or declare temporary datasets as ordinary ones: no chain is cut between the uses of a temporary"));
 }
 
 }  // namespace terrace::stencil

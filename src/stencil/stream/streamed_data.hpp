@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common base of the out-of-core executors: maps datasets to a Stream, for any TieredBackend.
+// Common base of the out-of-core executors (`streamed` and `gpu`): maps datasets to a Stream, for any
+// TieredBackend.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements a Fenwick tree: prefix sums of values that change one at a time, each operation in logarithmic
-// time (P. Fenwick, Software: Practice and Experience 24(3), 1994).
+// Implements a Fenwick tree: prefix sums of values that change one at a time, each operation in logarithmic time
+// (P. Fenwick, Software: Practice and Experience 24(3), 1994). The models of virtual time sum bytes by the time of
+// their last access in it, which gives reuse distances.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements last_accesses.hpp.
+// Computes from reuse distances which part of a loop's accesses misses a direct-mapped cache, and what is written
+// back. Called by the mode `cache` of virtual time for each part of a loop.
 #include "stencil/virtual/last_accesses.hpp"
 
 #include <algorithm>
@@ -56,6 +57,7 @@ std::vector<LastAccesses::Found> LastAccesses::access(std::span<const Touch> tou
   return found;
 }
 
+// Splits the stored ranges at the touched one, and computes from their ages what of it is still cached.
 LastAccesses::Found LastAccesses::take(const Touch& touch, double& clean) {
   auto& of = datasets_[touch.dataset];
   const auto all = static_cast<double>(touch.reached.points());
@@ -86,6 +88,7 @@ LastAccesses::Found LastAccesses::take(const Touch& touch, double& clean) {
   return {lost / all, stored / all};
 }
 
+// Stores the touched range as accessed now, what the touch writes as dirty.
 void LastAccesses::put(const Touch& touch, double clean) {
   auto& of = datasets_[touch.dataset];
   Boxes written;

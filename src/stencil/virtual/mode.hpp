@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interface of the modes: strategies to run a chain on a two-tier machine, priced in virtual time; no kernel
-// runs. Each mode is one file in modes/; the build generates their table (cmake/Variants.cmake).
+// runs. `how=MODE` of terrace-stencils selects one, and VirtualRun runs it. Each mode is one file in modes/; the
+// build generates their table (cmake/Variants.cmake).
 #pragma once
 
 #include <memory>
@@ -45,7 +46,8 @@ struct ModeCounts {
 class NoTileFits final : public Error {
  public:
   NoTileFits(const std::string& memory, std::size_t loops)
-      : Error(Code::invalid, memory + " has no room for a tile of " + std::to_string(loops) + " loops") {}
+      : Error(Code::invalid, memory + " has no space for a tile of " + std::to_string(loops) +
+                                 " loops: make memory=SIZE larger") {}
 };
 
 class Mode {

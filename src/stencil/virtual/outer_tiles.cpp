@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements outer_tiles.hpp.
+// Cuts a chain of loops into tiles of its outermost dimension for the price models of virtual time (runs of a
+// machine model, without kernels), and bisects for the tile length that fits a memory. Called by the modes `slots`
+// and `unified`.
 #include "stencil/virtual/outer_tiles.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a chain into tiles of its outermost dimension, and states what each tile uses of each dataset.
+// Cuts a chain into tiles of its outermost dimension, and states what each tile uses of each dataset. Used in
+// virtual time (chains priced on a machine model, without running kernels) by the modes `slots` and `unified`.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,7 @@ class OuterTiles {
   [[nodiscard]] double largest_footprint() const;
   // Returns what the chain reads from before and writes of a dataset.
   [[nodiscard]] const DatasetUse& use(DatasetId dataset) const { return uses_.at(dataset); }
+  // Returns the bytes that the tile's loops access.
   [[nodiscard]] double loop_bytes(std::size_t tile) const;
   // Returns the number of loops of which the tile runs a part.
   [[nodiscard]] double pieces(std::size_t tile) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements overlap_model.hpp.
+// Advances virtual time piece by piece over three lanes of work that share the bandwidth of two memories. Called
+// by the modes `slots` and `streamed`. See overlap_model.hpp.
 #include "stencil/virtual/overlap_model.hpp"
 
 #include <algorithm>

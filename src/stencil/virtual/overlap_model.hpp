@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models the overlap of loops and copies in virtual time, and their contention for memory bandwidth.
+// Models the overlap of loops and copies in virtual time, and their contention for memory bandwidth. Used by the
+// modes `slots` and `streamed`.
 //
 // There are three lanes: loops, copies to the fast memory, and copies back. Work in one lane is serial; work of
 // different lanes proceeds concurrently. Each piece has its stand-alone rate as long as bandwidth suffices:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements reuse_distance.hpp.
+// Sums the bytes of the distinct blocks accessed since a block was, in a Fenwick tree. Called by the mode
+// `unified` of virtual time at each access to a block.
 #include "stencil/virtual/reuse_distance.hpp"
 
 #include <algorithm>
@@ -14,6 +15,7 @@ void ReuseDistance::add_blocks(std::size_t count, double bytes) {
   renumber();
 }
 
+// Renumbers the times of last accesses from 0, when the tree has no place for another one.
 void ReuseDistance::renumber() {
   std::vector<std::size_t> order;
   for (std::size_t block = 0; block < last_.size(); ++block)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes reuse distances of blocks of data, the bytes of other blocks accessed since the previous access, and
-// cuts datasets into such blocks.
+// cuts datasets into such blocks. Used by the mode `unified` of virtual time, to know which pages are still in GPU
+// memory.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements stream_run.hpp.
+// Prices the steps and transfers of an out-of-core chain in virtual time, decided by StreamScheduler. Called by
+// the mode `streamed`. See stream_run.hpp.
 #include "stencil/virtual/stream_run.hpp"
 
 #include "core/error.hpp"
@@ -44,6 +45,7 @@ void StreamRun::advance() {
   begin_moves();
 }
 
+// Queues all copies that the scheduler allows now.
 void StreamRun::begin_moves() {
   using What = StreamAction::What;
   while (const auto action = scheduler_.next()) {
@@ -55,7 +57,8 @@ void StreamRun::begin_moves() {
   }
 }
 
-// A fetched chunk is mapped; fetching or clearing also copies. Cores do both in one call.
+// Returns the costs of a move: a fetched chunk is mapped; fetching or clearing also copies. Cores do both in one
+// call.
 CopyPrice StreamRun::price(StreamAction::What what) const {
   using What = StreamAction::What;
   const auto bytes = static_cast<double>(chunk_);

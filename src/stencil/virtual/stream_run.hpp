@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs out-of-core chains in virtual time: StreamScheduler makes the same decisions as on a real machine;
-// copies, loops and the clock are modelled (overlap_model.hpp).
+// copies, loops and the clock are modelled (overlap_model.hpp). Used by the mode `streamed`.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class StreamRun {
   StreamRun(const TwoTierMachine& tiers, std::size_t chunk);
 
   void add_dataset(const std::vector<bool>& is_kept) { scheduler_.add_dataset(is_kept); }
-  // `ahead` is as in StreamScheduler::begin().
+  // Prices the chain with this plan. `ahead` is as in StreamScheduler::begin().
   void run(std::span<const Loop> chain, const TilePlan& tiles, std::shared_ptr<const StreamPlan> plan,
            std::shared_ptr<const StreamPlan> ahead);
   [[nodiscard]] const ModeCounts& counts() const { return counts_; }

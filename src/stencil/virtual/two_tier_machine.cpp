@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements two_tier_machine.hpp.
+// Takes the parameters of a fast and a slow memory from a machine file, and prices copies and mappings of chunks.
+// Called by VirtualRun when it creates a mode.
 #include "stencil/virtual/two_tier_machine.hpp"
 
 #include <algorithm>
@@ -16,8 +17,8 @@ constexpr double k_map = 50e-6;
 
 double bandwidth_of(const machine::Path& path) { return std::min(path.read.value, path.write.value); }
 
-// Copier threads have cores of their own if there is more than one core; the other cores run loops. The same
-// threads copy in both directions.
+// Sets what a machine without a GPU has. Copier threads (which copy data between the memories) have cores of their
+// own if there is more than one core; the other cores run loops. The same threads copy in both directions.
 void add_cores(const machine::Machine& machine, PlaceId fast, PlaceId slow, TwoTierMachine& tiers) {
   const auto& cores = machine.initiators().front();
   tiers.cores = cores.cores;
@@ -32,6 +33,7 @@ void add_cores(const machine::Machine& machine, PlaceId fast, PlaceId slow, TwoT
     if (!cache.shared) tiers.cache = cache.size.value;
 }
 
+// Sets what a machine with a GPU has: costs of launches, copies and faults, and the link's bandwidth.
 void add_gpu(const machine::Gpu& gpu, PlaceId slow, TwoTierMachine& tiers) {
   tiers.is_gpu = true;
   tiers.launch = gpu.launch_cycles / gpu.hertz;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bandwidth and latency parameters of a two-tier machine (a fast and a slow memory, and what computes), by
-// which chains are priced in virtual time.
+// Defines bandwidth and latency parameters of a two-tier machine (a fast and a slow memory, and what computes), by
+// which the modes price chains in virtual time.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements virtual_run.hpp.
+// Creates a context whose executor prices chains by a mode instead of running them. terrace-stencils with
+// machine=FILE and the out-of-core experiment of terrace.lab use it. See virtual_run.hpp.
 #include "stencil/virtual/virtual_run.hpp"
 
 #include <cstring>
@@ -32,6 +33,7 @@ class VirtualExecutor final : public Executor {
   void set(DatasetId /*dataset*/, const Range& /*range*/, const std::byte* /*values*/) override {}
 
  private:
+  // Prices a loop without arithmetic over one dataset, for one side of a transfer.
   void run_alone(DatasetId dataset, const Range& range, Access access) {
     const auto& info = infos_[dataset];
     const Argument argument{dataset, info.name, access, {}, {0, 0, 0}, {0, 0, 0}, info.element};

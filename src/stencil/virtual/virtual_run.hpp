@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owns a context whose chains are priced in virtual time. Programs run in it unmodified.
+// Owns a context whose chains are priced in virtual time. Programs run in it unmodified:
+// terrace-stencils with machine=FILE, and the out-of-core experiment of terrace.lab.
 #pragma once
 
 #include <memory>

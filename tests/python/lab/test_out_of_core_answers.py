@@ -35,7 +35,8 @@ def test_chain_that_fits_no_tile_is_an_answer(tmp_path):
     for one in study.questions:
         out_of_core.answer(study.path(one), one)
     assert (study.count(), study.left()) == (2, 0)
-    assert study.refused(question) == "a third of 16GiB has no room for a tile of 216 loops"
+    refused = study.refused(question)
+    assert refused == "a third of 16GiB has no space for a tile of 216 loops: make memory=SIZE larger"
     assert study.rate(question) is None
     assert _core.NoRoomError.__mro__[1] is _core.InvalidError
     # Anything else that is refused is an error of the question.

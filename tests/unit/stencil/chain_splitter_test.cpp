@@ -82,7 +82,7 @@ TEST(ShortenedChain, SingleLoopTooLarge_Throws) {
   const auto said = refusal([&] { context.run(); });
   EXPECT_TRUE(said.starts_with("memory=256KiB is too little for a chain of 1 loops, from 'far' to 'far', whose "))
       << said;
-  EXPECT_TRUE(said.ends_with(": give more")) << said;
+  EXPECT_TRUE(said.ends_with(": make memory=SIZE larger")) << said;
 }
 
 // Each value of the temporary is read by the loop after the one that writes it, up to the chain's end.
@@ -106,7 +106,8 @@ TEST(ShortenedChain, EachCutWouldLoseTemporary_Throws) {
       said.starts_with("memory=256KiB is too little for a chain of 7 loops, from 'first' to 'back', whose "))
       << said;
   EXPECT_TRUE(
-      said.ends_with(": give more, or make datasets of the temporaries, between whose uses no chain is cut"))
+      said.ends_with(": make memory=SIZE larger, or declare temporary datasets as ordinary ones: no chain is cut "
+                     "between the uses of a temporary"))
       << said;
   EXPECT_EQ(context.statistics().shortened_chains, 0U);
 }

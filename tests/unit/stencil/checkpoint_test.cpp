@@ -162,8 +162,8 @@ TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
                   (void)grid.dataset<double>("u", {{-1, -1}, {1, 1}});
                 }),
       path +
-          ": there is a dataset 'grid/n' in it, and none in the program: name a file of the same program and "
-          "size");
+          ": the checkpoint has a dataset 'grid/n', which the program has not: name a file of the same program "
+          "and size");
 }
 
 // Nothing is changed before everything is validated.
@@ -191,7 +191,7 @@ TEST(Checkpoints, InvalidName_IsRefused) {
   Checkpoint checkpoint(context);
   checkpoint.set("", 1);
   EXPECT_EQ(error_of([&] { checkpoint.write(path); }, Code::invalid),
-            path + ": a number without a name: give it one");
+            path + ": Checkpoint has a number with an empty name, or one with a zero byte: give it a name");
   // A duplicate name is refused as soon as both the dataset and the checkpoint exist.
   const auto text =
       "two datasets are called 'u' in the block 'block', which a checkpoint cannot tell apart: name one of them "

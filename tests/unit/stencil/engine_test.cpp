@@ -83,7 +83,7 @@ TEST_F(Refused, EmptyBlockOrDataset_IsNamed) {
   EXPECT_EQ(refusal([&] {
               (void)context.block("flat", {4, 0});
             }),
-            "the block 'flat' has 0 points in dimension 1: it needs one at least");
+            "the block 'flat' has 0 points in dimension 1: it needs at least one");
   EXPECT_EQ(refusal([&] {
               (void)context.block("many", {4, 4, 4, 4});
             }),
@@ -91,7 +91,8 @@ TEST_F(Refused, EmptyBlockOrDataset_IsNamed) {
 }
 
 TEST_F(Refused, ValuesOutsideDataset_AreNamed) {
-  const auto text = "dataset 'v': -1..1 x 0..1 x 0..1 is asked for, it has 0..8 x 0..6 x 0..1";
+  const auto text =
+      "dataset 'v': -1..1 x 0..1 x 0..1 was requested, it has 0..8 x 0..6 x 0..1: request points inside";
   EXPECT_EQ(refusal([&] { (void)v.get(Range{{-1, 1}}); }), text);
   EXPECT_EQ(refusal([&] { v.set(Range{{-1, 1}}, std::vector<double>(2)); }), text);
 }
@@ -164,7 +165,8 @@ TEST_F(Refused, WrongNumberOfValues_IsNamed) {
   EXPECT_EQ(refusal([&] {
               (void)v.get(Range{{0, std::ptrdiff_t{1} << 60}, {0, 6}});
             }),
-            "dataset 'v': 0..1152921504606846976 x 0..6 x 0..1 is asked for, it has 0..8 x 0..6 x 0..1");
+            "dataset 'v': 0..1152921504606846976 x 0..6 x 0..1 was requested, it has 0..8 x 0..6 x 0..1: request "
+            "points inside");
 }
 
 TEST_F(Refused, RangeOfOtherDimensions_IsNamed) {
@@ -241,11 +243,14 @@ TEST_F(Refused, ShortLine_IsNamed) {
   const Line<double, 0> across(0, 8);
   const Line<double, 1> along(1, 6);
   EXPECT_EQ(loop(block.range(), write(v), read(across), read(along)),
-            "loop 'sweep', line 2 of 2, along y: it has 5 numbers, 1..6, the loop's range is 0..6 there");
+            "loop 'sweep', line 2 of 2, along y: it has 5 numbers, 1..6, the loop's range is 0..6 there: make it "
+            "cover that range");
   EXPECT_EQ(loop(Range{{0, 9}, {0, 6}}, read(u, Stencil{{-1, 0}}), read(across)),
-            "loop 'sweep', line 1 of 1, along x: it has 8 numbers, 0..8, the loop's range is 0..9 there");
+            "loop 'sweep', line 1 of 1, along x: it has 8 numbers, 0..8, the loop's range is 0..9 there: make it "
+            "cover that range");
   EXPECT_EQ(loop(block.range(), read(Line<double, 1>{})),
-            "loop 'sweep', line 1 of 1, along y: it has 0 numbers, 0..0, the loop's range is 0..6 there");
+            "loop 'sweep', line 1 of 1, along y: it has 0 numbers, 0..0, the loop's range is 0..6 there: make it "
+            "cover that range");
   EXPECT_EQ(loop(Range{{0, 8}, {1, 6}}, write(v), read(across), read(along)), "nothing is refused");
   EXPECT_EQ(wrong_call([] { Line<double, 0>(4, 0); }), "a line from 4 to 0: its end is before its beginning");
   EXPECT_EQ((Line<double, 0>(4, 4).end()), 4);
@@ -256,9 +261,8 @@ TEST_F(Refused, ValuesOfTemporary_AreNamed) {
   EXPECT_EQ(refusal([&] {
               static_cast<void>(t.get(Range{{0, 8}, {0, 1}}));
             }),
-            "dataset 't': 0..8 x 0..1 x 0..1 is asked for, but it is temporary, and no chain leaves its numbers: "
-            "make it a "
-            "dataset, or have it keep them");
+            "dataset 't': 0..8 x 0..1 x 0..1 was requested, but it is temporary, and its values do not outlive a "
+            "chain: declare it as a dataset, or name the points in its `kept`");
   const std::vector<double> numbers(16, 1);
   EXPECT_NE(refusal([&] { t.set(Range{{0, 8}, {-1, 1}}, numbers); }), "nothing is refused");
   EXPECT_EQ(t.get(Range{{0, 8}, {-1, 0}}), std::vector<double>(8, 0));
@@ -341,8 +345,8 @@ TEST(Threads, ThreadCreationFails_IsReported) {
     return "no error";
   });
   ASSERT_TRUE(found);
-  EXPECT_TRUE(found->starts_with("64 threads are asked for, the system gives ")) << *found;
-  EXPECT_TRUE(found->ends_with("): ask for fewer")) << *found;
+  EXPECT_TRUE(found->starts_with("64 threads were requested, the system gives ")) << *found;
+  EXPECT_TRUE(found->ends_with("): set threads=N lower")) << *found;
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST(Memory, StreamLargerThanFreeMemory_IsRefused) {
   });
   ASSERT_TRUE(text);
   EXPECT_TRUE(text->starts_with("memory=8TiB takes 8")) << *text;
-  EXPECT_TRUE(text->ends_with(": give less")) << *text;
+  EXPECT_TRUE(text->ends_with(": make memory=SIZE smaller")) << *text;
 }
 
 }  // namespace

@@ -220,12 +220,15 @@ TEST_F(Gpu, LoopWithoutDeviceKernel_IsNamed) {
 
 TEST_F(Gpu, NoDevice_IsOneLine) {
   fake_cuda::remove_devices();
-  EXPECT_EQ(refusal([] { Context context(k_options); }),
-            "executor=gpu needs a GPU, and there is none to use: the driver has no device");
+  EXPECT_EQ(
+      refusal([] { Context context(k_options); }),
+      "executor=gpu needs a GPU, and none can be used: the driver has no device: choose another executor, or "
+      "run where a GPU is");
   fake_cuda::reset(1, 1000 * k_page, k_page);
   fake_cuda::fail("cuInit", 0, 100);
-  EXPECT_EQ(refusal([] { Context context(k_options); }),
-            "executor=gpu needs a GPU, and there is none to use: no device");
+  EXPECT_EQ(
+      refusal([] { Context context(k_options); }),
+      "executor=gpu needs a GPU, and none can be used: no device: choose another executor, or run where a GPU is");
 }
 
 TEST_F(Gpu, DeviceOutOfMemory_IsOneLine) {

@@ -193,12 +193,14 @@ TEST_F(Hdf5Refuses, NonNumericElements_Throw) {
 }
 
 TEST_F(Hdf5Refuses, RangeOutsideDataset_Throws) {
-  EXPECT_EQ(error_of(
-                [&] {
-                  write_hdf5(path, u, "v", {{0, 9}, {0, 4}});
-                },
-                Code::invalid),
-            path + ": dataset 'u': 0..9 x 0..4 x 0..1 is asked for, it has -1..7 x -1..5 x 0..1");
+  EXPECT_EQ(
+      error_of(
+          [&] {
+            write_hdf5(path, u, "v", {{0, 9}, {0, 4}});
+          },
+          Code::invalid),
+      path +
+          ": dataset 'u': 0..9 x 0..4 x 0..1 was requested, it has -1..7 x -1..5 x 0..1: request points inside");
 }
 
 TEST_F(Hdf5Refuses, OtherFile_Throws) {

@@ -244,11 +244,13 @@ TEST_F(RefusedTransfers, InvalidTransfer_StatesReason) {
   EXPECT_EQ(transfer({{0, 1}, {0, 1}}, v, {{0, 1}, {0, 1}}, {{0, 0, 2}, {}}),
             "transfer from 'u' to 'v': its axes are not 0, 1 and 2, each once");
   EXPECT_EQ(transfer({{0, 4}, {0, 1}}, u, {{3, 7}, {0, 1}}),
-            "transfer from 'u' to 'u': it reads points that it writes");
+            "transfer from 'u' to 'u': it reads points that it writes: choose ranges that do not overlap");
   EXPECT_EQ(transfer({{0, 4}, {0, 1}}, u, {{4, 8}, {0, 1}}), "nothing is refused");
   const auto brief = b.temporary<double>("brief");
-  EXPECT_EQ(transfer({{0, 4}, {0, 1}}, brief, {{0, 4}, {0, 1}}),
-            "transfer from 'u' to 'brief': 'brief' is temporary: its numbers do not outlive a chain");
+  EXPECT_EQ(
+      transfer({{0, 4}, {0, 1}}, brief, {{0, 4}, {0, 1}}),
+      "transfer from 'u' to 'brief': 'brief' is temporary, and its values do not outlive a chain: declare it as "
+      "a dataset");
   Context other(Options{.executor = "serial", .threads = 1});
   const auto far = other.block("far", {8}).dataset<double>("far");
   EXPECT_EQ(transfer({{0, 4}, {0, 1}}, far, {{0, 4}}),

@@ -195,7 +195,7 @@ TEST(Streamed, TooLargeChain_IsRefused) {
     made->run(sweeps(2, 400, 100));
     FAIL();
   } catch (const InsufficientMemory& error) {
-    EXPECT_STREQ(error.what(), "97.7KiB has no room for a tile of 100 loops");
+    EXPECT_STREQ(error.what(), "97.7KiB has no space for a tile of 100 loops: make memory=SIZE larger");
   }
 }
 

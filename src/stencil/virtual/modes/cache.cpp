@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mode `cache`: the fast memory is a direct-mapped cache of the slow one, like MCDRAM in cache mode (A. Sodani
-// et al., IEEE Micro 36(2), 2016). Both memories work concurrently.
+// et al., IEEE Micro 36(2), 2016). Both memories work concurrently. Selected by how=cache of terrace-stencils.
 //
 // Tiles are of the outermost dimension, or of two dimensions in the shapes that the published library uses by
 // default: in three dimensions whole rows, as many of them as planes; in two, rows three times as long as their
@@ -84,7 +84,7 @@ class Cache final : public Mode {
   }
 
  private:
-  // Stops once the time is sure to exceed `most` seconds.
+  // Accesses all tiles and returns their costs; stops once the time is sure to exceed `most` seconds.
   [[nodiscard]] Counts run_tiles(std::span<const Loop> chain, const TilePlan& tiles, LastAccesses& accesses,
                                  double most) const {
     Counts counts;
@@ -98,8 +98,8 @@ class Cache final : public Mode {
     return counts;
   }
 
-  // Distinct points that an argument accesses in a part, if fewer than its bounding range: those read at its
-  // offsets, and those written.
+  // Returns the distinct points that an argument accesses in a part, if fewer than its bounding range: those read
+  // at its offsets, and those written.
   static double touched_points(const Argument& argument, const Range& part) {
     const auto& offsets = argument.stencil.offsets();
     const auto is_own_read = std::ranges::find(offsets, Point{0, 0, 0}) != offsets.end();
@@ -108,6 +108,7 @@ class Cache final : public Mode {
     return static_cast<double>(places) * static_cast<double>(part.points());
   }
 
+  // Accesses a part of a loop and adds its costs to `counts`.
   void run_part(const Loop& loop, const Range& part, LastAccesses& accesses, Counts& counts) const {
     const auto bytes = bytes_of_part(loop, part);
     std::vector<LastAccesses::Touch> touches;
@@ -149,7 +150,7 @@ class Cache final : public Mode {
     counts.slow += took.slow;
   }
 
-  // Simulates from an empty cache.
+  // Returns the seconds of the chain with a tile size, from an empty cache; HUGE_VAL if more than `most`.
   [[nodiscard]] double seconds(std::span<const Loop> chain, const Size& size, double most) const {
     LastAccesses accesses(tiers_.fast_bytes);
     for (const auto& info : infos_) accesses.add(info);
@@ -177,7 +178,7 @@ class Cache final : public Mode {
     return found;
   }
 
-  // 0: untiled
+  // Returns the tile size of the least time, simulated once for each chain; 0: untiled.
   [[nodiscard]] const Size& best_size(std::span<const Loop> chain) {
     auto signature = signature_of(chain);
     if (const auto* const known = sizes_.find(signature)) return *known;

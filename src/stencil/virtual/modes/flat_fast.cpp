@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mode `flat_fast`: all datasets are in the fast memory, if they fit.
+// Mode `flat-fast`: all datasets are in the fast memory, if they fit. Selected by how=flat-fast of
+// terrace-stencils.
 #include "core/error.hpp"
 #include "stencil/virtual/mode.hpp"
 
@@ -13,7 +14,8 @@ class FlatFast final : public Mode {
     bytes_ += static_cast<double>(info.bytes());
     if (bytes_ > tiers_.fast_bytes)
       throw Error(Code::invalid, "the datasets do not fit into " + tiers_.fast_name + ", which has room for " +
-                                     format(Bytes{static_cast<std::uint64_t>(tiers_.fast_bytes)}));
+                                     format(Bytes{static_cast<std::uint64_t>(tiers_.fast_bytes)}) +
+                                     ": memory=SIZE prices a machine that has more");
   }
   void run(std::span<const Loop> chain) override {
     for (const auto& loop : chain) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mode `flat_slow`: all datasets are in the slow memory.
+// Mode `flat-slow`: all datasets are in the slow memory. Selected by how=flat-slow of terrace-stencils.
 #include <algorithm>
 
 #include "stencil/virtual/mode.hpp"

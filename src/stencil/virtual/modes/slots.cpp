@@ -3,7 +3,7 @@
 // tile's data are fetched into another, and the previous results leave the third; data that two tiles share are
 // copied from slot to slot. I. Reguly et al., "Beyond 16GB: out-of-core stencil computations", MCHPC 2017,
 // algorithm 1 and section 4.1. Its stream 0 is the lane of loops here, 1 that of copies to the fast memory, 2
-// that of copies back.
+// that of copies back. Selected by how=slots of terrace-stencils.
 #include <algorithm>
 #include <map>
 
@@ -101,8 +101,8 @@ class Slots final : public Mode {
     fetch(late_copies);
     find_late(tiles);
   }
-  // Data of the last tile, and of the one before, whose results are written back while the last one runs: the
-  // slow memory does not have them yet.
+  // Stores which data of the last tile, and of the one before, are still being written back while the last one
+  // runs: the next chain must wait for them.
   void find_late(const OuterTiles& tiles) {
     late_.clear();
     for (auto t = tiles.count() - std::min<std::size_t>(tiles.count(), 2); t < tiles.count(); ++t)
@@ -144,6 +144,7 @@ class Slots final : public Mode {
     }
     return copies;
   }
+  // Returns what a tile writes back, without data shared with the next tile.
   [[nodiscard]] Copies leaving(const OuterTiles& tiles, std::size_t tile) const {
     Copies copies;
     for (const auto& [dataset, interval] : tiles.used(tile)) {
@@ -161,6 +162,7 @@ class Slots final : public Mode {
   [[nodiscard]] static OuterInterval common(const OuterInterval& one, const OuterInterval& other) {
     return {std::max(one.begin, other.begin), std::min(one.end, other.end)};
   }
+  // Queues the copies of data that the next tile shares, from slot to slot.
   void copy_shared(const OuterTiles& tiles, std::size_t tile) {
     double bytes = 0, copies = 0;
     for (const auto& [dataset, interval] : tiles.used(tile)) {

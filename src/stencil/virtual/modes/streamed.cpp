@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mode `streamed`: data in the slow memory stream in chunks, fetched and evicted independently, each in time
-// for its loops. Chains are cut as by the executors: `gpu` on a machine with a GPU, else `streamed`.
+// for its loops. Chains are cut as by the executors: `gpu` on a machine with a GPU, else `streamed`. Selected by
+// how=streamed of terrace-stencils, the default.
 #include <algorithm>
 #include <memory>
 
@@ -56,7 +57,8 @@ class Streamed final : public Mode {
                               : plan_cache_steps(chain, capacity, {{}, tiers_.cache, tiers_.threads}, is_reversed);
     if (!capacity.fits(*plan.stream))
       throw InsufficientMemory(format(Bytes{static_cast<std::uint64_t>(tiers_.fast_bytes)}) +
-                               " has no room for a tile of " + std::to_string(chain.size()) + " loops");
+                               " has no space for a tile of " + std::to_string(chain.size()) +
+                               " loops: make memory=SIZE larger");
     return plan;
   }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mode `unified`: GPU unified memory. Pages migrate to GPU memory on access, and the least recently used ones
 // are evicted. The driver first migrates the pages that loops wait for, then those evicted for them, and loops
-// stall meanwhile. With prefetching, all pages of a tile are requested while the previous tile runs.
+// stall meanwhile. With prefetching, all pages of a tile are requested while the previous tile runs. Selected by
+// how=unified of terrace-stencils.
 #include <algorithm>
 
 #include "core/error.hpp"
@@ -19,7 +20,9 @@ class Unified final : public Mode {
   Unified(const TwoTierMachine& tiers, const ModeOptions& options)
       : tiers_(tiers), slow_(tiers, true), options_(options) {
     if (tiers.fault <= 0)
-      throw Error(Code::invalid, "how=unified is of machines with a [[gpu]], which states what a fault takes");
+      throw Error(Code::invalid,
+                  "how=unified needs a machine file with a [[gpu]], which states the cost of a fault: name one "
+                  "with machine=FILE");
   }
 
   void add(const DatasetInfo& info) override {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Implements the allocator of processing-in-memory (PIM) devices: first and best fit in one bank or across banks,
+// blocks beside others, groups, and handles that detect stale use. Called through bmem.h, by Lease and by replays.
 #include "pim/allocator.hpp"
 
 #include <algorithm>
@@ -113,6 +115,7 @@ Handle Allocator::allocate(const Request& request) {
   return request.beside ? allocate_beside(request) : allocate_among(all(), request);
 }
 
+// Searches the banks one after the other from the thread's home bank, then all of them under their locks.
 Handle Allocator::allocate_among(const Banks& banks, const Request& request) {
   const bool fits_bank = request.shape.subarrays <= geometry_.subarrays;
   if (fits_bank && request.fit == Fit::first) {
@@ -148,6 +151,7 @@ Handle Allocator::allocate_among(const Banks& banks, const Request& request) {
   return {};
 }
 
+// Searches where the new block shares the subarray, bank or device of an existing one.
 Handle Allocator::allocate_beside(const Request& request) {
   const auto beside = block(request.beside);
   if (!beside) throw Error(Code::invalid, "beside: that is no block, or one that was released");
@@ -203,6 +207,7 @@ std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests,
 
 // --- placement ---
 
+// Allocates the first fit in one bank; fails at once if a smaller shape has failed since the last release.
 Handle Allocator::first_in(std::uint32_t number, const Request& request) {
   auto& bank = banks_[number];
   const auto& shape = request.shape;
@@ -236,7 +241,7 @@ Handle Allocator::best_in(const Banks& banks, const Request& request) {
   return best ? take({device, best->spot}, request.shape) : Handle{};
 }
 
-// Search the whole device: blocks may cross the border of banks.
+// Allocates anywhere on a device, across the borders of banks.
 Handle Allocator::across(std::uint32_t device, const Request& request) {
   std::uint64_t released = 0;
   for (std::uint32_t i = 0; i < geometry_.banks; ++i) released += banks_[device * geometry_.banks + i].released;
@@ -248,6 +253,7 @@ Handle Allocator::across(std::uint32_t device, const Request& request) {
   return {};
 }
 
+// Allocates in a range of subarrays, by first or best fit.
 Handle Allocator::place(std::uint32_t device, const FreeBitmap::Range& range, const Request& request) {
   const auto& bitmap = bitmaps_[device];
   if (request.fit == Fit::best) {
@@ -265,6 +271,7 @@ Handle Allocator::place(std::uint32_t device, const FreeBitmap::Range& range, co
   return spot ? take({device, *spot}, request.shape) : Handle{};
 }
 
+// Marks the rectangle as allocated and issues its handle.
 Handle Allocator::take(const Place& place, const Shape& shape) {
   bitmaps_[place.device].take(place.spot, shape);
   each_bank(place, shape, [](Bank& bank, std::uint64_t units) { bank.free -= units; });
@@ -347,6 +354,7 @@ std::uint64_t Allocator::index_of(const Place& place) const {
   return (std::uint64_t{place.device} * geometry_.rows + place.spot.row) << width_bits_ | place.spot.subarray;
 }
 
+// Returns where the block of a handle begins, if this allocator can have issued it.
 std::optional<Allocator::Place> Allocator::place_of(Handle handle) const {
   const auto index = static_cast<std::uint32_t>(handle.value);
   const auto subarray = index & ((1U << width_bits_) - 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates rectangles of a device's memory. Thread-safe. Exact: a request fails only if no rectangle of its
-// shape is free where it may be.
+// Allocates rectangles (rows of neighbouring subarrays) of a processing-in-memory device. Programs reach it
+// through bmem.h and Lease, `terrace lab pim` by replaying traces. Thread-safe. Exact: a request fails only if no
+// rectangle of its shape is free where it may be.
 //
 // Every bank has a lock of its own. A thread begins its search at its home bank (bank 0, until it contends with
 // another thread there) and proceeds from bank to bank. Requests that no single bank can satisfy, and failing

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements vector.hpp, arithmetic part: validates operands, then iterates over layers or rows.
+// Implements Alu (vector.hpp), arithmetic on vectors in a PIM device: validates operands, then runs Vertical or
+// Horizontal for each layer or row. The programs of workloads/pim call it.
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -13,6 +14,7 @@
 namespace terrace::pim {
 namespace {
 
+// Returns whether both vectors are the same bits of the device.
 bool same_place(const Geometry& geometry, const Vector& a, const Vector& b) {
   return a.bits == b.bits && a.rotation == b.rotation && a.block.row == b.block.row &&
          is_row_aligned(geometry, a, b) && extent_of(geometry, a) == extent_of(geometry, b);
@@ -33,9 +35,10 @@ void need_same_lanes(const Geometry& geometry, const Vector& to, const Vector& a
     refuse("an operand fills " + std::to_string(extent_of(geometry, a).subarrays) + " subarrays from " +
            std::to_string(a.block.subarray) + " of device " + std::to_string(a.block.device) + ", the target " +
            std::to_string(extent_of(geometry, to).subarrays) + " from " + std::to_string(to.block.subarray) +
-           " of " + std::to_string(to.block.device) + "; bring it there first");
+           " of " + std::to_string(to.block.device) + "; copy it there first, as align_to() does");
 }
 
+// Refuses an operand that overlaps the target, unless it may be, and is, exactly the target.
 void need_apart(const Geometry& geometry, const Vector& to, const Vector& a, bool may_be_target) {
   if (may_be_target && same_place(geometry, to, a)) return;
   if (overlap(place_of(geometry, to), place_of(geometry, a)))

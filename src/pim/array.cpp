@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Implements the model of a PIM device: stores rows that were written, executes operations of the sense amplifiers
+// on them, and counts row cycles. Called by Alu, and by the transfers of vectors. See array.hpp.
 #include "pim/array.hpp"
 
 #include <algorithm>
@@ -19,9 +21,10 @@ std::string place(const Line& line) {
          " of device " + std::to_string(line.device);
 }
 
+// Returns the row cycles in which a bus or an interface passes one row of a subarray.
 std::uint64_t pass(std::uint32_t columns, std::uint32_t bits, std::uint32_t beats, const char* what) {
   if (bits == 0 || beats == 0)
-    throw Error(Code::invalid, std::string(what) + " of 0 bits a row cycle; it needs a width and beats");
+    throw Error(Code::invalid, std::string(what) + " of 0 bits per row cycle; set its bits and beats in Costs");
   return ceil_div(ceil_div(columns, bits), beats);
 }
 
@@ -77,7 +80,7 @@ void Array::need_beside(const char* what, const Line& to, const Line& other) con
   need_inside(what, other);
   if (to.device == other.device && to.subarray == other.subarray && to.subarrays == other.subarrays) return;
   throw Error(Code::invalid, std::string(what) + ": an operand is in " + place(other) + ", the target in " +
-                                 place(to) + "; bring it there first");
+                                 place(to) + "; copy it there first by transfer()");
 }
 
 std::uint64_t Array::unit(const Line& line, std::uint32_t n) const {
@@ -101,6 +104,7 @@ void Array::put(const Line& line, std::uint32_t n, std::span<const Word> bits) {
   row[words() - 1] &= last_;
 }
 
+// Executes one operation on whole rows, in all subarrays of the lines, and counts its cycles.
 template <typename Function>
 void Array::compute(const char* what, const Line& to, const Line& a, const Line& b,
                     const std::optional<Where>& where, std::uint32_t cost, Function function) {
@@ -181,7 +185,8 @@ void Array::transfer(const Line& to, const Line& from) {
   need_inside("transfer", to);
   need_inside("transfer", from);
   if (to.subarrays != from.subarrays)
-    throw Error(Code::invalid, "transfer: from " + place(from) + " to " + place(to) + "; both need as many");
+    throw Error(Code::invalid,
+                "transfer: from " + place(from) + " to " + place(to) + "; both must span as many subarrays");
   const auto stays = [&](std::uint32_t n) {
     return to.device == from.device &&
            (to.subarray + n) / geometry_.subarrays == (from.subarray + n) / geometry_.subarrays;

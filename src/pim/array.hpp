@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functional and timing model of a device for processing in memory: stores its bits and executes the operations
-// of its sense amplifiers on whole rows, bit for bit, and counts the row cycles that the device would take.
+// Functional and timing model of a device for processing in memory: stores its bits and executes the operations of
+// its sense amplifiers on whole rows, bit for bit, and counts the row cycles that the device would take. Used by
+// the arithmetic of vectors (Alu) and their transfers.
 //
 // The operands of an operation must be in the same subarray, because their columns meet in one stripe of sense
 // amplifiers. transfer() copies others there first, at a price of its own.
@@ -120,6 +121,7 @@ class Array {
   // Writes a row of one subarray from the host: words() words, of which the bits beyond the columns are
   // ignored.
   void store(const Line& to, std::span<const Word> bits);
+  // Reads a row of one subarray for the host.
   [[nodiscard]] std::vector<Word> load(const Line& from);
   // Writes the same bits to the row of every subarray. They are sent once, because all subarrays listen to the
   // bus.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the shapes of blocks (rows by subarrays) from bytes or elements. Programs and bmem.h call it before
+// they request a block from the allocator of PIM devices.
 #include "pim/block.hpp"
 
 #include <string>
@@ -20,7 +22,7 @@ std::pair<std::uint64_t, std::uint64_t> folded(std::uint64_t count, std::uint64_
                                  format(Bytes{geometry.capacity().value / geometry.devices}));
 }
 
-// what() returns the text for an error.
+// Returns the shape of `units` rows in the orientation; what() returns the text for an error.
 template <typename What>
 Shape shaped(const Geometry& geometry, std::uint64_t units, Dim dim, What what) {
   if (units > std::uint64_t{geometry.width()} * geometry.rows) too_large(geometry, what());
@@ -40,13 +42,14 @@ Address first_of(const Geometry& geometry, const Block& block) {
 Bytes size_of(const Geometry& geometry, const Shape& shape) { return shape.units() * geometry.row_bytes(); }
 
 Shape shape_of(const Geometry& geometry, Bytes size, Dim dim) {
-  if (size.value == 0) throw Error(Code::invalid, "0 bytes were asked for; ask for one at least");
+  if (size.value == 0) throw Error(Code::invalid, "a block of 0 bytes was requested; request at least 1 byte");
   return shaped(geometry, ceil_div(size.value, geometry.row_bytes().value), dim, [&] { return format(size); });
 }
 
 Shape shape_of_elements(const Geometry& geometry, std::uint64_t count, std::uint32_t bits, Dim dim) {
-  if (count == 0 || bits == 0) throw Error(Code::invalid, "elements: at least one, of at least one bit");
   const auto what = [&] { return std::to_string(count) + " elements of " + std::to_string(bits) + " bits"; };
+  if (count == 0 || bits == 0)
+    throw Error(Code::invalid, what() + " were requested; request at least 1 of at least 1 bit");
   const auto most = dim == Dim::vertical ? geometry.rows : geometry.columns;
   if (bits > most)
     throw Error(Code::invalid, what() + ": a subarray has " + std::to_string(most) +

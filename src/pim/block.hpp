@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes and blocks: rectangles of whole rows in neighbouring subarrays.
+// Defines shapes and blocks of processing-in-memory (PIM) devices: rectangles of whole rows in neighbouring
+// subarrays. pim::Allocator (allocator.hpp) allocates them; used throughout src/pim.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Searches free rectangles in the bitmap of a PIM device, 64 rows at a time. The allocator calls it under the
+// locks of the banks that it searches. See free_bitmap.hpp.
 #include "pim/free_bitmap.hpp"
 
 #include <algorithm>
@@ -17,7 +19,7 @@ std::uint64_t rounded_up(std::uint64_t value, std::uint64_t multiple) {
   return multiple == 1 ? value : (value + multiple - 1) / multiple * multiple;
 }
 
-// Mask of the rows [begin, end) of a stripe, counted from the device's first row.
+// Returns the mask of the rows [begin, end) of a stripe, counted from the device's first row.
 std::uint64_t rows_between(std::uint32_t stripe, std::uint64_t begin, std::uint64_t end) {
   const auto base = std::uint64_t{stripe} * k_bits;
   const auto low = begin <= base ? 0 : begin - base;
@@ -27,6 +29,7 @@ std::uint64_t rows_between(std::uint32_t stripe, std::uint64_t begin, std::uint6
   return high >= k_bits ? from_low : from_low & ~(~std::uint64_t{0} << high);
 }
 
+// Returns the mask of the rows of a stripe (64 rows) at which an aligned block may begin.
 std::uint64_t aligned_rows(std::uint32_t stripe, std::uint32_t alignment) {
   const auto base = std::uint64_t{stripe} * k_bits;
   std::uint64_t mask = 0;
@@ -35,7 +38,7 @@ std::uint64_t aligned_rows(std::uint32_t stripe, std::uint32_t alignment) {
   return mask;
 }
 
-// Scratch words of a search: on the stack if there are few.
+// Holds the scratch words of a search: on the stack if there are few.
 class Scratch {
  public:
   explicit Scratch(std::size_t count) {
@@ -265,6 +268,7 @@ std::optional<FreeBitmap::Found> FreeBitmap::best_fit(const Range& range, const 
   return best;
 }
 
+// Searches the shortest free run of rows, subarray by subarray.
 void FreeBitmap::best_vertical(const Range& range, const Shape& shape, const Alignment& alignment,
                                Found& best) const {
   for (std::uint32_t i = 0; i + shape.subarrays <= range.count; ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bitmap of the free rows of one device, with first-fit and best-fit search for rectangles.
+// Implements the bitmap of the free rows of one PIM device, with first-fit and best-fit search for rectangles.
+// Used by the allocator and by the measures of fragmentation.
 //
 // One bit represents a row of a subarray, set while it is free. 64 rows of a subarray form a word, and the
 // words of all subarrays for the same 64 rows (a stripe) are adjacent. ANDing neighbouring words finds
@@ -59,6 +60,7 @@ class FreeBitmap {
   // Creates a bitmap of banks with `bank` subarrays each.
   FreeBitmap(std::uint32_t rows, std::uint32_t subarrays, std::uint32_t bank);
 
+  // Mark a rectangle as allocated, or as free.
   void take(const Spot& spot, const Shape& shape);
   void release(const Spot& spot, const Shape& shape);
   [[nodiscard]] bool is_free(std::uint32_t row, std::uint32_t subarray) const {
@@ -71,7 +73,7 @@ class FreeBitmap {
   // `from` in that order.
   [[nodiscard]] std::optional<Spot> first_fit(const Range& range, const Shape& shape, const Alignment& alignment,
                                               const Spot& from) const;
-  // First fit of a single row of a single subarray inside one bank; returns row rows() if none is free.
+  // Returns the first fit of a single row of a single subarray inside one bank; its row is rows() if none is free.
   [[nodiscard]] Spot first_unit(const Range& range, std::uint32_t row) const;
   // Returns the fit in the shortest free run: of subarrays for a horizontal block, of rows for a vertical one;
   // among equal ones the lowest row, then the lowest subarray.

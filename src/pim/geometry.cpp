@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts between the location of a bit in PIM devices and its linear number, and checks geometries. Called by
+// the allocator, the array model and the Python module.
 #include "pim/geometry.hpp"
 
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geometry of devices for processing in memory: bits in rows and columns, rows in subarrays, subarrays in
-// banks. The unit of allocation is a row of one subarray, because a memory chip activates whole rows, and an
+// Defines the geometry of devices for processing in memory: bits in rows and columns, rows in subarrays, subarrays
+// in banks. The unit of allocation is a row of one subarray, because a memory chip activates whole rows, and an
 // operation works on all bits of a row (MCHPC'17, "Bit contiguous memory allocation for processing in memory",
-// section 4).
+// section 4). Used throughout src/pim.
 #pragma once
 
 #include <cstdint>

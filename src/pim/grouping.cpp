@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Searches placements for several blocks at once: by dynamic programming in one subarray, by backtracking in a
+// bank or device. Called by Allocator::allocate_group().
 #include "pim/grouping.hpp"
 
 #include <algorithm>
@@ -31,6 +33,7 @@ std::vector<std::size_t> largest_first(std::span<const Request> requests) {
   return order;
 }
 
+// Backtracking search: places the blocks in order, each at all spots of first-fit order.
 class GroupSearch {
  public:
   GroupSearch(FreeBitmap& bitmap, const FreeBitmap::Range& range, std::span<const Request> requests,

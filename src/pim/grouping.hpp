@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches placements for groups of blocks that must lie together.
+// Searches placements for groups of blocks that must lie together. Called by Allocator::allocate_group().
 #pragma once
 
 #include <optional>

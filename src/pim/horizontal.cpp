@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Implements arithmetic on elements that lie along a row of a PIM device: parallel-prefix carries, masks at
+// element borders. Called by Alu for horizontal vectors.
 #include "pim/horizontal.hpp"
 
 #include <vector>

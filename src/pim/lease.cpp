@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Allocates blocks of a PIM device that lie together and releases them at the end of a scope. A program takes the
+// blocks of its vectors from it, as the tests of workloads/pim do.
 #include "pim/lease.hpp"
 
 #include <string>
@@ -16,7 +18,8 @@ Block Lease::operator()(const Shape& shape) {
   if (!handle)
     throw Error(Code::no_memory, "no " + std::to_string(shape.rows) + " rows x " +
                                      std::to_string(shape.subarrays) + " subarrays are free" +
-                                     (beside_ ? " beside the vectors that are worked on" : ""));
+                                     (beside_ ? " in the subarrays of the operands" : "") +
+                                     "; release blocks, or use a larger device");
   return keep(handle);
 }
 
@@ -26,8 +29,8 @@ std::vector<Block> Lease::together(const std::vector<Shape>& shapes) {
   for (const auto& shape : shapes) requests.push_back({.shape = shape, .dim = Dim::vertical});
   const auto handles = allocator_.allocate_group(requests, Within::subarray);
   if (handles.empty())
-    throw Error(Code::no_memory,
-                "no room for " + std::to_string(shapes.size()) + " vectors in the same subarrays");
+    throw Error(Code::no_memory, "no room for " + std::to_string(shapes.size()) +
+                                     " vectors in the same subarrays; release blocks, or use a larger device");
   std::vector<Block> blocks;
   blocks.reserve(handles.size());
   for (const auto handle : handles) blocks.push_back(keep(handle));

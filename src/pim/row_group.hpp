@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps a vector to groups of rows on which operations work: its layers (vertical) or its rows (horizontal).
+// Maps a vector to groups of rows on which operations work: its layers (vertical) or its rows (horizontal). Used
+// by Alu, its algorithms Vertical and Horizontal, and the transfer of vectors.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements vector.hpp, data part: layout, transfer from and to the host, and copies.
+// Implements the layout of vectors in PIM blocks, their transfer from and to the host, and copies to other
+// subarrays. The programs of workloads/pim call it; alu.cpp has the arithmetic. See vector.hpp.
 #include "pim/vector.hpp"
 
 #include <algorithm>
@@ -53,6 +54,7 @@ std::string named(const Vector& vector) {
          " elements of " + std::to_string(vector.bits) + " bits";
 }
 
+// Write and read the vertical elements of one subarray, transposed 64 at a time.
 void write_down(Array& array, std::span<const std::uint64_t> values, const RowGroup& lines, std::uint32_t n) {
   std::vector<Word> rows(lines.count * array.words());
   for (std::size_t word = 0; word * 64 < values.size(); ++word) {
@@ -77,6 +79,7 @@ void read_down(Array& array, std::span<std::uint64_t> values, const RowGroup& li
   }
 }
 
+// Write and read the horizontal elements of one row.
 void write_along(Array& array, std::span<const std::uint64_t> values, std::uint32_t bits, const Line& line) {
   std::vector<Word> row(array.words());
   std::size_t column = 0;
@@ -109,13 +112,13 @@ void need_as_many(const Vector& vector, std::size_t values) {
 void check(const Geometry& geometry, const Vector& vector) {
   const auto& block = vector.block;
   if (vector.count == 0 || vector.bits == 0 || vector.bits > k_max_bits)
-    throw Error(Code::invalid, named(vector) + ": a vector has at least one, of 1 to 64 bits");
+    throw Error(Code::invalid, named(vector) + ": a vector has at least one element, of 1 to 64 bits");
   if (vector.dim == Dim::horizontal && vector.bits > geometry.columns)
     throw Error(Code::invalid,
                 named(vector) + ": a subarray has " + std::to_string(geometry.columns) + " columns");
   if (vector.rotation >= vector.bits || (vector.rotation != 0 && vector.dim == Dim::horizontal))
-    throw Error(Code::invalid, named(vector) + ", turned by " + std::to_string(vector.rotation) +
-                                   ": only vertical ones are, by less than their bits");
+    throw Error(Code::invalid, named(vector) + ", rotated by " + std::to_string(vector.rotation) +
+                                   ": a vertical vector is rotated by less than its bits, a horizontal one by 0");
   if (block.shape.rows == 0 || block.shape.subarrays == 0 || block.device >= geometry.devices ||
       std::uint64_t{block.row} + block.shape.rows > geometry.rows ||
       std::uint64_t{block.subarray} + block.shape.subarrays > geometry.width())
@@ -148,7 +151,8 @@ bool overlap(const Block& a, const Block& b) {
 
 Vector rotated(const Vector& vector, std::uint32_t by) {
   if (vector.dim != Dim::vertical || vector.bits == 0)
-    throw Error(Code::invalid, named(vector) + ": only vertical ones rotate by renaming rows; call rotate()");
+    throw Error(Code::invalid,
+                named(vector) + ": only vertical vectors rotate by renaming rows; call Alu::rotate()");
   auto result = vector;
   result.rotation = (vector.rotation + vector.bits - by % vector.bits) % vector.bits;
   return result;
@@ -202,7 +206,7 @@ Vector copied(Array& array, const Vector& vector, const Block& to) {
   const auto extent = extent_of(geometry, vector);
   if (extent_of(geometry, copy) != extent)
     throw Error(Code::invalid, named(vector) + " fill " + std::to_string(extent.subarrays) +
-                                   " subarrays and need as many where they are copied to; given " +
+                                   " subarrays and need as many where they are copied to; the block given has " +
                                    std::to_string(to.shape.subarrays));
   if (overlap(place_of(geometry, vector), place_of(geometry, copy)))
     throw Error(Code::invalid, named(vector) + ": the block at row " + std::to_string(to.row) +

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer vectors in blocks of a PIM device, laid out by shape_of_elements(), and arithmetic on them.
+// Defines integer vectors in blocks of a processing-in-memory (PIM) device, laid out by shape_of_elements(), and
+// arithmetic on them. The programs of workloads/pim compute with them.
 //
 // Vertical: an element is down a column, bit i in the i-th of `bits` rows. If the lanes (rows of elements)
 // exceed the block's subarrays, they continue in the next layer, `bits` rows deeper. Horizontal: elements are

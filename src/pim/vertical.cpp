@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Implements bit-serial arithmetic on elements that lie down columns of a PIM device. Called by Alu for vertical
+// vectors. See vertical.hpp.
 #include "pim/vertical.hpp"
 
 #include <numeric>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bit-serial arithmetic on vertical elements, which lie down columns: bit after bit with a carry row, on all
-// columns at once. Every function states its row cycles for w bits at the default Costs, `to` being neither
-// operand where that matters.
+// Implements bit-serial arithmetic on vertical elements, which lie down columns, for Alu: bit after bit with a
+// carry row, on all columns at once. Every function states its row cycles for w bits at the default Costs, `to`
+// being neither operand where that matters.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements bmem.h over the allocator of src/pim. The devices are global to the process, as malloc's heap is.
-// With BMEM_TRACE, requests are recorded.
+// Implements bmem.h, the C API by which programs allocate blocks of PIM devices, over the allocator of src/pim.
+// The devices are global to the process, as malloc's heap is. With BMEM_TRACE, requests are recorded.
 #include <fcntl.h>
 #include <terrace/bmem.h>
 #include <unistd.h>
@@ -38,10 +38,14 @@ std::ofstream new_file(const std::string& name) {
     close(file);
     return std::ofstream(path);
   }
-  std::fprintf(stderr, "bmem: BMEM_TRACE: no file '%s' can be made; nothing is written down\n", name.c_str());
+  std::fprintf(stderr,
+               "bmem: BMEM_TRACE: no file '%s' can be created, so requests are not recorded; name one in a "
+               "writable folder\n",
+               name.c_str());
   return {};
 }
 
+// The process's devices: an allocator, and a recorder in front of it with BMEM_TRACE.
 class Device {
  public:
   Device(const Geometry& geometry, std::uint8_t tag) : allocator_(geometry, tag) {
@@ -97,7 +101,7 @@ Within within_of(bmem_within within) {
     case BMEM_SUBARRAY:
       return Within::subarray;
   }
-  throw Error(Code::invalid, "neither BMEM_DEVICE nor BMEM_BANK nor BMEM_SUBARRAY");
+  throw Error(Code::invalid, "within and share are BMEM_DEVICE, BMEM_BANK or BMEM_SUBARRAY");
 }
 
 Request request_of(const bmem_request& asked) {
@@ -128,6 +132,7 @@ bmem_status with_device(const char* call, Work work) {
   }
 }
 
+// Allocates a block for one of the calls, and stores its pointer or the error's text.
 bmem_status give(const char* call, Device& device, const Request& request, void** block) {
   const auto handle = device.allocate(request);
   *block = pointer_of(handle);
@@ -166,7 +171,7 @@ bmem_status bmem_init_devices(std::uint32_t rows, std::uint32_t columns, std::ui
 
 bmem_status bmem_dtor() {
   const std::unique_ptr<Device> device(g_device.exchange(nullptr));
-  return device ? BMEM_OK : refuse(BMEM_NOT_READY, "bmem_dtor", "there is no device");
+  return device ? BMEM_OK : refuse(BMEM_NOT_READY, "bmem_dtor", "there is no device; call bmem_init first");
 }
 
 void* bmem_malloc(std::size_t bytes, BMEM_DIM dim) {
@@ -215,7 +220,9 @@ bmem_status bmem_malloc_group(const bmem_request* requests, std::size_t count, b
     std::vector<Request> asked;
     for (std::size_t i = 0; i < count; ++i) asked.push_back(request_of(requests[i]));
     const auto handles = device.allocate_group(asked, within_of(share));
-    if (handles.empty()) return refuse(BMEM_NO_ROOM, "bmem_malloc_group", "no room for all of them together");
+    if (handles.empty())
+      return refuse(BMEM_NO_ROOM, "bmem_malloc_group",
+                    "no room for all blocks together; release some, or request smaller ones");
     for (std::size_t i = 0; i < count; ++i) blocks[i] = pointer_of(handles[i]);
     return BMEM_OK;
   });

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks up the places of a machine file that compute, by their [place.geometry]. The Python module calls it for
+// the devices of `terrace lab pim`.
 #include "pim/machine/machine_geometry.hpp"
 
 #include "core/error.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the places of a machine that compute (PIM devices).
+// Finds the places of a machine that compute (processing-in-memory devices). The Python module calls it for the
+// devices of `terrace lab pim`.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Implements the search and the bookkeeping of the published PIM allocator, the baseline of bench/pim and of the
+// allocator's tests. See contig_vectors.hpp.
 #include "pim/published/contig_vectors.hpp"
 
 #include <algorithm>
@@ -50,6 +52,7 @@ std::optional<ContigVectors::Run> ContigVectors::run_of(const std::vector<std::u
   return Run{static_cast<std::uint32_t>(contig.size()) - length, length};
 }
 
+// Scans the two vectors for runs that can hold the shape, and searches their crossings.
 std::optional<ContigVectors::Spot> ContigVectors::search(const Shape& shape) {
   for (auto rows = run_of(subarray_contig_, 0, shape.subarrays, shape.rows); rows;
        rows = run_of(subarray_contig_, rows->first + rows->count, shape.subarrays, shape.rows)) {
@@ -75,6 +78,7 @@ std::optional<ContigVectors::Spot> ContigVectors::search_densely(const Run& rows
   return std::nullopt;
 }
 
+// Sets or clears the bits of a block and recomputes the vectors' elements.
 void ContigVectors::mark(const Block& block, bool taken) {
   const auto last_row = block.row + block.shape.rows;
   const auto last_subarray = block.subarray + block.shape.subarrays;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the published allocator for PIM as a baseline: MCHPC'17, "Bit contiguous memory allocation for
-// processing in memory", section 4.2. It keeps one bit for each row and subarray, for each row the longest free
-// run of its subarrays (the subarray contig vector), and for each subarray the longest free run of its rows
-// (the row contig vector). A search scans the vectors, then searches densely in a crossing section of what they
-// offer.
+// Implements the published allocator for PIM as the baseline of bench/pim: MCHPC'17, "Bit contiguous memory
+// allocation for processing in memory", section 4.2. It keeps one bit for each row and subarray, for each row the
+// longest free run of its subarrays (the subarray contig vector), and for each subarray the longest free run of
+// its rows (the row contig vector). A search scans the vectors, then searches densely in a crossing section of
+// what they offer.
 //
 // Choices where the paper is silent:
 // - Which elements of the vectors are recomputed at allocation and release. Here, in the paper's favour, those

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the largest free rectangle, row run and column run of PIM devices in one scan of their bitmaps. Called by
+// the Python module for allocators and for replays of `terrace lab pim`.
 #include "pim/trace/fragmentation.hpp"
 
 #include <algorithm>
@@ -39,6 +41,7 @@ class Walk {
     std::uint32_t height;
   };
 
+  // Ends the rectangles under the skyline that are higher than this subarray's height.
   void skyline(std::uint32_t subarray, std::uint32_t height) {
     auto begin = subarray;
     while (!rising_.empty() && rising_.back().height >= height) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures fragmentation: how much of the free space is available in one piece.
+// Measures fragmentation: how much of the free space of PIM devices is available in one piece. Called by the
+// Python module for `terrace lab pim`.
 #pragma once
 
 #include <cstdint>

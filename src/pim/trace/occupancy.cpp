@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Colours the units of PIM devices by the blocks that hold them, so that neighbours differ. Called by the Python
+// module for the maps of `terrace lab pim`.
 #include "pim/trace/occupancy.hpp"
 
 #include <algorithm>
@@ -8,10 +10,12 @@
 namespace terrace::pim {
 namespace {
 
+// The map of colours; blocks are painted in order of their first unit.
 class Map {
  public:
   explicit Map(const Geometry& geometry) : geometry_(geometry), cells_(geometry.units(), 0) {}
 
+  // Paints a block in the shade that touches its edges least.
   void paint(const LiveBlock& live) {
     const auto device = live.block.device, subarray = live.block.subarray, row = live.block.row;
     const auto& shape = live.block.shape;

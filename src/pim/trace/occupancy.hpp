@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps units to kinds of blocks, for pictures of a device.
+// Maps units to kinds of blocks, for the pictures of a PIM device in the pages of `terrace lab pim`.
 #pragma once
 
 #include <cstdint>

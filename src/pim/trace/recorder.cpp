@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Forwards allocations to an allocator of PIM devices and writes each with its outcome. bmem.h uses it with
+// BMEM_TRACE=FILE. See recorder.hpp.
 #include "pim/trace/recorder.hpp"
 
 namespace terrace::pim {
@@ -7,7 +9,7 @@ Recorder::Recorder(Allocator& allocator, std::ostream& out) : allocator_(allocat
   out_ << format_header(allocator.geometry());
 }
 
-// Requires the lock.
+// Makes the trace's operation of an allocation, under the next id. Requires the lock.
 Operation Recorder::written(const Request& request, Handle handle, Handle beside) {
   Operation operation;
   operation.id = ++last_;

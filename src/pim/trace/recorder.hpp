@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decorates an allocator: records its requests as a trace. Thread-safe.
+// Decorates an allocator: records its requests as a trace. bmem.h uses it with BMEM_TRACE=FILE. Thread-safe.
 //
 // Threads do not wait for one another's searches, only for the output lock. A release is written before it is
 // executed and an allocation after it, so in the trace no block overlaps a live one.

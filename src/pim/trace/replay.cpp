@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Executes the operations of a trace on an allocator, and counts space, failures and differing outcomes. Called by
+// the Python module for `terrace lab pim`.
 #include "pim/trace/replay.hpp"
 
 #include <span>
@@ -56,6 +58,7 @@ class Replayer {
     }
   }
 
+  // Counts an allocation and compares its outcome with the recorded one.
   void note(const Operation& operation, Handle handle) {
     ++summary_.operations;
     ++summary_.allocations;

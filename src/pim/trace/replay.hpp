@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays a trace on an allocator and compares the outcomes with the recorded ones.
+// Replays a trace on an allocator of PIM devices and compares the outcomes with the recorded ones. Called by the
+// Python module for `terrace lab pim`.
 #pragma once
 
 #include <array>

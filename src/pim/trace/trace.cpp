@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses and formats traces; parse errors name the line.
+// Parses and formats traces of PIM allocations (trace.hpp has the format); parse errors name file and line. Used
+// by the recorder, and by the replays of `terrace lab pim`.
 #include "pim/trace/trace.hpp"
 
 #include <algorithm>
@@ -19,14 +20,14 @@ constexpr std::string_view k_places[] = {"subarray", "bank", "device"};  // inde
 
 std::string_view name(Within within) { return k_places[static_cast<std::size_t>(within)]; }
 
-// Quotes user input for an error: shortened to one line, without control characters.
+// Quotes user input for an error message: shortened to one line, without control characters.
 std::string shown(std::string_view text) {
   std::string out = "'";
   for (const char c : text.substr(0, 60)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   return out + (text.size() > 60 ? "...'" : "'");
 }
 
-// The words of a line, and errors about it.
+// Splits a line into words, reads numbers from them, and throws errors that name file and line.
 class Line {
  public:
   Line(std::string_view text, const std::string& file, std::uint32_t number) : file_(file), number_(number) {
@@ -88,6 +89,7 @@ std::optional<std::string_view> value_of(std::string_view word, std::string_view
   return word.substr(key.size() + 1);
 }
 
+// Parses a trace line by line and checks each against the blocks that are live by then.
 class Parser {
  public:
   enum class State : std::uint8_t { alive, released, never };  // ids of blocks
@@ -109,14 +111,14 @@ class Parser {
     }
     const Line last("", file_, std::max(number, std::uint32_t{1}));
     if (!begun_) no_trace(last);
-    if (left_ > 0)
-      last.refuse("the group of line " + std::to_string(group_line_) + " has " + std::to_string(left_) +
+    if (group_left_ > 0)
+      last.refuse("the group of line " + std::to_string(group_line_) + " has " + std::to_string(group_left_) +
                   " allocations fewer than it says; add them, or say so many less");
     return std::move(trace_);
   }
 
  private:
-  // Parses the header.
+  // Returns an example of a first line, for errors.
   static std::string example() {
     auto text = format_header({1024, 65536, 16, 8, 1});
     text.pop_back();
@@ -160,9 +162,9 @@ class Parser {
     Operation operation;
     operation.line = line.number();
     const auto what = line.next("the operation");
-    if (left_ > 0 && what != "a")
+    if (group_left_ > 0 && what != "a")
       line.refuse(shown(what) + " stands where the group of line " + std::to_string(group_line_) + " has " +
-                  std::to_string(left_) + " more allocations; add them first");
+                  std::to_string(group_left_) + " more allocations; add them first");
     if (what == "a")
       read_allocation(line, operation);
     else if (what == "g")
@@ -178,15 +180,15 @@ class Parser {
     operation.kind = Operation::Kind::group;
     operation.members = line.next_count("the group's size");
     if (operation.members > k_max_group)
-      line.refuse("a group of " + std::to_string(operation.members) + " is more than the " +
-                  std::to_string(k_max_group) + " that there can be");
+      line.refuse("a group of " + std::to_string(operation.members) + " blocks; a group has at most " +
+                  std::to_string(k_max_group));
     if (!line.done()) {
       const auto word = line.next("share");
       const auto share = value_of(word, "share");
-      if (!share) line.refuse(shown(word) + " is nothing of a group; write for example 'g 2 share=subarray'");
+      if (!share) line.refuse(shown(word) + " is no option of a group; write for example 'g 2 share=subarray'");
       operation.share = line.within(*share, "share");
     }
-    left_ = operation.members;
+    group_left_ = operation.members;
     group_line_ = line.number();
   }
 
@@ -196,6 +198,8 @@ class Parser {
     need_alive(line, operation.id) = State::released;
   }
 
+  // Parses "a ID ROWS SUBARRAYS [OPTION...] [= OUTCOME]": a block of so many rows in so many neighbouring
+  // subarrays.
   void read_allocation(Line& line, Operation& operation) {
     operation.id = line.next_id();
     auto& request = operation.request;
@@ -209,10 +213,10 @@ class Parser {
       }
       read_option(line, word, operation);
     }
-    need_sense(line, request);
-    if (left_ > 0) {
+    check_request(line, request);
+    if (group_left_ > 0) {
       if (operation.beside != 0) line.refuse("a block of a group has no 'beside'; remove it");
-      --left_;
+      --group_left_;
     }
     const bool lives = !operation.outcome || operation.outcome->block;
     if (!blocks_.emplace(operation.id, lives ? State::alive : State::never).second)
@@ -240,12 +244,12 @@ class Parser {
     } else {
       line.refuse(shown(word) +
                   " is no option; those are h, v, first, best, in=, align=, beside=, share= and, last, = "
-                  "with what came of it");
+                  "followed by the outcome");
     }
   }
 
   Outcome read_outcome(Line& line, const Shape& shape) const {
-    const auto word = line.next("what came of it: device, subarray and row, or - for no room");
+    const auto word = line.next("the outcome: device, subarray and row, or - for no room");
     if (word == "-") return {};
     const auto& geometry = trace_.geometry;
     Block block{line.number<std::uint32_t>(word, "device", 0), line.next_count("subarray", 0),
@@ -253,32 +257,33 @@ class Parser {
     if (block.device >= geometry.devices || std::uint64_t{block.subarray} + shape.subarrays > geometry.width() ||
         std::uint64_t{block.row} + shape.rows > geometry.rows)
       line.refuse("a block there does not lie inside of " + describe(geometry) +
-                  "; mend the line or the first one");
+                  "; correct this line, or the device in the first line");
     return {block};
   }
 
-  // Refuses requests that no allocator accepts.
-  void need_sense(const Line& line, const Request& request) const {
+  // Refuses requests that no allocator accepts: more rows or subarrays than the device has, an alignment of 0.
+  void check_request(const Line& line, const Request& request) const {
     try {
-      left_ > 0 ? check_member(trace_.geometry, request) : check(trace_.geometry, request);
+      group_left_ > 0 ? check_member(trace_.geometry, request) : check(trace_.geometry, request);
     } catch (const Error& error) {
       line.refuse(error.what());
     }
   }
 
+  // Returns the state of a block that an operation names; refuses blocks that are not live.
   State& need_alive(const Line& line, std::uint64_t id) {
     const auto block = blocks_.find(id);
     if (block != blocks_.end() && block->second == State::alive) return block->second;
     const auto* const why = block == blocks_.end() ? " has not been allocated; that line must come first"
-                            : block->second == State::released ? " was released before; remove this"
-                                                               : " found no room; remove this";
+                            : block->second == State::released ? " was released before; remove this line"
+                                                               : " found no room; remove this line";
     line.refuse("block " + std::to_string(id) + why);
   }
 
   const std::string& file_;
   Trace trace_;
   bool begun_ = false;
-  std::uint32_t left_ = 0;  // allocations of the group still to come
+  std::uint32_t group_left_ = 0;  // allocations of the group still to come
   std::uint32_t group_line_ = 0;
   std::unordered_map<std::uint64_t, State> blocks_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text format of allocation traces: requests in order and their outcomes. A trace replays a program's
-// allocations without the program, on the same or another device.
+// Defines the text format of traces of PIM allocations: requests in order and their outcomes. A trace replays a
+// program's allocations without the program, on the same or another device. bmem.h writes it (BMEM_TRACE=FILE),
+// `terrace lab pim` reads it.
 //
 // One operation a line; "#" begins a comment, empty lines are ignored.
 //

@@ -108,27 +108,27 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"in=bank", "in=banc", "t:5: in: 'banc' is none of subarray, bank and device"},
         Bad{"best", "worst",
             "t:5: 'worst' is no option; those are h, v, first, best, in=, align=, beside=, share= and, last, = "
-            "with "
-            "what came of it"},
+            "followed "
+            "by the outcome"},
         Bad{"= 0 0 16", "= 2 0 16",
             "t:5: a block there does not lie inside of 2 devices x 2 banks x 4 subarrays x 64 rows x 64 columns; "
-            "mend the line or the first one"},
+            "correct this line, or the device in the first line"},
         Bad{"= 0 0 16", "= 0 0 62",
             "t:5: a block there does not lie inside of 2 devices x 2 banks x 4 subarrays x 64 rows x 64 columns; "
-            "mend the line or the first one"},
+            "correct this line, or the device in the first line"},
         Bad{"= 0 0 16", "= 0 0 16 4", "t:5: '4' is one word too many; remove it"},
         Bad{"= 0 0 16", "= 0", "t:5: subarray: missing; add it"},
         Bad{"align=8x2", "align=8x0", "t:6: subarrays to align to: '0' is no number from 1 to 4294967295"},
         Bad{"beside=1", "beside=9", "t:6: block 9 has not been allocated; that line must come first"},
         Bad{"a 4 64 8", "a 3 64 8", "t:7: a second block is called 3; give it another number"},
-        Bad{"g 2", "g 9", "t:8: a group of 9 is more than the 8 that there can be"},
+        Bad{"g 2", "g 9", "t:8: a group of 9 blocks; a group has at most 8"},
         Bad{"g 2", "g 3", "t:11: 'f' stands where the group of line 8 has 1 more allocations; add them first"},
         Bad{"share=subarray", "in=subarray",
-            "t:8: 'in=subarray' is nothing of a group; write for example 'g 2 share=subarray'"},
+            "t:8: 'in=subarray' is no option of a group; write for example 'g 2 share=subarray'"},
         Bad{"a 5 4 1 v", "a 5 4 1 v best", "t:9: a block of a group has neither a best fit nor a block beside it"},
         Bad{"a 5 4 1 v", "a 5 4 1 v beside=1", "t:9: a block of a group has no 'beside'; remove it"},
-        Bad{"f 2", "f 2\nf 2", "t:12: block 2 was released before; remove this"},
-        Bad{"f 2", "f 4", "t:11: block 4 found no room; remove this"},
+        Bad{"f 2", "f 2\nf 2", "t:12: block 2 was released before; remove this line"},
+        Bad{"f 2", "f 4", "t:11: block 4 found no room; remove this line"},
         Bad{"a 18446744073709551615 1 1", "g 1",
             "t:12: the group of line 12 has 1 allocations fewer than it says; add them, or say so many less"}));
 

@@ -254,7 +254,7 @@ TEST(Vectors, MismatchedOperands_ThrowOneLine) {
   fewer.count = 99;
   outside.block.row = 510;
   along.dim = Dim::horizontal;
-  expect_refused([&] { alu.add(to, a, elsewhere); }, "bring it there first");
+  expect_refused([&] { alu.add(to, a, elsewhere); }, "copy it there first");
   expect_refused([&] { alu.add(shifted, a, to); }, "overlaps the operand at row 3");
   expect_refused([&] { alu.add(to, a, fewer); }, "operands differ: 99 vertical of 8 bits, 100 vertical of 8 bits");
   expect_refused([&] { alu.add(to, a, along); }, "operands differ");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the access unit of an SM: translation, L1 cache, requests. See processor.hpp.
+// Implements the access unit of an SM (streaming multiprocessor): address translation, L1 cache, requests to
+// memory. The simulator calls it through Processor, whose declarations are in processor.hpp.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -48,7 +49,7 @@ bool Processor::process_next_part() {
   return true;
 }
 
-// Returns false if the part has to be retried.
+// Translates a part and looks it up, or starts a page walk. Returns false if the part has to be retried.
 bool Processor::look_up(const AccessPart& part) {
   const auto number = part.part.address() / gpu_.page_bytes;
   // A fresh translation is used at once, even if the TLB has evicted it since, if the page is still usable.
@@ -73,6 +74,7 @@ bool Processor::look_up(const AccessPart& part) {
   return true;
 }
 
+// Looks up a translated part in the L1 cache, or sends its store or atomic. Returns false if it must wait.
 bool Processor::look_up_translated(const AccessPart& part, std::uint32_t page) {
   auto& access = accesses_[part.access];
   const auto now = events_.now();
@@ -120,6 +122,7 @@ bool Processor::load(Access& access, const AccessPart& part, std::uint32_t page)
   return true;
 }
 
+// Sends a request for the part to the slice of its memory channel.
 void Processor::send(const AccessPart& part, std::uint32_t page, std::uint32_t waiter) {
   const auto& entry = pages_[page];
   Request request;
@@ -172,6 +175,7 @@ void Processor::on_access_done(std::uint32_t number) {
   wake();
 }
 
+// Handles the event that a page's translation is available: its waiting parts are looked up next.
 void Processor::on_translated(std::uint32_t page) {
   if (!pages_.on_translated(number_, page)) return;
   const auto number = pages_[page].number;
@@ -184,6 +188,7 @@ void Processor::on_translated(std::uint32_t page) {
   wake();
 }
 
+// Handles the answer of a request: fills the L1 cache and completes the accesses that wait for the line.
 void Processor::on_answer(const Request& request) {
   pages_.on_answered(request.page);
   const auto done = [&](std::uint32_t number) {

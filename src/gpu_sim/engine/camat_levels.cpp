@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes sums and differences of all levels. See camat_levels.hpp.
+// Sums and subtracts C-AMAT counters (concurrent average memory access time) of all cache levels, and collects
+// those of intervals. The simulator calls it. See camat_levels.hpp.
 #include "gpu_sim/engine/camat_levels.hpp"
 
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines C-AMAT's counters of a GPU: of each SM's L1 cache (by warp accesses and by line parts), of each slice of
-// the L2 cache and of each DRAM channel. They cover the whole run, and its intervals: kernel by kernel, or every N
-// cycles.
+// Defines the counters of C-AMAT (concurrent average memory access time, model/camat) of a simulated GPU: of each
+// SM's L1 cache (by warp accesses and by line parts), of each slice of the L2 cache and of each DRAM channel. They
+// cover the whole run, and its intervals: kernel by kernel, or every N cycles.
 //
 // An interval's counters are the difference of two snapshots, so those of all intervals add up to the run's, as
 // integers. What spans the end of an interval is counted as camat.hpp says: cycles where they pass, accesses where

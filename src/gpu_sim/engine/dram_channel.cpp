@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements FR-FCFS with write draining. See dram_channel.hpp.
+// Implements the FR-FCFS scheduling of a DRAM channel, with write draining and refresh. MemorySide calls it for
+// each request behind the L2 cache. See dram_channel.hpp.
 #include "gpu_sim/engine/dram_channel.hpp"
 
 #include <algorithm>
@@ -119,6 +120,7 @@ void DramChannel::open_row(std::uint32_t number, bool writes, double now) {
     if (other.bank == number && other.row == bank.row) ++bank.hits[other.writes()];
 }
 
+// Starts the transfer of the request that goes first, if its row is open. Returns false if none can start.
 bool DramChannel::transfer(double now) {
   const bool writes_first = prefers_writes();
   const auto there_and_back = write_to_read_ + read_to_write_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models a DRAM channel: a data bus, and banks with one open row each. Scheduling is FR-FCFS (Rixner et al.,
-// "Memory access scheduling", ISCA 2000): of the queued requests the oldest that hits its open row goes first,
-// else the oldest. Rows are activated concurrently with the transfers of other banks. Refresh, turnaround of the
-// bus between reads and writes, and the spacing of activations take their time. Not modelled: the limit of four
-// activations in a window (tFAW).
+// Models a DRAM channel behind a slice of the L2 cache, for MemorySide: a data bus, and banks with one open row
+// each. Scheduling is FR-FCFS (Rixner et al., "Memory access scheduling", ISCA 2000): of the queued requests the
+// oldest that hits its open row goes first, else the oldest. Rows are activated concurrently with the transfers of
+// other banks. Refresh, turnaround of the bus between reads and writes, and the spacing of activations take their
+// time. Not modelled: the limit of four activations in a window (tFAW).
 //
 // Times are in core cycles with fractions, since bus and commands have clocks of their own.
 #pragma once

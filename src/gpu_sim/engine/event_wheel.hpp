@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the event queue of the simulation, by cycle: a ring of lists for the next 4,096 cycles, a heap for
-// later events. Events of one cycle are processed in the order in which they were scheduled.
+// later events. Events of one cycle are processed in the order in which they were scheduled. All parts of the GPU
+// schedule events in it; Simulator takes them out.
 #pragma once
 
 #include <algorithm>

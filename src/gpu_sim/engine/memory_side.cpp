@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements network, slices and channels. See memory_side.hpp.
+// Implements the network, the L2 slices and the links between a simulated GPU's SMs and its DRAM channels. SMs
+// send requests, PageMover copies pages through it. See memory_side.hpp.
 #include "gpu_sim/engine/memory_side.hpp"
 
 #include <algorithm>
@@ -52,6 +53,7 @@ void MemorySide::send(Request request) {
   events_.schedule(at, {EventKind::request, 0, requests_.add(request)});
 }
 
+// Returns when `bytes` that enter the link at `at` have crossed it; at once if the memory has no link.
 Cycle MemorySide::cross_link(std::uint32_t memory, double& free, Cycle at, std::uint32_t bytes) const {
   const auto rate = gpu_.memories[memory].link_bytes_per_second;
   if (rate == 0) return at;
@@ -119,6 +121,7 @@ void MemorySide::on_fill(std::uint32_t channel, std::uint32_t mshr) {
   while (!slice.refused.empty() && look_up_request(channel, slice.refused.front())) slice.refused.pop_front();
 }
 
+// Sends the data of a request back over link and network, each for its time.
 void MemorySide::send_answer(std::uint32_t number, Cycle ready) {
   const auto& request = requests_[number];
   auto& slice = slices_[request.channel];
@@ -147,6 +150,7 @@ void MemorySide::enqueue_transfer(std::uint32_t channel, std::uint64_t line, std
   run_channel(channel);
 }
 
+// Lets the channel start transfers and schedules the events of their ends and of its next run.
 void MemorySide::run_channel(std::uint32_t channel) {
   auto& slice = slices_[channel];
   const auto next = slice.dram.run(events_.now());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues, unmaps, copies and maps pages. See page_mover.hpp.
+// Queues moves of pages on a simulated GPU, unmaps, copies and maps the pages, and stalls the SMs for shootdowns.
+// Placements and the simulator's events call it. See page_mover.hpp.
 #include "gpu_sim/engine/page_mover.hpp"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ void PageMover::protect(std::span<const std::uint32_t> pages) {
   if (known) stall_for_shootdown();
 }
 
-// Cancels the move: waiting accesses go to the page where it is.
+// Maps a page that faulted where it is, because its move is cancelled: waiting accesses go there.
 void PageMover::cancel_move(std::uint32_t page) {
   if (pages_[page].faulted) pages_.unprotect(page);
 }
@@ -80,6 +81,7 @@ void PageMover::start_moves() {
   }
 }
 
+// Begins a move: unmaps the page, and copies it once no access to it is in flight.
 void PageMover::begin(std::uint32_t page, std::uint8_t memory) {
   ++active_;
   ++leaving_[pages_[page].memory];
@@ -144,6 +146,7 @@ void PageMover::on_drained(std::uint32_t page) {
   copy(number);
 }
 
+// Flushes the page from the L2 slices and reads all of its lines.
 void PageMover::copy(std::uint32_t number) {
   const auto page = pages_[moves_[number].page];
   const auto frame = std::uint64_t{page.frame} * gpu_.page_bytes;
@@ -162,6 +165,7 @@ void PageMover::on_line_crossed(std::uint32_t line) {
   memory_.copy_line(move.memory, std::uint64_t{move.frame} * gpu_.page_bytes + lines_[line].offset, true, line);
 }
 
+// Counts a line that arrived; the last one maps the page at its new memory.
 void PageMover::on_line_written(std::uint32_t line) {
   const auto number = lines_[line].move;
   lines_.release(line);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves pages between memories in the order of the requests, several concurrently. As in move_pages(2), a page is
-// unmapped, copied and mapped. Unmapping a page that a TLB may hold is a shootdown: all SMs stall for a time that
-// the machine file states. If the machine file says so, that time begins once no access to the page is in flight.
-// The copy begins when no access is in flight. Accesses to a moving page wait until it is mapped again. Copies
-// compete with all other traffic in the channels of both memories. A page without capacity at its target waits for
-// pages that are leaving it.
+// Moves pages between the memories of a simulated GPU, in the order in which placements request it, several
+// concurrently. As in move_pages(2), a page is unmapped, copied and mapped. Unmapping a page that a TLB may hold
+// is a shootdown: all SMs stall for a time that the machine file states. If the machine file says so, that time
+// begins once no access to the page is in flight. The copy begins when no access is in flight. Accesses to a
+// moving page wait until it is mapped again. Copies compete with all other traffic in the channels of both
+// memories. A page without capacity at its target waits for pages that are leaving it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements static placements of pages. See page_placement.hpp.
+// Implements static placements of pages on a simulated GPU: by a fraction, by a list, and an oracle by traffic.
+// The simulator calls them for new pages; `terrace lab gpu` selects one.
 #include "gpu_sim/engine/page_placement.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the interface of page placement on a simulated GPU, and static placements. Policies that move pages
-// during the run are in tiering_policy_adapter.hpp. Pages are numbers of the page table; memories are numbers of
-// the GPU's list, 0 is its own memory, all others are far memory.
+// Declares the interface of page placement on a simulated GPU, which Simulator calls, and static placements.
+// Policies that move pages during the run are in tiering_policy_adapter.hpp. Pages are numbers of the page table;
+// memories are numbers of the GPU's list, 0 is its own memory, all others are far memory.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maintains pages, frames and translations. See page_table.hpp.
+// Implements page table, TLBs, page walks and the queue of faults of a simulated GPU. SMs translate by it, the
+// mover remaps pages in it. See page_table.hpp.
 #include "gpu_sim/engine/page_table.hpp"
 
 #include <algorithm>
@@ -154,6 +155,7 @@ void FaultQueue::add(std::uint32_t page) {
   if (batch_.empty()) begin_batch();
 }
 
+// Takes the next batch of faults and schedules the end of its handling.
 void FaultQueue::begin_batch() {
   const auto count = std::min<std::size_t>(queue_.size(), gpu_.fault_batch);
   if (count == 0) return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models the page table and translation: frames of each memory, TLBs of the SMs and a shared one, page walkers,
-// and the queue of page faults. An SM receives a translation as an event. For a moving page the event comes after
-// the move, for a page that the GPU may not access after the driver has handled the fault.
+// Models the page table of a simulated GPU and its translation, for the SMs and PageMover: frames of each memory,
+// TLBs of the SMs and a shared one, page walkers, and the queue of page faults. An SM receives a translation as an
+// event. For a moving page the event comes after the move, for a page that the GPU may not access after the driver
+// has handled the fault.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores objects by number; numbers of released objects are reused.
+// Stores objects by number; numbers of released objects are reused. Events refer to requests, accesses and moves
+// of the GPU simulator by such numbers.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements warps and their schedulers. See processor.hpp; the access unit is in access_unit.cpp.
+// Implements the warps of an SM (streaming multiprocessor) and their schedulers. The simulator calls it for the
+// SM's events. See processor.hpp; the access unit is in access_unit.cpp.
 #include "gpu_sim/engine/processor.hpp"
 
 #include <algorithm>
@@ -110,8 +111,8 @@ void Processor::on_tick() {
   }
 }
 
-// Returns k_max_warps if none of the scheduler's warps is ready. With two schedulers each has every other warp,
-// with four every fourth.
+// Picks the warp that a scheduler issues next, by the machine's policy; k_max_warps if none of its warps is ready.
+// With two schedulers each has every other warp, with four every fourth.
 std::uint32_t Processor::pick_warp(WarpMask ready, std::uint32_t scheduler) const {
   if (gpu_.schedulers == 2) ready &= scheduler == 0 ? 0x5555555555555555 : 0xaaaaaaaaaaaaaaaa;
   if (gpu_.schedulers == 4) ready &= WarpMask{0x1111111111111111} << scheduler;
@@ -130,6 +131,7 @@ std::uint32_t Processor::pick_warp(WarpMask ready, std::uint32_t scheduler) cons
   return oldest;
 }
 
+// Issues the next instruction or access of a warp, or notes what the warp waits for.
 Processor::Issue Processor::issue(std::uint32_t number) {
   auto& warp = warps_[number];
   for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models a streaming multiprocessor (SM): its warps, their schedulers, and the access unit with the L1 cache. It
-// is simulated only in cycles in which it can issue or look up.
+// Models a streaming multiprocessor (SM): its warps, their schedulers, and the access unit with the L1 cache. The
+// Simulator has one for each SM, and simulates it only in cycles in which it can issue or look up.
 //
 // Warps issue in order. A load does not stall its warp; its first use does. Stores, and atomics whose old value is
 // unused, never do. The access unit processes one line part per cycle: translation, L1 lookup, and on a miss an
@@ -61,6 +61,7 @@ class Processor {
   // Starts a CTA: swaps `cta` with the buffers of an ended CTA.
   void start_cta(Cta& cta);
 
+  // Handle the SM's events (event_wheel.hpp).
   void on_tick();
   void on_access_done(std::uint32_t access);
   void on_translated(std::uint32_t page);

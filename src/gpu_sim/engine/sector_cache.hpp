@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the tags of a set-associative cache with LRU replacement: lines of four sectors, each valid or not
-// and dirty or not; and the registers of its outstanding misses.
+// and dirty or not; and the registers of its outstanding misses. Used for the L1 caches and L2 slices of the
+// simulated GPU.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatches the events of a run. See simulator.hpp.
+// Runs a GPU trace: starts kernels and CTAs (thread blocks), dispatches events to SMs, memory and page mover, and
+// counts. Called by `terrace lab gpu` and the GPU experiments through the Python module.
 #include "gpu_sim/engine/simulator.hpp"
 
 #include <algorithm>
@@ -24,8 +25,10 @@ namespace {
         Need{"bytes of shared memory", kernel.shared_bytes, gpu.shared_bytes}})
     if (needed > there)
       throw Error(Code::invalid, "a CTA of the kernel " + kernel.name + " needs " + std::to_string(needed) + " " +
-                                     what + ", more than an SM has, " + std::to_string(there));
-  throw Error(Code::invalid, "the kernel " + kernel.name + " needs more than an SM has");
+                                     what + ", more than an SM has, " + std::to_string(there) +
+                                     ": launch smaller CTAs, or use a larger GPU");
+  throw Error(Code::invalid, "the kernel " + kernel.name +
+                                 " needs more than an SM has: launch smaller CTAs, or use a larger GPU");
 }
 
 }  // namespace
@@ -197,6 +200,7 @@ void Simulator::on_request(std::uint32_t page, bool write) {
   mover_.start_moves();
 }
 
+// Calls the placement's decide() at the end of an interval, with what happened in it.
 void Simulator::run_placement_policy() {
   if (ended_ || events_.is_empty()) return;
   PagePlacement::IntervalEvents seen;
@@ -220,7 +224,7 @@ void Simulator::handle_faults() {
   mover_.resolve_faults(batch);
 }
 
-// Takes a sample of eight bytes; a full line of samples is written to memory.
+// Passes every n-th access to the placement as a sample of eight bytes; a full line of them is written to memory.
 void Simulator::sample(std::uint32_t page, bool write) {
   since_sampled_ = 0;
   placement_.on_sample(page, write);

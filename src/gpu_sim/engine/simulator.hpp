@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulates the run of a trace on a GPU in virtual time. Kernels run one after the other, their CTAs on SMs with
-// free slots; pages are where the placement puts them first and where it moves them later. Deterministic and
-// single-threaded.
+// Simulates the run of a trace on a GPU in virtual time, for `terrace lab gpu` and the GPU experiments (through
+// the Python module). Kernels run one after the other, their CTAs on SMs with free slots; pages are where the
+// placement puts them first and where it moves them later. Deterministic and single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ struct Traffic {
   std::vector<std::uint64_t> demand;  // caused by the GPU's accesses
   std::vector<std::uint64_t> moves;
 };
-// Cycles between two samples, except the last, at the end; the paper samples bandwidths at this rate.
+// Cycles between two samples, except the last, at the end. N. Agarwal et al., "Unlocking bandwidth for GPUs in
+// CC-NUMA systems", HPCA 2015, sample bandwidths at this rate.
 inline constexpr Cycle k_traffic_cycles = 10'000;
 
 // Counters of the whole run, and their decomposition.
@@ -48,7 +49,7 @@ struct RunCounts {
   std::vector<SliceCounts> slices;
   std::vector<DramCounts> channels;
   std::vector<std::uint32_t> memory_of_channel;
-  CamatLevels camat;
+  CamatLevels camat;  // counters of C-AMAT (concurrent average memory access time)
   // If requested; each adds up to the whole. The last interval by kernel is what happens after the kernels.
   std::vector<CamatInterval> camat_by_kernel;
   std::vector<CamatInterval> camat_over_time;

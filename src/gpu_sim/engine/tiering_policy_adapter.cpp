@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts between pages and a tiering policy's chunks. See tiering_policy_adapter.hpp.
+// Converts between the pages of a simulated GPU and the chunks of a tiering policy: observations one way, moves
+// the other. Called by the simulator as a placement. See tiering_policy_adapter.hpp.
 #include "gpu_sim/engine/tiering_policy_adapter.hpp"
 
 #include <algorithm>
@@ -80,6 +81,7 @@ Cycle TieringPolicyAdapter::interval() const {
   return needs_.interval.value > 0 ? static_cast<Cycle>(std::llround(needs_.interval.value * gpu_.hertz)) : 0;
 }
 
+// Returns a memory's load in an interval of this length, as a CPU's counters would state it.
 observe::PlaceLoad TieringPolicyAdapter::load_of(std::size_t memory, std::uint64_t bytes, Seconds length) const {
   const auto& of = gpu_.memories[memory];
   observe::PlaceLoad load;
@@ -124,6 +126,7 @@ strategy::Tiers TieringPolicyAdapter::tiers() const {
   return tiers;
 }
 
+// Requests the policy's moves; those by touches begin after the driver's notice.
 void TieringPolicyAdapter::carry_out(const strategy::PolicyChoice& choice, PageMover& mover, bool by_touch) {
   if (choice.mover_share)
     mover.set_max_concurrent(static_cast<std::uint32_t>(std::lround(*choice.mover_share * gpu_.page_copies)));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapts a tiering policy of strategy/ to the simulated GPU: its chunks are the pages, fast is the GPU's own
-// memory, slow the first far memory. The GPU provides what the policy needs: touch counts, faults, samples of
-// accesses behind the L1 caches, hint faults, accessed bits (set by page walks; clearing them costs no TLB
-// entries), and the traffic of each memory. The stalled time of a core is the share of all issue slots that stay
-// empty.
+// Adapts a tiering policy of strategy/ to the simulated GPU, whose simulator calls it: its chunks are the pages,
+// fast is the GPU's own memory, slow the first far memory. The GPU provides what the policy needs: touch counts,
+// faults, samples of accesses behind the L1 caches, hint faults, accessed bits (set by page walks; clearing them
+// costs no TLB entries), and the traffic of each memory. The stalled time of a core is the share of all issue
+// slots that stay empty.
 #pragma once
 
 #include <memory>

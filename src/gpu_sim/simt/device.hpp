@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emulates a GPU that runs kernels for their results and accesses, not for time: CTA by CTA in the order of their
-// numbers, warp by warp in a CTA, lane by lane between two barriers. The resulting trace goes to a sink.
+// numbers, warp by warp in a CTA, lane by lane between two barriers. The resulting trace goes to a sink. The
+// programs of workloads/gpu run on it.
 //
 // Arrays are in an address space of the device's own, from 4 GiB on, each at a multiple of 64 KiB. So addresses
 // are the same in every run, and pages of up to 64 KiB belong to one allocation. Single-threaded.
@@ -21,6 +22,7 @@
 
 namespace terrace::gpu_sim {
 
+// A kernel's name, grid and use of resources, as in a CUDA launch.
 struct LaunchShape {
   std::string name;
   std::int32_t ctas = 1;
@@ -76,9 +78,9 @@ class Device {
   void run_with_barriers(const LaunchShape& shape, std::int32_t cta,
                          const std::function<ThreadRun(Thread&)>& body);
 
-  TraceSink& sink_;
+  TraceSink& sink_;  // receives allocations, kernels and CTAs
   std::vector<LaneLog> lanes_;
-  std::vector<WarpMerger> merges_;
+  std::vector<WarpMerger> mergers_;  // by warp of a CTA
   Cta cta_;
   std::deque<std::shared_ptr<void>> memories_;
   std::uint64_t next_address_ = std::uint64_t{4} << 30;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs what one lane of a warp did since its last barrier: its accesses to global memory with their positions in
-// the program, the instructions in between, and the loads whose results it used. WarpMerger merges the 32 logs of
-// a warp into steps.
+// the program, the instructions in between, and the loads whose results it used. Device logs each lane of a kernel
+// so; WarpMerger merges the 32 logs of a warp into steps.
 //
 // A position orders the accesses of diverged lanes. It holds, for each enclosing loop, the loop's place in the
 // source and its iteration, then the access's own place. Lanes with equal positions take part in one access; the
@@ -29,7 +29,9 @@ inline std::uint32_t place_of(const std::source_location& where) {
 class Position {
  public:
   void enter(std::uint32_t place) {
-    if (depth_ == k_max_nested) throw Error(Code::invalid, "a kernel nests more than 5 loops");
+    if (depth_ == k_max_nested)
+      throw Error(Code::invalid, "line " + std::to_string(place >> 10) +
+                                     " of a kernel: more than 5 loops and calls are nested; nest fewer");
     parts_[depth_++] = std::uint64_t{place} << 32;
   }
   void leave() { parts_[--depth_] = 0; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares one thread of a kernel, as kernel code sees it: indices, global and shared memory, loops, barriers.
+// Declares one thread of a kernel, as the kernels of workloads/gpu see it: indices, global and shared memory,
+// loops, barriers.
 //
 //   device.launch({"saxpy", blocks, 256}, [&](Thread& t) {
 //     const auto i = t.index();
@@ -196,6 +197,7 @@ class Thread {
   // Waits until all threads of the CTA are here: co_await it.
   [[nodiscard]] std::suspend_always barrier() const { return {}; }
 
+  // Begins the thread; called by Device.
   void start(LaneLog& log, std::int32_t block, std::int32_t thread, std::int32_t threads) {
     log_ = &log;
     block_ = block;
@@ -208,8 +210,8 @@ class Thread {
   template <class I>
   static std::size_t checked(I i, std::size_t size) {
     if (std::cmp_less(i, 0) || std::cmp_greater_equal(i, size))
-      throw Error(Code::invalid,
-                  "a kernel uses element " + std::to_string(i) + " of an array of " + std::to_string(size));
+      throw Error(Code::invalid, "element " + std::to_string(i) + " of an array of " + std::to_string(size) +
+                                     " elements is used: check the index");
     return static_cast<std::size_t>(i);
   }
   template <Plain T, class Index>

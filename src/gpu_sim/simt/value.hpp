@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines a number of one kernel thread that knows which load it comes from. Arithmetic counts as instructions.
-// The first use of a loaded value makes the thread wait for that load, as a GPU's scoreboard does. So a kernel is
-// written as its algorithm is, and instructions and dependences are those of the code.
+// Defines Value, a number of one kernel thread that knows which load it comes from, for the kernels of
+// workloads/gpu. Arithmetic counts as instructions. The first use of a loaded value makes the thread wait for that
+// load, as a GPU's scoreboard does. So a kernel is written as its algorithm is, and instructions and dependences
+// are those of the code.
 //
 // Plain numbers are constants and cost nothing. A comparison counts two instructions: the test, and the branch or
 // selection that uses it. Operations without a GPU instruction cost what the compiler emits (k_division and so on:

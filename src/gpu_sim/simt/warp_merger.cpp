@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges the logs of lanes into steps. See warp_merger.hpp.
+// Merges the access logs of the 32 lanes of a warp into the warp's steps, with coalesced line parts. Called by
+// Device at each barrier and at the end of a warp. See warp_merger.hpp.
 #include "gpu_sim/simt/warp_merger.hpp"
 
 #include <algorithm>
@@ -69,6 +70,7 @@ std::uint32_t WarpMerger::next_group() const {
   return group;
 }
 
+// Appends the access that the lanes of the group make together.
 void WarpMerger::add_access(std::uint32_t group, std::span<LaneLog> lanes) {
   std::uint32_t longest = 0;
   for (auto left = group; left != 0; left &= left - 1) {
@@ -111,6 +113,7 @@ void WarpMerger::add_uses(std::span<const LaneUse> uses, std::uint32_t lane) {
   }
 }
 
+// Appends the pending waits for loads as steps, at their places among `instructions`.
 void WarpMerger::emit_uses(std::uint32_t instructions) {
   std::stable_sort(pending_uses_.begin(), pending_uses_.end(),
                    [](const auto& a, const auto& b) { return a.instructions < b.instructions; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges the logs of a warp's lanes into the steps of the warp. Lanes at the same position take part in one
-// access, and the lowest position goes first (lane_log.hpp). An access requests the line parts that its lanes
-// need, each once (coalescing, as on every GPU since Fermi).
+// Merges the logs of a warp's lanes into the steps of the warp, for Device. Lanes at the same position take part
+// in one access, and the lowest position goes first (lane_log.hpp). An access requests the line parts that its
+// lanes need, each once (coalescing, as on every GPU since Fermi).
 //
 // Instructions between two accesses are issued once for all lanes: the longest sequence counts. So both sides of a
 // branch count only if both access memory.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the files of Accel-Sim traces. See accelsim_reader.hpp; accelsim_warp.cpp converts instructions.
+// Reads the list, kernels and CTAs (thread blocks) of an Accel-Sim trace, for `terrace lab gpu`. See
+// accelsim_reader.hpp; accelsim_warp.cpp converts instructions.
 #include "gpu_sim/trace/accelsim_reader.hpp"
 
 #include <algorithm>
@@ -228,7 +229,8 @@ bool AccelSimReader::next_cta(Cta& cta) {
       lines_.fail("warp " + std::to_string(*last) + " has more instructions than the " +
                   std::to_string(instructions) + " that insts says");
     const auto warp = read_number("warp = ", warps_ - 1);
-    if (is_there[warp]) lines_.fail("a warp comes twice in its CTA");
+    if (is_there[warp])
+      lines_.fail("warp " + std::to_string(warp) + " comes twice in its CTA: write the trace again");
     is_there[warp] = true;
     const auto first_step = static_cast<std::uint32_t>(cta.steps.size());
     const auto first_line = static_cast<std::uint32_t>(cta.lines.size());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads kernel traces of Accel-Sim (Khairy et al., "Accel-Sim: an extensible simulation framework for validated
-// GPU modeling", ISCA 2020), as its NVBit tracer writes and its post-processing groups them: a list of commands
-// (`kernelslist.g`: copies to the device, and file names of kernels) and a text file for each kernel (`*.traceg`).
-// An instruction has its lanes, registers and opcode; an access also has the addresses, as a list, as base and
-// stride, or as base and differences.
+// Reads kernel traces of Accel-Sim for `terrace lab gpu` (Khairy et al., "Accel-Sim: an extensible simulation
+// framework for validated GPU modeling", ISCA 2020), as its NVBit tracer writes and its post-processing groups
+// them: a list of commands (`kernelslist.g`: copies to the device, and file names of kernels) and a text file for
+// each kernel (`*.traceg`). An instruction has its lanes, registers and opcode; an access also has the addresses,
+// as a list, as base and stride, or as base and differences.
 //
 // Global and local loads, stores and atomics are accesses; an instruction that reads a register which a load fills
 // waits for that load. Shared memory, constants and instructions without access count as instructions; other

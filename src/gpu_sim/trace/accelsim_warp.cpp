@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses instructions. See accelsim_warp.hpp.
+// Parses the instructions of one warp of an Accel-Sim trace and appends its accesses and waits as steps. Called by
+// AccelSimReader for each line. See accelsim_warp.hpp.
 #include "gpu_sim/trace/accelsim_warp.hpp"
 
 #include <bit>
@@ -207,6 +208,7 @@ bool AccelSimWarp::read_addresses(TraceWords& words, std::uint32_t lanes,
   return true;
 }
 
+// Appends a wait for the load that fills the register, unless the warp has waited for it.
 void AccelSimWarp::use(std::uint32_t number) {
   auto& load = load_of_[number % k_registers];
   if (load == 0) return;

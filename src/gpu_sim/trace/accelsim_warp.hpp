@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the instructions of one warp of an Accel-Sim trace into steps. See accelsim_reader.hpp.
+// Converts the instructions of one warp of an Accel-Sim trace into steps, for AccelSimReader.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes and reads traces of warps as files (*.warps). A trace of gpu_sim/simt is stored once; each machine and
-// policy is a replay of it.
+// Writes and reads traces of warps as files (*.warps), for `terrace lab gpu` and the GPU experiments. A trace of
+// gpu_sim/simt is stored once; each machine and policy is a replay of it.
 //
 // Layout, little-endian: "TERWARPS", u32 version; then blocks. A block: u32 kind (1 allocation, 2 kernel, 3 CTAs,
 // 4 end), u32 size as stored, u32 size, u32 CRC-32C of these and of the stored bytes; blocks of CTAs are zstd

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads traces of warps from arbitrary bytes. See warp_file.hpp.
+// Reads traces of warps (*.warps) from arbitrary bytes and checks every field, for the GPU simulator. See
+// warp_file.hpp.
 #include <zstd.h>
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes traces of warps. See warp_file.hpp.
+// Writes traces of warps (*.warps) block by block, through a temporary file. `terrace lab gpu` and the GPU
+// experiments store the traces of GPU programs so. See warp_file.hpp.
 #include <unistd.h>
 #include <zstd.h>
 
@@ -45,6 +46,7 @@ void put_warp(std::vector<std::byte>& out, const Cta& cta, const WarpSteps& warp
   }
 }
 
+// Returns whether an existing file may be replaced.
 bool is_empty_or_trace(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   std::array<char, k_warps_magic.size()> magic{};

@@ -254,10 +254,14 @@ TEST(GpuSimulator, KernelLargerThanAnSm_IsRejected) {
     return "none";
   };
   EXPECT_EQ(said({"large", 1, 32, 20, 64 << 10}),
-            "a CTA of the kernel large needs 65536 bytes of shared memory, more than an SM has, 49152");
+            "a CTA of the kernel large needs 65536 bytes of shared memory, more than an SM has, 49152: "
+            "launch smaller CTAs, or use a larger GPU");
   EXPECT_EQ(said({"large", 1, 768, 22, 0}),
-            "a CTA of the kernel large needs 16896 registers, more than an SM has, 16384");
-  EXPECT_EQ(said({"large", 1, 769, 20, 0}), "a CTA of the kernel large needs 25 warps, more than an SM has, 24");
+            "a CTA of the kernel large needs 16896 registers, more than an SM has, 16384: "
+            "launch smaller CTAs, or use a larger GPU");
+  EXPECT_EQ(said({"large", 1, 769, 20, 0}),
+            "a CTA of the kernel large needs 25 warps, more than an SM has, 24: "
+            "launch smaller CTAs, or use a larger GPU");
 }
 
 // A load of 32 missing lines: one cycle of lookup, and misses in the others.

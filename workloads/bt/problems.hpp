@@ -1,4 +1,4 @@
-// The classes of NPB BT and the norms published for them with NPB 3.x.
+// Lists the classes (problem sizes) of NPB BT and the norms published with NPB 3.x, by which bt.cpp verifies.
 #pragma once
 
 #include "cfd/verification.hpp"

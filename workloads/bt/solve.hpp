@@ -1,4 +1,4 @@
-// The three implicit operators of NPB BT: block-tridiagonal systems along the lines of each direction.
+// Declares the three implicit operators of NPB BT, which bt.cpp calls: block-tridiagonal systems along lines.
 #pragma once
 
 #include "cfd/rhs.hpp"

@@ -1,4 +1,4 @@
-// The grid of the pseudo-applications BT, SP and LU, and how the five unknowns of its points lie in memory.
+// Defines the grid of the pseudo-applications BT, SP and LU, and how the five unknowns of a point lie in memory.
 #pragma once
 
 #include <array>

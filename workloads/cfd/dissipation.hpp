@@ -1,4 +1,4 @@
-// The fourth differences that damp what the grid cannot resolve. Source: RNR-94-007, section 3.
+// Adds fourth differences, which damp what the grid of BT, SP and LU cannot resolve. RNR-94-007, section 3.
 #pragma once
 
 #include "cfd/equations.hpp"

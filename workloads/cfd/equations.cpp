@@ -1,4 +1,4 @@
-// The steady state of the pseudo-applications and where they begin. Source: RNR-94-007, section 3.
+// Computes the steady state that BT, SP and LU approach, and their initial fields. Source: RNR-94-007, section 3.
 #include "cfd/equations.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The equations that BT, SP and LU solve: compressible Navier-Stokes with artificial diffusion, driven so that a
-// known polynomial is their steady state. Source: Bailey et al., RNR-94-007 (1994), section 3.
+// Declares the equations that BT, SP and LU solve: compressible Navier-Stokes with artificial diffusion, driven so
+// that a known polynomial is their steady state. Source: Bailey et al., RNR-94-007 (1994), section 3.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The 5 x 5 blocks of the implicit operators of BT and LU: Jacobians of the fluxes. Source: RNR-94-007, section 3.
+// Computes the 5 x 5 blocks of BT's and LU's implicit operators: Jacobians of the fluxes. RNR-94-007, section 3.
 #pragma once
 
 #include "cfd/equations.hpp"

@@ -1,4 +1,4 @@
-// The main loop of BT and SP.
+// Implements the main loop of the programs BT and SP: steps in pseudo-time, markers of phases, and verification.
 #pragma once
 
 #include "cfd/rhs.hpp"

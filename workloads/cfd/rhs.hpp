@@ -1,5 +1,5 @@
-// The right-hand side of BT and SP: dt times (forcing + the differences of the fluxes of u). Source: RNR-94-007,
-// section 3. The names of the arrays are the benchmark's.
+// Computes the right-hand side of BT and SP: dt times (forcing + the differences of the fluxes of u). Source:
+// RNR-94-007, section 3. The names of the arrays are the benchmark's.
 #pragma once
 
 #include "cfd/dissipation.hpp"

@@ -1,4 +1,4 @@
-// Compares the norms of BT, SP and LU with the published ones.
+// Compares the norms of BT, SP and LU with the published ones, at the end of a run.
 #include "cfd/verification.hpp"
 
 #include <cstdio>

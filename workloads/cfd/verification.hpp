@@ -1,5 +1,5 @@
-// How BT, SP and LU are verified: root mean squares of what is left of the residual and of the error, and for LU a
-// surface integral, against the values published with NPB 3.x.
+// Verifies BT, SP and LU at the end of a run: root mean squares of the residual that is left and of the error, and
+// for LU a surface integral, against the values published with NPB 3.x.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The sparse matrix of NPB CG: symmetric, positive definite before the shift, with a random pattern.
+// Declares the sparse matrix of NPB CG: symmetric, positive definite before the shift, with a random pattern.
 #pragma once
 
 #include <cstddef>

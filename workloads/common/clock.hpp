@@ -1,5 +1,5 @@
-// The clock that the workloads time themselves with. It is the program's own (clock_gettime underneath), so
-// that a simulator which answers clock_gettime in virtual time is believed.
+// Reads the clock by which all workloads time themselves. It is the program's own (clock_gettime underneath), so
+// that the times are virtual under a simulator that answers clock_gettime in virtual time.
 #pragma once
 
 #include <chrono>

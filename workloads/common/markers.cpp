@@ -1,4 +1,4 @@
-// Finds terrace.h's markers in the process, if they are there.
+// Finds terrace.h's phase markers in the process, if Terrace is there. All workloads link it; see markers.hpp.
 #include "common/markers.hpp"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// Command line and result block of the NAS Parallel Benchmarks.
+// Parses the command line and prints the result block of the NAS Parallel Benchmarks in workloads/.
 #include "common/npb.hpp"
 
 #include <cmath>

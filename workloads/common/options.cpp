@@ -1,4 +1,4 @@
-// Parses the command line of a workload.
+// Parses the command line of a workload: `--name value` pairs and --help. See options.hpp.
 #include "common/options.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// The command line of a workload: `--name value` pairs, and --help. It is small so that the workloads need
+// Declares the command line of all workloads: `--name value` pairs, and --help. It is small so that they need
 // nothing but a C++ compiler, whichever wrapper builds them.
 #pragma once
 

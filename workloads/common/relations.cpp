@@ -1,4 +1,4 @@
-// Makes the relations.
+// Generates the two relations that the workloads hashjoin and mergejoin join. See relations.hpp.
 #include "common/relations.hpp"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Draws the places.
+// Draws the edges of an R-MAT graph, for the workloads graph and spmv. See rmat.hpp.
 #include "common/rmat.hpp"
 
 #include <numeric>

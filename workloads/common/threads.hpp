@@ -1,4 +1,4 @@
-// The threads of a workload: OpenMP's, where the build has it (-fopenmp); else the pragmas are comments.
+// Wraps the threads of a workload: OpenMP's, where the build has it (-fopenmp); else the pragmas are comments.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How a workload ends.
+// Prints whether a workload's result is verified and returns its exit status; the workloads end with it.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Finds the points by Newton's method, and makes the matrices by barycentric interpolation.
+// Finds the points of the polynomials by Newton's method, and makes their matrices by barycentric interpolation.
 #include "eddy/basis.hpp"
 
 #include <cmath>

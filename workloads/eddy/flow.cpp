@@ -1,5 +1,5 @@
-// A step, phase by phase. Its vectors are moved on by copies, not by exchanging them, so that each has the same
-// part in all steps.
+// Implements a step of eddy's flow, phase by phase. Its vectors are moved on by copies, not by exchanging them, so
+// that each has the same part in all steps.
 #include "eddy/flow.hpp"
 
 #include <algorithm>

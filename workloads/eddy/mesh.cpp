@@ -1,4 +1,4 @@
-// Makes the mesh: coordinates, then all that follows from them.
+// Makes the mesh of the workload eddy: coordinates of the curved elements, then all that follows from them.
 #include "eddy/mesh.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
-// The operators, element by element: products of small matrices, along r and along s, with the values of each.
-// None is inlined, so that each keeps its name at run time.
+// Implements eddy's operators, element by element: products of small matrices, along r and along s, with the
+// values of each. None is inlined, so that each keeps its name at run time.
 #include "eddy/operators.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
-// The operators of a spectral-element method on a mesh, in weak form: tested with every polynomial of an element,
-// so that results hold the mass and are complete once shared points are summed.
+// Declares the operators of eddy's spectral-element method, in weak form: tested with every polynomial of an
+// element, so that results hold the mass and are complete once shared points are summed.
 #pragma once
 
 #include "eddy/mesh.hpp"

@@ -1,5 +1,5 @@
-// The solvers. Sums run element by element (sum_over_elements), so that results do not depend on the number of
-// threads, and no kernel is inlined, so that each keeps its name at run time.
+// Implements eddy's solvers. Sums run element by element (sum_over_elements), so that results do not depend on the
+// number of threads, and no kernel is inlined, so that each keeps its name at run time.
 #include "eddy/solver.hpp"
 
 #include <array>

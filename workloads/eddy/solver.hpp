@@ -1,4 +1,4 @@
-// Conjugate gradients on a mesh, their preconditioner, and initial guesses from earlier solutions.
+// Declares conjugate gradients on eddy's mesh, their preconditioner, and initial guesses from earlier solutions.
 #pragma once
 
 #include "eddy/mesh.hpp"

@@ -1,4 +1,4 @@
-// The official checksums of NPB FT, one for each iteration, as published with NPB 3.x.
+// Lists the official checksums of NPB FT, one an iteration, as published with NPB 3.x, by which ft.cpp verifies.
 #pragma once
 
 #include "ft/fft.hpp"

@@ -1,5 +1,5 @@
-// Lines are transformed in blocks that fit a cache: copied out of the cube, transformed there between two buffers,
-// copied back. The k-th elements of a block's lines lie side by side, so the inner loops run over the lines.
+// Transforms NPB FT's cube in blocks of lines that fit a cache: copied out of the cube, transformed between two
+// buffers, copied back. The k-th elements of a block's lines lie side by side, so inner loops run over the lines.
 #include "ft/fft.hpp"
 
 #include <algorithm>

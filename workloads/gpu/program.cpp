@@ -1,4 +1,4 @@
-// Looks programs up, and compares results. See program.hpp.
+// Looks GPU programs up by name, and compares their results with the reference. See program.hpp.
 #include "workloads/gpu/program.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Draws the edges and compresses them.
+// Draws the edges of the workload graph and compresses them to lists of neighbours by vertex.
 #include "graph/edges.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The graph that is searched and ranked: undirected, in one piece, its vertices' degrees by a power law.
+// Declares the graph that the workload graph searches and ranks: undirected, in one piece, degrees by a power law.
 #pragma once
 
 #include <cstdint>

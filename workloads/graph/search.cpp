@@ -1,5 +1,5 @@
-// The steps of the search. Each is never inlined, so that it keeps its name at run time. Which of several parents
-// a vertex gets depends on the threads; its level does not.
+// Implements the steps of graph's search. Each is never inlined, so that it keeps its name at run time. Which of
+// several parents a vertex gets depends on the threads; its level does not.
 #include "graph/search.hpp"
 
 namespace graph {

@@ -1,4 +1,4 @@
-// Graph500's rules: the Graph 500 benchmark specification, "Validation".
+// Checks searches by Graph500's rules (Graph 500 benchmark specification, "Validation"), and ranks, edge by edge.
 #include "graph/truth.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Reference results of the search and the ranks, computed from the edges one by one.
+// Declares reference results of graph's search and ranks, computed from the edges one by one.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The kernels. Each is never inlined, so that it keeps its name at run time. Points gather what zones wrote for
-// them and zones what points wrote, each sum in one order: so the result does not depend on the number of threads.
+// Implements hydro's kernels. None is inlined, so that each keeps its name at run time. Points gather what zones
+// wrote, and zones what points wrote, each sum in one order: the result does not depend on the number of threads.
 #include "hydro/gas.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Makes the mesh of a square, and the lists that lead from points back to zones.
+// Makes hydro's mesh of a square, and the lists that lead from points back to zones.
 #include "hydro/mesh.hpp"
 
 namespace hydro {

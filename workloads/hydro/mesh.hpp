@@ -1,4 +1,4 @@
-// The mesh of the hydro step: zones of four points, held as lists of numbers as any unstructured mesh is.
+// Declares the mesh of the workload hydro: zones of four points, held as lists of numbers (unstructured).
 #pragma once
 
 #include <array>

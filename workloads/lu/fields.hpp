@@ -1,4 +1,4 @@
-// The arrays of NPB LU, by the benchmark's names.
+// Declares the arrays of NPB LU, by the benchmark's names; all steps of LU work on them.
 #pragma once
 
 #include "cfd/cube.hpp"

@@ -1,4 +1,4 @@
-// The residual of NPB LU.
+// Declares the residual of NPB LU, which lu.cpp computes before the first iteration and in each.
 #pragma once
 
 #include "lu/fields.hpp"

@@ -1,4 +1,4 @@
-// The surface integral of NPB LU. Source: RNR-94-007, section 3.
+// Computes the surface integral by which NPB LU is verified. Source: RNR-94-007, section 3.
 #include "lu/surface.hpp"
 
 #include "cfd/equations.hpp"

@@ -1,4 +1,4 @@
-// The surface integral by which, with its norms, NPB LU is verified.
+// Declares the surface integral by which, with its norms, NPB LU is verified at the end of a run.
 #pragma once
 
 #include "cfd/cube.hpp"

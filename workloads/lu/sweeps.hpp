@@ -1,4 +1,4 @@
-// The two triangular solves of NPB LU.
+// Declares the two triangular solves of NPB LU, phases `lower` and `upper` of its iterations.
 #pragma once
 
 #include "lu/fields.hpp"

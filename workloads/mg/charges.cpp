@@ -1,5 +1,5 @@
-// Places the charges of NPB MG. Source: RNR-94-007, section 2.3.2: every point of the interior draws a random
-// number, in the order of storage.
+// Places the charges of NPB MG before its first iteration. Source: RNR-94-007, section 2.3.2: every point of the
+// interior draws a random number, in the order of storage.
 #include "mg/charges.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The right-hand side of NPB MG: ten charges of +1 and ten of -1 at random points.
+// Declares the right-hand side of NPB MG: ten charges of +1 and ten of -1 at random points.
 #pragma once
 
 #include "mg/operators.hpp"

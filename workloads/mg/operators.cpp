@@ -1,5 +1,5 @@
-// The operators of NPB MG. Each is never inlined, so that it keeps its name at run time: phases can be told by
-// function entries too.
+// Implements the operators of NPB MG's V-cycles. Each is never inlined, so that it keeps its name at run time:
+// phases can be told by function entries too.
 #include "mg/operators.hpp"
 
 #include <algorithm>

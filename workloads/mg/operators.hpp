@@ -1,4 +1,4 @@
-// The grids of NPB MG and the operators on them: 27-point stencils on periodic cubes.
+// Declares the grids of NPB MG and the operators of its V-cycles on them: 27-point stencils on periodic cubes.
 // Source: Bailey et al., RNR-94-007 (1994), section 2.3.2.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Computes R = Q * A + B (MCHPC'17, section 3.2) and measures the cost of misplaced operands.
+// Computes R = Q * A + B on a PIM device (MCHPC'17, section 3.2) and measures the cost of misplaced operands.
 #pragma once
 
 #include <cstdint>

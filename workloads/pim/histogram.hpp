@@ -1,4 +1,4 @@
-// Computes a histogram: compares all elements with an edge at once and counts.
+// Computes a histogram on a PIM device: compares all elements with an edge at once and counts. Run by tests.
 #pragma once
 
 #include <cstdint>

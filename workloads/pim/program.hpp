@@ -1,4 +1,4 @@
-// Common reporting of the PIM programs.
+// Declares what the programs of this folder report of a run on a PIM device: row cycles, and rows in use.
 #pragma once
 
 #include <cstdint>

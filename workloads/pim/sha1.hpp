@@ -1,4 +1,4 @@
-// Computes SHA-1 (FIPS 180-4, section 6.1) of many messages at once, one in each column.
+// Computes SHA-1 (FIPS 180-4, section 6.1) of many messages at once on a PIM device, one in each column.
 #pragma once
 
 #include <array>

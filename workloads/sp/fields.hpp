@@ -1,4 +1,4 @@
-// The arrays that the operators of NPB SP work on, by the benchmark's names.
+// Declares the arrays that the operators of NPB SP work on, by the benchmark's names.
 #pragma once
 
 #include "cfd/rhs.hpp"

@@ -1,4 +1,4 @@
-// The classes of NPB SP and the norms published for them with NPB 3.x.
+// Lists the classes (problem sizes) of NPB SP and the norms published with NPB 3.x, by which sp.cpp verifies.
 #pragma once
 
 #include "cfd/verification.hpp"

@@ -1,4 +1,4 @@
-// The three implicit operators of NPB SP: scalar pentadiagonal systems along the lines of each direction.
+// Declares the three implicit operators of NPB SP, which sp.cpp calls: scalar pentadiagonal systems along lines.
 #pragma once
 
 #include "sp/fields.hpp"

@@ -1,4 +1,4 @@
-// Products with the eigenvector matrices of the flux Jacobians and their inverses. Source: RNR-94-007,
+// Multiplies by the eigenvector matrices of SP's flux Jacobians and their inverses. Source: RNR-94-007,
 // section 3; Pulliam and Chaussee, J. Comput. Phys. 39, 1981.
 #include "sp/transforms.hpp"
 

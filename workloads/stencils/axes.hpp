@@ -1,4 +1,4 @@
-// Helpers of kernels and loops that are generic in the axis.
+// Declares helpers by which kernels and loops of the stencil programs are generic in the axis.
 #pragma once
 
 #include <algorithm>

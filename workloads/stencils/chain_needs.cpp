@@ -1,4 +1,4 @@
-// Implements chain_needs.hpp.
+// Counts, by an executor that runs no kernel, each chain's traffic with the slow memory. See chain_needs.hpp.
 #include "workloads/stencils/chain_needs.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Implements checkpointing.hpp.
+// Writes and restores checkpoints of the stencil programs, by their arguments. See checkpointing.hpp.
 #include "workloads/stencils/checkpointing.hpp"
 
 #include "core/error.hpp"

@@ -1,4 +1,4 @@
-// Implements launch.hpp for one process.
+// Starts terrace-stencils, one process, with its context. See launch.hpp.
 #include <cstdio>
 
 #include "workloads/stencils/launch.hpp"

@@ -1,4 +1,4 @@
-// Implements launch.hpp for processes that MPI has started.
+// Starts terrace-stencils-mpi on the ranks that MPI has started, with a distributed context. See launch.hpp.
 #include <chrono>
 #include <cstdio>
 #include <thread>

@@ -1,4 +1,4 @@
-// Implements program.hpp.
+// Parses the arguments of the stencil programs, and compares their results with references. See program.hpp.
 #include "workloads/stencils/program.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Nothing here uses the compressed tensor, the grams or the products that the factorisation keeps.
+// Computes the references of tensor's factorisation; uses none of its compressed tensor, grams or products.
 #include "tensor/truth.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Reference results of the factorisation, computed from the tensor's elements one by one as they were drawn.
+// Declares reference results of tensor's factorisation, computed from the elements one by one as they were drawn.
 #pragma once
 
 #include "tensor/als.hpp"

@@ -1,4 +1,4 @@
-// Implements CNS's equations as plain code, the reference for the GPU's results.
+// Implements CNS's equations as plain code, the reference for the results of programs/cns.cpp on the emulated GPU.
 #pragma once
 
 #include <array>

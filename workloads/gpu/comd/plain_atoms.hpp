@@ -1,4 +1,4 @@
-// Defines CoMD's atoms, and plain code for their forces and steps, the reference for the GPU's results.
+// Defines CoMD's atoms, and plain code for forces and steps: the reference of programs/comd.cpp on the GPU.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Arguments and run of the CloverLeaf programs, common to two and three dimensions.
+// Parses the arguments of the CloverLeaf programs and runs them, in two and three dimensions alike.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Published input decks of CloverLeaf: size, initial states, end criterion, and the final kinetic energy.
+// Lists published input decks of CloverLeaf: size, initial states, end criterion, and the final kinetic energy.
 #pragma once
 
 #include <algorithm>

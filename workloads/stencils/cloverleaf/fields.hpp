@@ -1,5 +1,5 @@
-// Datasets of CloverLeaf in two or three dimensions. Thermodynamic fields are at cells, velocities at vertices,
-// fluxes and areas at faces. Vertex i is the low corner of cell i, face i its low face.
+// Declares the datasets of CloverLeaf in two or three dimensions. Thermodynamic fields are at cells, velocities at
+// vertices, fluxes and areas at faces. Vertex i is the low corner of cell i, face i its low face.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Halo update of CloverLeaf: all walls are mirrors; each halo layer is a loop of its own.
+// Updates the halos of CloverLeaf's fields: all walls are mirrors; each halo layer is a loop of its own.
 #pragma once
 
 #include <array>

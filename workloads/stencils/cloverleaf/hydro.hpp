@@ -1,5 +1,5 @@
-// Time steps of CloverLeaf in two and three dimensions, and the results of a run. Loops that differ are in the
-// programs.
+// Runs the time steps of CloverLeaf in two and three dimensions, and returns its results. Loops that differ are in
+// the programs.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Direction-generic helpers of kernels: elements along a direction, sums over the corners of a cell's faces.
-// The order of sums is part of the scheme: long runs amplify rounding differences.
+// Helps CloverLeaf's kernels to be generic in the direction: elements along it, sums over the corners of a cell's
+// faces. The order of sums is part of the scheme: long runs amplify rounding differences.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Loops of CloverLeaf without a direction: initial state, equation of state, begin and end of a step, sums over
-// all cells.
+// Declares the loops of CloverLeaf without a direction: initial state, equation of state, begin and end of a step,
+// sums over all cells.
 #pragma once
 
 #include <cmath>

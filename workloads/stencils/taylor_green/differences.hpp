@@ -1,4 +1,4 @@
-// Central differences of fourth order on a uniform grid, and their stencils.
+// Declares central differences of fourth order on a uniform grid, and their stencils, for taylor_green.
 #pragma once
 
 #include <cstddef>

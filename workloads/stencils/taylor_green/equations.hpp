@@ -1,5 +1,5 @@
-// Compressible Navier-Stokes equations at a point, as kernels. Dimensionless: density, velocity and temperature
-// are 1 at the start, the size of a vortex is 1; viscosity and conductivity are constant.
+// Implements the compressible Navier-Stokes equations at a point, as kernels of taylor_green. Dimensionless:
+// density, velocity and temperature are 1 at first, a vortex has size 1; viscosity and conductivity are constant.
 #pragma once
 
 #include "workloads/stencils/taylor_green/differences.hpp"

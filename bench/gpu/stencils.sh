@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Stencil programs on a GPU, with data of half, 3 and 10 times what they may take of its memory (docs/how-to/stencils.md):
+# Measures stencil programs on a GPU, with data of half, 3 and 10 times what they may take of its memory, for
+# docs/how-to/stencils.md:
 #
 #     bash bench/gpu/stencils.sh BUILD RESULT.json
 #
-# BUILD is a build folder that CMake has configured with nvcc at hand. The programs are built, their tests run, and
-# each size is measured three times. RESULT.json gets what terrace-stencils-gpu prints, with date, commit, device and
-# driver. MEMORY=8GiB is what may be taken; ten times as much has to be free in the host's memory. Exit status: 77
-# where there is no GPU.
+# BUILD is a build folder that CMake has configured with nvcc installed. The script builds the programs, runs their
+# tests, and measures each size three times. RESULT.json gets what terrace-stencils-gpu prints, with date, commit,
+# device and driver. MEMORY=8GiB is what may be taken; ten times as much has to be free in the host's memory. Exit
+# status: 77 where there is no GPU.
 set -euo pipefail
 
 if (($# != 2)); then
@@ -15,7 +16,7 @@ if (($# != 2)); then
 fi
 readonly build=$1 result=$2 memory=${MEMORY:-8GiB}
 if ! device=$(nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader --id=0 2>/dev/null); then
-  echo "stencils.sh: there is no GPU here (nvidia-smi finds none): nothing is measured" >&2
+  echo "stencils.sh: nvidia-smi finds no GPU here, so nothing is measured: run it on a machine with one" >&2
   exit 77
 fi
 

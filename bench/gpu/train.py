@@ -1,4 +1,6 @@
-"""A small training on the GPU whose data are in host memory: losses by epoch, and a sum over the weights.
+"""Trains a small network on the GPU from data in host memory; prints losses by epoch and a sum over the weights.
+
+run.py compares it with and without Terrace.
 
 python3 train.py ROWS EPOCHS
 """

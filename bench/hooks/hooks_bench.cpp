@@ -1,6 +1,6 @@
-// Measures an access from the compiler's hook to the sink: items a second are accesses a second. The kernels are
-// instrumented; the caches are those of a common server core (32 KiB, 1 MiB) over a last level that is smaller
-// than the data (20-way, 636 KiB: a scaled one) or larger (32 MiB).
+// Measures an access from the compiler's hook to the sink, for `make bench`: items a second are accesses a second.
+// The kernels are instrumented; the caches are those of a common server core (32 KiB, 1 MiB) over a last level
+// that is smaller than the data (20-way, 636 KiB: a scaled one) or larger (32 MiB).
 //
 //   hooks_bench --benchmark_out=hooks.json --benchmark_out_format=json
 #include <benchmark/benchmark.h>
@@ -73,7 +73,7 @@ class Followed {
       map_.set_chunk(low + at, std::min(k_chunk, bytes - at), chunks_++);
     }
   }
-  // The hooks saw what they should have: items are what they counted.
+  // Reports the accesses that the hooks counted as items, and the misses per access.
   void report(benchmark::State& state) {
     pipeline_.flush();
     state.SetItemsProcessed(static_cast<std::int64_t>(sink_.accesses));

@@ -1,3 +1,4 @@
+// Implements the loops whose accesses hooks_bench measures; compiled with -fsanitize=thread for the hooks only.
 #include "kernels.hpp"
 
 namespace terrace::bench {

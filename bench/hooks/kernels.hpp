@@ -1,5 +1,5 @@
-// Loops that are compiled with the compiler's thread-sanitizer instrumentation and no run-time library of its own:
-// their loads and stores arrive at Terrace's hooks.
+// Declares the loops of hooks_bench, which are compiled with the compiler's thread-sanitizer instrumentation and
+// no run-time library of its own: their loads and stores arrive at Terrace's hooks.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-/* Data by intent through the calls of terrace.h, on a machine that may refuse them.
+/* Allocates and applies memory by intent through the calls of terrace.h, on a machine that may refuse them.
  *
- *   intent_calls MIB    terrace_alloc of so much, and terrace_apply to a mapping of which the first half is there
+ *   intent_calls MIB    terrace_alloc of MIB, and terrace_apply to a mapping whose first half has been touched
  *
  * Prints a checksum of both blocks, the same whatever is refused; and on standard error, after "calls: ", why a
  * call did not place its data. acceptance/memory builds and runs it. */

@@ -1,5 +1,6 @@
-// Measures the ledger on this machine: a charge with its release, and the query of the free bytes, in private
-// memory (virtual time) and concurrently with other processes of a job.
+// Measures the ledger (the accounting of memory that the processes of a job share) for `make bench`: a charge with
+// its release, and the query of the free bytes, in private memory (virtual time) and concurrently with other
+// processes.
 #include <benchmark/benchmark.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -36,7 +37,7 @@ void ask_what_is_left(benchmark::State& state) {
 }
 BENCHMARK(ask_what_is_left);
 
-// Others hold something and sleep.
+// Other processes of a job, which hold a charge and sleep.
 class Others {
  public:
   Others(memory::LedgerPage& page, std::int64_t count) {

@@ -1,15 +1,15 @@
-/* What it costs that data come by intent: SIZE MiB from terrace_alloc or malloc against as much from mmap, each
- * touched page by page and given back, in turns.
+/* Measures what allocation by intent costs: SIZE MiB from terrace_alloc or malloc against as much from mmap, each
+ * touched page by page and freed, interleaved. acceptance/memory runs it; by hand:
  *
  *   cc -O2 -o touch bench/memory/ordered_touch.c -lterrace
  *   terrace run -q -- ./touch alloc 4096 9              terrace_alloc, at once
  *   terrace run -q --intent bandwidth -- ./touch malloc 4096 9      at first touch
  *
- * A word after the number of turns says of which size the pages of both are: "small" forbids huge ones to the
- * process; "huge" asks for them, which terrace_alloc has only where the system gives them to all
- * (/sys/kernel/mm/transparent_hugepage/enabled is "always"), as its pages are there before anybody can ask. The
- * kernel's account of each block is looked at: pages of another size are an error. Prints each turn's seconds and
- * the ratio of the medians. */
+ * A word after the number of repetitions sets the page size of both: "small" forbids huge pages to the process;
+ * "huge" requests them by madvise(2). terrace_alloc has huge ones only where the system gives them to all
+ * processes (/sys/kernel/mm/transparent_hugepage/enabled is "always"), because it allocates its pages before the
+ * request. The program checks each block in /proc/self/smaps: pages of another size are an error. Prints the
+ * seconds of each repetition and the ratio of the medians. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void touch(char* block, size_t size) {
   for (size_t at = 0; at < size; at += k_page) *(volatile char*)(block + at) = 1;
 }
 
-/* Of a block that is touched, by the kernel's account. */
+/* Returns the bytes of a touched block that are in huge pages, from /proc/self/smaps. */
 static size_t in_huge_pages(const char* block, size_t size) {
   FILE* const file = fopen("/proc/self/smaps", "r");
   char line[512];
@@ -50,12 +50,13 @@ static size_t in_huge_pages(const char* block, size_t size) {
   return found;
 }
 
-/* Ends the program where the pages are not of the size that was asked for. */
+/* Ends the program if the pages are not of the requested size. */
 static void check_pages(const char* what, const char* block, size_t size, const char* pages) {
   if (!pages) return;
   const size_t huge = in_huge_pages(block, size);
   if (strcmp(pages, "huge") == 0 ? huge >= size - size / 10 : huge == 0) return;
-  printf("%s: %zu MiB of %zu are in huge pages, asked for: %s ones\n", what, huge >> 20, size >> 20, pages);
+  printf("%s: %zu MiB of %zu are in huge pages, but %s pages were requested\n", what, huge >> 20, size >> 20,
+         pages);
   exit(1);
 }
 

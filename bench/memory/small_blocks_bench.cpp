@@ -1,4 +1,5 @@
-// Compares small blocks by intent with the C library's: the same sequence of calls, by ratio.
+// Compares small blocks by intent with the C library's, for `make bench`: the same sequence of calls, by
+// ratio.
 //
 //   TERRACE=build/release/src/cli/terrace; $TERRACE run -q -o /tmp/profile.terrace --
 //   build/release/bench/bin/small_blocks_bench

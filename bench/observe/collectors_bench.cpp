@@ -1,14 +1,12 @@
-// Measures what a machine's kernel and processor report of a program's accesses, at what cost, and what they miss:
-// each way to monitor pages, on small and on huge pages, and each event that samples accesses. Unavailable ones
-// report the reason.
+// Measures what a machine's kernel and processor report of a program's accesses, at what cost, and what they miss,
+// for `make bench`: each way to monitor pages, on small and on huge pages, and each event that samples accesses.
+// Unavailable ones report the reason.
 //
-//     pages/WAY/KIND   of 1 GiB whose pages are all there, medians: begin_ms and read_ms, what Terrace's thread
-//     takes
-//                      to begin and to end a window; touch_ms, what the program loses in it when it uses each page
-//                      once (stores, the second touch subtracted); used_share, of the touched bytes, what was told
+//     pages/WAY/KIND   of 1 GiB in memory, medians: begin_ms and read_ms, what Terrace's thread takes to begin
+//                      and to end a window; touch_ms, what the program loses in it when it uses each page once
+//                      (stores, the second touch subtracted); used_share, the touched bytes that were reported
 //     events/NAME      of a loop of dependent loads: seconds with the event over seconds without, samples a
-//     second,
-//                      and those that were lost
+//                      second, and lost samples
 #include <benchmark/benchmark.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
@@ -51,7 +49,7 @@ class Memory {
     const auto low = reinterpret_cast<std::uint64_t>(begin_);
     return {low, low + k_memory};
   }
-  // Seconds to write to each page.
+  // Returns the seconds to write to each page.
   [[nodiscard]] double touch() const {
     const auto begun = seconds_now();
     for (std::uint64_t at = 0; at < k_memory; at += k_page) *static_cast<volatile char*>(begin_ + at) = 2;

@@ -1,4 +1,5 @@
 // deny CALL... -- COMMAND: runs a command for which the kernel refuses these system calls, as in some containers.
+// acceptance/memory tests with it what Terrace does then.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
@@ -36,7 +37,8 @@ int main(int count, char** words) {
     size_t found = 0;
     while (found < sizeof calls / sizeof *calls && strcmp(calls[found].name, words[at]) != 0) ++found;
     if (found == sizeof calls / sizeof *calls || length > 2 * MAX - 1) {
-      fprintf(stderr, "deny: no call %s is known here\n", words[at]);
+      fprintf(stderr, "deny: the system call %s is not in the list of deny.c, or there are too many: see it\n",
+              words[at]);
       return 2;
     }
     filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[found].number, 0, 1);
@@ -44,7 +46,7 @@ int main(int count, char** words) {
   }
   filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   if (at + 1 >= count) {
-    fputs("deny CALL... -- COMMAND\n", stderr);
+    fputs("usage: deny CALL... -- COMMAND\n", stderr);
     return 2;
   }
   const struct sock_fprog program = {length, filter};

@@ -1,6 +1,6 @@
-// disk_speed FOLDER [MIB]: bytes a second of reading, of writing and of both at once, past the kernel's cache, in
-// requests of 2 MiB: the best of several numbers of requests that are under way, so that no choice of that number
-// is what slows the disk down. It is what a schedule that moves data to and from this disk can reach.
+// disk_speed FOLDER [MIB]: measures the bytes a second of reading, of writing and of both at once, past the
+// kernel's cache, in requests of 2 MiB. It takes the best of several numbers of requests in flight, which a
+// schedule that moves data to and from this disk can reach. acceptance/memory compares out-of-core runs with it.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,14 +22,14 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::size_t k_request = std::size_t{2} << 20;
-// Under way in one direction; both directions together have at most what the queue takes.
+// Requests in flight in one direction; both directions together have at most what the queue takes.
 constexpr std::array<std::size_t, 3> k_depths{4, 16, k_disk_requests};
 
 class Speed {
  public:
   Speed(const char* folder, std::size_t size) : file_(folder), count_(size / k_request) {
-    disk_ = make_ring_queue(file_.file());
-    if (!disk_) disk_ = make_thread_queue(file_.file(), k_disk_requests);
+    disk_ = make_ring_queue(file_.fd());
+    if (!disk_) disk_ = make_thread_queue(file_.fd(), k_disk_requests);
     auto* const memory = mmap(nullptr, k_disk_requests * k_request, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -43,7 +43,7 @@ class Speed {
     }
   }
 
-  // Bytes a second of reading the one half, and of writing the other.
+  // Returns the bytes a second of reading the one half, and of writing the other.
   double best(bool read, bool write) {
     double found = 0;
     const auto most = read && write ? k_disk_requests / 2 : k_disk_requests;
@@ -53,7 +53,7 @@ class Speed {
   }
 
  private:
-  // With so many requests under way in each direction.
+  // Returns the bytes a second with `depth` requests in flight in each direction.
   double measure(std::size_t depth, bool read, bool write) {
     std::array<std::size_t, 2> next{read ? 0 : count_, write ? 0 : count_};  // by direction
     std::size_t ended = 0;
@@ -94,7 +94,7 @@ class Speed {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fputs("disk_speed FOLDER [MIB]\n", stderr);
+    std::fputs("usage: disk_speed FOLDER [MIB]\n", stderr);
     return 2;
   }
   try {

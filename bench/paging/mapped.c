@@ -1,5 +1,5 @@
-// Big blocks of a program that is not changed, as shared mappings of a file: the kernel's own way to have more
-// data than memory. For comparison with `terrace run --memory`.
+// Maps large blocks of an unmodified program as shared mappings of a file: the kernel's own way to have more data
+// than memory. acceptance/memory compares `terrace run --memory` with it.
 //
 // LD_PRELOAD it; MAPPED_DIR is the folder of the files, MAPPED_ADVICE is "sequential" or nothing.
 #define _GNU_SOURCE
@@ -49,7 +49,7 @@ static void* map_block(size_t size) {
   return NULL;
 }
 
-// Its size, and it is forgotten where that is wanted; 0: none of these blocks.
+// Returns the size of a mapped block, 0 for any other; removes it from the list if `forget` is set.
 static size_t find_block(const void* block, int forget) {
   size_t size = 0;
   pthread_mutex_lock(&lock);
@@ -82,7 +82,7 @@ void free(void* block) {
 }
 
 void* calloc(size_t count, size_t size) {
-  static char first[8192];  // dlsym itself asks for some
+  static char first[8192];  // dlsym itself calls calloc
   static size_t used;
   static __typeof__(calloc)* next;
   static int asking;

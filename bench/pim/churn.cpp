@@ -1,6 +1,7 @@
-// Random rectangles come and go: while a thread holds less than its share of 90 % of the device it asks for the
-// next shape (what is refused is dropped), else it gives back any of its blocks. The mallocs get the sizes of the
-// same shapes. How the free units lie at the end is counted from the blocks alone.
+// Measures random allocation on a nearly full PIM device, a section of pim_bench: while a thread holds less than
+// its share of 90 % of the device it requests the next shape (refused ones are dropped), else it releases any of
+// its blocks. The mallocs get the sizes of the same shapes. The free units at the end are counted from the blocks
+// alone.
 #include <fmt/format.h>
 
 #include <memory>
@@ -41,7 +42,7 @@ Plan plan_of(unsigned seed, std::size_t count) {
   return plan;
 }
 
-// Work of one thread.
+// Runs the requests and releases of one thread.
 template <typename Subject>
 class Tenant {
  public:

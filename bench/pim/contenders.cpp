@@ -1,3 +1,4 @@
+// Loads the mallocs of this machine, and names the allocators that pim_bench compares. See contenders.hpp.
 #include "contenders.hpp"
 
 #include <dlfcn.h>

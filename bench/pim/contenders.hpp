@@ -1,6 +1,6 @@
-// The allocators under comparison, each behind two functions: take() allocates a block for a piece of work, give()
-// releases it. All are called with the same work: the allocators of the device turn bytes into a shape on each
-// request, as their users do; the mallocs take the bytes. Memory is not touched.
+// Defines the allocators that pim_bench compares, each behind two functions: take() allocates a block for a piece
+// of work, give() releases it. All are called with the same work: the allocators of the device turn bytes into a
+// shape on each request, as their users do; the mallocs take the bytes. Memory is not touched.
 #pragma once
 
 #include <array>
@@ -22,12 +22,12 @@ namespace terrace::pim::bench {
 inline constexpr Geometry k_device{.rows = 1024, .columns = 65536, .subarrays = 16, .banks = 8};
 
 struct Work {
-  // How bytes lie: as many as they are, or one below the other down a single column (a bit in each row).
+  // How bytes become a shape: by area, down a single column (a bit in each row), or as the given shape.
   enum class As : std::uint8_t { area, column, shape };
   As as = As::area;
   Dim dim = Dim::horizontal;
   std::size_t bytes = 0;
-  Shape shape{};  // where it is asked for as such
+  Shape shape{};  // with As::shape
 
   static Work of(const Shape& shape, Dim dim) { return {As::shape, dim, size_of(k_device, shape).value, shape}; }
 };
@@ -71,8 +71,8 @@ class Terrace {
   Allocator allocator_{k_device};
 };
 
-// Terrace with a device for each thread: nothing is shared. What it takes longer by in two threads is the
-// machine's doing, for work of just this kind.
+// Terrace with a device for each thread, which share nothing: the time that it takes longer in two threads is due
+// to the machine alone.
 class Apart {
  public:
   using Token = Handle;

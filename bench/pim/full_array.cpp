@@ -1,6 +1,7 @@
-// The paper's first benchmark: blocks of one size until the device is full. Vertically it names 128 blocks of
-// 67,108,864 bytes, eight times what its device of 1 GiB holds; 128 blocks of 64 Mibit (8 MiB, all rows of one
-// subarray) are what fits, and what is asked for here of everyone.
+// Measures filling a PIM device with blocks of one size (the first benchmark of MCHPC'17, "Bit contiguous memory
+// allocation for processing in memory"), a section of pim_bench. Vertically the paper names 128 blocks of
+// 67,108,864 bytes, eight times what its device of 1 GiB holds; here all contenders allocate 128 blocks of 64
+// Mibit (8 MiB), which fit.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ struct Pass {
 };
 struct Filled {
   Pass passes[k_passes];
-  double occupancy = 0;  // of the device; of what was asked for, for a malloc
+  double occupancy = 0;  // of the device; for a malloc, of the requests
   bool full = false;     // another block like these is refused
 };
 
@@ -55,7 +56,7 @@ Filled fill(Subject& subject, const Series& series) {
   return filled;
 }
 
-// In a child, so that everyone finds the state of a new process.
+// Fills the device in a child process, so that each contender begins in a new process.
 Filled fill_apart(Contender contender, const Series& series) {
   int ends[2];
   if (pipe(ends) != 0) throw Error(Code::failed, "no pipe to a child process");

@@ -1,6 +1,6 @@
-// The paper's second benchmark, in all configurations of its table 2: each thread takes a block and gives it back,
-// over and over. Its vertical series are as short as 16 requests: here a series is repeated inside the threads,
-// as often for everyone as it takes to be measured, after they have begun together.
+// Measures a request and its release over and over in several threads (the second benchmark of MCHPC'17, in all
+// configurations of its table 2), a section of pim_bench. The paper's vertical series are as short as 16 requests:
+// here a series is repeated inside the threads, as often for each contender as it takes to be measured.
 //
 // The bytes of a vertical request can be read in two ways: as an area (a row of a subarray holds them all), or as
 // the depth of one column, a bit in each row, which "the limited memory available in each column" suggests (8
@@ -98,7 +98,8 @@ Timed min_disturbed(Contender contender, unsigned threads, std::uint64_t request
   return best;
 }
 
-// The series, repeated until it takes about this long; cut short where it alone takes 40 times as long.
+// Returns the requests of a thread: the series, repeated until it takes about `ns`; fewer if it alone takes 40
+// times as long.
 std::uint64_t enough(Contender contender, unsigned threads, std::uint64_t requests, const Work& work, double ns) {
   const auto probe = std::min<std::uint64_t>(requests, contender <= Contender::paper_all ? 32 : 1000);
   const auto each = measured(contender, threads, probe, work).wall_ns / static_cast<double>(probe);

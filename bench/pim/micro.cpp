@@ -1,4 +1,5 @@
-// Single requests on the empty device, and a search that finds nothing and has to look everywhere.
+// Measures single requests on an empty PIM device, and a search that finds nothing and has to look everywhere; a
+// section of pim_bench.
 #include <vector>
 
 #include "core/error.hpp"

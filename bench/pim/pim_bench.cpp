@@ -1,5 +1,5 @@
-// Terrace's allocator for processing in memory, the published algorithm, and the mallocs of this machine, in one
-// run: every round measures all of them, one after the other. The figures are medians over the rounds.
+// Compares Terrace's allocator for processing in memory, the published algorithm, and the mallocs of this machine,
+// in one run of `make bench`: every round measures all of them, one after the other. Results are medians.
 //
 //   pim_bench [--quick] [--rounds N] [--only "malloc-test"] --benchmark_out=pim.json --benchmark_out_format=json
 #include <fmt/format.h>

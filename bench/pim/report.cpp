@@ -1,3 +1,5 @@
+// Prints and writes the results of pim_bench: medians and quartiles by section, series and contender. See
+// report.hpp.
 #include "report.hpp"
 
 #include <fmt/format.h>
@@ -110,7 +112,8 @@ void Report::write(const std::string& path, const std::map<std::string, std::str
   }
   std::ofstream file(path);
   file << nlohmann::json{{"context", context}, {"benchmarks", list}}.dump(1) << '\n';
-  if (!file.flush()) throw Error(Code::failed, path + " cannot be written");
+  if (!file.flush())
+    throw Error(Code::failed, "--benchmark_out=" + path + ": the file cannot be written: name another");
 }
 
 }  // namespace terrace::pim::bench

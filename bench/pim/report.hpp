@@ -1,5 +1,5 @@
-// Collects the measurements: one sample for each round under each key. Writes medians and quartiles as tables and
-// as JSON.
+// Collects the measurements of pim_bench: one sample for each round under each key. Writes medians and quartiles
+// as tables and as JSON.
 #pragma once
 
 #include <compare>
@@ -26,12 +26,13 @@ class Report {
  public:
   // `unit` belongs to the measure: "ns", "1/s", "%", "x".
   void add(const Key& key, const std::string& unit, double sample);
-  // Round by round `of` divided by `by`, times `scale`, plus `offset`; nothing where one of them is missing.
+  // Adds, round by round, `of` divided by `by`, times `scale`, plus `offset`; nothing where one of them is
+  // missing.
   void ratio(const Key& key, const std::string& unit, const Key& of, const Key& by, double scale = 1,
              double offset = 0);
-  // A row for each series and number of threads, a column for each contender.
+  // Prints a row for each series and number of threads, a column for each contender.
   void table(const std::string& section, const std::string& measure, const std::string& title) const;
-  // In the manner of Google Benchmark: a context and a list of figures.
+  // Writes JSON like Google Benchmark's: a context and a list of results.
   void write(const std::string& path, const std::map<std::string, std::string>& context) const;
 
  private:

@@ -1,4 +1,5 @@
-// The parts of the benchmark. Each compares all contenders in every round, the first one another each time.
+// Declares the sections of pim_bench. Each compares all contenders in every round, and begins with another one
+// each time.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +15,16 @@ struct Settings {
   bool quick = false;
 };
 
-// A whole device in equal blocks, then freed; each time in a process of its own (a malloc remembers).
+// Fills a whole device with equal blocks, then frees them; each time in a process of its own (a malloc remembers).
 void full_array(const Settings& settings, Report& report);
-// A request and its release over and over, in 1 to 8 threads (table 2 of the paper).
+// Repeats a request and its release, in 1 to 8 threads (table 2 of MCHPC'17).
 void malloc_test(const Settings& settings, Report& report);
-// Random rectangles come and go at 90 % occupancy.
+// Allocates and releases random rectangles at 90 % occupancy.
 void churn(const Settings& settings, Report& report);
-// Single requests on the example device, and a search that fails at the last place.
+// Times single requests on the example device, and a search that fails at the last place.
 void micro(const Settings& settings, Report& report);
 
-// The list, begun with another one each round.
+// Returns the list rotated by the round, so that each contender is first in turn.
 inline std::vector<Contender> in_turn(std::vector<Contender> contenders, int round) {
   std::rotate(contenders.begin(), contenders.begin() + round % static_cast<int>(contenders.size()),
               contenders.end());

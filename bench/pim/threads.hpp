@@ -1,4 +1,4 @@
-// Work of several threads that begin together, timed by each of them.
+// Runs the work of several threads that begin together, and times each of them. Used by the sections of pim_bench.
 #pragma once
 
 #include <sys/resource.h>
@@ -43,7 +43,7 @@ struct Timed {
   long interrupted = 0;     // of all threads
 };
 
-// Calls body(thread) in each of them, prepare(thread) before: that is not timed.
+// Calls prepare(thread), then body(thread) in each of `count` threads; only the bodies are timed.
 template <typename Prepare, typename Body>
 Timed in_threads(unsigned count, Prepare prepare, Body body) {
   struct Times {

@@ -1,5 +1,6 @@
-// Measures the runtime's own work on this machine: a marker with nothing to do, a plan by its cells, a move
-// requested and collected. src/tiering/model/costs.hpp states these costs for virtual time.
+// Measures the runtime's own work on this machine, for `make bench`: a marker with nothing to do, a plan by its
+// cells (chunk by phase), a move requested and collected. src/tiering/model/costs.hpp states these costs for
+// virtual time.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -181,7 +182,7 @@ void marker(benchmark::State& state) {
 }
 BENCHMARK(marker)->Iterations(100000);
 
-// Moves at once: what is left is the runtime's own asking, book-keeping and journal.
+// Moves at once: the time left is that of the runtime's own requests, book-keeping and journal.
 class InstantMover final : public transfer::Mover {
  public:
   explicit InstantMover(memory::ChunkTable& chunks) : chunks_(chunks) {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random accesses in virtual time against the clock, kernel by kernel, from the first cache to memory.
+"""Compares random accesses in virtual time with the clock, kernel by kernel, from the first cache to memory.
 
     c++ -std=c++20 -O2 -fno-tree-vectorize -o native bench/scatter/scatter.cpp
     terrace-c++ -std=c++20 -O2 -g -fno-tree-vectorize -o hooked bench/scatter/scatter.cpp

@@ -1,5 +1,5 @@
-// Accesses that do not depend on one another, and one chase, over more and more memory: what virtual time says of
-// caches, misses, stores and prefetched streams, against the clock. compare.py runs it both ways.
+// Times independent accesses, and one chase, over growing memory. compare.py runs it natively and in virtual time,
+// to compare what the simulator says of caches, misses, stores and prefetched streams with the clock.
 //
 //   scatter [MIN [MAX]]    logarithms of the bytes: 14 to 26
 //
@@ -53,7 +53,7 @@ std::uint32_t next(std::uint64_t& state) {  // Knuth's linear congruential gener
   for (std::size_t hop = 0; hop < hops; ++hop) at = table[at];
   return at;
 }
-// Into buckets: a counting sort's last pass.
+// Distributes keys into buckets: a counting sort's last pass.
 [[gnu::noinline]] std::uint32_t bucket(Words& out, Words& begins, const Words& keys, unsigned shift) {
   for (const auto key : keys) out[begins[key >> shift]++] = key;
   return out[0];
@@ -118,7 +118,8 @@ void sort(unsigned bits) {
 int main(int count, char** words) {
   const auto least = count > 1 ? static_cast<unsigned>(std::atoi(words[1])) : 14;
   const auto most = count > 2 ? static_cast<unsigned>(std::atoi(words[2])) : 26;
-  if (least < 10 || most > 30) return std::fputs("scatter: 10 to 30, please\n", stderr), 2;
+  if (least < 10 || most > 30)
+    return std::fputs("scatter: MIN and MAX are logarithms of bytes, from 10 to 30\n", stderr), 2;
   for (unsigned bits = least; bits <= most; bits += 2) {
     scatter(bits);
     sort(bits);

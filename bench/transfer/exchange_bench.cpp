@@ -1,5 +1,6 @@
 // Compares the exchange of pages within a node with the bare copy of as many bytes by each copy kernel, while
-// another thread of the program computes. Time is that of a chunk; bytes a second are the chunk's.
+// another thread of the program computes; for `make bench`. Time is that of a chunk; bytes a second are the
+// chunk's.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 

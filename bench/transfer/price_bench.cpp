@@ -1,5 +1,5 @@
 // Compares the cost of moves with the prices of the measured machine file and with bare copies, while another
-// thread of the program computes. On one node chunks are moved within it.
+// thread of the program computes; for `make bench`. On one node chunks are moved within it.
 //
 //     mixed_moves   10,000 chunks of 64 KiB to 8 MiB, in small and in huge pages, in random order, through the
 //                   queue: seconds, those that the price adds up to, their ratio; and the mover's processor time,
@@ -42,11 +42,11 @@ class WallClock final : public Clock {
   void charge(Seconds) override {}
 };
 
-// The other thread of the program.
+// Runs the other thread of the program, which computes.
 class Running {
  public:
   Running() : thread_([this] { beside_.run(); }) { beside_.await_calibration(); }
-  // Processor time of the process that is not this thread's.
+  // Returns the processor time of the process without that thread's.
   [[nodiscard]] double others_time() {
     clockid_t clock{};
     pthread_getcpuclockid(thread_.native_handle(), &clock);

@@ -1,4 +1,4 @@
-/* A sparse matrix-vector product: how often each array is referenced is known before anything is measured. */
+/* A sparse matrix-vector product: hints.toml states how often it refers to each array, before any run. */
 #include <stdio.h>
 #include <stdlib.h>
 

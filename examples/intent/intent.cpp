@@ -1,4 +1,4 @@
-// A field that is streamed and an index that is chased, each allocated by what it needs of memory.
+// Allocates a field that is streamed and an index that is chased, each by what it needs of memory (terrace.hpp).
 #include <cstdio>
 #include <map>
 #include <memory_resource>

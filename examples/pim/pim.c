@@ -1,4 +1,4 @@
-/* Three vectors for a device that computes in memory: operands of one operation have their subarrays in common. */
+/* Allocates three vectors of a device that computes in memory: operands of one operation share their subarrays. */
 #include <stdio.h>
 #include <terrace/bmem.h>
 

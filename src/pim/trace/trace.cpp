@@ -199,7 +199,7 @@ class Parser {
   }
 
   // Parses "a ID ROWS SUBARRAYS [OPTION...] [= OUTCOME]": a block of so many rows in so many neighbouring
-  // subarrays.
+  // subarrays. The option beside=ID places it in the subarray, bank or device of an earlier block.
   void read_allocation(Line& line, Operation& operation) {
     operation.id = line.next_id();
     auto& request = operation.request;

@@ -38,7 +38,7 @@ void within(Alu& alu, const Vector& to, const Vector& spare, const Vector& colum
 }  // namespace
 
 Joined bitmap_join(Array& array, std::span<const Dimension> dimensions, const Blocks& blocks) {
-  if (dimensions.empty()) throw Error(Code::invalid, "a join with no dimensions; it takes one at least");
+  if (dimensions.empty()) throw Error(Code::invalid, "a join with no dimensions; it takes at least one");
   const auto& first = dimensions.front().foreign_keys;
   Run run(array, blocks);
   Alu alu(array, run.scratch(first));

@@ -24,7 +24,7 @@ class Run {
   Block block(const Shape& shape) {
     const auto block = blocks_(shape);
     if (block.shape.rows < shape.rows || block.shape.subarrays < shape.subarrays)
-      throw Error(Code::invalid, "asked for " + std::to_string(shape.rows) + " rows in " +
+      throw Error(Code::invalid, "requested were " + std::to_string(shape.rows) + " rows in " +
                                      std::to_string(shape.subarrays) + " subarrays, given " +
                                      std::to_string(block.shape.rows) + " in " +
                                      std::to_string(block.shape.subarrays));

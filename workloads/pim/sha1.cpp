@@ -131,7 +131,7 @@ class Hasher {
 }  // namespace
 
 Sha1Batch sha1(Array& array, std::span<const std::string_view> messages, const Blocks& blocks) {
-  if (messages.empty()) throw Error(Code::invalid, "SHA-1 of no messages");
+  if (messages.empty()) throw Error(Code::invalid, "SHA-1 of no messages; pass at least one");
   Run run(array, blocks);
   const auto columns = std::uint64_t{array.geometry().columns};
   const auto subarrays = (messages.size() + columns - 1) / columns;

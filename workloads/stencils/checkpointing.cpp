@@ -27,7 +27,7 @@ std::int64_t Checkpointing::begin(std::int64_t steps) {
   const auto done = checkpoint_.integer(k_step);
   if (done > steps)
     throw Error(Code::invalid, "restart=" + restart_ + ": " + std::to_string(done) + " steps are done there, " +
-                                   std::to_string(steps) + " are asked for: ask for more");
+                                   std::to_string(steps) + " are requested: request more");
   return done;
 }
 

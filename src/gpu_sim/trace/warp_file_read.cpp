@@ -206,7 +206,8 @@ void WarpFileReader::decompress(std::uint32_t size) {
 }
 
 void WarpFileReader::fail(const std::string& what) const {
-  throw Error(Code::corrupt, path_.string() + ", byte " + std::to_string(state_->block_at) + ": " + what);
+  throw Error(Code::corrupt, path_.string() + ", byte " + std::to_string(state_->block_at) + ": " + what +
+                                 ": write the trace again");
 }
 
 }  // namespace terrace::gpu_sim

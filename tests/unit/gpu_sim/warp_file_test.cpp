@@ -215,10 +215,12 @@ TEST_F(WarpFile, ForgedContent_IsRejected) {
   const auto place = path_.string() + ", byte ";
   const auto half = k_max_allocated / 2;
   EXPECT_EQ(complaint({{"x", 0, half}, {"y", half, half}}, "k"), "none");
-  EXPECT_EQ(complaint({{"x", 0, std::uint64_t{1} << 56}}, "k"), place + "12: allocations of more than 64 GiB");
+  EXPECT_EQ(complaint({{"x", 0, std::uint64_t{1} << 56}}, "k"),
+            place + "12: allocations of more than 64 GiB: write the trace again");
   EXPECT_NE(complaint({{"x", 0, half}, {"y", half, half + 1}}, "k").find("more than 64 GiB"), std::string::npos);
-  EXPECT_EQ(complaint({{"x\ny", 0, 1}}, "k"), place + "12: a name that is not printable ASCII");
-  EXPECT_EQ(complaint({}, "k\xff"), place + "12: a name that is not printable ASCII");
+  EXPECT_EQ(complaint({{"x\ny", 0, 1}}, "k"),
+            place + "12: a name that is not printable ASCII: write the trace again");
+  EXPECT_EQ(complaint({}, "k\xff"), place + "12: a name that is not printable ASCII: write the trace again");
 }
 
 TEST_F(WarpFile, MissingEnd_IsRejected) {

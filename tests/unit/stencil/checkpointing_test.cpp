@@ -75,7 +75,7 @@ TEST_F(Restarts, WithInvalidOptions_AreRefused) {
   EXPECT_EQ(refusal({{"checkpoint", "a.h5"}, {"every", "-1"}}), "every=-1: 1 at least");
   run({{"iterations", "20"}, {"checkpoint", file}, {"every", "20"}});
   EXPECT_EQ(refusal({{"iterations", "19"}, {"restart", file}}),
-            "restart=" + file + ": 20 steps are done there, 19 are asked for: ask for more");
+            "restart=" + file + ": 20 steps are done there, 19 are requested: request more");
 }
 
 }  // namespace

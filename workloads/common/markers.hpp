@@ -1,10 +1,10 @@
-// Phase markers of the workloads' main loops.
+// Declares the phase markers with which all workloads annotate their main loops.
 //
 // They call terrace.h's markers when Terrace is in the process, whether it was linked (by the compiler
 // wrappers) or preloaded, and do nothing when it is not. One source and one binary so serve every way of
 // running. Programs that always link libterrace call terrace_phase() and its sisters directly.
 //
-// With WORKLOADS_WITHOUT_MARKERS they are not there at all: programs as people have them.
+// With WORKLOADS_WITHOUT_MARKERS they are compiled out: programs without annotations, as users have them.
 #pragma once
 
 namespace workloads {

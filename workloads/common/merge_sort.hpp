@@ -1,4 +1,4 @@
-// Merge sort between two arrays: runs that fit a cache are sorted, then merged two by two until one is left.
+// Implements merge sort for `sort` and `mergejoin`: sorts runs that fit a cache, then merges them two by two.
 // Source: Knuth, "The Art of Computer Programming" 3, section 5.2.4. Each piece of a merged run is found by
 // bisection, so that threads merge pieces and not runs: Deo and Sarkar, "Parallel algorithms for merging and
 // sorting", Information Sciences 56, 1991.

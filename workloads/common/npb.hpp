@@ -1,4 +1,4 @@
-// Common code of the NAS Parallel Benchmarks: problem classes, random numbers, the result block.
+// Declares what the NAS Parallel Benchmarks here share: problem classes, random numbers, the result block.
 // Source: Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007 (1994), section 2.3 for the generator;
 // verification values and classes as published with NPB 3.x.
 #pragma once

@@ -1,4 +1,4 @@
-// Random numbers that can be had in any order, so that threads draw what one thread would have drawn.
+// Draws random numbers in any order, so that a workload's threads draw what one thread would have drawn.
 // Source: the finaliser of SplitMix64, Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
 // OOPSLA 2014.
 #pragma once

@@ -1,6 +1,6 @@
-// The two relations that the joins join, made so that the result is known: tuple i of the smaller one is about
-// item i of n; the larger one names items below 2n, each equally often. Both are in random order. So every second
-// tuple of the larger one finds nothing.
+// Generates the relations of hashjoin and mergejoin, so that the result is known: tuple i of the smaller one is
+// about item i of n; the larger one names items below 2n, each equally often. Both are in random order. So every
+// second tuple of the larger one finds no match.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Random places in a matrix whose rows' and columns' lengths follow a power law: the edges of an R-MAT graph.
+// Draws random places in a matrix with power-law rows and columns (an R-MAT graph), for graph and spmv.
 // Source: Chakrabarti, Zhan and Faloutsos, "R-MAT: a recursive model for graph mining", SDM 2004, with Graph500's
 // parameters (0.57, 0.19, 0.19, 0.05); as there, the rows and columns are renamed at random, so that the long ones
 // do not lie side by side.

@@ -1,5 +1,5 @@
-// Polynomials of order N on [-1, 1], by their values at the Gauss-Lobatto-Legendre points: derivative, quadrature,
-// the way to a finer grid of Gauss-Legendre points and back, and a filter.
+// Declares eddy's polynomials of order N on [-1, 1], by their values at the Gauss-Lobatto-Legendre points:
+// derivative, quadrature, interpolation to a finer grid of Gauss-Legendre points and back, and a filter.
 // Source: Deville, Fischer and Mund, "High-order methods for incompressible fluid flow", 2002, chapter 2 and
 // appendix B; Berrut and Trefethen, "Barycentric Lagrange interpolation", SIAM Review 46, 2004.
 #pragma once

@@ -1,4 +1,4 @@
-// The flow, and a step of time: third-order backward differences, with advection extrapolated from three steps.
+// Declares eddy's flow and a time step: third-order backward differences, advection extrapolated from three steps.
 // First the pressure that makes the next velocity free of divergence, then viscosity, for each component alone.
 // Source: Karniadakis, Israeli and Orszag, "High-order splitting methods for the incompressible Navier-Stokes
 // equations", J. Comput. Phys. 97, 1991. Pressure and velocity have the same points (PN-PN). Where there are no

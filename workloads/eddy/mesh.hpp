@@ -1,5 +1,5 @@
-// The periodic square of side 2 pi, cut into elements with curved sides, and what belongs to its points: places,
-// geometry, mass, and how the points that elements share find each other.
+// Declares eddy's mesh: the periodic square of side 2 pi, cut into elements with curved sides, and for its points
+// coordinates, geometry, mass, and how the points that elements share find each other.
 //
 // A field has a value of its own for each element's points, shared or not: element by element, and within each of
 // them by rows, as in Nek5000. The metrics are those of Deville, Fischer and Mund, 2002, section 4.4, and hold the

@@ -1,5 +1,5 @@
-// The stream function is sin(3x) sin(4y) / 4 - sin(5y) / 5 - cos(5x) / 5. Its vorticity is the eigenvalue times
-// itself, so the advection of the eddies by themselves is a gradient, which the pressure takes up.
+// Computes eddy's exact solution from the stream function sin(3x) sin(4y) / 4 - sin(5y) / 5 - cos(5x) / 5. Its
+// vorticity is the eigenvalue times itself, so its own advection is a gradient, which the pressure takes up.
 #include "eddy/walsh.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// An exact solution of the Navier-Stokes equations on the periodic square of side 2 pi: eddies, each an
+// Declares the exact solution by which eddy is verified, on the periodic square of side 2 pi: eddies, each an
 // eigenfunction of Stokes' operator with the same eigenvalue, that decay while a uniform stream carries them.
 // Source: Walsh, "Eddy solutions of the Navier-Stokes equations", in: The Navier-Stokes equations II, Lecture
 // Notes in Mathematics 1530, 1992. Wave numbers, stream and viscosity are those of Nek5000's example `eddy_uv`.

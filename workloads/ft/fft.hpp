@@ -1,4 +1,4 @@
-// Fast Fourier transforms along each dimension of a cube of complex numbers.
+// Declares fast Fourier transforms along each dimension of NPB FT's cube of complex numbers.
 // Source: Bailey et al., RNR-94-007 (1994), section 2.3.4; Stockham's algorithm as in Van Loan, "Computational
 // Frameworks for the Fast Fourier Transform", SIAM 1992, section 1.7.
 #pragma once

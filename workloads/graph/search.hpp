@@ -1,5 +1,5 @@
-// Breadth-first search from a root, level by level: the vertices of a level, in a queue, find those of the next
-// one. Source: the Graph 500 benchmark specification, "Kernel 2".
+// Declares graph's breadth-first search from a root, level by level: the vertices of a level, in a queue, find
+// those of the next one. Source: the Graph 500 benchmark specification, "Kernel 2".
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Large relations in random order, made in one pass: a shuffle reaches all over a relation for each tuple, and
-// where that is larger than memory it takes longer than any join. The tuples are those of common/relations.cpp,
+// Generates large relations in random order in one pass: a shuffle reaches all over a relation for each tuple, and
+// if that is larger than memory it takes longer than any join. The tuples are those of common/relations.cpp,
 // whose result is known; only their order is another.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A gas on a moving mesh: what its points and zones hold, and the kernels of a Lagrangian step.
+// Declares hydro's gas on a moving mesh: the fields of its points and zones, and the kernels of a Lagrangian step.
 //
 // Source: Caramana, Burton, Shashkov and Whalen, "The construction of compatible hydrodynamics algorithms
 // utilizing conservation of total energy", J. Comput. Phys. 146, 1998: velocities at points, energies in zones,

@@ -1,4 +1,4 @@
-// The residual of NPB LU. Source: RNR-94-007, section 3.
+// Computes the residual of NPB LU. Source: RNR-94-007, section 3.
 //
 // As in the benchmark, the fluxes along a direction are kept in an array over the grid: first those at the points,
 // of what is carried along, then those between a point and the one before it, of what diffuses.

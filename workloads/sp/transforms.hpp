@@ -1,5 +1,5 @@
-// The steps of NPB SP between unknowns and characteristic variables, which the solvers work on. Each changes rhs
-// point by point.
+// Declares the steps of NPB SP between unknowns and characteristic variables, on which the solvers work. Each
+// changes rhs point by point.
 #pragma once
 
 #include "sp/fields.hpp"

@@ -1,5 +1,5 @@
-// Counts the minimum traffic of chains with the slow memory, for any out-of-core scheme: points that a chain
-// needs from before, and points that must outlive it. No kernel runs.
+// Counts the minimum traffic of chains with the slow memory, for any out-of-core scheme (needs=1 of
+// terrace-stencils): points that a chain needs from before, and points that must outlive it. No kernel runs.
 #pragma once
 
 #include <cstddef>

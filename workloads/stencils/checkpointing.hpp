@@ -1,4 +1,4 @@
-// Checkpoints of programs that go in steps: arguments checkpoint=FILE, every=N and restart=FILE.
+// Adds checkpoints to stencil programs that run in steps: arguments checkpoint=FILE, every=N and restart=FILE.
 //
 //   Checkpointing checkpoints(context, arguments);
 //   ... blocks, datasets ...

@@ -9,7 +9,7 @@
 // fast one; tiled=0, cyclic=0, prefetched=0 switch these features off; processes=N run the chains. Arguments
 // without effect on the mode are refused.
 //
-// With needs=1 no kernel runs either: the minimum traffic of each chain is counted (chain_needs.hpp).
+// With needs=1 no kernel runs either: the program prints the minimum traffic of each chain (chain_needs.hpp).
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Sums over all rows are taken block by block, and the blocks' in order, so that results do not depend on the
-// number of threads. Kernels are never inlined, so that each keeps its name at run time.
+// Implements tensor's factorisation. Sums over all rows are taken block by block, the blocks in order, so they
+// do not depend on the number of threads. Kernels are never inlined, so that each keeps its name at run time.
 #include "tensor/als.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// CP-ALS: a tensor as a sum of rank-one tensors, lambda_r a_r o b_r o c_r, by alternating least squares: each
-// factor in turn is the best one beside the two others. Source: Kolda and Bader, "Tensor decompositions and
+// Declares CP-ALS: a tensor as a sum of rank-one tensors, lambda_r a_r o b_r o c_r, by alternating least squares:
+// each factor in turn is the best one beside the two others. Source: Kolda and Bader, "Tensor decompositions and
 // applications", SIAM Review 51, 2009, section 3.4 and figure 3.3.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Draws the tensor. No place is named twice, by construction: communities have no member in common along the first
-// side, and of the second side they have the lower half, the background the upper.
+// Draws the elements of tensor's input. No place is drawn twice, by construction: communities share no member
+// along the first side, and of the second side they have the lower half, the background the upper.
 #include "tensor/elements.hpp"
 
 #include <cmath>

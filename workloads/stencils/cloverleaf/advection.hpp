@@ -1,6 +1,6 @@
-// Advection of CloverLeaf: fluxes through the faces of one direction at a time, first mass and energy of the
-// cells, then momentum of the vertices. B. van Leer's limiter bounds the slopes. A number in brackets is the
-// work array that holds a quantity.
+// Declares the loops of CloverLeaf's advection: fluxes through the faces of one direction at a time, first mass
+// and energy of the cells, then momentum of the vertices. B. van Leer's limiter bounds the slopes. A number in
+// brackets is the work array that holds a quantity.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The Taylor-Green vortex in one eighth of its cube: datasets, loops, and how time goes on.
+// Declares the flow of the program taylor_green in one eighth of its cube: datasets, loops, and time steps.
 //
 // The vortex is periodic in a cube of side 2 pi. At the planes 0 and pi of each direction its mirror image is
 // itself, for all time: the velocity across the plane is odd, all else is even. So the cube of side pi with

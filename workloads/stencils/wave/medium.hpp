@@ -1,5 +1,5 @@
-// The acoustic wave equation u_tt = c^2 (u_xx + u_yy + u_zz) in a square or a cube of side 1 with u = 0 at its
-// sides: the eighth order in space, the second in time.
+// Solves, for the program wave, u_tt = c^2 (u_xx + u_yy + u_zz) in a square or a cube of side 1 with u = 0 at its
+// sides: of eighth order in space, of second order in time.
 //
 // Points are at the centres of cells. Beyond a side is the mirror image with the opposite sign, so that u is 0
 // halfway between the side's point and its image.

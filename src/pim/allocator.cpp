@@ -86,6 +86,7 @@ Allocator::Allocator(const Geometry& geometry, std::uint8_t tag)
 
 // --- requests ---
 
+// Refuses requests that no empty device could hold; called before each allocation.
 void check(const Geometry& geometry, const Request& request) {
   const auto rows = request.shape.rows;
   const auto subarrays = request.shape.subarrays;

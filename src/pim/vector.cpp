@@ -109,6 +109,7 @@ void need_as_many(const Vector& vector, std::size_t values) {
 
 }  // namespace
 
+// Refuses a vector whose block does not hold it; called by all operations on vectors.
 void check(const Geometry& geometry, const Vector& vector) {
   const auto& block = vector.block;
   if (vector.count == 0 || vector.bits == 0 || vector.bits > k_max_bits)
@@ -140,6 +141,7 @@ Block place_of(const Geometry& geometry, const Vector& vector) {
   return {vector.block.device, vector.block.subarray, vector.block.row, extent_of(geometry, vector)};
 }
 
+// Returns whether two blocks share a row of a subarray.
 bool overlap(const Block& a, const Block& b) {
   const auto meet = [](std::uint64_t first, std::uint64_t length, std::uint64_t other,
                        std::uint64_t other_length) {
@@ -164,6 +166,7 @@ Vector mask_over(const Vector& vector, const Block& block) {
   return {block, vector.count, mask_bits(vector), vector.dim, 0};
 }
 
+// Writes elements from the host, transposed where they are vertical.
 void write(Array& array, const Vector& vector, std::span<const std::uint64_t> values) {
   check(array.geometry(), vector);
   need_as_many(vector, values.size());
@@ -175,6 +178,7 @@ void write(Array& array, const Vector& vector, std::span<const std::uint64_t> va
   });
 }
 
+// Reads the elements for the host.
 std::vector<std::uint64_t> read(Array& array, const Vector& vector) {
   check(array.geometry(), vector);
   std::vector<std::uint64_t> values(vector.count);
@@ -197,6 +201,7 @@ bool is_row_aligned(const Geometry& geometry, const Vector& a, const Vector& b) 
          extent_of(geometry, a).subarrays == extent_of(geometry, b).subarrays;
 }
 
+// Copies a vector to another block, to align it with the operands of an operation.
 Vector copied(Array& array, const Vector& vector, const Block& to) {
   const auto& geometry = array.geometry();
   auto copy = vector;

@@ -98,6 +98,7 @@ LaneLog* log_of(const Value<T>& value) {
   return value.log();
 }
 
+// Applies a binary operation, waits for the loads of both operands, and counts its instructions.
 template <class A, class B, class Operation>
 auto combine(const A& a, const B& b, std::uint32_t instructions, Operation operation) {
   const auto x = needed(a);
@@ -118,6 +119,7 @@ bool compare(const A& a, const B& b, Test test) {
   return test(static_cast<Common>(x), static_cast<Common>(y));
 }
 
+// Applies a function of one operand, and counts its instructions.
 template <class T, class Function>
 Value<T> apply(const Value<T>& x, std::uint32_t instructions, Function function) {
   const auto value = x.needed();

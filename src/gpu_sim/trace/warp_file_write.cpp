@@ -26,6 +26,7 @@ namespace {
 constexpr int k_level = 3;                       // zstd's default
 constexpr std::size_t k_block_bytes = 4U << 20;  // of CTAs, before compression
 
+// Encodes the steps and line parts of one warp; WarpFileWriter calls it for each warp of a CTA.
 void put_warp(std::vector<std::byte>& out, const Cta& cta, const WarpSteps& warp) {
   sim::put_number(out, warp.steps);
   sim::put_number(out, warp.after);

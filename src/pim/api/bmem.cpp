@@ -104,6 +104,7 @@ Within within_of(bmem_within within) {
   throw Error(Code::invalid, "within and share are BMEM_DEVICE, BMEM_BANK or BMEM_SUBARRAY");
 }
 
+// Converts the C API's request; 0 as alignment means any.
 Request request_of(const bmem_request& asked) {
   if (asked.fit != BMEM_FIRST && asked.fit != BMEM_BEST)
     throw Error(Code::invalid, "the fit is neither BMEM_FIRST nor BMEM_BEST");

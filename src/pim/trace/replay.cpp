@@ -88,6 +88,7 @@ class Replayer {
 
 }  // namespace
 
+// Executes up to `most` operations; a group counts as its allocations and is not split.
 ReplaySummary replay(const Trace& trace, Allocator& allocator, const Watch& watch, std::size_t most) {
   Replayer replayer(allocator);
   const std::span all(trace.operations);

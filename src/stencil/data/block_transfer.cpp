@@ -42,6 +42,7 @@ std::vector<std::byte> turned(const std::vector<std::byte>& values, const Range&
 
 }  // namespace
 
+// Refuses a transfer that does not fit its datasets, when the program declares it.
 void check(const BlockTransfer& transfer, const DatasetInfo& from, const DatasetInfo& to) {
   const auto where = "transfer from '" + from.name + "' to '" + to.name + "': ";
   const auto refuse = [&](const std::string& why) { throw Error(Code::invalid, where + why); };

@@ -21,6 +21,7 @@ std::string dimensions_text(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " dimension" : " dimensions");
 }
 
+// Refuses a loop with a line that does not cover the loop's range.
 void check_lines(const Loop& loop) {
   for (std::size_t i = 0; i < loop.lines.size(); ++i) {
     const auto& line = loop.lines[i];
@@ -35,6 +36,7 @@ void check_lines(const Loop& loop) {
   }
 }
 
+// Refuses a loop with an argument outside its dataset, of another block, or both read elsewhere and written.
 void check_argument(const Loop& loop, std::size_t number, const std::vector<BlockInfo>& blocks,
                     const DatasetInfo& info) {
   const auto& argument = loop.arguments[number];

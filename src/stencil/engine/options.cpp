@@ -115,6 +115,7 @@ void check_commas(const Word& word) {
     refuse(word.text() + ": words have commas between them, not blanks");
 }
 
+// Sets the option that a word NAME=VALUE names.
 void set_word(Options& options, const Word& word) {
   check_commas(word);
   const auto found = std::ranges::find(k_meanings, word.name, &Meaning::name);

@@ -127,6 +127,7 @@ std::uint64_t kind_of(std::span<const Loop> chain) {
   return static_cast<std::uint64_t>(about) << 32U | chain.size();
 }
 
+// Returns the candidate size of the least modelled cost per point.
 TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
   const auto all = hull_of(chain);
   const SizeModel model(chain, cache);

@@ -25,6 +25,7 @@ struct Found {
   std::size_t count = 0;
 };
 
+// Opens an attribute, if the object has it, and queries its type and length.
 Found find(const Hdf5File& file, hid_t object, const std::string& name) {
   Found found;
   const auto is_there = H5Aexists(object, name.c_str());

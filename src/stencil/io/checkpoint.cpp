@@ -57,6 +57,7 @@ void refuse_others(const io::Hdf5File& file, const std::vector<io::Part>& parts)
 
 using Numbers = std::map<std::string, io::NamedNumber>;
 
+// Stores the checkpoint's named numbers as attributes of the root group.
 void write_numbers(const io::Hdf5File& file, const Numbers& values) {
   const io::Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);
   for (const auto& [name, number] : values) {
@@ -68,6 +69,7 @@ void write_numbers(const io::Hdf5File& file, const Numbers& values) {
   }
 }
 
+// Reads the named numbers that write_numbers() stored.
 Numbers read_numbers(const io::Hdf5File& file) {
   Numbers values;
   const io::Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);

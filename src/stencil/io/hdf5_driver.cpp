@@ -34,6 +34,7 @@ const Opened& opened(const H5FD_t* file) { return *reinterpret_cast<const Opened
 
 constexpr haddr_t k_max = static_cast<haddr_t>(std::numeric_limits<std::int64_t>::max());
 
+// Callback by which HDF5 opens a file: returns the io::File of the property list.
 H5FD_t* open_file(const char* name, unsigned /*flags*/, hid_t file_access, haddr_t /*most*/) {
   const auto* const info = static_cast<const Info*>(H5Pget_driver_info(file_access));
   // External links are opened here, too: refuse them.

@@ -42,6 +42,7 @@ bool is_still(const std::string& name, int descriptor) {
          named.st_dev == opened.st_dev;
 }
 
+// Syncs the folder of the target, so that the rename survives a crash.
 void sync_folder(const std::string& path, const std::string& target) {
   const auto folder = fs::path(target).parent_path();
   const auto descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

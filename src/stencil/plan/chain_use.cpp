@@ -34,6 +34,7 @@ Range reached_range(const Range& range, const Argument& argument) {
   return reads(argument.access) ? hull(read_range(range, argument), range) : range;
 }
 
+// Walks the loops in order: what a loop reads and no earlier loop wrote is needed from before the chain.
 std::map<DatasetId, DatasetUse> uses_of(std::span<const Loop> chain) {
   std::map<DatasetId, DatasetUse> uses;
   for (const auto& loop : chain) {

@@ -17,6 +17,7 @@ bool keeps(const DatasetInfo& info, const StreamLayout& layout, const Range& poi
 
 }  // namespace
 
+// Returns the points of a chunk; plans decide by them whether it is fetched or written back.
 Range points_of(const DatasetInfo& info, const StreamLayout& layout, std::uint32_t chunk) {
   const auto d = info.slow_dimension();
   const auto stride = static_cast<std::ptrdiff_t>(info.element) * (d == 2 ? info.plane : d == 1 ? info.row : 1);
@@ -45,6 +46,7 @@ std::vector<bool> kept_chunks(const DatasetInfo& info, const StreamLayout& layou
   return kept;
 }
 
+// Counts arrivals and departures of chunks by step; executors compare the maximum with their memory.
 std::size_t most_chunks_of(const StreamPlan& plan, std::size_t steps) {
   std::vector<std::size_t> comes(plan.steps.size() + 1, 0), leaves(plan.steps.size() + 1, 0);
   for (const auto& use : plan.uses) {

@@ -133,6 +133,7 @@ class Planner {
 
 }  // namespace
 
+// Walks the loops backwards from the rank's own points; see rank_plan.hpp.
 RankWork work_of(std::span<const Loop> chain, const Range& own) {
   RankWork work;
   work.ranges.assign(chain.size(), k_nothing);

@@ -42,6 +42,7 @@ std::string_view word_of(Access access) {
   return "";
 }
 
+// Describes a loop: range, arguments and number of reductions.
 Json json_of(const Loop& loop) {
   Json arguments = Json::array();
   for (const auto& argument : loop.arguments)

@@ -74,6 +74,7 @@ double OuterTiles::pieces(std::size_t tile) const {
   return count;
 }
 
+// Searches the longest tiles of which one fits into `bytes`; the modes call it for each new chain.
 std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetInfo> infos, double bytes) {
   // Bisection: footprints grow with the length.
   std::ptrdiff_t fits = 0, beyond = hull_of(chain).length(outer_dimension(chain)) + 1;

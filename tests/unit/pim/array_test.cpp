@@ -210,7 +210,7 @@ TEST(Array, UnalignedOrOutsideOperand_Throws) {
   expect_refused([&] { array.shift(row(0), row(1), 0); }, "shift by 0 columns");
   expect_refused([&] { array.shift(row(0), row(1), -136); }, "a subarray has 136");
   expect_refused([&] { array.shift(row(0), row(1), INT64_MIN); }, "a subarray has 136");
-  expect_refused([&] { array.transfer(row(0, 2), row(1)); }, "both need as many");
+  expect_refused([&] { array.transfer(row(0, 2), row(1)); }, "both must span as many");
   expect_refused([&] { array.store(row(0), std::vector<Word>(2)); }, "2 words for a row of 3");
   expect_refused([&] { array.store(row(0, 2), std::vector<Word>(3)); }, "one subarray at a time");
   expect_refused([&] { static_cast<void>(array.load(row(0, 2))); }, "one subarray at a time");

@@ -1,9 +1,10 @@
-"""The frame of every acceptance program: criteria, each with a goal, a measurement and a verdict.
+"""Measures the criteria of an acceptance program, each with a goal, a measurement and a verdict; keeps results.
 
-A criterion (`Line`) has a function that returns Measured(text, holds). The function raises Unavailable if this
-machine cannot run it at all. The criterion then falls short, with the reason, and so does one that failed.
-Criteria are printed as they finish. Exit status: 0 if every criterion holds, 1 if one falls short, 3 if the time
-budget ended before all were measured, 2 for invalid arguments.
+run.py calls `main`; the modules of the packages *_lines define the criteria. A `Criterion` has a function that
+returns Measured(text, holds), and raises Unavailable if this machine cannot run it at all. The criterion then
+falls short, with the reason, and so does one that failed. Criteria are printed as they finish. Exit status: 0 if
+every criterion holds, 1 if one falls short, 3 if the time budget ended before all were measured, 2 for invalid
+arguments.
 
 Measurements of a commit are kept in docs/results/data/COMMIT/NAME.json and not repeated: an interrupted program
 resumes at the criterion that it did not finish. Criteria that failed, or could not be run, are tried again. A
@@ -70,29 +71,35 @@ class Unfinished(Exception):
 
 @dataclass(frozen=True)
 class Measured:
+    """Result of a criterion's function: the measurement in words, and whether it meets the goal."""
+
     text: str
     holds: bool
     rows: Sequence[Mapping[str, Any]] = ()  # of a table for the result page
 
 
 @dataclass(frozen=True)
-class Line:
+class Criterion:
+    """One item to measure with its goal, as the modules of the packages *_lines list them in CRITERIA."""
+
     item: str
     goal: str
     measure: Callable[[], Measured]
     apart: bool = False  # takes hours: skipped without --apart
 
 
-def lines_in(package: str, order: Sequence[str] = ()) -> list[Line]:
+def criteria_in(package: str, order: Sequence[str] = ()) -> list[Criterion]:
     """Returns the criteria of a folder's modules that have any: those of `order` first, then the others by
     name."""
     folder = ROOT / "acceptance" / package
     # Helpers are not imported: their dependencies may not be installed.
-    names = [file.stem for file in folder.glob("*.py") if re.search(r"^LINES\b", file.read_text(), re.MULTILINE)]
+    names = [
+        file.stem for file in folder.glob("*.py") if re.search(r"^CRITERIA\b", file.read_text(), re.MULTILINE)
+    ]
     if strange := set(order) - set(names):
         raise LookupError(f"{folder} has no criteria of {', '.join(sorted(strange))}")
     names.sort(key=lambda name: (order.index(name) if name in order else len(order), name))
-    return [line for name in names for line in import_module(f"{package}.{name}").LINES]
+    return [criterion for name in names for criterion in import_module(f"{package}.{name}").CRITERIA]
 
 
 @functools.cache
@@ -157,7 +164,7 @@ def workload(name: str, hooked: bool = True, flags: str = "-O2 -g") -> Path:
 
 
 def query(store: Path, sql: str, *values: object) -> list[tuple[Any, ...]]:
-    """Rows of a profile."""
+    """Returns the rows that an SQL query finds in a profile (a file of SQLite)."""
     connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
     try:
         return connection.execute(sql, values).fetchall()
@@ -253,7 +260,7 @@ def keep_parts(makes: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
 # --- the program -------------------------------------------------------------------------------------------------
 
 
-def main(name: str, lines: Sequence[Line], options: Mapping[str, Mapping[str, Any]]) -> int:
+def main(name: str, criteria: Sequence[Criterion], options: Mapping[str, Mapping[str, Any]]) -> int:
     """Measures the criteria (all, or those whose item contains --only) and reports. `options` are those of the
     program, as argparse takes them; each makes criteria smaller or different from the goal."""
     own = argparse.ArgumentParser(add_help=False)
@@ -268,11 +275,15 @@ def main(name: str, lines: Sequence[Line], options: Mapping[str, Mapping[str, An
     parser.add_argument("--apart", action="store_true", help="also measure the criteria that take hours")
     parser.add_argument("--allow-dirty", action="store_true", help="keep results of a tree with changes, too")
     arguments = parser.parse_args(namespace=SETTINGS)
-    chosen = [line for line in lines if arguments.only in line.item and (arguments.apart or not line.apart)]
+    chosen = [
+        criterion
+        for criterion in criteria
+        if arguments.only in criterion.item and (arguments.apart or not criterion.apart)
+    ]
     if arguments.list:
-        for line in lines:
-            if arguments.only in line.item:
-                print(f"{line.item}{' (with --apart)' if line.apart else ''}: {line.goal}")
+        for criterion in criteria:
+            if arguments.only in criterion.item:
+                print(f"{criterion.item}{' (with --apart)' if criterion.apart else ''}: {criterion.goal}")
         return 0
     signal.signal(signal.SIGTERM, _ended)
     quick = [name for name, value in vars(own.parse_args([])).items() if getattr(arguments, name) != value]
@@ -289,18 +300,18 @@ def main(name: str, lines: Sequence[Line], options: Mapping[str, Mapping[str, An
         return 2
     if arguments.budget is not None:
         _SESSION.deadline = time.monotonic() + 60 * arguments.budget
-    rows = {line.item: _as_before(line, before) for line in lines}
+    rows = {criterion.item: _as_before(criterion, before) for criterion in criteria}
     _write(name, rows)
-    for line in _still_to_measure(chosen, rows):
+    for criterion in _still_to_measure(chosen, rows):
         if seconds_left() == 0:
             break
         try:
-            rows[line.item] = _measured(line)
+            rows[criterion.item] = _measured(criterion)
         except Unfinished:
             break
-        _print(rows[line.item])
+        _print(rows[criterion.item])
         _write(name, rows)
-    return _close(name, [rows[line.item] for line in chosen])
+    return _close(name, [rows[criterion.item] for criterion in chosen])
 
 
 def _ended(number: int, _: object) -> None:
@@ -321,27 +332,29 @@ def _begin(name: str, quick: Sequence[str]) -> dict[str, Document]:
         return {}
     _SESSION.folder = folder_of(ROOT, _SESSION.version)
     _SESSION.work = work_of(ROOT, _SESSION.version) / "work"
-    lines = read_own(_SESSION.folder, _SESSION.version).documents.get(name, {}).get("lines", [])
-    return {line["item"]: line for line in lines}
+    kept = read_own(_SESSION.folder, _SESSION.version).documents.get(name, {}).get("lines", [])
+    return {row["item"]: row for row in kept}
 
 
-def _as_before(line: Line, before: Mapping[str, Document]) -> Document:
-    row = before.get(line.item)
-    if row is not None and row["goal"] == line.goal:
+def _as_before(criterion: Criterion, before: Mapping[str, Document]) -> Document:
+    """Returns the row that an earlier call kept for a criterion of the same goal, or a row that is not run."""
+    row = before.get(criterion.item)
+    if row is not None and row["goal"] == criterion.goal:
         return row
-    return {"item": line.item, "goal": line.goal, "measured": None, "verdict": NOT_RUN}
+    return {"item": criterion.item, "goal": criterion.goal, "measured": None, "verdict": NOT_RUN}
 
 
-def _still_to_measure(lines: Sequence[Line], rows: Mapping[str, Document]) -> list[Line]:
+def _still_to_measure(criteria: Sequence[Criterion], rows: Mapping[str, Document]) -> list[Criterion]:
     """Returns the criteria that were not measured yet, then those that failed."""
-    new = [line for line in lines if rows[line.item]["verdict"] == NOT_RUN]
-    return [*new, *(line for line in lines if rows[line.item].get("failed"))]
+    new = [criterion for criterion in criteria if rows[criterion.item]["verdict"] == NOT_RUN]
+    return [*new, *(criterion for criterion in criteria if rows[criterion.item].get("failed"))]
 
 
-def _measured(line: Line) -> Document:
+def _measured(criterion: Criterion) -> Document:
+    """Measures a criterion and returns its row; an exception becomes a row that falls short and says why."""
     begun, failed = time.monotonic(), True
     try:
-        measured = line.measure()
+        measured = criterion.measure()
         failed = False
     except Unavailable as reason:
         measured = Measured(f"could not be run here: {reason}", False)
@@ -351,8 +364,8 @@ def _measured(line: Line) -> Document:
         traceback.print_exc()
         measured = Measured(f"failed: {error}", False)
     return {
-        "item": line.item,
-        "goal": line.goal,
+        "item": criterion.item,
+        "goal": criterion.goal,
         "measured": measured.text.replace(f"{ROOT}/", ""),  # the place of the tree is no result
         "verdict": HOLDS if measured.holds else FALLS_SHORT,
         **({"rows": list(measured.rows)} if measured.rows else {}),

@@ -10,13 +10,13 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-from harness import lines_in, main
+from harness import criteria_in, main
 
 if __name__ == "__main__":
     name = sys.argv.pop(1)
     package = import_module(f"{name.replace('-', '_')}_lines")
     try:
-        lines = lines_in(package.__name__, getattr(package, "ORDER", ()))
-        sys.exit(main(name, lines, getattr(package, "OPTIONS", {})))
+        criteria = criteria_in(package.__name__, getattr(package, "ORDER", ()))
+        sys.exit(main(name, criteria, getattr(package, "OPTIONS", {})))
     finally:
         getattr(package, "finish", lambda: None)()

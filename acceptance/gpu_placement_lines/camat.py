@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from harness import Line, Measured
+from harness import Criterion, Measured
 from terrace import _core
 from terrace.lab.experiment import ccnuma
 
@@ -53,13 +53,13 @@ def two_programs() -> Measured:
     return Measured("\n".join(lines), holds, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "C-AMAT",
         "hit cycles + pure-miss cycles = active cycles, as integers, at every level of every run",
         identities,
     ),
-    Line(
+    Criterion(
         "C-AMAT of two programs",
         "L1 over 15 SMs beside about 10 (btree) and about 40 (particle filter)",
         two_programs,

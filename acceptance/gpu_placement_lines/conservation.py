@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from harness import Line, Measured
+from harness import Criterion, Measured
 from terrace.lab.experiment.ccnuma import FIRST
 from terrace.lab.experiment.gpu_laws import broken_laws
 
@@ -34,8 +34,8 @@ def conservation() -> Measured:
     return Measured("\n".join(text), runs > 0 and not broken)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "conservation",
         "in every run: L1 misses less merges = L2 reads; L2 misses + write-backs + moves = DRAM bytes; every page "
         "in exactly one place",

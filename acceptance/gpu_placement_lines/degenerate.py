@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness import Line, Measured
+from harness import Criterion, Measured
 from terrace import _core
 from terrace.lab.experiment import ccnuma
 from terrace.lab.experiment.ccnuma import STATIC, Rule
@@ -92,8 +92,8 @@ def oracle() -> Measured:
     return Measured("\n".join(lines), runs > 0 and not beaten)
 
 
-LINES = [
-    Line("infinite threshold", "equals access over the link alone, to the cycle", infinite),
-    Line("free first touch", "equals all local less cold misses", free_first_touch),
-    Line("oracle", "no rule beats it in any run of the study", oracle),
+CRITERIA = [
+    Criterion("infinite threshold", "equals access over the link alone, to the cycle", infinite),
+    Criterion("free first touch", "equals all local less cold misses", free_first_touch),
+    Criterion("oracle", "no rule beats it in any run of the study", oracle),
 ]

@@ -6,7 +6,7 @@ import time
 from statistics import median
 from typing import Any
 
-from harness import Line, Measured, keep_part
+from harness import Criterion, Measured, keep_part
 from terrace import _core
 from terrace.lab.experiment import ccnuma
 
@@ -107,13 +107,13 @@ def scaling() -> Measured:
     return Measured("\n".join([first, *lines]), worst <= MAX)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "speed",
         f"{MIN / 1e6:.0f} million simulated warp instructions a second on one core, memory-bound programs",
         speed,
     ),
-    Line(
+    Criterion(
         "speed, SMs",
         f"{SMS[0]} to {SMS[-1]} SMs at the same traffic: at most {MAX}x the time",
         scaling,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from harness import Line, Measured
+from harness import Criterion, Measured
 from terrace.lab.experiment import ccnuma_iterations
 from terrace.lab.experiment.ccnuma import COMBINED, OURS, THRESHOLDS, Rule, touch
 from terrace.lab.experiment.ccnuma_beyond import placed_seconds
@@ -169,16 +169,16 @@ def _placed_mean(rule: Rule, names: Sequence[str], paid: bool) -> float:
     return geometric_mean(speeds) or 0.0
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "study: order",
         "geometric means: over the link < threshold < + range < + balancing <= oracle; beside the published "
         "1.95x, 1.06x of copying before, oracle 28 % above",
         order,
     ),
-    Line("study: threshold 1", "is best for most programs", best_thresholds),
-    Line("study: bfs", "gains from higher thresholds", bfs),
-    Line("study: minife", "loses at low thresholds", minife),
-    Line("study: needle", "gains from neighbours at high thresholds", needle),
-    Line("study: ours", f"a rule of ours within {NEAR:.0%} of the oracle in the geometric mean", beyond),
+    Criterion("study: threshold 1", "is best for most programs", best_thresholds),
+    Criterion("study: bfs", "gains from higher thresholds", bfs),
+    Criterion("study: minife", "loses at low thresholds", minife),
+    Criterion("study: needle", "gains from neighbours at high thresholds", needle),
+    Criterion("study: ours", f"a rule of ours within {NEAR:.0%} of the oracle in the geometric mean", beyond),
 ]

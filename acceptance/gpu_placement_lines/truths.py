@@ -8,7 +8,7 @@ import math
 import tomllib
 from typing import Any
 
-from harness import ROOT, Line, Measured, fresh
+from harness import ROOT, Criterion, Measured, fresh
 from terrace import _core
 from terrace.lab.experiment import ccnuma
 from terrace.lab.experiment.ccnuma_figures import LOCAL, speedup
@@ -175,15 +175,15 @@ def limits() -> Measured:
     return Measured("\n".join(lines), holds)
 
 
-LINES = [
-    Line("stream", f"{MIN:.0%} to {MAX:.0%} of the peak in each memory", streams),
-    Line("chase", f"a step takes the sum of its latencies, within {NEAR:.0%}", chase),
-    Line(
+CRITERIA = [
+    Criterion("stream", f"{MIN:.0%} to {MAX:.0%} of the peak in each memory", streams),
+    Criterion("chase", f"a step takes the sum of its latencies, within {NEAR:.0%}", chase),
+    Criterion(
         "outstanding bytes",
         f"bandwidth is bytes on their way over latency, within {NEAR:.0%} up to {QUEUES:.0%} of the peak, where "
         "queues begin",
         outstanding,
     ),
-    Line("static split", f"f gives min(200/f, 80/(1-f)) GB/s, within {NEAR:.0%}, its best at 5/7", splits),
-    Line("limits", "all local at most 2.5x, balanced at most 3.5x of all remote", limits),
+    Criterion("static split", f"f gives min(200/f, 80/(1-f)) GB/s, within {NEAR:.0%}, its best at 5/7", splits),
+    Criterion("limits", "all local at most 2.5x, balanced at most 3.5x of all remote", limits),
 ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness import ROOT, TERRACE, Line, Measured, work
+from harness import ROOT, TERRACE, Criterion, Measured, work
 
 from house_lines import golden
 
@@ -20,8 +20,8 @@ def digits() -> Measured:
     return Measured("\n".join([f"{len(now)} rows, {len(found)} differ", *lines]), not found)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "golden set",
         "times, phases, counters, profiles and the order of moves as before the house was rebuilt, to the last "
         "digit",

@@ -11,7 +11,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from harness import ROOT, SETTINGS, Line, Measured
+from harness import ROOT, SETTINGS, Criterion, Measured
 
 BUILD_MINUTES = 4
 RUN_SECONDS = 60
@@ -72,12 +72,12 @@ def tests() -> Measured:
     return Measured(f"{seconds / 60:.1f} minutes, the rest of the build included", seconds <= TEST_MINUTES * 60)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "first run",
         f"`make demo` builds in at most {BUILD_MINUTES} minutes and runs in at most {RUN_SECONDS} s: class S, on "
         "two cores, packages fetched before; its table has all rows, and it names its report",
         demo,
     ),
-    Line("tests", f"`make test` after it takes at most {TEST_MINUTES} minutes, on two cores", tests),
+    Criterion("tests", f"`make test` after it takes at most {TEST_MINUTES} minutes, on two cores", tests),
 ]

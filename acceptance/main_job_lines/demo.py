@@ -6,7 +6,7 @@ import functools
 import json
 from typing import Any
 
-from harness import ROOT, TERRACE, Line, Measured, keep_part, run, work
+from harness import ROOT, TERRACE, Criterion, Measured, keep_part, run, work
 
 from main_job_lines.common import largest_slowdown
 
@@ -80,20 +80,22 @@ def slowdowns() -> Measured:
     return Measured("\n".join(lines), holds)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "planned gap, 1/2 bandwidth",
         "class W: average at most 3 % at the study's ratio, or the lower bound",
         lambda: gap("unimem-bw2", 0.03),
     ),
-    Line(
+    Criterion(
         "planned gap, 4x latency",
         "class W: average at most 7 % at the study's ratio, or the lower bound",
         lambda: gap("unimem-lat4", 0.07),
     ),
-    Line("planned against the bound, study's ratio", "class W: within 2 %", lambda: near_bound("study", 0.02)),
-    Line("planned against the bound, a quarter", "class W: within 5 %", lambda: near_bound("quarter", 0.05)),
-    Line(
+    Criterion(
+        "planned against the bound, study's ratio", "class W: within 2 %", lambda: near_bound("study", 0.02)
+    ),
+    Criterion("planned against the bound, a quarter", "class W: within 5 %", lambda: near_bound("quarter", 0.05)),
+    Criterion(
         "slow-only slowdowns",
         "every program slower than fast-only, by no more than the memories differ by; beside the published "
         "averages",

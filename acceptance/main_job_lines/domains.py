@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, fresh, run, workload
+from harness import TERRACE, Criterion, Measured, fresh, run, workload
 from terrace import _core
 from terrace.lab import study
 
@@ -132,8 +132,8 @@ def measure() -> Measured:
     return Measured("\n".join(lines), holds)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "2 domains and 3 kinds",
         "budgets kept by kind and domain at every instant, transfers in flight on both places; no chunk leaves "
         "its domain",

@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, TERRACE, Line, Measured, fresh, run
+from harness import ROOT, TERRACE, Criterion, Measured, fresh, run
 from terrace import _core
 from terrace.lab import study
 from terrace.solve.certificate import certificate
@@ -112,8 +112,8 @@ def languages() -> Measured:
     return Measured("\n".join(text for text, _ in results), all(holds for _, holds in results))
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "a C, a C++ and a Fortran 77 program",
         "of several files, built with nothing but CC=/CXX=/FC= changed: named objects, also in COMMON, and a plan",
         languages,

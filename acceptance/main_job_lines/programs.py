@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, fresh, run, studied, workload, workloads
+from harness import TERRACE, Criterion, Measured, fresh, run, studied, workload, workloads
 from terrace.lab.workloads import CLASSES
 
 
@@ -79,9 +79,9 @@ def repeatable() -> Measured:
     )
 
 
-LINES = [
-    Line("CG and MG verify", "classes S, W, A natively, under hooks, and in simulated runs", verifies),
-    Line(
+CRITERIA = [
+    Criterion("CG and MG verify", "classes S, W, A natively, under hooks, and in simulated runs", verifies),
+    Criterion(
         "same command, same digits",
         "virtual time equal to the last digit, busy core, randomised addresses",
         repeatable,

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import SETTINGS, Line, Measured, fresh, keep_part, studied
+from harness import SETTINGS, Criterion, Measured, fresh, keep_part, studied
 from terrace.lab import study
 from terrace.lab.study import Configuration
 from terrace.store.reader import Store
@@ -129,8 +129,8 @@ def bound() -> Measured:
     )
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "lower bound",
         f"never above the simulated time of any of {CASES} random executable plans",
         bound,

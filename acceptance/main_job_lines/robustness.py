@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, fresh, query, run, workload
+from harness import TERRACE, Criterion, Measured, fresh, query, run, workload
 
 KILLS = 50
 SEED = 1
@@ -169,8 +169,8 @@ def sudden_death() -> Measured:
     return Measured("\n".join(lines), holds)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "SIGKILL",
         f"a run killed at {KILLS} random moments leaves a journal that merges",
         sudden_death,

@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from harness import Line, Measured, fresh, keep_part, studied
+from harness import Criterion, Measured, fresh, keep_part, studied
 from terrace.lab import study
 from terrace.lab.study import Configuration
 from terrace.solve.figures import check_bound
@@ -168,8 +168,8 @@ def measure() -> Measured:
     return Measured("\n".join(line for lines, _ in parts for line in lines), all(holds for _, holds in parts))
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "planned against the best static subset",
         f"class S: within {GOAL:.0%} of the best subset of at most {OBJECTS} objects, all that fit simulated",
         measure,

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness import ROOT, TERRACE, Line, Measured, Unavailable, run
+from harness import ROOT, TERRACE, Criterion, Measured, Unavailable, run
 
 BUILD = ROOT / "build" / "release"
 COST = 1.10  # of terrace_alloc and a touch, over mmap and a touch
@@ -53,8 +53,8 @@ def cost() -> Measured:
     return Measured(", ".join(said) + " times mmap and a touch", worst <= COST)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "cost",
         "terrace_alloc and a touch of 4 GiB: at most 10 % over mmap and a touch, small pages and huge",
         cost,

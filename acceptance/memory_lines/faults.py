@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import ROOT, SETTINGS, TERRACE, Line, Measured, Unavailable, run
+from harness import ROOT, SETTINGS, TERRACE, Criterion, Measured, Unavailable, run
 
 from memory_lines.left import Places
 from memory_lines.mounts import Disk, mounted
@@ -249,8 +249,8 @@ def judged(rows: Sequence[dict[str, Any]]) -> Measured:
     return Measured("\n".join([f"{len(rows) - len(wrong)} of {len(rows)}", *told]), not wrong, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "faults",
         "disk full, I/O errors, no userfaultfd, no io_uring, no mbind, one node, read-only /proc: the program "
         "goes on with the same result, one clear line where something is missing; a bus error, and a line, where "

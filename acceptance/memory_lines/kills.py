@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from harness import SETTINGS, TERRACE, Line, Measured, Unavailable, run
+from harness import SETTINGS, TERRACE, Criterion, Measured, Unavailable, run
 
 from memory_lines.faults import MEMORY, MIB, PROGRAM
 from memory_lines.left import Places, of_session
@@ -88,8 +88,8 @@ def _largest(files: Iterable[Path]) -> int:
     return max((one.stat().st_size for one in files if one.is_file()), default=0)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "killed",
         "SIGKILL at 50 random moments: no process, file, disk space or, after the next launcher, ledger is left "
         "behind; journals stay for `terrace merge`",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness import Line, Measured, Unavailable
+from harness import Criterion, Measured, Unavailable
 
 from memory_lines import study
 from memory_lines.ways import MAPPINGS, MIB, OTHER_RESULTS, OURS, STOPPED, WAYS
@@ -325,8 +325,8 @@ _JUDGED: dict[str, tuple[str, Callable[[str], Measured]]] = {
 }
 _ON_ONE_DISK = {"virtual time": "as it is"}  # its bytes do not depend on the disk
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         f"over a file, disk {disk}: {what}",
         goal.format(bound=OVER_BOUND[disk], counted=COUNTED, rest=REST_OF_MACHINE // MIB),
         functools.partial(judge, disk),

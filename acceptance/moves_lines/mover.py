@@ -6,7 +6,7 @@ import functools
 import json
 from typing import Any
 
-from harness import ROOT, Line, Measured, Unavailable, run
+from harness import ROOT, Criterion, Measured, Unavailable, run
 
 BUILD = ROOT / "build" / "release"
 # Least share of the best bare copy loop's speed, by page size and bytes moved.
@@ -56,7 +56,7 @@ def price() -> Measured:
     return Measured(text, abs(ratio - 1) <= PRICE)
 
 
-LINES = [
-    Line("mover's speed", "75 %, 55 %, 35 % of the best bare copy: 2 MiB huge, 2 MiB small, 512 KiB", shares),
-    Line("price of 10,000 mixed moves", f"within {PRICE:.0%} of what they take", price),
+CRITERIA = [
+    Criterion("mover's speed", "75 %, 55 %, 35 % of the best bare copy: 2 MiB huge, 2 MiB small, 512 KiB", shares),
+    Criterion("price of 10,000 mixed moves", f"within {PRICE:.0%} of what they take", price),
 ]

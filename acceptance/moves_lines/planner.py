@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from harness import ROOT, SETTINGS, Line, Measured
+from harness import ROOT, SETTINGS, Criterion, Measured
 from planning_lines.common import experimented
 
 MAX_LINES = 1700
@@ -39,7 +39,7 @@ def size() -> Measured:
     return Measured(text, lines < MAX_LINES)
 
 
-LINES = [
-    Line("ablation", "what brings less than 0.5 % in the mean and 2 % anywhere is gone", ablation),
-    Line("planners' size", f"under {MAX_LINES} lines, searches included", size),
+CRITERIA = [
+    Criterion("ablation", "what brings less than 0.5 % in the mean and 2 % anywhere is gone", ablation),
+    Criterion("planners' size", f"under {MAX_LINES} lines, searches included", size),
 ]

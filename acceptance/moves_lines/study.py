@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness import Line, Measured
+from harness import Criterion, Measured
 from main_job_lines import properties
 from planning_lines.common import experimented
 
@@ -133,19 +133,19 @@ def baselines() -> Measured:
     return Measured(text, not behind, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "bound, prices on",
         "never above the simulated time of any of 10000 random executable plans",
         properties.bound,
     ),
-    Line(
+    Criterion(
         "class C, user-copy",
         "planned at or below the published averages, or within 2 points of the bound",
         user_copy,
     ),
-    Line("class C, swap", "planned within 4 points of the bound on average, live within 4 of planned", swap),
-    Line("class C, default collector", "planned within 2 points of a plan from all misses", collector),
-    Line("class C, what is lost", "each program's gap said in figures", losses),
-    Line("class C, baselines", "Terrace ahead in the geometric means, live and planned", baselines),
+    Criterion("class C, swap", "planned within 4 points of the bound on average, live within 4 of planned", swap),
+    Criterion("class C, default collector", "planned within 2 points of a plan from all misses", collector),
+    Criterion("class C, what is lost", "each program's gap said in figures", losses),
+    Criterion("class C, baselines", "Terrace ahead in the geometric means, live and planned", baselines),
 ]

@@ -6,7 +6,7 @@ import functools
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, keep_part, run, work
+from harness import TERRACE, Criterion, Measured, keep_part, run, work
 from others_tool.build import WORK
 from others_tool.clock import compare
 from others_tool.recipe import Recipe
@@ -105,8 +105,8 @@ def table(found: dict[str, Row]) -> list[Row]:
     ]
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "virtual time of public programs",
         f"mean absolute error against the clock at most {MEAN:.0%}, at most {MAX_LARGE:.0%} of them above "
         f"{LARGE:.0%}, over at least {PROGRAMS} programs; each is calibrated automatically (--native), "
@@ -114,7 +114,7 @@ LINES = [
         "wall-clock time of the run",
         clock,
     ),
-    Line(
+    Criterion(
         "virtual time of strangers",
         f"the same: mean at most {STRICT_MEAN:.0%}, none above {STRICT_ERROR:.0%}",
         functools.partial(clock, STRICT_MEAN, STRICT_ERROR, 0.0),

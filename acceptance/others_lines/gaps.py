@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from statistics import mean
 
-from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
+from harness import TERRACE, Criterion, Measured, every_workload, keep_part, run, work
 from others_tool.cost import FAST, SMALL_CACHES
 from others_tool.pricing import observed_in, words_of
 from others_tool.profiles import Profile
@@ -72,8 +72,8 @@ def gaps_are_alike() -> Measured:
     return Measured("\n".join([text, *lines]), average <= MEAN and not worst)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "planned gaps with found phases",
         f"a plan's time over that of fast memory alone is at most {MEAN:.0f} points more with found phases than "
         f"with markers on average, in none more than {WORST:.0f}; 1/{FAST} of the footprint is fast",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, build_workloads, every_workload, keep_part, run, work
+from harness import TERRACE, Criterion, Measured, build_workloads, every_workload, keep_part, run, work
 from terrace.store.reader import Store
 
 MACHINE = "unimem-lat4"
@@ -72,11 +72,11 @@ def nothing_is_said_of_markers() -> Measured:
     return Measured(f"{shown['loop']}: {why}", bool(why))
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "loops of this project's own workloads",
         "without markers the main loop of each is found, with as many turns as the program says",
         loops_are_found,
     ),
-    Line("what show says", "which loop was taken, and why", nothing_is_said_of_markers),
+    Criterion("what show says", "which loop was taken, and why", nothing_is_said_of_markers),
 ]

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from statistics import geometric_mean
 from typing import Any
 
-from harness import SETTINGS, Line, Measured, keep_part, keep_parts
+from harness import SETTINGS, Criterion, Measured, keep_part, keep_parts
 from others_tool.build import WAYS, WORK, NotBuilt, build
 from others_tool.cost import FAST, MACHINE, measure
 from others_tool.execute import WrongResult
@@ -213,8 +213,8 @@ def _times(placed: Row) -> dict[str, str]:
     return {way: f"{placed[way]:.2f}" if placed.get(way) else "" for way in ("slow", "live", "planned", "bound")}
 
 
-SPEED_LINES = [
-    Line(
+SPEED_CRITERIA = [
+    Criterion(
         f"{way.replace('_', ' ')} of public programs",
         f"at most {mean:.0f}x native processor time in the geometric mean, its files having been read before"
         + (f", none above {MAX[way]:.0f}x" if way in MAX else "")
@@ -224,24 +224,24 @@ SPEED_LINES = [
     for way, mean in (("simulate", SIMULATE), ("record", RECORD), ("hooks_off", HOOKS_OFF))
 ]
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "programs build",
         f"at least {UNCHANGED:.0%} of at least {PROGRAMS} public programs build with nothing but the compilers "
         "changed; the others say why not",
         builds,
     ),
-    Line("programs run", "each computes the same natively, with idle hooks, simulated and recorded", runs),
-    Line(
+    Criterion("programs run", "each computes the same natively, with idle hooks, simulated and recorded", runs),
+    Criterion(
         "loops of public programs",
         f"the main loop is found as a person reads it from the source, in at least {RIGHT:.0%} of all programs",
         loops,
     ),
-    Line(
+    Criterion(
         "no small loop of public programs",
         f"none is reported in at least {PROGRAMS} that holds less than {HALF:.0%} of the misses after set-up, or "
         f"of the virtual time after it where there are fewer than {FEW_MISSES:,}",
         none_small,
     ),
-    *SPEED_LINES,
+    *SPEED_CRITERIA,
 ]

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness import Line, Measured, every_workload, keep_part, run, work
+from harness import Criterion, Measured, every_workload, keep_part, run, work
 from others_tool.cost import FAST, MACHINE, SMALL_CACHES
 from others_tool.pricing import priced
 from others_tool.profiles import Profile
@@ -109,15 +109,15 @@ def public_programs() -> Measured:
     return Measured("\n".join([text + most, *over, *failures(placed)]), not over and len(behind) >= PROGRAMS)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "wrong loops of this project's own workloads",
         f"with the loop that is found, one inside it and one of the set-up, live takes at most {MAX:.0f} % "
         "longer than first touch; half of the workloads at least have a wrong one that is taken and moves data; "
         f"1/{FAST} of the footprint is fast",
         own_workloads,
     ),
-    Line(
+    Criterion(
         "wrong loops of public programs",
         f"live takes at most {MAX:.0f} % longer than first touch, whatever is found in them, in at least "
         f"{PROGRAMS}; on {MACHINE}, 1/{FAST} of the footprint is fast",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from harness import Line, Measured
+from harness import Criterion, Measured
 
 from pim_lines.figures import Figure, figures
 
@@ -33,8 +33,8 @@ def _filled(series: str) -> Measured:
     return Measured("\n".join(lines), holds and occupancy == 100 and full)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         f"full array, {series}",
         f"{text}, the device full: no longer in total than glibc's malloc, in a new process and again",
         functools.partial(_filled, series),

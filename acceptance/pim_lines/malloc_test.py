@@ -6,7 +6,7 @@ beside all of them stands a loop that shares nothing, which says what the machin
 
 from __future__ import annotations
 
-from harness import Line, Measured
+from harness import Criterion, Measured
 
 from pim_lines.figures import Figure, figures
 
@@ -88,19 +88,19 @@ def over_paper() -> Measured:
     return Measured("\n".join(lines), least.median >= MIN_RATIO)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "malloc-test, 1 to 2 threads",
         f"time a request and thread grows by at most {MAX_GROWTH:.0f} % in every configuration",
         growth,
     ),
-    Line(
+    Criterion(
         "malloc-test, 4 and 8 threads",
         f"total throughput does not fall below that of 2 threads in any configuration ({NOISE:.0%} are noise; "
         "what threads with a device each fall by is the machine's)",
         throughput,
     ),
-    Line(
+    Criterion(
         "malloc-test, the paper's algorithm",
         f"at least {MIN_RATIO:.0f}x its throughput in every configuration",
         over_paper,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, Line, Measured, Unfinished, keep_part, seconds_left, studied
+from harness import ROOT, Criterion, Measured, Unfinished, keep_part, seconds_left, studied
 from terrace.lab import study
 from terrace.lab.experiment import measure, unimem
 from terrace.lab.experiment.cells import Answers, Cell
@@ -114,9 +114,9 @@ def _judged(carried: Callable[[Case], float]) -> Measured:
 
 
 GOAL = f"a plan from class W loses at most {LOST:.0%} against class A's own"
-LINES = [
-    Line("carried plans", GOAL, lambda: _judged(lambda case: case.kept)),
-    Line(
+CRITERIA = [
+    Criterion("carried plans", GOAL, lambda: _judged(lambda case: case.kept)),
+    Criterion(
         "carried plans, bettered",
         GOAL + ", bettered while the program runs (--refine-plan)",
         lambda: _judged(lambda case: case.bettered),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness import Line, Measured, workloads
+from harness import Criterion, Measured, workloads
 from terrace import _core
 from terrace.solve.confidence import DRAWS
 
@@ -37,8 +37,8 @@ def intervals() -> Measured:
     return Measured("\n".join(lines), held >= HELD * len(cases))
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "confidence",
         f"the stated 90 % interval of sampling error's cost holds the real cost of {HELD:.0%} of the workloads",
         intervals,

@@ -10,7 +10,7 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import Line, Measured, every_workload, fresh, keep_part, workload, workloads
+from harness import Criterion, Measured, every_workload, fresh, keep_part, workload, workloads
 from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab import study
@@ -173,19 +173,19 @@ def _cases() -> list[tuple[str, int, str]]:
     return [(m, share, p) for m in MACHINES for share in SHARES for p in PLANNERS]
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "exact optimum, random problems",
         f"{INSTANCES} of up to {MAX_CHUNKS} chunks x {MAX_PHASES} phases: auto within {ABOVE:.0%} of the exact "
         "optimum, never predicted to be slower than local and global",
         random_problems,
     ),
-    Line(
+    Criterion(
         "exact optimum, class S",
         f"auto within {ABOVE:.0%} of the exact optimum of every workload",
         class_s,
     ),
-    Line(
+    Criterion(
         "auto, simulated",
         f"at most {SLOWER:.0%} slower than the better of local and global, every workload in class S",
         simulated,

@@ -9,7 +9,7 @@ import tomllib
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness import ROOT, Line, Measured, every_workload, fresh, keep_part, workload, workloads
+from harness import ROOT, Criterion, Measured, every_workload, fresh, keep_part, workload, workloads
 from main_job_lines.account import Audit
 from terrace import _core
 from terrace.lab import study
@@ -127,12 +127,12 @@ def monotone() -> Measured:
     return Measured(text, not falls and moved > 0)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "budgets and bytes",
         "no placement over its budget at any instant, transfers in flight on both places; what moves was where it "
         "came from",
         instants,
     ),
-    Line("slower places", "for a fixed plan virtual time never falls when a place gets slower", monotone),
+    Criterion("slower places", "for a fixed plan virtual time never falls when a place gets slower", monotone),
 ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from harness import ROOT, SETTINGS, Line, Measured, Unfinished, seconds_left, studied
+from harness import ROOT, SETTINGS, Criterion, Measured, Unfinished, seconds_left, studied
 from terrace.lab.experiment import unimem
 from terrace.lab.experiment.cells import Answers, Cell
 from terrace.lab.experiment.recording import Place
@@ -81,8 +81,8 @@ def gains() -> Measured:
     return Measured(text, bool(cases) and not missed)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "sizes",
         f"from 1/16 to all of the footprint planned gets {SHARE:.0%} of the gain that the bound leaves possible, "
         f"wherever slow-only is {SLOWED:.0%} over it",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from statistics import geometric_mean
 from typing import Any
 
-from harness import SETTINGS, Line, Measured
+from harness import SETTINGS, Criterion, Measured
 from main_job_lines.common import largest_slowdown
 
 from planning_lines.common import experimented
@@ -151,34 +151,34 @@ def techniques() -> Measured:
     return Measured("\n".join(lines), added[-1] >= max(added) - EVEN and off[0] >= max(off) - EVEN)
 
 
-def _line(item: str, goal: str, measure: Callable[[], Measured]) -> Line:
-    return Line("study: " + item, goal, measure)
+def _criterion(item: str, goal: str, measure: Callable[[], Measured]) -> Criterion:
+    return Criterion("study: " + item, goal, measure)
 
 
-LINES = [
-    _line(
+CRITERIA = [
+    _criterion(
         "gaps",
         "at class C's iteration counts live 3 % (half the bandwidth) and 5 % (4x latency) on average, planned 2 % "
         "and 4 %, worst 8 %",
         gaps,
     ),
-    _line(
+    _criterion(
         "bound", f"planned within {NEAR:.0%} of the bound, study's ratio and a quarter of the footprint", quarter
     ),
-    _line(
+    _criterion(
         "slowdowns",
         "slow-only: no program faster than fast-only, none slower by more than the memories differ by, and none "
         "less where the slow memory is slower; beside the published 18 % and 47 %",
         slowdowns,
     ),
-    _line("overlap", f"at least {OVERLAP:.0%} on average over plans that move", overlap),
-    _line(
+    _criterion("overlap", f"at least {OVERLAP:.0%} on average over plans that move", overlap),
+    _criterion(
         "baselines",
         "like with like, planned against planned and live against live: at least as good as every baseline in "
         f"the geometric mean, never more than {LOST:.0%} worse",
         baselines,
     ),
-    _line(
+    _criterion(
         "techniques",
         "the paper's, added one by one, and each switched off: nothing closes more of the gap than all of them",
         techniques,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness import SETTINGS, TERRACE, Line, Measured, keep_part, run
+from harness import SETTINGS, TERRACE, Criterion, Measured, keep_part, run
 
 from programs_lines.arrays_suite import HANDLER, INTENT, PLAIN
 from programs_lines.needed import require
@@ -146,8 +146,8 @@ def _all() -> Measured:
     return Measured("\n".join([*text, *texts]), not texts, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "NumPy's own tests",
         "all of its core's tests end one by one as without, with Terrace's handler active for the whole run: "
         "under `terrace run`, and without it",

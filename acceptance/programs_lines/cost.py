@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import SETTINGS, Line, Measured, keep_part
+from harness import SETTINGS, Criterion, Measured, keep_part
 
 from programs_lines.cases import CASES, Case, chosen
 from programs_lines.profiles import moves_of, was_watched
@@ -164,19 +164,21 @@ def _shown(row: Row) -> Row:
     }
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "unmodified programs: output",
         "`terrace run` gives what the program gives without: output but for times, files, exit status; no line of "
         "its own, no other file",
         lambda: same_output(rows(), OURS),
     ),
-    Line("unmodified programs: time", "within 3 %, medians of interleaved runs", functools.partial(_time, OURS)),
-    Line(
+    Criterion(
+        "unmodified programs: time", "within 3 %, medians of interleaved runs", functools.partial(_time, OURS)
+    ),
+    Criterion(
         "unmodified programs: memory",
         "the control group's largest use, page cache included, within 5 % and 64 MiB of plain; medians",
         _memory,
     ),
-    Line("TERRACE=off: output", "as without `terrace run`", lambda: same_output(rows(), OFF)),
-    Line("TERRACE=off: time", "within 3 %, medians of interleaved runs", functools.partial(_time, OFF)),
+    Criterion("TERRACE=off: output", "as without `terrace run`", lambda: same_output(rows(), OFF)),
+    Criterion("TERRACE=off: time", "within 3 %, medians of interleaved runs", functools.partial(_time, OFF)),
 ]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import ROOT, SETTINGS, Line, Measured, Unavailable, keep_part, run, workloads
+from harness import ROOT, SETTINGS, Criterion, Measured, Unavailable, keep_part, run, workloads
 
 from programs_lines import inputs, proof
 from programs_lines.filters import filtered
@@ -268,8 +268,8 @@ def _all() -> Measured:
     return Measured("\n".join(lines), bool(rows) and not any(wrong.values()), [_shown(row) for row in rows])
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "guests",
         "unhooked cg, mg, hydro and lmp on two nodes: same output; learned, planned, moved, proved, and what is "
         "said to be gained is what the journal's iterations give; each page is "

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from harness import SETTINGS, TERRACE, Line, Measured, keep_part
+from harness import SETTINGS, TERRACE, Criterion, Measured, keep_part
 
 from programs_lines.runs import interleaved
 from programs_lines.watched import MACHINE
@@ -96,14 +96,14 @@ def _children(name: str, script: str, processes: int = 0) -> Measured:
     return Measured(text, more["terrace"] / plain <= CHILDREN)
 
 
-LINES = [
-    Line("launch", "`terrace run -- /bin/true` takes less than 5 ms more than /bin/true", _launch),
-    Line(
+CRITERIA = [
+    Criterion("launch", "`terrace run -- /bin/true` takes less than 5 ms more than /bin/true", _launch),
+    Criterion(
         "processes of a build",
         "a script that writes, compiles, links and runs small programs: within 3 %, the launch apart",
         lambda: _children("children-configure", _CONFIGURE),
     ),
-    Line(
+    Criterion(
         f"{PROCESSES} times /bin/true",
         "from a shell's loop: within 3 %, the launch apart",
         lambda: _children("children-true", _LOOP, PROCESSES),

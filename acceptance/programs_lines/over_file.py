@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness import SETTINGS, TERRACE, Line, Measured, keep_part
+from harness import SETTINGS, TERRACE, Criterion, Measured, keep_part
 from memory_lines.limits import swap_file
 
 from programs_lines.cases import CASES, Case, chosen
@@ -140,10 +140,14 @@ def _level() -> Measured:
     return Measured(text, len(known) == len(found) and not slower, shown)
 
 
-LINES = [
-    Line("over a file: output", f"with half of its memory each gives what it gives in memory ({PLAIN})", _same),
-    Line(
+CRITERIA = [
+    Criterion(
+        "over a file: output", f"with half of its memory each gives what it gives in memory ({PLAIN})", _same
+    ),
+    Criterion(
         "over a file: room", f"with {ROOM} times its memory each gives what it gives in memory ({PLAIN})", _fitting
     ),
-    Line("over a file: time", "no program slower than with the kernel's swap at the same limit, medians", _level),
+    Criterion(
+        "over a file: time", "no program slower than with the kernel's swap at the same limit, medians", _level
+    ),
 ]

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness import ROOT, TERRACE, Line, Measured, keep_part, run
+from harness import ROOT, TERRACE, Criterion, Measured, keep_part, run
 
 from programs_lines.cases import chosen_names
 from programs_lines.runs import forget, ran, scratch
@@ -150,14 +150,14 @@ def _forecasts() -> Measured:
     return Measured("\n".join(text), not short, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "predicted gain",
         "ten programs over a file, half of their memory: what runs say themselves is within 5 points of what "
         "`compare` measures, and its sign is right beyond noise",
         _all,
     ),
-    Line(
+    Criterion(
         "forecast of time",
         f"the same runs, each stretch predicted when it began: in each program {MIN_SHARE:.0%} of the turns "
         f"have a forecast within {NEAR:.0%} of the clock",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import TERRACE, Line, Measured, keep_part, run, workload, workloads
+from harness import TERRACE, Criterion, Measured, keep_part, run, workload, workloads
 from scipy.stats import spearmanr
 from terrace.store.reader import Store
 
@@ -163,13 +163,13 @@ def judged_plans(found: Sequence[dict[str, Any]]) -> Measured:
     return Measured(text, good == len(shares) and max(losses) <= LOSS and not few, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "page references: ranks of objects",
         f"Spearman at least {SPEARMAN} with what each object costs, exact counters, virtual time, each workload",
         _ranking,
     ),
-    Line(
+    Criterion(
         "page references: plans",
         f"win at least {WORTH:.0%} of what the default collector's win, a quarter of the data; no loss above "
         f"{LOSS:.0%} against data in fast memory as they come",

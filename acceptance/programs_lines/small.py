@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness import ROOT, SETTINGS, TERRACE, Line, Measured, keep_part
+from harness import ROOT, SETTINGS, TERRACE, Criterion, Measured, keep_part
 
 from programs_lines.cases import chosen_names
 from programs_lines.cost import over, within
@@ -167,13 +167,13 @@ def _all(way: str) -> Measured:
     return Measured(text, holds, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "programs that cannot gain",
         "20 of them lose at most 1 %, medians of interleaved runs",
         functools.partial(_all, OURS),
     ),
-    Line(
+    Criterion(
         "programs that cannot gain, watched",
         "the same where Terrace watches, plans and moves, on one node called two kinds of memory: at most 1 %, "
         "output as without, and what can be watched is",

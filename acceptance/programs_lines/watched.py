@@ -11,7 +11,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from harness import TERRACE, Line, Measured, keep_part
+from harness import TERRACE, Criterion, Measured, keep_part
 
 from programs_lines.cases import CASES, chosen
 from programs_lines.cost import measured, memory, over, within
@@ -90,26 +90,26 @@ def _time(way: str) -> Measured:
     return Measured(text, holds and not missing, table)
 
 
-LINES = [
-    Line("watched programs: output", "learned from, planned and moved: as without", _output),
-    Line(
+CRITERIA = [
+    Criterion("watched programs: output", "learned from, planned and moved: as without", _output),
+    Criterion(
         "watched programs: time, learning",
         "`terrace run --profile`, which learns to the end: within 3 %, medians of interleaved runs; what can be "
         "watched is",
         functools.partial(_time, WATCHED),
     ),
-    Line(
+    Criterion(
         "watched programs: time, placing",
         "two kinds of memory that are one node, so that nothing can be won: within 3 %, medians; what can be "
         "watched and moved is",
         functools.partial(_time, PLACED),
     ),
-    Line(
+    Criterion(
         "watched programs: memory, learning",
         "the control group's largest use within 5 % and 64 MiB of plain; medians",
         lambda: memory(rows(), WATCHED),
     ),
-    Line(
+    Criterion(
         "watched programs: memory, placing",
         "the same where data are planned and moved",
         lambda: memory(rows(), PLACED),

@@ -6,7 +6,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from harness import SETTINGS, TERRACE, Line, Measured, run
+from harness import SETTINGS, TERRACE, Criterion, Measured, run
 
 from programs_lines.runs import scratch
 
@@ -67,8 +67,8 @@ def _all() -> Measured:
     return Measured(text, undone == len(said) and max(slow) <= WITHIN and len(sums) == 1, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "a wrong plan",
         f"the coldest data in memory, the hottest in the file: undone, and {WITHIN} iterations after it "
         "is tried all are as without",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from harness import ROOT, Line, Measured, Unavailable, run
+from harness import ROOT, Criterion, Measured, Unavailable, run
 
 RELEASE = "bookworm"
 PRESENT = ("g++", "make", "python3")
@@ -183,18 +183,18 @@ def continuous_integration() -> Measured:
         system.remove()
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "first demo",
         f"on a bare Debian 12 with {', '.join(PRESENT)}, two cores: `make demo` with set-up takes at most "
         f"{DEMO_MINUTES} minutes and installs at most {MAX_PACKAGES} packages, dependencies not counted",
         demo,
         apart=True,
     ),
-    Line(
+    Criterion(
         "first tests", f"`make test` after it takes at most {TEST_MINUTES} minutes and passes", tests, apart=True
     ),
-    Line(
+    Criterion(
         "continuous integration",
         f"on a bare Debian 12, from a clean clone: `.ci/run` takes at most {CI_MINUTES} minutes and passes",
         continuous_integration,

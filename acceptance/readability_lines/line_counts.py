@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from harness import Line, Measured, run
+from harness import Criterion, Measured, run
 
 BASELINE = "503b3a67"  # the commit before the names were changed
 COUNTED = ("src", "acceptance", "tests/python/acceptance")
@@ -46,4 +46,4 @@ def line_counts() -> Measured:
     return Measured("\n".join([f"{before} lines at {BASELINE}, {now} now", *each]), now < before, rows)
 
 
-LINES = [Line("line counts", f"{', '.join(COUNTED)} have fewer lines than at {BASELINE}", line_counts)]
+CRITERIA = [Criterion("line counts", f"{', '.join(COUNTED)} have fewer lines than at {BASELINE}", line_counts)]

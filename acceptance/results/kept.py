@@ -68,10 +68,10 @@ class Kept:
             return Version(document["commit"], document["dirty"])
         return None
 
-    def line(self, step: str, item: str) -> Document | None:
+    def criterion(self, step: str, item: str) -> Document | None:
         """Returns a measured criterion of an acceptance program, or None."""
-        lines = self.documents.get(step, {}).get("lines", [])
-        return next((line for line in lines if line["item"] == item and line["verdict"] != NOT_RUN), None)
+        rows = self.documents.get(step, {}).get("lines", [])
+        return next((row for row in rows if row["item"] == item and row["verdict"] != NOT_RUN), None)
 
 
 def read(folder: Path) -> Kept:

@@ -22,7 +22,7 @@ def write(root: Path, kept: Kept, steps: list[Step], page: str = "") -> list[str
     templates = texts(root)
     for step in steps:
         # A new capability has its page without a template.
-        if step.lines and step.name not in templates and step.name in kept.documents:
+        if step.has_criteria and step.name not in templates and step.name in kept.documents:
             templates[step.name] = f"# {step.name}\n\n{{{{ lines {step.name} }}}}\n"
     del templates[BLOCK]
     pages = Pages(root, kept, {step.name: step for step in steps}, templates)

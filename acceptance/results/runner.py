@@ -101,27 +101,27 @@ def _chosen(steps: Sequence[Step], only: Sequence[str]) -> list[tuple[Step, str]
         return [(step, "") for step in steps]
     by_name = {step.name: step for step in steps}
     asked = [word.partition(":") for word in only]
-    for name, _, line in asked:
+    for name, _, item in asked:
         if name not in by_name:
             raise WrongTree(f"--only {name}: there is no such step; there are {', '.join(by_name)}")
-        if line and not by_name[name].lines:
-            raise WrongTree(f"--only {name}:{line}: {name} has no criteria")
-    return [(by_name[name], line) for name, _, line in asked]
+        if item and not by_name[name].has_criteria:
+            raise WrongTree(f"--only {name}:{item}: {name} has no criteria")
+    return [(by_name[name], item) for name, _, item in asked]
 
 
 def _run(call: Call, steps: Sequence[Step], chosen: Sequence[tuple[Step, str]]) -> int:
     """Runs what is not finished. A step that fails does not keep the others away."""
     failed, unfinished = [], []
     _begin(call, steps)
-    for step, line in chosen:
-        if not line and step.finished(read_own(call.folder, call.version)):
+    for step, item in chosen:
+        if not item and step.finished(read_own(call.folder, call.version)):
             continue
         if call.minutes_left == 0:
             unfinished.append(step.name)
             continue
         print(f"== {step.name}: {step.command}", flush=True)
         try:
-            if not step.run(step, replace(call, line=line)):
+            if not step.run(step, replace(call, item=item)):
                 unfinished.append(step.name)
         except Failed as error:
             print(f"results: {error}", file=sys.stderr)
@@ -137,7 +137,7 @@ def _begin(call: Call, steps: Sequence[Step]) -> None:
     """Lets each acceptance program list its criteria, so that the pages show those that were not run."""
     there = read_own(call.folder, call.version).documents
     for step in steps:
-        if step.lines and step.name not in there:
+        if step.has_criteria and step.name not in there:
             words = [str(call.root / step.command), "--budget", "0"]
             words += ["--allow-dirty"] if call.version.dirty else []
             subprocess.run(words, cwd=call.root, stdout=subprocess.DEVNULL)

@@ -48,7 +48,7 @@ class Call:
     root: Path
     folder: Path  # of the documents
     version: Version
-    line: str = ""  # only the criteria of an acceptance program whose item contains this
+    item: str = ""  # only the criteria of an acceptance program whose item contains this
     deadline: float | None = None  # of time.monotonic()
 
     @property
@@ -74,23 +74,23 @@ class Step:
     name: str
     command: str  # as a reader would type it
     run: Callable[[Step, Call], bool]  # whether it is finished
-    lines: bool = False  # an acceptance program's, each of which is finished by itself
+    has_criteria: bool = False  # an acceptance program, whose criteria are finished one by one
 
     def finished(self, kept: Kept) -> bool:
         """Returns whether its document exists and is complete."""
         document = kept.documents.get(self.name)
         if document is None:
             return False
-        return not any(line["verdict"] == NOT_RUN or line.get("failed") for line in document.get("lines", []))
+        return not any(row["verdict"] == NOT_RUN or row.get("failed") for row in document.get("lines", []))
 
     def state(self, kept: Kept) -> str:
         """Describes the state of a step."""
         document = kept.documents.get(self.name)
         if document is None:
             return NOT_RUN
-        if not self.lines:
+        if not self.has_criteria:
             return "done"
-        verdicts = [line["verdict"] for line in document["lines"]]
+        verdicts = [row["verdict"] for row in document["lines"]]
         missing, short = verdicts.count(NOT_RUN), verdicts.count(FALLS_SHORT)
         text = f"{len(verdicts) - missing} of {len(verdicts)} criteria measured"
         return f"{text}, falling short: {short}" if short else text
@@ -105,7 +105,7 @@ def all_steps(root: Path) -> list[Step]:
             Step(f"{name}-{size}", f"terrace lab experiment {name} --class {size}", _experiment)
             for name, size in experiments(root)
         ),
-        *(Step(name, f"acceptance/{name}", _program, lines=True) for name in programs(root)),
+        *(Step(name, f"acceptance/{name}", _program, has_criteria=True) for name in programs(root)),
         *(Step(f"picture-{one.name}", one.command, _picture) for one in PICTURES),
         Step("readme", "make results ARGS=--quick", _outputs),
     ]
@@ -183,15 +183,15 @@ def _experiment(step: Step, call: Call) -> bool:
 
 
 def _program(step: Step, call: Call) -> bool:
-    words: list[str | Path] = [call.root / step.command, "--only", call.line]
+    words: list[str | Path] = [call.root / step.command, "--only", call.item]
     if call.minutes_left is not None:
         words += ["--budget", str(call.minutes_left)]
     if call.version.dirty:
         words.append("--allow-dirty")
     status = _run(call, words, allowed=(0, 1, UNFINISHED))
-    lines = read_own(call.folder, call.version).documents.get(step.name, {}).get("lines", [])
-    missing = [line["item"] for line in lines if call.line in line["item"] and line["verdict"] == NOT_RUN]
-    if status != UNFINISHED and (missing or not lines):
+    rows = read_own(call.folder, call.version).documents.get(step.name, {}).get("lines", [])
+    missing = [row["item"] for row in rows if call.item in row["item"] and row["verdict"] == NOT_RUN]
+    if status != UNFINISHED and (missing or not rows):
         raise Failed(f"{step.command} ended with {status} before all was measured")
     return not missing
 

@@ -6,7 +6,7 @@ import functools
 import itertools
 from dataclasses import dataclass
 
-from harness import Line, Measured, keep_part
+from harness import Criterion, Measured, keep_part
 
 from stencils_lines.common import data_folder, is_small, reduced, stencil
 
@@ -115,8 +115,8 @@ def energies() -> Measured:
     return Measured(reduced(text), all(holds for _, holds in found) and not is_small())
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "energies",
         "published kinetic energies of tp1, tp2, tp4 to 1e-10 and the same digits: untiled, tiled, streamed, by 1 "
         "and 2 threads, by 1, 2 and 4 ranks; where data are in a file they are moved",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness import Line, Measured, keep_part
+from harness import Criterion, Measured, keep_part
 from memory_lines.limits import run_limited
 
 from stencils_lines import disk_speed
@@ -234,14 +234,14 @@ def jacobi() -> Measured:
     return Measured(reduced(text), enough and kept > JACOBI_PUBLISHED and not is_small())
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "file, 3 and 10 times",
         "CloverLeaf 2D and 3D, Taylor-Green: faster than the kernel's paging, within 10 % of the bound that the "
         "file's bandwidth and the chain's reuse allow",
         over_file,
     ),
-    Line(
+    Criterion(
         "file, Jacobi",
         f"memory for 1/{JACOBI_PART} of the data, several chains that read them: more than "
         f"{JACOBI_PUBLISHED:.0%} of the speed in memory",

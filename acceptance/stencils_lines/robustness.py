@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import Line, Measured, Unavailable, fresh, run
+from harness import Criterion, Measured, Unavailable, fresh, run
 
 from stencils_lines.common import RunResult, command, environment, is_small, reduced, stencil
 
@@ -140,7 +140,7 @@ def killed() -> Measured:
     return Measured(reduced(text), enough and not wrong and not is_small())
 
 
-LINES = [
-    Line("full disk", "a streamed run ends with one clear message, its last checkpoint intact", full_disk),
-    Line("kill", f"SIGKILL at {KILLS} random moments, restart gives the same field summary", killed),
+CRITERIA = [
+    Criterion("full disk", "a streamed run ends with one clear message, its last checkpoint intact", full_disk),
+    Criterion("kill", f"SIGKILL at {KILLS} random moments, restart gives the same field summary", killed),
 ]

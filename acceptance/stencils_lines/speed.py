@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from harness import ROOT, Line, Measured, environment, keep_part, run, work
+from harness import ROOT, Criterion, Measured, environment, keep_part, run, work
 
 from stencils_lines.common import is_small, reduced, stencil
 
@@ -135,15 +135,15 @@ def devito() -> Measured:
     return Measured(reduced(text), holds and not is_small(), rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "speed, CloverLeaf 2D",
         f"untiled at most the Fortran's {FORTRAN} s, tiled {TILED_GAIN} times as fast and under "
         f"{TILED_MAX:.0f} s, scaled by the triad",
         cloverleaf,
     ),
-    Line("speed, Poisson", f"tiled under {POISSON_MAX} s, scaled by the triad", poisson),
-    Line(
+    Criterion("speed, Poisson", f"tiled under {POISSON_MAX} s, scaled by the triad", poisson),
+    Criterion(
         "speed, Devito",
         "heat 2D, heat 3D, acoustic waves: level with autotuned Devito untiled (within 5 %), ahead tiled",
         devito,

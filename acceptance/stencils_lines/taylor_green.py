@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness import Line, Measured, keep_part
+from harness import Criterion, Measured, keep_part
 
 from stencils_lines.common import is_small, reduced, stencil
 
@@ -159,13 +159,15 @@ def _goal(goal: Goal) -> str:
     )
 
 
-LINES = [
-    Line("taylor-green, counts", f"{DATASETS} datasets and {LOOPS} loops, as published", counts),
-    Line("taylor-green, stencils", f"{STENCILS} stencils, as published", stencils),
-    Line("taylor-green, beginning", "energy 1/8, enstrophy 3/8, decay 2/Re of that; then the series", beginning),
-    Line("taylor-green, orders", "the fourth in space, the third in time", orders),
+CRITERIA = [
+    Criterion("taylor-green, counts", f"{DATASETS} datasets and {LOOPS} loops, as published", counts),
+    Criterion("taylor-green, stencils", f"{STENCILS} stencils, as published", stencils),
+    Criterion(
+        "taylor-green, beginning", "energy 1/8, enstrophy 3/8, decay 2/Re of that; then the series", beginning
+    ),
+    Criterion("taylor-green, orders", "the fourth in space, the third in time", orders),
     *(
-        Line(f"taylor-green, {points}^3", _goal(goal), functools.partial(decay, points))
+        Criterion(f"taylor-green, {points}^3", _goal(goal), functools.partial(decay, points))
         for points, goal in GOALS.items()
     ),
 ]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness import SETTINGS, Line, Measured, Unavailable, keep_part
+from harness import SETTINGS, Criterion, Measured, Unavailable, keep_part
 from terrace.errors import TerraceError
 from terrace.lab.experiment import out_of_core, provenance
 from terrace.lab.experiment.out_of_core import (
@@ -166,14 +166,14 @@ def ten_times() -> Measured:
     return Measured("\n".join(lines), not short and not is_small(), rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "virtual time, three times",
         "KNL, P100 over NVLink and PCIe at 48 GB: the published way within 10 points of the published share of "
         "the in-memory speed, our own way at least that share",
         published,
     ),
-    Line(
+    Criterion(
         "virtual time, ten times",
         "10x the fast memory at 10 % loss where the chain has the reuse",
         ten_times,

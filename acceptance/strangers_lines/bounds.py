@@ -10,7 +10,7 @@ import functools
 from statistics import mean
 from typing import Any
 
-from harness import Line, Measured
+from harness import Criterion, Measured
 from others_lines.own import programs as own_programs
 from others_lines.programs import failures, keep_each
 from others_tool.build import WORK
@@ -100,8 +100,8 @@ def never_beaten() -> Measured:
     return Measured("\n".join([text, *beaten, *loose, *failed]), fine, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "bounds of recordings",
         f"no run of {', '.join(_STRATEGIES)} or of a plan beats the bound printed for it, sampled or exact, and "
         f"the sampled one is at most {MAX_LOSS:.0f} points lower; public programs and this project's workloads, "

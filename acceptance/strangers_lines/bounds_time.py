@@ -7,7 +7,7 @@ import os
 import subprocess
 from typing import Any
 
-from harness import TERRACE, Line, Measured, run
+from harness import TERRACE, Criterion, Measured, run
 from others_lines.programs import failures, of_recipes
 from others_tool.build import WORK, build
 from others_tool.cost import MACHINE, SMALL_CACHES, observed
@@ -69,8 +69,8 @@ def judge(found: dict[str, Row]) -> Measured:
     return Measured("\n".join([text, *lines, *failed]), fine, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "time of bounds",
         f"terrace bounds takes at most {MAX_SECONDS:.0f} s of processor time, with and without --fast, for each "
         f"recording of a public program with a main loop and at most {MAX_OBJECTS} ranked objects, of which there "

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import TERRACE, Line, Measured, every_workload, run, work
+from harness import TERRACE, Criterion, Measured, every_workload, run, work
 from others_lines.own import programs
 from others_lines.programs import failures, keep_each
 from others_tool.build import WORK, build
@@ -160,8 +160,8 @@ def cover() -> Measured:
     return Measured("\n".join(texts), fine and len(public.keys() & by_program) >= MIN_PROGRAMS, table)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "intervals",
         f"{MIN:.0%} to {MAX:.0%} of the stated 90 % intervals hold the truth, by kind (time of an iteration "
         "under a plan, cost of sampling error, benefit of an object), over this project's workloads and "

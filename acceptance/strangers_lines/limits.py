@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import TERRACE, Line, Measured, environment, fresh, keep_part, run, work
+from harness import TERRACE, Criterion, Measured, environment, fresh, keep_part, run, work
 from others_tool.pricing import priced
 from others_tool.profiles import Profile
 
@@ -175,23 +175,23 @@ def steps_beside_first_touch() -> Measured:
     return Measured("\n".join([f"{most:+.2f} % at most in {len(rows)} cases", *lines]), not over, rows)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "case: data as large as the memory",
         f"{SIZE} MiB touched by the page in --memory {MEMORY}: output as without Terrace, at most "
         f"{MAX_LONGER:.0f} times the time in memory; the closing line names at least {MIN_WAITS:.0%} of what it "
         "takes longer; no more is read than each pass through the data",
         memory_of_the_data,
     ),
-    Line(
+    Criterion(
         "case: scattered mappings", f"reads at most {MAX_READS:.0f} times those of one mapping", scattered_mappings
     ),
-    Line(
+    Criterion(
         "case: threads of a library",
         f"record and simulate take at most {MAX_MPI:.0f} times as long with Open MPI as with MPICH",
         mpi,
     ),
-    Line(
+    Criterion(
         "case: a spectral program beside first touch",
         f"live at most {MAX_BEHIND:.0f} % longer than first touch, with {', '.join(map(str, SHARES))} % of the "
         f"footprint as fast memory",

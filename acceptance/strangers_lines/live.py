@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-from harness import ROOT, Line, Measured, every_workload, run
+from harness import ROOT, Criterion, Measured, every_workload, run
 from others_lines.own import programs as own_programs
 from others_lines.programs import keep_each
 from others_tool.build import WORK, build
@@ -250,26 +250,26 @@ def near_the_bound(whole: bool = False) -> Measured:
     return Measured("\n".join([text, *lines, *failed]), fine)
 
 
-def _lines(whole: bool) -> list[Line]:
+def _criteria(whole: bool) -> list[Criterion]:
     """Returns the criteria on the machines of the default, or on all."""
     of = ", all machines" if whole else ""
     machines = "all shipped machines with two kinds of memory" if whole else ", ".join(USUAL)
     where = f"on {machines}, {', '.join(map(str, SHARES))} % of the footprint being fast"
     return [
-        Line(
+        Criterion(
             f"live and first touch, strangers and own programs{of}",
             f"live takes at most {MAX_BEHIND:.0f} % longer than first touch, {where}; {PROGRAMS} programs or more",
             functools.partial(never_behind, whole),
             whole,
         ),
-        Line(
+        Criterion(
             f"live and planned, strangers and own programs{of}",
             f"live gains at least {MIN_GAIN:.0%} of what the plan of its recording gains over slow-only, in the "
             f"geometric mean of the cases in which that is {MIN_SEEN:.0f} % or more; {where}",
             functools.partial(share_of_gain, whole),
             whole,
         ),
-        Line(
+        Criterion(
             f"planned and its bound, strangers and own programs{of}",
             f"iterations of the planned run take at most {MEAN_OVER_BOUND:.0f} % longer than the bound of its "
             f"plan in the geometric mean, and none over {MAX_OVER_BOUND:.0f} %; {where}",
@@ -279,4 +279,4 @@ def _lines(whole: bool) -> list[Line]:
     ]
 
 
-LINES = [*_lines(whole=False), *_lines(whole=True)]
+CRITERIA = [*_criteria(whole=False), *_criteria(whole=True)]

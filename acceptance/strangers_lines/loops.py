@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, every_workload, query, run, work
+from harness import TERRACE, Criterion, Measured, every_workload, query, run, work
 from others_lines.own import programs
 from others_lines.programs import PROGRAMS, Row, failures, keep_each, of_recipes
 from others_tool.build import WORK, BuildTree, build
@@ -128,20 +128,20 @@ def _own_alike() -> Measured:
     return _judged(keep_each("loops-own", makes), len(workloads))
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "one finder of loops",
         f"{', '.join(WAYS)}: the same main loop with as many iterations, in each of at least {PROGRAMS} public "
         "programs, size small",
         _alike,
     ),
-    Line(
+    Criterion(
         "one finder of loops, own workloads",
         f"{', '.join(OWN_WAYS)}: the same main loop with as many iterations, in each of this project's workloads, "
         "built without markers",
         _own_alike,
     ),
-    Line(
+    Criterion(
         "one finder of loops, size full",
         f"{', '.join((*WAYS, REAL))}: the same main loop with as many iterations, in each of at least {PROGRAMS} "
         "public programs",

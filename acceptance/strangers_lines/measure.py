@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from harness import TERRACE, Line, Measured, keep_part, work
+from harness import TERRACE, Criterion, Measured, keep_part, work
 
 FILES = 10  # half of them while other programs run
 BUSY = 4
@@ -114,7 +114,7 @@ def default_files() -> Measured:
 
 
 _GOAL = "within 15 % of the quiet median in every figure, or refused with its reason if busy; at most "
-LINES = [
-    Line("measure --quick, half of ten beside four busy processes", _GOAL + "30 s", quick_files),
-    Line("measure, half of ten beside four busy processes", _GOAL + "2 min", default_files),
+CRITERIA = [
+    Criterion("measure --quick, half of ten beside four busy processes", _GOAL + "30 s", quick_files),
+    Criterion("measure, half of ten beside four busy processes", _GOAL + "2 min", default_files),
 ]

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness import ROOT, TERRACE, Line, Measured, Unavailable, environment, keep_part, run, work
+from harness import ROOT, TERRACE, Criterion, Measured, Unavailable, environment, keep_part, run, work
 
 PACKAGES = ("scikit-learn", "xgboost-cpu", "lightgbm", "faiss-cpu")
 THREADS = 3
@@ -115,8 +115,8 @@ def compare(name: str) -> Measured:
     return Measured("; ".join(different) or f"as without Terrace in all {len(found)} modes", not different)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         f"OpenMP of a package: {name}",
         "prints in every mode what it prints without Terrace",
         functools.partial(compare, name),

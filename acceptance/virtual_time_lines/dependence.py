@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, Line, Measured, fresh, query, workloads
+from harness import ROOT, Criterion, Measured, fresh, query, workloads
 
 from virtual_time_lines.common import OWN, Words, program, simulate, workload
 
@@ -92,8 +92,8 @@ def dependence() -> Measured:
     return Measured("\n".join(lines), holds)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "dependent misses",
         f"pointer and index chases at least {CHASES:.0%}; GUPS, gather and row sweeps at most {OTHERS:.0%}",
         dependence,

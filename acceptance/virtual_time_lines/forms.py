@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness import ROOT, Line, Measured, described, fresh, machines
+from harness import ROOT, Criterion, Measured, described, fresh, machines
 from terrace.lab import study
 
 from virtual_time_lines.common import OWN, Words, program, simulate, workload
@@ -269,14 +269,14 @@ def _judged(by_machine: list[dict[str, list[Form]]]) -> Measured:
     return Measured("\n".join(lines), all(abs(one.off) <= WITHIN for forms in found.values() for one in forms))
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "closed forms",
         f"STREAM, gather and halves on two places with 1 and 2 threads, STREAM with all cores, a chase: within "
         f"{WITHIN:.0%} on every shipped machine",
         closed_forms,
     ),
-    Line(
+    Criterion(
         "closed forms follow the file",
         "bandwidths x 3/4 and latencies x 2.5 change them in proportion",
         proportion,

@@ -7,7 +7,7 @@ import re
 import shutil
 from statistics import geometric_mean
 
-from harness import Line, Measured, Unavailable, every_workload, fresh, query, run
+from harness import Criterion, Measured, Unavailable, every_workload, fresh, query, run
 
 from virtual_time_lines.common import simulate, workload
 
@@ -41,8 +41,8 @@ def beside_cachegrind() -> Measured:
     return Measured("\n".join([summary, *lines]), all(1 / WITHIN <= ratio <= WITHIN for ratio in ratios))
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "instructions",
         f"as cachegrind counts them in native programs without vectors, within a factor of {WITHIN:.0f}",
         beside_cachegrind,

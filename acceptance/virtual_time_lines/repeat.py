@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import Line, Measured, fresh, keep_part, workloads
+from harness import Criterion, Measured, fresh, keep_part, workloads
 
 from virtual_time_lines.common import (
     OWN,
@@ -102,8 +102,8 @@ def every_program() -> Measured:
 
 _GOAL = "virtual time and every row of the profile equal to the last bit, idle and all cores busy, 1, 2, 4 threads"
 
-LINES = [
-    Line("same digits: OpenMP", f"static and dynamic schedules: {_GOAL}", openmp),
-    Line("same digits: locks and atomics", _GOAL, threads),
-    Line("same digits: workloads", f"every workload with threads: {_GOAL}", every_program),
+CRITERIA = [
+    Criterion("same digits: OpenMP", f"static and dynamic schedules: {_GOAL}", openmp),
+    Criterion("same digits: locks and atomics", _GOAL, threads),
+    Criterion("same digits: workloads", f"every workload with threads: {_GOAL}", every_program),
 ]

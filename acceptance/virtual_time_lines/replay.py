@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from statistics import geometric_mean, median
 
-from harness import Line, Measured, fresh, keep_part, query, workloads
+from harness import Criterion, Measured, fresh, keep_part, query, workloads
 
 from virtual_time_lines.common import OF_THE_VERB, Words, compare, replay, simulate, workload
 
@@ -67,8 +67,8 @@ def replays() -> Measured:
     return Measured("\n".join([summary, *(text for text, _, _ in found)]), equal == len(cases) and not slow)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "replay equals execution",
         f"to the bit on every workload, and at least {FASTER} times faster on each",
         replays,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean, median
 
-from harness import Line, Measured, Unavailable, fresh, query, workloads
+from harness import Criterion, Measured, Unavailable, fresh, query, workloads
 
 from virtual_time_lines.common import FinishedRun, simulate, timed, workload
 
@@ -134,15 +134,15 @@ def beside_cachegrind() -> Measured:
     return Measured("\n".join([summary, *lines]), geometric_mean(ratios) <= CACHEGRIND)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "speed",
         f"{', '.join(program.name for program in programs())} in class A sizes, native being 1: hooks off at most "
         f"{HOOKS_OFF:.0f}x, profile "
         f"{PROFILE:.0f}x, simulated {SIMULATED:.0f}x and at least {ACCESSES / 1e6:.0f} million accesses a second",
         speed,
     ),
-    Line(
+    Criterion(
         "cachegrind beside it",
         "the same programs, as a ratio in one run: simulated takes no longer than cachegrind in the geometric "
         "mean",

@@ -8,7 +8,7 @@ import os
 import shutil
 from typing import Any
 
-from harness import TERRACE, Line, Measured, Unavailable, every_workload, keep_part, run
+from harness import TERRACE, Criterion, Measured, Unavailable, every_workload, keep_part, run
 
 from virtual_time_lines.common import Words, workload
 
@@ -52,8 +52,8 @@ def seen() -> Measured:
     return Measured("\n".join(lines), holds)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "hooks against the tracer",
         f"at least {GOAL:.0%} of the last-level misses of user code, by workload and object; the rest listed",
         seen,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from harness import ROOT, TERRACE, Line, Measured, fresh, run, work, workloads
+from harness import ROOT, TERRACE, Criterion, Measured, fresh, run, work, workloads
 
 from virtual_time_lines.common import Words, workload
 
@@ -55,8 +55,8 @@ def validates() -> Measured:
     return Measured("\n".join(lines), holds)
 
 
-LINES = [
-    Line(
+CRITERIA = [
+    Criterion(
         "lab validate",
         f"mean absolute error at most {MEAN:.0%}, none above {LARGEST:.0%}, over at least {WORKLOADS} workloads "
         "x 1 and 2 threads",

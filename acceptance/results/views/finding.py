@@ -20,10 +20,10 @@ def view(pages: Pages, *words: str) -> str:
         rows = rows_of(pages.document(step), name)
         found = [row for row in rows if all(str(row.get(key)) == value for key, value in wanted.items())]
         return sentence.format_map(found[0]) if found else pages.not_run(step)
-    line = pages.kept.line(step, name)
-    if line is None:
+    criterion = pages.kept.criterion(step, name)
+    if criterion is None:
         return pages.not_run(step)
-    text = str(line["measured"])
+    text = str(criterion["measured"])
     named = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>\\S+?)", re.escape(pattern))
     match = re.search(rf"{named}(?=[\s,;:)]|$)", text)
     return sentence.format_map(match.groupdict()) if match else f"{name}: {text.partition(chr(10))[0]}."

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 import harness
-from harness import Line, Measured, Unavailable, keep_part, main
+from harness import Criterion, Measured, Unavailable, keep_part, main
 
 LOG, ORDERS = Path(os.environ["TOY_LOG"]), Path(os.environ["TOY_LOG"]).with_name("orders")
 
@@ -53,15 +53,15 @@ def parts():
     return Measured(" ".join(sums), True)
 
 
-LINES = [
-    Line("first", "at least 3", measured("first", "4 of 5", True)),
-    Line("second", "at most 7 %", measured("second", "9.25 % on average\\ncg 9 %\\nmg 9.5 %", False)),
-    Line("third", "all parts", parts),
+CRITERIA = [
+    Criterion("first", "at least 3", measured("first", "4 of 5", True)),
+    Criterion("second", "at most 7 %", measured("second", "9.25 % on average\\ncg 9 %\\nmg 9.5 %", False)),
+    Criterion("third", "all parts", parts),
 ]
 
 
 if __name__ == "__main__":
-    sys.exit(main("toy", LINES, {"--quick": {"action": "store_true"}}))
+    sys.exit(main("toy", CRITERIA, {"--quick": {"action": "store_true"}}))
 '''
 PAGE = "# Toy\n\nWhat is measured.\n\n{{ lines toy }}\n"
 BLOCK = """{{ picture report docs }}

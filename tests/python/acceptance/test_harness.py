@@ -1,4 +1,4 @@
-"""Tests of the acceptance harness: lines that take hours (--apart), and parts that are made concurrently."""
+"""Tests of the acceptance harness: criteria that take hours (--apart), and parts that are made concurrently."""
 
 import argparse
 import sys
@@ -8,18 +8,18 @@ from pathlib import Path
 
 import harness
 import pytest
-from harness import Line, Measured, Unfinished
+from harness import Criterion, Measured, Unfinished
 
 
 def listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
-    """Returns what --list prints for one line of either sort."""
+    """Returns what --list prints for one criterion of either sort."""
     monkeypatch.setattr(sys, "argv", ["a", "--list", *words])
     monkeypatch.setattr(harness, "SETTINGS", argparse.Namespace())
-    lines = [
-        Line("soon", "goal", lambda: Measured("", True)),
-        Line("long", "goal", lambda: Measured("", True), True),
+    criteria = [
+        Criterion("soon", "goal", lambda: Measured("", True)),
+        Criterion("long", "goal", lambda: Measured("", True), True),
     ]
-    assert harness.main("a", lines, {}) == 0
+    assert harness.main("a", criteria, {}) == 0
     return capsys.readouterr().out.splitlines()
 
 
@@ -35,8 +35,8 @@ def test_main_long_line_is_skipped_without_apart(
 ) -> None:
     done: list[str] = []
 
-    def line(name: str) -> Line:
-        return Line(name, "goal", lambda: (done.append(name), Measured("", True))[1], name == "long")
+    def criterion(name: str) -> Criterion:
+        return Criterion(name, "goal", lambda: (done.append(name), Measured("", True))[1], name == "long")
 
     monkeypatch.setattr(sys, "argv", ["a", *words])
     monkeypatch.setattr(harness, "SETTINGS", argparse.Namespace())
@@ -44,7 +44,7 @@ def test_main_long_line_is_skipped_without_apart(
     monkeypatch.setattr(harness, "_write", lambda name, rows: None)
     monkeypatch.setattr(harness._SESSION, "folder", harness.ROOT)
     monkeypatch.setattr(harness._SESSION, "keeps", False)
-    assert harness.main("a", [line("soon"), line("long")], {}) == 0
+    assert harness.main("a", [criterion("soon"), criterion("long")], {}) == 0
     assert done == measured
 
 

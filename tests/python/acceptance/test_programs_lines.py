@@ -78,17 +78,17 @@ def _require_from(listed):
 
 
 def test_new_case_is_one_new_file(monkeypatch, tmp_path):
-    """Those with an order come first; a file without lines is not imported."""
+    """Those with an order come first; a file without criteria is not imported."""
     folder = tmp_path / "acceptance" / "some_lines"
     folder.mkdir(parents=True)
     (folder / "helper.py").write_text("raise ImportError\n")
     for name in "abc":
-        (folder / f"{name}.py").write_text(f"LINES = ['{name}1', '{name}2']\n")
+        (folder / f"{name}.py").write_text(f"CRITERIA = ['{name}1', '{name}2']\n")
     monkeypatch.setattr(harness, "ROOT", tmp_path)
     monkeypatch.syspath_prepend(tmp_path / "acceptance")
-    assert harness.lines_in("some_lines", ("b",)) == ["b1", "b2", "a1", "a2", "c1", "c2"]
+    assert harness.criteria_in("some_lines", ("b",)) == ["b1", "b2", "a1", "a2", "c1", "c2"]
     with pytest.raises(LookupError, match="no criteria of gone"):
-        harness.lines_in("some_lines", ("gone",))
+        harness.criteria_in("some_lines", ("gone",))
 
 
 def row(plain, ours, *, wrong=()):

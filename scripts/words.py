@@ -3,9 +3,10 @@
 
 Reported are: comments and docstrings that begin without a verb or a subject ("Of", "What", "Who", ...);
 words that hide who acts ("who", "whoever", "nobody", "somebody"); private terms where the field has a standard one
-and docs/glossary.md has no entry; names of limits that say most or least; commit subjects of over 72 characters on
-the branch. scripts/words.toml states how many findings each folder may have: a folder with more fails, and so
-does one with fewer, until its number is lowered. `--list FOLDER` prints the findings.
+and docs/glossary.md has no entry; names of limits that say most or least; head comments of C++ files that only
+refer to a header; commit subjects of over 72 characters on the branch. scripts/words.toml states how many findings
+each folder may have: a folder with more fails, and so does one with fewer, until its number is lowered.
+`make lint` and pre-commit run it; `--list FOLDER` prints the findings.
 """
 
 import argparse
@@ -49,6 +50,8 @@ TERMS = {
     r"left out": "skipped, unobserved",
     r"turns of (a|the|its) loop|loop's turns?": "iterations",
 }
+# Head comment of a C++ file that says nothing of the file itself: "See x.hpp.", "Implements x.hpp.".
+REFERENCE = re.compile(r"(?:See|Implements|Implementation of) [\w./-]+\.(?:hpp|h|cuh)\.?")
 NAMES = re.compile(r"\bk_(?:most|least)(?:_\w+)?\b|\b_?(?:MOST|LEAST)_[A-Z_]+\b")
 COMMENT = {
     **dict.fromkeys((".cpp", ".hpp", ".c", ".h", ".cu"), "//"),
@@ -116,7 +119,11 @@ def findings(path: Path, text: str, defined: set[str]) -> Iterator[str]:
     """Yield what is wrong in a file, a line each."""
     is_page = path.suffix == ".md"
     name = path.relative_to(ROOT)
+    is_head = path.suffix in (".cpp", ".hpp", ".c", ".h", ".cu")
     for number, comment in comments(path, text):
+        if is_head and REFERENCE.fullmatch(comment.strip()):
+            yield f"{name}:{number}: only refers to a header: say what the file implements, and who uses it"
+        is_head = False
         if not is_page and (match := BEGINNING.match(comment)):
             yield f"{name}:{number}: begins with '{match[0]}'"
         for match in AGENTS.finditer(comment):

@@ -11,6 +11,7 @@ import words  # noqa: E402
 
 # In two parts, so that checks of this tree find no such name.
 LIMIT, CONSTANT = "k_" + "most_pages", "LEAST_" + "SHARE"
+ONLY_REFERS = "only refers to a header: say what the file implements, and who uses it"
 
 
 def found(name: str, text: str, defined: frozenset[str] = frozenset()) -> list[str]:
@@ -27,6 +28,9 @@ def found(name: str, text: str, defined: frozenset[str] = frozenset()) -> list[s
         ("src/a.cpp", "// Wakes whoever waits.\n", ["'whoever': name the subject"]),
         ("src/a.cpp", 'const char* url = "http://who";\n', []),
         ("src/a.cpp", f"constexpr int {LIMIT} = 3;\n", [f"'{LIMIT}': say max or min"]),
+        ("src/a.cpp", "// SPDX-License-Identifier: Apache-2.0\n// See a.hpp.\nint x;\n", [ONLY_REFERS]),
+        ("src/a.cpp", "// Implements sim/a.hpp\n#include <a>\n", [ONLY_REFERS]),
+        ("src/a.cpp", "// Parses sizes. See a.hpp.\nint x;\n// See b.hpp.\n", []),
         ("python/a.py", '"""Who decides."""\n', ["begins with 'Who'", "'Who': name the subject"]),
         ("python/a.py", "x = 1  # nobody reads it\n", ["'nobody': name the subject"]),
         ("python/a.py", f"{CONSTANT} = 2\n", [f"'{CONSTANT}': say max or min"]),

@@ -1,4 +1,4 @@
-"""`scripts/others`: fetches, builds and runs public programs (others_tool/command.py)."""
+"""Runs `scripts/others`, which fetches, builds and runs public programs (others_tool/command.py)."""
 
 from __future__ import annotations
 

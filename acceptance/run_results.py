@@ -1,4 +1,4 @@
-"""`scripts/results`: runs what the result pages need, and writes them (results/runner.py)."""
+"""Runs `scripts/results`, which makes what the result pages need and writes them (results/runner.py)."""
 
 from __future__ import annotations
 

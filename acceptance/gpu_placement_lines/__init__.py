@@ -1,4 +1,5 @@
-"""Page placement on a GPU, in virtual time: closed forms, conservation, the study, C-AMAT, speed, bad input."""
+"""Criteria of `acceptance/gpu-placement`, which evaluates page placement on a GPU in virtual time: closed forms,
+conservation laws, the published study, C-AMAT, speed."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""C-AMAT: its identities in every run, and the two programs of the paper. camat_test has the examples by hand."""
+"""Checks C-AMAT (concurrent average memory access time): its identities in every run, and the two programs of the
+paper. Criteria of acceptance/gpu-placement; camat_test has the examples by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The study's answers, traces of programs and changed machine files, which several criteria use."""
+"""Provides the criteria of acceptance/gpu-placement with the study's answers, traces of programs and changed
+machine files."""
 
 from __future__ import annotations
 

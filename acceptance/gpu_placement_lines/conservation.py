@@ -1,4 +1,5 @@
-"""Conservation laws: the counters of every run of the study, level by level."""
+"""Checks conservation laws on the counters of every run of the study, level by level. Criteria of
+acceptance/gpu-placement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Degenerate cases in which rules have to agree, and the oracle, which no rule may beat."""
+"""Checks degenerate cases in which placement rules have to agree, and the oracle, which no rule may beat. Criteria
+of acceptance/gpu-placement."""
 
 from __future__ import annotations
 

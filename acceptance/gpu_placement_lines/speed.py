@@ -1,4 +1,5 @@
-"""Processor time of a simulation, by the clock of the process: medians over rounds, programs interleaved."""
+"""Measures the processor time of GPU simulations: medians over rounds of interleaved programs. Criteria of
+acceptance/gpu-placement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`terrace lab experiment ccnuma`: its order, the paper's statements on single programs, a rule of ours."""
+"""Judges the tables of `terrace lab experiment ccnuma`: the order of rules, the paper's statements on single
+programs, and a rule of our own. Criteria of acceptance/gpu-placement."""
 
 from __future__ import annotations
 

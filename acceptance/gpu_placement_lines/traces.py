@@ -1,4 +1,4 @@
-"""Traces whose time can be worked out by hand, in the text that Accel-Sim's tracer writes."""
+"""Writes traces whose time can be worked out by hand, in the text format of Accel-Sim's tracer, for truths.py."""
 
 from __future__ import annotations
 

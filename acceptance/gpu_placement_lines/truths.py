@@ -1,5 +1,5 @@
-"""Closed forms, measured through the product: traces that are written here, as Accel-Sim's tracer writes them, on
-the study's machine file or on one with other numbers."""
+"""Compares simulated times with closed forms, on traces that traces.py writes and on the study's machine file or a
+changed one. Criteria of acceptance/gpu-placement."""
 
 from __future__ import annotations
 

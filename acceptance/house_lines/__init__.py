@@ -1,4 +1,4 @@
-"""The source tree: the golden set, and the first run."""
+"""Criteria of `acceptance/house` on the source tree: the golden set of results, and the first run in a clone."""
 
 ORDER = ("digits",)
 OPTIONS = {"--keep": {"action": "store_true", "help": "keep the clones that were built"}}

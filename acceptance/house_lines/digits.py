@@ -1,5 +1,5 @@
-"""Compares this installation with the golden set, whose results are of the commit before the tree was
-restructured."""
+"""Compares this installation with the golden set (golden.json), whose results are of the commit before the tree
+was restructured. A criterion of acceptance/house."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A first run in a fresh clone, without a compiler cache: how long `make demo` and `make test` take."""
+"""Measures how long `make demo` and `make test` take in a fresh clone without a compiler cache. Criteria of
+acceptance/house."""
 
 from __future__ import annotations
 

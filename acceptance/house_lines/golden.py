@@ -1,4 +1,5 @@
-"""A golden set: results of virtual time for all workloads under all strategies, to the last digit.
+"""Makes and compares a golden set: results of virtual time for all workloads under all strategies, to the last
+digit. digits.py runs it for acceptance/house.
 
 Virtual time repeats exactly, so code that is moved or rewritten without a change of meaning gives the same digits.
 `python golden.py write FILE` makes the set with an installation's `terrace`; `python golden.py compare FILE` makes

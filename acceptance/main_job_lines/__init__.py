@@ -1,4 +1,4 @@
-"""The main job: profile a program, plan, run it placed, report."""
+"""Criteria of `acceptance/main-job`, the main use: profile a program, plan, run it placed, report."""
 
 ORDER = ("demo", "static", "domains", "programs", "languages", "properties")
 OPTIONS = {

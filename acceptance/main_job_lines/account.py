@@ -1,4 +1,5 @@
-"""Where every chunk of a simulated run was at every instant, from its store alone.
+"""Reconstructs where every chunk of a simulated run was at every instant, from its profile store alone. Criteria
+of budgets (acceptance/main-job, acceptance/planning) check its result.
 
 Objects say where their chunks were at birth, moves say what went where and when. A transfer that is under way
 counts on both places, from its beginning until it is done. The one mover carries one at a time, which is checked

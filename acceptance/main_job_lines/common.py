@@ -1,4 +1,5 @@
-"""Programs and profiles that several criteria use: built and recorded once."""
+"""Builds and records, once, the programs that several criteria of acceptance/main-job and acceptance/planning
+use."""
 
 from __future__ import annotations
 

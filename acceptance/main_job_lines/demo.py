@@ -1,4 +1,5 @@
-"""The goals of the demo's table in class W. acceptance/house runs the demo on a fresh clone."""
+"""Compares the table of `terrace lab demo` (class W, in virtual time) with its goals. Criteria of
+acceptance/main-job; acceptance/house runs the demo in a fresh clone."""
 
 from __future__ import annotations
 

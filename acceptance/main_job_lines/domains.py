@@ -1,4 +1,5 @@
-"""Two domains with three kinds each: budgets by place, and no chunk outside its program's domain.
+"""Checks runs on two memory domains with three kinds of memory each: budgets by place, and no chunk outside its
+program's domain. A criterion of acceptance/main-job.
 
 The launcher gives a program one domain, so each is the program's in turn. Live runs learn and move by themselves;
 planned ones obey a plan from an earlier profile. In another run a plan by hand asks for the other domain's memory.

@@ -1,4 +1,5 @@
-"""Programs of several files, built by their own Makefiles with nothing but the compiler's name changed."""
+"""Builds programs of several files and languages by their own Makefiles, with nothing but the compiler's name
+changed. A criterion of acceptance/main-job."""
 
 from __future__ import annotations
 

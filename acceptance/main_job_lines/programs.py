@@ -1,4 +1,5 @@
-"""Workloads verify in every mode, and a command's virtual time repeats exactly."""
+"""Checks that workloads verify in every mode, and that a command's virtual time repeats exactly. Criteria of
+acceptance/main-job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The lower bound against random plans, of which one execution simulates many.
+"""Compares the lower bound with random plans, of which one execution simulates many. A criterion of
+acceptance/main-job; acceptance/moves repeats it.
 
 Unit tests compare the knapsack with brute force and check that plans and transfers stay within their budgets.
 """

@@ -1,4 +1,5 @@
-"""Random plans that can be executed: random places at first, random moves, the budget kept at every instant.
+"""Draws random plans that can be executed: random initial places, random moves, the budget kept at every instant.
+properties.py compares their times with the lower bound.
 
 Half of the draws know nothing; the others prefer chunks with much traffic, in the whole iteration or in the phases
 that come next, so that good plans are among them. Moves are made in the order in which they are asked for, so what

@@ -1,4 +1,4 @@
-"""Killed runs, and the journals that they leave."""
+"""Kills runs at random moments, and checks the journals that they leave. A criterion of acceptance/main-job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The planner against every static placement of whole objects, class S, each of them simulated.
+"""Compares the planner with every static placement of whole objects, class S, each of them simulated. A criterion
+of acceptance/main-job.
 
 All subsets that fit are tried, not only the maximal ones: with half the bandwidth, data left in slow memory adds
 that memory's bandwidth to the fast one's, so a smaller subset may win.

@@ -1,4 +1,4 @@
-"""Cost of an allocation by intent, beside mmap."""
+"""Measures the cost of an allocation by intent next to mmap's. A criterion of acceptance/memory."""
 
 from __future__ import annotations
 

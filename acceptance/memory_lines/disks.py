@@ -1,4 +1,5 @@
-"""Reads the kernel's counters of a disk: the bytes read and written by all processes, Terrace or not."""
+"""Reads the kernel's counters of a disk: the bytes read and written by all processes, Terrace or not. Criteria
+that run out of core use them."""
 
 from __future__ import annotations
 

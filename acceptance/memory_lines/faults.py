@@ -1,4 +1,5 @@
-"""Fault injection: full and failing disks, system calls that the kernel refuses.
+"""Injects faults into programs over a file: full and failing disks, system calls that the kernel refuses. Criteria
+of acceptance/memory.
 
 The program computes as in memory, and a message says what is wrong. If data cannot be read back, the program ends.
 """

@@ -1,4 +1,5 @@
-"""Kills programs with real memory, and finds the resources that they leave behind."""
+"""Kills programs with real memory, and finds the resources that they leave behind. A criterion of
+acceptance/memory."""
 
 from __future__ import annotations
 

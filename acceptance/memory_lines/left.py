@@ -1,4 +1,5 @@
-"""Finds what a job with real memory left behind: processes, files, space on a disk, ledgers, journals."""
+"""Finds resources that a job with real memory left behind: processes, files, space on a disk, ledgers, journals.
+faults.py and kills.py call it after each job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Programs under a limit of memory and of a disk's speed: control groups, as batch systems set them."""
+"""Runs programs under a limit of memory and of a disk's speed, in control groups as batch systems set them.
+Criteria that run out of core use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Private file systems, each in a sparse file: disks that are small, that fail, or that only the test uses."""
+"""Mounts private file systems, each in a sparse file: disks that are small, that fail, or that only one test uses.
+faults.py and kills.py use them."""
 
 from __future__ import annotations
 

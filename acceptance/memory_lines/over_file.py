@@ -1,4 +1,5 @@
-"""Memory over a file against the kernel's paging: its goals, and the results of the study (study.py)."""
+"""Compares memory over a file with the kernel's paging: the goals for the results that study.py measures. Criteria
+of acceptance/memory."""
 
 from __future__ import annotations
 

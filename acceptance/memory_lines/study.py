@@ -1,4 +1,5 @@
-"""Compares whole programs over a file with the kernel's own paging: one memory limit, interleaved, one disk."""
+"""Measures whole programs over a file and under the kernel's own paging: one memory limit, interleaved, one disk.
+over_file.py judges the results."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Ways to run a program with more data than memory, Terrace's and the kernel's: how they run, and which times
-count."""
+"""Defines the ways to run a program with more data than memory, Terrace's and the kernel's: how they run, and
+which times count. study.py runs them."""
 
 from __future__ import annotations
 

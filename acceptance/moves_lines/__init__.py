@@ -1,4 +1,4 @@
-"""Moves: the mover on real pages, its price, the bound, class C."""
+"""Criteria of `acceptance/moves`: the mover on real pages, its price, the lower bound, the study in class C."""
 
 ORDER = ("mover", "study")
 OPTIONS = {

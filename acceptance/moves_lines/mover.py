@@ -1,4 +1,5 @@
-"""The mover on this machine's pages: its speed next to a thread that computes, and its price."""
+"""Measures the mover on this machine's pages: its speed next to a computing thread, and the price that it
+predicts. Criteria of acceptance/moves."""
 
 from __future__ import annotations
 

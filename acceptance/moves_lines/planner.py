@@ -1,4 +1,4 @@
-"""Ablation of the planner, and its size in lines of code."""
+"""Judges the ablation of the planner, and its size in lines of code. Criteria of acceptance/moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The study in class C: `terrace lab experiment moves`, its tables compared with the goals."""
+"""Compares the tables of `terrace lab experiment moves` (the study in class C) with the goals. Criteria of
+acceptance/moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public programs, and this project's workloads without markers.
+"""Criteria of `acceptance/others` on third-party public programs, and on this project's workloads without markers.
 
 Criteria of live runs against first touch and of the coverage of intervals are in acceptance/strangers.
 """

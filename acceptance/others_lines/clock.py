@@ -1,4 +1,5 @@
-"""Virtual time of the public programs against the clock of this machine, each calibrated automatically."""
+"""Compares the virtual time of public programs with the clock of this machine, each calibrated automatically.
+Criteria of acceptance/others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Compares gaps of plans with detected phases with gaps with a program's own markers."""
+"""Compares plans made from detected phases with plans made from a program's own markers. A gap is a plan's time
+over that of fast memory alone, less 1. A criterion of acceptance/others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Loops of a program that can be taken for its main loop, and are not it: tried one by one, in recordings.
+"""Finds loops that can be mistaken for a program's main loop, by trying them one by one in recordings.
+wrong_loops.py measures the cost of such a mistake.
 
 What may be taken is known from a run whose main loop was found: loops that were believed on the way, the phases of
 the main loop, and the functions that make objects. `--loop` takes each by its name, or by that of its function.

@@ -1,4 +1,5 @@
-"""This project's own workloads with all markers compiled out: their main loops are known."""
+"""Checks that the main loops of this project's own workloads are found when all markers are compiled out. Criteria
+of acceptance/others; acceptance/strangers uses the builds."""
 
 from __future__ import annotations
 

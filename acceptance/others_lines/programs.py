@@ -1,4 +1,5 @@
-"""Builds, runs and measures third-party public programs (acceptance/others_programs); a table of them."""
+"""Builds, runs and measures third-party public programs (acceptance/others_programs), and makes a table of them.
+Criteria of acceptance/others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A mistaken loop costs nothing: live against first touch, both priced in one run, by the time of the whole run.
+"""Checks that a mistaken main loop costs nothing: live against first touch, both priced in one run, by the time of
+the whole run. Criteria of acceptance/others.
 
 This project's own workloads without markers: with the loop that is found, with one inside it, and with one of
 the set-up, which is over when the real one begins (other_loops.py). And the public programs, with what is found in

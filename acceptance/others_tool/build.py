@@ -1,4 +1,5 @@
-"""A tree for each program and way: the native compilers', the wrappers'; nothing else differs."""
+"""Builds a tree for each program and way, by the native compilers or by the wrappers; nothing else differs.
+`scripts/others build` and the criteria on public programs call it."""
 
 from __future__ import annotations
 

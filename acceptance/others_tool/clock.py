@@ -1,4 +1,5 @@
-"""Compares a program's virtual time with the clock, calibrated as `--native` does it, at the size compared.
+"""Compares a program's virtual time with the clock, calibrated as `--native` does it, at the size compared. The
+criteria in others_lines/clock.py call it.
 
 Calibration takes the processor time of a run's own code as its measure. What is compared is therefore another
 clock, read in other runs: the time of the timed section as the program prints it, else the time that passes during

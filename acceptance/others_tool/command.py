@@ -1,4 +1,5 @@
-"""The command line of `scripts/others`. Exit status: 0 done, 1 where a program failed, 2 for a wrong call."""
+"""Implements the command line of `scripts/others`. Exit status: 0 done, 1 if a program failed, 2 for invalid
+arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Measures a program natively, with idle hooks, simulated and recorded, and reads Terrace's findings about it."""
+"""Measures a program natively, with idle hooks, simulated and recorded, and reads Terrace's findings about it.
+`scripts/others cost` and the criteria on public programs call it."""
 
 from __future__ import annotations
 

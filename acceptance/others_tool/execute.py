@@ -1,4 +1,5 @@
-"""Runs of a program, and whether what they print is right."""
+"""Runs a public program natively or under a subcommand, and checks what it prints. The other modules of
+others_tool, and the criteria on public programs, call it."""
 
 from __future__ import annotations
 

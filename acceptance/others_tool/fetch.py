@@ -1,5 +1,5 @@
-"""Fetches archives of sources, checks their sums and keeps them: Debian's come from the mirrors that apt uses on
-this machine, those of Python packages by pip, those of public repositories by git.
+"""Fetches archives of sources, checks their sums and keeps them, for `scripts/others`: Debian's come from the
+mirrors that apt uses on this machine, those of Python packages by pip, those of public repositories by git.
 
 git's own settings apply: where a repository has a mirror, `url.<mirror>.insteadOf` names it (git-config(1)).
 """

@@ -1,4 +1,5 @@
-"""The loop that Terrace found, against the one that the recipe states."""
+"""Compares the loop that Terrace found with the one that the recipe states. The criteria on public programs and
+`scripts/others` use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A program's time with its data placed in several ways, on one machine with little fast memory."""
+"""Measures a program's virtual time with its data placed in several ways, on one machine with little fast memory,
+for `scripts/others` and acceptance/others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observes a program under a subcommand in many configurations at once, and plans from its recordings."""
+"""Observes a program under a subcommand in many configurations at once, and plans from its recordings. The
+criteria on public programs and placed.py use it."""
 
 from __future__ import annotations
 

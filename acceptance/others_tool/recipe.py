@@ -1,4 +1,5 @@
-"""A program's recipe: a file `acceptance/others_programs/NAME.toml`, and nothing else. Families share a file.
+"""Reads a public program's recipe, the file `acceptance/others_programs/NAME.toml`, for all of `scripts/others`.
+Families share a file.
 
     title, languages, why (it does not build unchanged; missing where it does)
     [source]   debian or pypi (its name there), version, archive (Debian: the file), sha256; or git (the address of

@@ -1,4 +1,4 @@
-"""Processing in memory: speed of the allocator, and how it scales with threads.
+"""Criteria of `acceptance/pim` on processing in memory: speed of the allocator, and how it scales with threads.
 
 `make soak` compares the allocator with brute force and runs its churn.
 """

@@ -1,5 +1,5 @@
-"""Results of bench/pim. Each part runs once, for all criteria that need it; if the result pages have a run of
-their own, its results are used."""
+"""Runs bench/pim and returns its results. Each part runs once, for all criteria that need it; if the result pages
+have a run of their own, its results are used."""
 
 from __future__ import annotations
 

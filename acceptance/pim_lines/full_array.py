@@ -1,4 +1,5 @@
-"""The paper's first benchmark: the whole device in equal blocks, against glibc's malloc for the same requests."""
+"""Measures the paper's first benchmark: the whole device in equal blocks, against glibc's malloc for the same
+requests. A criterion of acceptance/pim."""
 
 from __future__ import annotations
 

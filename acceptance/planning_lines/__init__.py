@@ -1,4 +1,4 @@
-"""Planning: the evaluation, the exact optimum, speed, baselines."""
+"""Criteria of `acceptance/planning`: the published evaluation, the exact optimum, speed, baselines."""
 
 ORDER = ("study", "sizes", "carried", "optimum", "confidence", "speed")
 OPTIONS = {

@@ -1,5 +1,5 @@
-"""Plans of class W in class A, compared with class A's own: until the planner has made another one, and to the
-end."""
+"""Runs plans of class W in class A, and compares them with class A's own: until the planner has made another one,
+and to the end. Criteria of acceptance/planning."""
 
 from __future__ import annotations
 

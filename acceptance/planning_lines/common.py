@@ -1,4 +1,5 @@
-"""Programs and sizes that several criteria use."""
+"""Runs experiments and records workloads, once, for the criteria of acceptance/planning, moves and
+gpu-placement."""
 
 from __future__ import annotations
 

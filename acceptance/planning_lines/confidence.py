@@ -1,4 +1,5 @@
-"""Compares a plan's estimate of the cost of sampling error with its cost by exact counts of the same iteration."""
+"""Compares a plan's estimate of the cost of sampling error with its cost by exact counts of the same iteration. A
+criterion of acceptance/planning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random placement problems that are small enough to be solved exactly."""
+"""Draws random placement problems that are small enough to be solved exactly, for optimum.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The default planner against the exact optimum, of random problems and of workloads in class S, and against the
-paper's planners, predicted and simulated."""
+"""Compares the default planner with the exact optimum, of random problems and of workloads in class S, and with
+the paper's planners, predicted and simulated. Criteria of acceptance/planning."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Properties of every plan: budgets at every instant, conserved bytes, and time that never falls when a place gets
-slower."""
+"""Checks properties of every plan: budgets at every instant, conserved bytes, and time that never falls when a
+place gets slower. Criteria of acceptance/planning."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Share of the possible gain that a plan reaches, from a sixteenth of the footprint to all, on the study's
-recordings."""
+"""Measures the share of the possible gain that a plan reaches, from a sixteenth of the footprint to all, on the
+study's recordings. A criterion of acceptance/planning."""
 
 from __future__ import annotations
 

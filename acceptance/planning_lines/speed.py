@@ -1,4 +1,5 @@
-"""Processor time of planning, by bench/runtime_bench: as concurrently with a running program."""
+"""Measures the processor time of planning, by bench/runtime_bench: as concurrently with a running program.
+Criteria of acceptance/planning."""
 
 from __future__ import annotations
 

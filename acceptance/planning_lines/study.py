@@ -1,4 +1,5 @@
-"""The evaluation: `terrace lab experiment unimem`, whose tables are compared with the goals."""
+"""Compares the tables of `terrace lab experiment unimem` (the evaluation) with the goals. Criteria of
+acceptance/planning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unmodified programs: output, cost, memory over a file, guests."""
+"""Criteria of `acceptance/programs` on unmodified programs: output, cost, memory over a file, guests."""
 
 ORDER = ("cost", "arrays", "watched", "over_file", "predicted", "wrong_plan", "references", "small", "launch")
 OPTIONS = {

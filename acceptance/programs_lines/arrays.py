@@ -1,4 +1,5 @@
-"""Runs NumPy's own tests of its core with every array's data by intent; results must equal those without."""
+"""Runs NumPy's own tests of its core with every array's data by intent; results must equal those without. A
+criterion of acceptance/programs."""
 
 from __future__ import annotations
 

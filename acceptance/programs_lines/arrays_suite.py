@@ -1,4 +1,5 @@
-"""A program that runs NumPy's own tests, as they are or with every array by intent; writes how each ended.
+"""Runs NumPy's own tests, as they are or with every array by intent, and writes how each ended. arrays.py starts
+it as a program.
 
     arrays_suite.py PLAIN|HANDLER ACCOUNT WITNESS WORDS_OF_PYTEST...
 

@@ -1,4 +1,5 @@
-"""The programs, each with an input of its own that is made once, and what of a run has to be the same in all runs.
+"""Defines the programs of the criteria, each with an input of its own that is made once, and what of a run has to
+be the same in all runs.
 
 A case's command takes the words that come in front of the program: Terrace's, or none. Where others than the
 program take part (clients, scripts), they run without Terrace.

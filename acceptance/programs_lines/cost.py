@@ -1,4 +1,5 @@
-"""Programs of the distribution, plain and under `terrace run` with its default options: output, time, memory."""
+"""Compares programs of the distribution, plain and under `terrace run` with its default options: output, time,
+memory. Criteria of acceptance/programs."""
 
 from __future__ import annotations
 

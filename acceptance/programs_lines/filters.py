@@ -1,4 +1,5 @@
-"""Filters of outputs before comparison: the one list of texts about time and processes, which differ between runs.
+"""Removes from a program's output what differs between runs (times, process numbers), before the criteria of
+acceptance/programs compare outputs.
 
 Each pattern matches a line, which is removed whole unless a replacement is given.
 """

@@ -1,5 +1,5 @@
-"""Unmodified programs on real memory of two kinds. In guests Terrace profiles, plans, migrates and compares, and
-the kernel reports where their pages are.
+"""Runs unmodified programs on real memory of two kinds, in guests (virtual machines): Terrace profiles, plans,
+migrates and compares, and the kernel reports where their pages are. A criterion of acceptance/programs.
 
 What an emulated machine's iterations take says nothing of its memory: a gain or a loss is told, not judged, and a
 plan may be undone; but what is said of it has to be what the journal's iterations give (proof.py). So each program

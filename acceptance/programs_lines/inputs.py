@@ -1,4 +1,5 @@
-"""The programs' inputs. Each function fills the folder that a run begins in; all are the same in every run."""
+"""Makes the inputs of the programs in cases.py. Each function fills the folder that a run begins in; all are the
+same in every run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Cost of a launch, and of each process that a program starts.
+"""Measures the cost of a launch by `terrace run`, and of each process that a program starts. Criteria of
+acceptance/programs.
 
 The criteria measure it without monitoring, as on a machine with one kind of memory. The cost with monitoring, on
 one node that a machine file describes as two kinds, is reported as well.

@@ -1,4 +1,4 @@
-"""Required programs, and the command that installs missing ones."""
+"""Lists the required programs, and the command that installs missing ones, for the criteria that run them."""
 
 from __future__ import annotations
 

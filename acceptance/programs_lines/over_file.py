@@ -1,4 +1,5 @@
-"""The programs that hold hundreds of MB, with half of what they hold: Terrace's file against the kernel's swap.
+"""Runs the programs that hold hundreds of MB with half of that memory: Terrace's file against the kernel's swap.
+Criteria of acceptance/programs.
 
 And with more than they hold, where each has to do what it does without Terrace, too.
 """

@@ -1,4 +1,5 @@
-"""Gains that runs over a file report, against those that `terrace compare` measures; their forecasts of time.
+"""Compares gains that runs over a file report with those that `terrace compare` measures, and forecasts of time
+with the measured time. Criteria of acceptance/programs.
 
 Ten programs run at half of their footprint. A run computes its reported gain from the time that it lost, at its
 end. Its forecasts are made before: how long a thread will take for a segment of touches that it has made before.

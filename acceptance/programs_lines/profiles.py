@@ -1,4 +1,4 @@
-"""Reads from a profile how its run was made."""
+"""Reads from a profile how its run was made, for cost.py and small.py."""
 
 from __future__ import annotations
 

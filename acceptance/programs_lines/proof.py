@@ -1,4 +1,5 @@
-"""The gain of a plan that a run reports, against the iterations of its journal.
+"""Recomputes the gain of a plan that a run reports, from the iterations of its journal. guests.py checks each run
+by it.
 
 It is independent of the program's own verdict: iterations are added up from their phases. The times at which plans
 came into force, their moves were done or a plan was undone tell which iterations were without and with it.

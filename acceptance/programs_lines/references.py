@@ -1,4 +1,5 @@
-"""Page references: whether they rank objects as the exact counters do, and the gain of plans from them."""
+"""Checks page references (samples of the pages that a program touches): whether they rank objects as the exact
+counters do, and the gain of plans from them. Criteria of acceptance/programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where pages reside by the kernel's account (tests/guest/page_audit.c), against a run's journal and its plans."""
+"""Compares where pages reside by the kernel's account (tests/guest/page_audit.c) with a run's journal and its
+plans. guests.py checks each run by it."""
 
 from __future__ import annotations
 

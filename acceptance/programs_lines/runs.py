@@ -1,4 +1,5 @@
-"""One run of a program in one way: its output, its status, its time and its peak memory."""
+"""Runs a program once in one way, and returns its output, status, time and peak memory. Used throughout
+acceptance/programs."""
 
 from __future__ import annotations
 

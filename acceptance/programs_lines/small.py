@@ -1,4 +1,5 @@
-"""Programs that cannot gain: they hold little, read and write files, or are over soon.
+"""Measures programs that cannot gain: they hold little, read and write files, or are over soon. Criteria of
+acceptance/programs.
 
 Once as they run on a machine with one kind of memory, where nothing is to be placed; once on one node that a
 machine file calls two kinds (same_node.toml), where Terrace watches, plans and moves.

@@ -1,4 +1,4 @@
-"""Programs of the distribution while Terrace monitors their pages.
+"""Measures programs of the distribution while Terrace monitors their pages. Criteria of acceptance/programs.
 
 Once learned from to the end (`--profile`), once learned, planned and moved, on one node that a machine file calls
 two kinds of memory: no placement is better there than another, so what is lost is the cost of watching and moving.

@@ -1,4 +1,5 @@
-"""A plan that is wrong on purpose: the data used least are to stay in memory, those used most are to leave it."""
+"""Runs a program with a plan that is wrong on purpose: it keeps the data used least in memory and sends those used
+most to the file. Terrace has to notice, and withdraw it. A criterion of acceptance/programs."""
 
 from __future__ import annotations
 

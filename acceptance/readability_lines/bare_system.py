@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Criteria of the first run on a bare Debian 12: g++, make, python3, two cores, no compiler cache.
+"""Measures the first run on a bare Debian 12: g++, make, python3, two cores, no compiler cache. Criteria of
+acceptance/readability.
 
 debootstrap makes the system in a temporary folder. Commands run there by chroot, in a mount namespace of their
 own, so that no mount outlives them. Downloads count. Needs root, and the package indexes of Debian and Python.

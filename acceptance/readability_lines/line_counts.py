@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Criterion of size: the lines of the sources and of acceptance."""
+"""Counts the lines of the sources and of acceptance, now and at a baseline commit. A criterion of
+acceptance/readability."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the sheets of the reading test: source files, functions, sections and messages of a commit.
+"""Draws the sheets of the reading test: source files, functions, sections and messages of a commit. Run by hand;
+outside readers answer what each sheet is for.
 
     python acceptance/readability_lines/reading_test.py [--commit COMMIT] [--output FOLDER]
 

@@ -1,4 +1,5 @@
-"""The result pages: their steps, the steps' documents, and the pages themselves.
+"""Makes the result pages (docs/results): their steps, the steps' documents, and the pages themselves. `make
+results` runs it.
 
 answers    of experiments that are not finished
 version    which commit, machine and day a result belongs to

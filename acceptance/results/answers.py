@@ -1,5 +1,6 @@
 """Keeps the answers of an unfinished experiment as a separate document next to those of the steps. Any clone of
-the repository can resume from it, as virtual time is the same on every machine."""
+the repository can resume from it, as virtual time is the same on every machine. steps.py calls it around an
+experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A trace of memory that computes: random rectangles come and go on a device that is nearly full."""
+"""Writes a trace of processing in memory: random rectangles come and go on a device that is nearly full. A picture
+of the result pages shows its replay."""
 
 from __future__ import annotations
 

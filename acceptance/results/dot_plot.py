@@ -1,4 +1,5 @@
-"""Draws a dot plot as an SVG file: a line for each row, a dot for each series."""
+"""Draws a dot plot as an SVG file: a line for each row, a dot for each series. The view `dots` of the result pages
+calls it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The installed copy that steps run: it has to be built from the commit under which results are kept."""
+"""Updates the installed copy that steps run, so that it is built from the commit under which results are kept. The
+acceptance harness and `make results` call it first."""
 
 from __future__ import annotations
 

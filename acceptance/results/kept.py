@@ -1,4 +1,5 @@
-"""The JSON documents of one commit: each says what made it, of which commit, on which machine, on which day.
+"""Reads and writes the JSON documents of one commit: each says what made it, of which commit, on which machine, on
+which day. The acceptance harness and `make results` keep results by it.
 
 They are in docs/results/data/COMMIT, a file for each step, and go into the repository with the pages that show
 them; those of a tree with changes are in out/results/COMMIT-dirty. A folder with documents of two commits is

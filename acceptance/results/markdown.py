@@ -1,4 +1,4 @@
-"""Common base of the views: the documents, and Markdown of tables and of captions."""
+"""Gives the views access to the documents, and formats Markdown tables and captions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Writes the result pages, and the README's block: from documents and templates alone, so that a repetition gives
-equal pages. The block needs all steps of the quick tier; pages say which of their steps were not run."""
+equal pages. The block needs all steps of the quick tier; pages say which of their steps were not run. `make
+results` calls it last."""
 
 from __future__ import annotations
 

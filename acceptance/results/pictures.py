@@ -1,4 +1,5 @@
-"""The pictures that pages embed, each drawn of a page that a step made, by scripts/picture.py."""
+"""Draws the pictures that pages embed, each of a page that a step made, by scripts/picture.py. Steps picture-NAME
+call it."""
 
 from __future__ import annotations
 

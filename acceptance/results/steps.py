@@ -1,4 +1,5 @@
-"""The steps of the result pages: each is one command that writes one document.
+"""Defines the steps of the result pages: each is one command that writes one document. `make results` runs those
+that are missing on a commit.
 
     demo                  terrace lab demo
     NAME of bench/        its benchmark

@@ -1,4 +1,4 @@
-"""The templates of the result pages: prose without figures, and placeholders.
+"""Reads the templates of the result pages: prose without figures, and placeholders.
 
 The view of that name replaces a line `{{ VIEW WORDS }}` by what it renders from the documents.
 """

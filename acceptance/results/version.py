@@ -1,4 +1,5 @@
-"""Origin of a result: a commit of this tree, a machine, a day."""
+"""Determines the origin of a result: a commit of this tree, a machine, a day. The acceptance harness and `make
+results` use it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Stencil programs: published energies, the Taylor-Green vortex, speed on the processor, data in a file, the
-paper's losses in virtual time, full disks and killed processes.
+"""Criteria of `acceptance/stencils`: published energies, the Taylor-Green vortex, speed on the processor, data in
+a file, the paper's losses in virtual time, full disks and killed processes.
 
 `make soak` compares random chains with plain arrays.
 """

@@ -1,4 +1,4 @@
-"""Runs stencil programs as processes and parses their output."""
+"""Runs stencil programs as processes and parses their output, for the criteria of acceptance/stencils."""
 
 from __future__ import annotations
 

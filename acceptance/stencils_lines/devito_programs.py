@@ -1,5 +1,6 @@
-"""Heat and acoustic waves in Devito, run by the Python of an environment that has it: prints a line for each name
-that it is given as NAME:POINTS:STEPS, with the seconds of the fastest way and which that was.
+"""Times heat and acoustic waves in Devito (a stencil compiler), which speed.py compares with Terrace's. The Python
+of an environment that has Devito runs it; it prints a line for each name that it is given as NAME:POINTS:STEPS,
+with the seconds of the fastest way and which that was.
 
 All are with OpenMP and the host's compiler as Devito calls it. The ways: Devito's own choice of blocks, and its
 autotuning, which tries many on the program itself before the clock runs, each with the innermost dimension whole

@@ -1,4 +1,5 @@
-"""Measures a disk with the requests of streaming: direct I/O, of chunks, several at once."""
+"""Measures a disk with the requests of streaming: direct I/O, of chunks, several at once. over_file.py sets its
+times against the disk's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""CloverLeaf's published energies, by every executor, one and two threads, one, two and four ranks."""
+"""Checks CloverLeaf's published energies by every executor, on one and two threads, and one, two and four ranks.
+Criteria of acceptance/stencils."""
 
 from __future__ import annotations
 

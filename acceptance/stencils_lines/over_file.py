@@ -1,4 +1,5 @@
-"""Data in a file, and memory for a part of them: streaming against the kernel's paging of the same file."""
+"""Compares streaming of data in a file, with memory for a part of them, with the kernel's paging of the same file.
+Criteria of acceptance/stencils."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Disks that fill up, files that are torn, processes that die."""
+"""Checks disks that fill up, files that are torn, and processes that die. Criteria of acceptance/stencils."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Speed of two threads, compared with the machine's triad and with Devito: programs interleaved, medians."""
+"""Compares the speed of two threads with the machine's triad and with Devito: programs interleaved, medians.
+Criteria of acceptance/stencils."""
 
 from __future__ import annotations
 

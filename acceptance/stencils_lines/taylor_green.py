@@ -1,5 +1,5 @@
-"""The compressible Taylor-Green vortex at Reynolds number 1600: what it is made of, its exact beginning, its
-orders of convergence, and its decay beside published direct simulations.
+"""Checks the compressible Taylor-Green vortex at Reynolds number 1600: its composition, its exact beginning, its
+orders of convergence, and its decay next to published direct simulations. Criteria of acceptance/stencils.
 
 The program computes an eighth of the cube, whose mirrors are the rest: a grid of N^3 is of N / 2 points in each
 direction. The decay is -dE/dt of the mean kinetic energy E, the dissipation that of the computed gradients.

@@ -1,4 +1,5 @@
-"""The paper's losses at three times the fast memory, and ours at ten times, in virtual time.
+"""Compares losses of out-of-core stencil programs in virtual time: the paper's at three times the fast memory, and
+ours at ten times. Criteria of acceptance/stencils.
 
 The loss is that of `terrace.lab.experiment.out_of_core`, the paper's: bandwidths of further steps, relative to the
 smallest problem in a cache on the KNL, and to data in the GPU's memory on the P100.

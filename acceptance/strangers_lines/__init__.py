@@ -1,4 +1,4 @@
-"""Programs that were not written for Terrace."""
+"""Criteria of `acceptance/strangers`: programs that were not written for Terrace."""
 
 OPTIONS = {
     "--others-size": {

@@ -1,4 +1,5 @@
-"""Compares bounds of default recordings with the runs of every strategy, program by program, in virtual time.
+"""Compares bounds of default recordings with the runs of every strategy, program by program, in virtual time. A
+criterion of acceptance/strangers.
 
 Public programs, and this project's workloads without markers, are priced in six cases, each program in one run.
 Their sizes are small, and so are the caches. Bounds and times are of a loop's mean iteration.

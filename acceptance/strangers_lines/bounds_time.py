@@ -1,4 +1,5 @@
-"""Measures the processor time of `terrace bounds` on recordings of public programs, size small."""
+"""Measures the processor time of `terrace bounds` on recordings of public programs, size small. A criterion of
+acceptance/strangers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Counts how many of the stated 90 % intervals hold the truth, by kind, over programs of both sorts, size small.
+Criteria of acceptance/strangers.
 
 time     `terrace plan`, predicted_low_s to predicted_high_s. Truth: the mean iteration of a run under that plan.
 regret   `terrace plan`, confidence.regret_low_s to regret_high_s. Truth: the same time less that of a run under

@@ -1,4 +1,5 @@
-"""Small programs (cases/) at a memory limit, with threads of MPI libraries, and with steps of inner loops.
+"""Runs small programs (cases/) at a memory limit, with threads of MPI libraries, and with steps of inner loops.
+Criteria of acceptance/strangers.
 
 Each prints the same as without Terrace; its costs are judged. Tests compare many more of these kinds
 (tests/python/test_every_mode.py, test_memory_limits.py).

@@ -1,4 +1,5 @@
-"""Live runs against first touch and against plans, on public programs and on this project's own, in virtual time.
+"""Compares live runs with first touch and with plans, on public programs and on this project's own, in virtual
+time. Criteria of acceptance/strangers.
 
 Every program in size small is recorded once for several machines with the same caches, planned for with three
 sizes of fast memory on each, and priced in two runs. The default takes four machines of one study, which differ in

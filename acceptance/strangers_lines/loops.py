@@ -1,4 +1,5 @@
-"""Main loops of public and own programs, as every subcommand finds them: the same one, with as many iterations."""
+"""Checks that every subcommand finds the same main loop of a program, with as many iterations, on public programs
+and own ones. Criteria of acceptance/strangers."""
 
 from __future__ import annotations
 

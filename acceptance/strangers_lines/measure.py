@@ -1,4 +1,5 @@
-"""Measuring a machine that also does other work: every file is like those of the idle machine, or refused."""
+"""Runs `terrace machine measure` on a machine that also does other work: every file is like those of the idle
+machine, or refused. A criterion of acceptance/strangers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Runs short examples of Python packages that bring their own copy of OpenMP, in every mode that places data.
+"""Runs short examples of Python packages that bring their own copy of OpenMP, in every mode that places data. A
+criterion of acceptance/strangers.
 
 The packages are installed from PyPI into an environment of their own (work("packages")). The truth is what an
 example prints without Terrace.

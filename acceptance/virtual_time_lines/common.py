@@ -1,4 +1,4 @@
-"""Programs, commands and comparisons of profiles that several criteria use."""
+"""Builds programs, runs commands and compares profiles, for the criteria of acceptance/virtual-time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which misses count as dependent on an earlier one, by pattern.
+"""Checks by pattern which misses the profiler counts as dependent on an earlier one. A criterion of
+acceptance/virtual-time.
 
 Recorded on a machine on which nothing but a dependent miss exposes any latency, and each of them a whole one: it
 has one miss register, and any number of other lines in flight. Then latencies exposed are dependent misses, and

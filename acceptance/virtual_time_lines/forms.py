@@ -1,10 +1,11 @@
-"""Programs whose virtual time can be worked out by hand, on every shipped machine: their own clock against
+"""Compares programs whose virtual time can be worked out by hand, on every shipped machine: their own clock against
 
     T = max((C + D) / threads, busiest place)
 
 with all counts from the pattern and all constants from the machine file. A line of a stream costs latency / lines
 in flight of a stream, one that is gathered latency / misses in flight, one that is chased the whole latency. With
 half of the lines on each of two places that is Little's law: the lines in flight over the mean of the latencies.
+Criteria of acceptance/virtual-time.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Compares core time's instruction counts with cachegrind's of the same programs without hooks and vectors: an
-independent tool on another build."""
+independent tool on another build. A criterion of acceptance/virtual-time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Determinism: a command twice, once with every core busy, gives a profile that is equal in every row and bit.
+"""Checks determinism: a command run twice, once with every core busy, gives profiles that are equal in every row
+and bit. Criteria of acceptance/virtual-time.
 
 Rows say when each phase, loop, move and object began and ended. The comparison skips columns that name the
 execution (process numbers, the hour, the system's addresses) and those that are measured of the run itself, in

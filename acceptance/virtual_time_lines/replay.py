@@ -1,4 +1,5 @@
-"""Replays against executions: equal profiles to the bit, as recorded and elsewhere; and how much faster.
+"""Compares replays with executions: equal profiles to the bit, as recorded and on another machine; and how much
+faster. Criteria of acceptance/virtual-time.
 
 Seconds are processor time, user and system, of the command and all that it started: an execution and a replay take
 turns, three times, and the medians count.

@@ -1,5 +1,6 @@
-"""How long a run takes under the hooks alone, profiled and simulated, relative to the native program; and beside
-it cachegrind, which follows every access through two levels of caches too, and keeps no time.
+"""Measures how long a run takes under the hooks alone, profiled and simulated, relative to the native program; and
+cachegrind, which follows every access through two levels of caches too, and keeps no time. Criteria of
+acceptance/virtual-time.
 
 Seconds are processor time, user and system, of the command and all that it started; the clock's are shown beside
 them. The ways take turns; medians count.

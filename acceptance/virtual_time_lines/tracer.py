@@ -1,4 +1,5 @@
-"""The independent tracer: the share of each workload's misses that the hooks see."""
+"""Compares the hooks with the independent tracer (QEMU): the share of each workload's misses that they see. A
+criterion of acceptance/virtual-time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Virtual time against the clock: `terrace lab validate` on this machine."""
+"""Compares virtual time with the clock, by `terrace lab validate` on this machine. A criterion of
+acceptance/virtual-time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Generates the input files of programs with fixed seeds, with a module for each kind.
+"""Generates the input files of public programs with fixed seeds, with a module for each kind. execute.py calls it
+before a run.
 
 A module has `make(path, **parameters)`, which writes the file; the parameters are those of the recipe's table.
 """

@@ -1,4 +1,5 @@
-"""A random formula in conjunctive normal form with three literals a clause, in DIMACS' format."""
+"""Writes a random formula in conjunctive normal form with three literals a clause, in DIMACS' format (input of SAT
+solvers)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Sequences of one ancestor, as FASTA: each a mutated copy of an earlier one, all of the same length."""
+"""Writes sequences of one ancestor, as FASTA: each a mutated copy of an earlier one, all of the same length (input
+of alignment programs)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A genome of random bases with repeats, and reads that were drawn from it with errors, as FASTA."""
+"""Writes a genome of random bases with repeats, and reads that were drawn from it with errors, as FASTA (input of
+read mappers)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The graph of a grid in three dimensions with some random edges, in METIS' format."""
+"""Writes the graph of a grid in three dimensions with some random edges, in METIS' format (input of graph
+partitioners)."""
 
 from __future__ import annotations
 

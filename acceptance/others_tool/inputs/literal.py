@@ -1,4 +1,4 @@
-"""A file that the recipe holds."""
+"""Writes an input file whose text the recipe itself contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture of smooth colours with noise, as a binary PPM."""
+"""Writes a picture of smooth colours with noise, as a binary PPM (input of image codecs)."""
 
 from __future__ import annotations
 

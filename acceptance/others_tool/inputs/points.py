@@ -1,4 +1,4 @@
-"""Labelled points of two overlapping clouds, in the format of LIBSVM."""
+"""Writes labelled points of two overlapping clouds, in the format of LIBSVM (input of classifiers)."""
 
 from __future__ import annotations
 

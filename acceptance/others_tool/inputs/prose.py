@@ -1,4 +1,4 @@
-"""Text of words that follow Zipf's law, as long as is asked for: for compressors."""
+"""Writes text of words that follow Zipf's law, of a given size (input of compressors)."""
 
 from __future__ import annotations
 

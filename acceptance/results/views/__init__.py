@@ -1,1 +1,2 @@
-"""The views that templates name with `{{ NAME WORDS }}`: a file for each, whose `view` returns Markdown."""
+"""Renders the placeholders `{{ NAME WORDS }}` of the templates: a file for each view, whose `view` returns
+Markdown. pages.py calls them."""

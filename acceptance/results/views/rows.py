@@ -1,4 +1,4 @@
-"""`{{ rows PROGRAM LINE }}`: the table of a criterion of an acceptance program."""
+"""`{{ rows PROGRAM ITEM }}`: the table of a criterion of an acceptance program."""
 
 from __future__ import annotations
 

@@ -36,6 +36,7 @@ def _described() -> dict[str, Any]:
 
 @functools.cache
 def _made(name: str) -> str:
+    """Writes the named trace and returns its folder."""
     folder = fresh(f"truths-{name}")
     makers = {
         "copy": lambda: traces.copy(folder, CTAS // 2),
@@ -54,7 +55,7 @@ def _replayed(name: str, share: float, on: _core.Machine | None = None) -> Run:
 
 
 def _rate(run: Run) -> float:
-    """Bytes a second, of both memories."""
+    """Returns the bytes a second of each memory."""
     return float(sum(run["demand_bytes"]) / run["seconds"])
 
 

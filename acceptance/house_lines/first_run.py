@@ -50,6 +50,7 @@ def built() -> tuple[Path, float]:
 
 
 def demo() -> Measured:
+    """Measures set-up, build and `make demo` in the clone, and checks the report and its rows."""
     _, setup = clone()
     tree, build = built()
     whole, output = _make(tree, "demo")

@@ -69,6 +69,7 @@ class Golden:
     def _program(
         self, title: str, name: str, words: list[str], known: dict[str, Row]
     ) -> Iterator[tuple[str, Row]]:
+        """Yields the rows of one program on every machine, unless a file has all of them already."""
         if f"{title} done" in known:
             return
         command: Words = [self._build(name, title.endswith("-2")), *words]
@@ -78,6 +79,7 @@ class Golden:
         yield f"{title} done", {}
 
     def _machine(self, title: str, machine: str, command: Words, fast: int) -> Iterator[tuple[str, Row]]:
+        """Records a program on a machine, plans from it, and yields the row of each strategy and plan."""
         folder = Path(tempfile.mkdtemp(dir=self._work))
         caches = [word for cache in MACHINES[machine] for word in ("--cache", cache)]
         of = ["--quiet", "--machine", machine, *caches]
@@ -106,6 +108,7 @@ class Golden:
         shutil.rmtree(folder)
 
     def _footprint(self, command: Words) -> int:
+        """Returns the bytes of a program's objects, by a run with all data in slow memory."""
         store = self._work / "footprint.terrace"
         store.unlink(missing_ok=True)
         self._run(["run", "--quiet", "--planner", "slow-only", "-o", store, "--", *command])
@@ -134,6 +137,7 @@ class Golden:
 
 
 def _query(store: Path, sql: str) -> list[tuple[Any, ...]]:
+    """Returns the rows of a query of a profile store."""
     connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
     try:
         return connection.execute(sql).fetchall()
@@ -142,6 +146,7 @@ def _query(store: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def _row(store: Path) -> Row:
+    """Returns the golden row of one execution: times in the loop, and hashes of phases, moves and counters."""
     loops = _query(store, "SELECT begun, ended, iterations FROM loop ORDER BY run, number")
     phases = _query(
         store,

@@ -47,7 +47,7 @@ class Recorded:
         return _core.plan(problem, "auto", kept.calibration(identity))
 
     def bound(self, machine: str, fast: int) -> float:
-        """Seconds of an iteration that no placement can beat."""
+        """Returns the seconds of an iteration that no placement can beat."""
         return certificate(self.stores[machine], fast).shortest
 
 

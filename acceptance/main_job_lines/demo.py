@@ -58,6 +58,7 @@ def gap(machine: str, goal: float) -> Measured:
 
 
 def near_bound(ratio: str, goal: float) -> Measured:
+    """Compares the time under each plan with the proven lower bound of any placement."""
     lines, holds = [], True
     for row in [r for m in ("unimem-bw2", "unimem-lat4") for r in _rows(m, ratio)]:
         above = row["managed_s"] / row["lower_bound_s"] - 1

@@ -107,6 +107,7 @@ def keeps_to_its_domain(folder: Path, domain: int) -> tuple[bool, str]:
 
 
 def measure() -> Measured:
+    """Runs CG and MG from each domain with several budgets, and audits every run."""
     folder = fresh("domains")
     seen = AuditTotals()
     for name in ITERATIONS:

@@ -55,7 +55,7 @@ def build(folder: str, into: Path, *variables: str) -> Path:
 
 
 def language(program: Program) -> tuple[str, bool]:
-    """Builds, records, plans, and runs by the plan."""
+    """Builds and records a program, plans for it, and runs it by the plan."""
     folder = fresh(f"language-{program.folder}")
     plain = build(program.folder, folder / "plain") / program.name
     hooked = (

@@ -13,6 +13,7 @@ from terrace.lab.workloads import CLASSES
 
 
 def verifies() -> Measured:
+    """Runs the demo's programs natively, under hooks and simulated, and checks that each verifies."""
     lines, holds = [], True
     for name in studied("demo"):
         about = workloads()[name]
@@ -33,6 +34,7 @@ def verifies() -> Measured:
 
 
 def _digits(options: list[str], command: list[str | Path]) -> str:
+    """Returns the results of a simulation, to the last digit, to be compared with a repetition's."""
     output = fresh("repeat") / "repeat.terrace"
     done = run(
         [
@@ -55,6 +57,7 @@ def _digits(options: list[str], command: list[str | Path]) -> str:
 
 
 def repeatable() -> Measured:
+    """Repeats simulations on a busy machine with different environments, and compares all digits."""
     busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
     lines, same = [], True
     try:

@@ -104,6 +104,7 @@ def refusals(path: Path) -> int:
 
 
 def compare(about: Recorded, setting: Setting, outcome: study.Outcome, margin: Margin) -> None:
+    """Adds one run to the margin: how close its iterations come to the lower bound."""
     margin.plans += 1
     margin.iterations += len(outcome.iterations)
     margin.moves += outcome.moved_chunks
@@ -116,6 +117,7 @@ def compare(about: Recorded, setting: Setting, outcome: study.Outcome, margin: M
 
 
 def bound() -> Measured:
+    """Simulates all random plans, and counts iterations below the lower bound (there may be none)."""
     margin = Margin()
     names = studied("demo")
     plans = SETTINGS.random_plans

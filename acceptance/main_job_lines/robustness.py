@@ -65,6 +65,7 @@ def child_of(launcher: subprocess.Popen[bytes]) -> int | None:
 
 
 def command(verb: str, output: Path) -> list[str | Path]:
+    """Returns the words that run MG under a subcommand of terrace, to be killed."""
     words: list[str | Path] = [TERRACE, verb, "--quiet"]
     if verb != "run":
         words += ["--machine", "unimem-lat4", "--cache", "l3=64KiB"]
@@ -82,7 +83,7 @@ def start(verb: str, output: Path) -> subprocess.Popen[bytes]:
 
 
 def lasts(verb: str, folder: Path) -> float:
-    """Seconds from the launcher's start to the program's end."""
+    """Returns the seconds from the launcher's start to the program's end."""
     begun = ended = time.monotonic()
     launcher = start(verb, folder / f"whole-{verb}.terrace")
     while launcher.poll() is None:
@@ -123,6 +124,7 @@ def kill(everything: bool) -> KillOutcomes:
 
 
 def kill_program(launcher: subprocess.Popen[bytes], output: Path, deaths: KillOutcomes) -> None:
+    """Kills the program alone: its launcher has to merge the journal, and end as the program did."""
     child = child_of(launcher)
     if child is not None:
         os.kill(child, signal.SIGKILL)
@@ -138,6 +140,7 @@ def kill_program(launcher: subprocess.Popen[bytes], output: Path, deaths: KillOu
 
 
 def kill_everything(launcher: subprocess.Popen[bytes], output: Path, deaths: KillOutcomes) -> None:
+    """Kills the launcher and the program: `terrace merge` has to make a profile of the journal."""
     os.killpg(launcher.pid, signal.SIGKILL)
     launcher.wait(timeout=60)
     left = list(output.parent.glob("terrace-*/*.journal"))
@@ -157,6 +160,7 @@ def kill_everything(launcher: subprocess.Popen[bytes], output: Path, deaths: Kil
 
 
 def sudden_death() -> Measured:
+    """Kills runs at random moments, the program alone and with its launcher, and judges what is left."""
     lines, holds = [], True
     for what, deaths in (("the program", kill(False)), ("launcher and program", kill(True))):
         cut = sorted(deaths.phases) or [0]

@@ -109,6 +109,7 @@ def simulate_all(
 def _execution(
     about: Recorded, configurations: list[Configuration], tried: Tried, folder: Path
 ) -> dict[str, dict[str, Any]]:
+    """Simulates many placements in one execution of the program, and returns the times of each."""
     outcomes, _ = study.simulate(about.long, configurations, folder, "part", about.caches)
     return {
         label: asdict(

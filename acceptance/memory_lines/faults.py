@@ -230,6 +230,7 @@ def faults() -> Measured:
 
 
 def _row(name: str, right: bool, said: bool, ended: FaultOutcome) -> dict[str, Any]:
+    """Returns the row of a fault for the result page."""
     return {
         "fault": name,
         "ends_as_it_should": right,

@@ -45,12 +45,13 @@ class _Kind:
 
 
 def _kind() -> _Kind:
+    """Returns the files of this machine's memory control groups, version 1 or 2."""
     if (_FIRST / "memory" / "memory.limit_in_bytes").exists():
         first = _FIRST / "memory"
         return _Kind(first, "memory.limit_in_bytes", "memory.max_usage_in_bytes", "tasks", "memory.oom_control")
     if (_FIRST / "cgroup.controllers").exists() and "memory" in (_FIRST / "cgroup.controllers").read_text():
         return _Kind(_FIRST, "memory.max", "memory.peak", "cgroup.procs", "memory.events")
-    raise Unavailable("no control group for memory")
+    raise Unavailable(f"no control group for memory in {_FIRST}: mount version 1 or 2 with the memory controller")
 
 
 def run_limited(

@@ -31,7 +31,7 @@ class Disk:
         run(["losetup", "-c", f"/dev/{self.device}"])
 
     def written(self) -> int:
-        """Bytes, by the kernel's account."""
+        """Returns the bytes written so far, by the kernel's counters."""
         return moved(Path(f"/sys/block/{self.device}")).written
 
 

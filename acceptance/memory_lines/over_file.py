@@ -246,6 +246,7 @@ def simulated(disk: str) -> Measured:
 
 
 def _case(row: Row) -> dict[str, Any]:
+    """Returns the columns that name a case of the study in a table."""
     return {
         "program": row["program"],
         "threads": row["threads"],
@@ -255,7 +256,7 @@ def _case(row: Row) -> dict[str, Any]:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    """Times, for the page. Predictions are those of the worst trial."""
+    """Returns the times of a case for the result page. Predictions are those of the worst trial."""
     worst = max(row["turns"], key=lambda turn: abs(_error(turn)))
     return {
         **_case(row),

@@ -111,6 +111,9 @@ def _same(program: str, output: str) -> str:
 
 @functools.cache
 def _in_memory(program: str, threads: int) -> MemoryRun:
+    """Returns the time and the output of a program with all of its data in memory, the faster of two page
+    sizes."""
+
     def measure() -> dict[str, Any]:
         _built()
         command = _command(program, threads)
@@ -281,6 +284,7 @@ def said(row: dict[str, Any], way: str) -> str:
 
 
 def _told(row: dict[str, Any]) -> str:
+    """Returns the sentence that states a case's times and bytes."""
     times = ", ".join(f"{way} {said(row, way)}" for way in WAYS)
     return (
         f"{row['program']} x{row['threads']} {row['ratio']}x {row['disk']}: in memory {row['in_memory_s']:.1f} s, "

@@ -28,7 +28,7 @@ def ablation() -> Measured:
 
 
 def size() -> Measured:
-    """Lines of the planners and of the searches that they share, headers too."""
+    """Counts the lines of the planners and of the searches that they share, headers too."""
     files = [path for name in FOLDERS for path in sorted((ROOT / "src" / "tiering" / "strategy" / name).iterdir())]
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
     shared = sum(

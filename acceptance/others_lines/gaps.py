@@ -19,11 +19,11 @@ from others_lines.own import programs
 MACHINES = {"latency": "unimem-lat4", "bandwidth": "unimem-bw2"}
 MEAN, WORST = 2.0, 6.0  # points that found phases may be behind marked ones
 
-Gaps = dict[str, float]  # by what limits the program: planned time over fast-only time, less 1
+Gaps = dict[str, float]  # by the limiting factor: planned time over fast-only time, less 1
 
 
 def _loops(program: Path, words: list[str], name: str, configurations: dict[str, str]) -> dict[str, float]:
-    """Seconds of the main loop in each configuration of one run."""
+    """Simulates one run in several configurations; returns the main loop's seconds in each."""
     file = work("others") / f"{name}.terrace"
     for label in configurations:
         file.with_suffix(f".{label}.terrace").unlink(missing_ok=True)
@@ -57,6 +57,7 @@ def _both(name: str, words: list[str]) -> dict[str, Gaps]:
 
 
 def gaps_are_alike() -> Measured:
+    """Judges how many points plans from detected phases are behind plans from markers."""
     behind = {}
     for name, words in every_workload("small").items():
         both = keep_part(f"gap-{name}", functools.partial(_both, name, words))

@@ -24,6 +24,7 @@ class Loop:
 
 
 def main_loop(store: Store) -> Loop | None:
+    """Returns the main loop that a store names, with all of its iterations, or None."""
     loop = store.loop(store.run())
     return Loop(loop.name, (loop.iterations or 0) + loop.turns_before) if loop else None
 
@@ -36,7 +37,7 @@ def programs(*, marked: bool) -> Path:
 
 
 def simulated(program: Path, words: Iterable[str], *more: str) -> Store:
-    """Simulates one run, as a user types it."""
+    """Runs a program once under `terrace simulate` with `more` options, and opens the profile that it wrote."""
     file = work("others") / f"{program.parent.name}-{program.name}.terrace"
     file.unlink(missing_ok=True)
     run([TERRACE, "simulate", "-q", "-m", MACHINE, *more, "-o", file, "--", program, *words])
@@ -44,6 +45,7 @@ def simulated(program: Path, words: Iterable[str], *more: str) -> Store:
 
 
 def _turns(name: str, words: list[str]) -> dict[str, int | str]:
+    """Returns a workload's iterations by its markers ("true") and as detected without them ("found")."""
     true = main_loop(simulated(programs(marked=True) / name, words))
     found = main_loop(simulated(programs(marked=False) / name, words))
     return {
@@ -54,6 +56,7 @@ def _turns(name: str, words: list[str]) -> dict[str, int | str]:
 
 
 def loops_are_found() -> Measured:
+    """Judges whether each workload's detected main loop has the iterations that its markers state."""
     wrong = []
     cases = every_workload("small")
     for name, words in cases.items():

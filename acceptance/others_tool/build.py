@@ -58,6 +58,7 @@ def build(recipe: Recipe, way: str, work: Path) -> BuildTree:
 
 
 def _build(recipe: Recipe, way: str, work: Path) -> BuildTree:
+    """Unpacks and builds a program in one way, unless its tree is there and made of the same recipe."""
     folder = work / "trees" / recipe.name / way
     stamp, source = folder / "built.json", folder / "source"
     made_of = _made_of(recipe, way)

@@ -57,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="scripts/others",
-        description="public programs that nobody here wrote: a recipe each in acceptance/others_programs",
+        description="builds and runs third-party public programs: a recipe each in acceptance/others_programs",
         epilog="Archives come from the Debian mirrors that apt uses here, from the Python package index and, by "
         "git, from public repositories (git's url.<mirror>.insteadOf names a mirror); nothing of the programs is "
         "in the repository.",

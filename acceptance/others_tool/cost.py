@@ -81,7 +81,7 @@ def measure(recipe: Recipe, size: str, work: Path) -> Cost:
 def observed(
     recipe: Recipe, built: BuildTree, size: str, work: Path, verb: str, *options: str
 ) -> tuple[FinishedRun, Path]:
-    """Runs the program under a subcommand of Terrace, as a user types it; returns the run and its profile."""
+    """Runs the program under a subcommand of Terrace with its default options; returns the run and its profile."""
     store = work / "profiles" / f"{recipe.name}-{size}-{verb}.terrace"
     store.parent.mkdir(parents=True, exist_ok=True)
     store.unlink(missing_ok=True)

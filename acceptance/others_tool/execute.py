@@ -53,6 +53,7 @@ def execute(
 
 
 def _execute(recipe: Recipe, built: BuildTree, size: str, work: Path, before: Sequence[str | Path]) -> FinishedRun:
+    """Runs a program in a folder of its own with the inputs of its recipe, and measures it."""
     run = recipe.runs[size]
     inputs = prepared(recipe, work)
     folder = work / "run" / recipe.name
@@ -112,7 +113,7 @@ def _seconds(recipe: Recipe, text: str) -> float | None:
 
 
 def arguments(run: Run, inputs: Path, built: BuildTree) -> list[str]:
-    """Words, as a shell splits them."""
+    """Returns the words of a run's arguments, as a shell splits them."""
     return [filled(word, inputs, built) for word in shlex.split(run.arguments)]
 
 

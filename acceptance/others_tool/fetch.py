@@ -36,6 +36,7 @@ def archive(source: Source, folder: Path) -> Path:
 
 
 def _fetch(source: Source, folder: Path, path: Path) -> None:
+    """Fetches an archive into a temporary folder, checks its sum, and moves it to `path`."""
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         beside = folder / "incoming"
@@ -51,6 +52,7 @@ def _fetch(source: Source, folder: Path, path: Path) -> None:
 
 
 def _check(source: Source, folder: Path) -> None:
+    """Raises NoArchive unless a folder has one file, of the sum that the recipe states."""
     files = list(folder.iterdir())
     if len(files) != 1:
         raise NoArchive(
@@ -80,6 +82,7 @@ def _git(source: Source, folder: Path) -> None:
 
 
 def _debian(source: Source, folder: Path) -> None:
+    """Downloads an archive of sources from the Debian mirrors that apt knows."""
     listed = _apt(folder.parent / "apt", source, "--print-uris", "source", f"{source.name}={source.version}")
     for line in listed.splitlines():
         match = re.match(r"'(\S+)' (\S+) \d+", line)
@@ -104,6 +107,7 @@ def _apt(folder: Path, source: Source, *words: str) -> str:
 
 
 def _mirrors(source: Source) -> list[str]:
+    """Returns the lines of sources.list that give Debian's sources on the mirrors of this machine."""
     told = _run(["apt-get", "indextargets", "--format", _MIRRORS, "Identifier: Packages"], source)
     found = set()
     for line in told.splitlines():

@@ -43,7 +43,7 @@ class Profile:
         (self._run,) = self._rows("SELECT run FROM counters ORDER BY accesses DESC LIMIT 1")[0]
 
     def footprint(self) -> int:
-        """Bytes of data objects that were there at once, at most."""
+        """Returns the peak bytes of data objects that existed at once."""
         changes: list[tuple[float, int]] = []
         objects = f"SELECT born, died, size FROM object WHERE run = ? AND kind IN {_DATA}"
         for born, died, size in self._rows(objects, self._run):
@@ -80,7 +80,7 @@ class Profile:
         return held / since * min(time[0][0] / unbounded, 1.0) if since > 0 and unbounded > 0 else None
 
     def misses_after_set_up(self) -> int:
-        """Lines that the run missed since the first iteration of the loop that was found; 0 without one."""
+        """Returns the lines missed since the first iteration of the loop that was found; 0 without one."""
         (all_of_them,) = self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0]
         since = [
             all_of_them - before + min(misses * turns_before / max(turns, 1), before)

@@ -169,6 +169,7 @@ def _by_size(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _recipe(name: str, table: dict[str, Any]) -> Recipe:
+    """Checks the keys and values of a recipe's table, and returns the recipe."""
     for place, known in _TABLES.items():
         for key in (table.get(place, {}) if place else table).keys() - known:
             raise ValueError(

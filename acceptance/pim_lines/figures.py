@@ -47,6 +47,7 @@ def _section(name: str) -> tuple[Figure, ...]:
 
 
 def _measured(name: str) -> list[dict[str, Any]]:
+    """Runs one part of bench/pim and returns the rows of its JSON file."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "figures.json"
         quick = ["--quick"] if SETTINGS.quick else []

@@ -18,6 +18,7 @@ def _one(series: str, measure: str, contender: str) -> Figure:
 
 
 def _filled(series: str) -> Measured:
+    """Compares the times of filling and freeing the device with glibc's and the paper's."""
     lines = []
     holds = True
     for measure, way in WAYS.items():

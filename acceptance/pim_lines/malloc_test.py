@@ -50,6 +50,7 @@ def growth() -> Measured:
 
 
 def throughput() -> Measured:
+    """Judges the throughput with more threads, relative to threads that share nothing."""
     ours, control = (figures(SECTION, "against 2 threads", name) for name in ("terrace", "apart"))
     # Where even what shares nothing falls, other work has the processors.
     beside = {(figure.series, figure.threads): min(1.0, figure.median) for figure in control}

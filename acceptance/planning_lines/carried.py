@@ -42,7 +42,7 @@ def _answer() -> None:
 
 
 def _carried(name: str, machine: str, *, better: bool) -> float:
-    """Seconds of class A's loop under class W's plan."""
+    """Returns the seconds of class A's loop under class W's plan."""
     small, large = _place(SMALL), _place(LARGE)
     cell = Cell(name, machine, PLANNED, SIZE)
     of = recording(large, name, machine)
@@ -83,6 +83,7 @@ class Case:
 
 @functools.cache
 def _cases() -> list[Case]:
+    """Runs each program of the study under the carried plan, and reads its own plan's time and the bound."""
     _answer()
     cases = []
     for name in studied("carried"):

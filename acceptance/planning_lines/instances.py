@@ -58,6 +58,7 @@ def instance(seed: int) -> Dump:
 
 
 def _places(dice: random.Random) -> tuple[Dump, Dump]:
+    """Returns fast and slow memory of a random problem: slow has less bandwidth, more latency, or both."""
     bandwidth, latency = dice.uniform(8e9, 32e9), dice.uniform(50e-9, 150e-9)
     fast = _place("fast", bandwidth, bandwidth * dice.uniform(0.5, 1), latency)
     limit = dice.choice(["bandwidth", "latency", "both"])
@@ -80,6 +81,7 @@ def _place(name: str, read: float, write: float, latency: float) -> Dump:
 
 
 def _phase(dice: random.Random, number: int, sizes: list[int], slow: Dump, touched: float, reuse: float) -> Dump:
+    """Returns a phase of a random problem: the items that it accesses, and its time in slow memory."""
     exposed = (0.1, 1.0) if dice.random() < 0.5 else (0.02, 0.1)
     cells: list[list[float]] = []
     for item, size in enumerate(sizes):

@@ -55,6 +55,7 @@ class PlanRatios:
 
 
 def _compare(name: str, dump: Dump) -> PlanRatios:
+    """Returns a problem's planned time over the exact optimum and over the paper's planners."""
     problem = _core.Problem.from_dump(dump)
     planned = _core.decide(problem, "auto").prediction.total
     paper = min(_core.decide(problem, planner).prediction.total for planner in ("local", "global"))

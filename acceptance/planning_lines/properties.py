@@ -51,6 +51,7 @@ def instants() -> Measured:
 
 
 def _play(name: str, words: list[str]) -> dict[str, Any]:
+    """Simulates a program under every strategy, and audits budgets, moves and conserved bytes."""
     folder, seen = fresh(f"instants-{name}"), AuditSums()
     command = [str(workload(name)), *words]
     fast = study.footprint(command, folder, name) // SHARE

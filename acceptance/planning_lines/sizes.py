@@ -44,6 +44,7 @@ def place() -> Place:
 
 @functools.cache
 def _cases() -> list[Case]:
+    """Answers the cells of all sizes of fast memory, and returns the share that each plan reaches."""
     at = place()
     cells = [
         Cell(name, machine, method, size)

@@ -41,6 +41,7 @@ def _memory() -> str:
 
 
 def _ran(way: str, folder: Path, memory: str) -> Row:
+    """Runs the suite in one way in a process of its own, and returns its account."""
     account = folder / f"{way}.json"
     prefix = [TERRACE, "run", "-o", folder / "kept.terrace", "--"] if way == UNDER else []
     suite = [_HERE / "arrays_suite.py", PLAIN if way == PLAIN else HANDLER, account, folder / "witness.so"]
@@ -119,6 +120,7 @@ def wrong(found: Row) -> list[str]:
 
 
 def _all() -> Measured:
+    """Compares how NumPy's tests ended in each way, and whether Terrace's handler was active."""
     found: Row = keep_part("arrays-suite", _measured)
     texts = wrong(found)
     plain, under = found["ways"][PLAIN], found["ways"][UNDER]

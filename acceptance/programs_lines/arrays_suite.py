@@ -57,6 +57,7 @@ def _counted(library: str) -> ctypes.CDLL:
 
 
 def _main(way: str, account: str, library: str, *words: str) -> int:
+    """Runs pytest, in an intent if asked, and writes the account: outcomes, handlers, counts."""
     seen, witness = Account(), _counted(library)
     plugins: list[object] = [seen]
     with contextlib.ExitStack() as stack:

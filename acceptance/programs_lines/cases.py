@@ -68,6 +68,7 @@ class Case:
 
 @functools.cache
 def _made(name: str, size: float) -> Path:
+    """Makes the input of a case in a folder named by a hash, which stays for all of its runs."""
     case = next(one for one in CASES if one.name == name)
     number = hashlib.sha1(f"{name} {size}".encode()).hexdigest()[:10]
     folder = scratch() / f"{_INPUT}{number}"

@@ -150,6 +150,8 @@ def memory(found: Sequence[Row], way: str) -> Measured:
 
 
 def _shown(row: Row) -> Row:
+    """Returns a program's row for the result page: medians, losses, memory."""
+
     def median(what: str, way: str) -> float:
         return float(statistics.median(row[what][way]))
 

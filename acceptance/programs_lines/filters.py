@@ -1,14 +1,15 @@
 """Removes from a program's output what differs between runs (times, process numbers), before the criteria of
 acceptance/programs compare outputs.
 
-Each pattern matches a line, which is removed whole unless a replacement is given.
+A pattern of _DROPPED removes the whole line that it matches; one of _REPLACED only its match. Keys name kinds of
+programs: lmp is LAMMPS.
 """
 
 from __future__ import annotations
 
 import re
 
-# Lines about time.
+# Lines that state times.
 _DROPPED: dict[str, tuple[str, ...]] = {
     "lmp": (
         r"^Loop time of",
@@ -22,7 +23,7 @@ _DROPPED: dict[str, tuple[str, ...]] = {
     "python": (r"^Total duration:", r"^Total tests:", r"^== (cwd|CPU count|encodings)"),
     "redis": (r"requests per second", r"^Last reply received", r"^All data transferred"),
 }
-# Words that tell of time, within lines that tell of other things, too.
+# Times and process numbers in lines that also state results.
 _REPLACED: dict[str, tuple[tuple[str, str], ...]] = {
     "stress-ng": ((r"\[\d+\]", "[PID]"), (r"\d+\.\d+ ?s(ecs)?", "TIME")),
     "python": (
@@ -43,7 +44,8 @@ _RESULTS_OF_HPCC = (
 
 
 def filtered(kind: str, text: str) -> str:
-    """Removes the parts of an output that differ from run to run."""
+    """Removes the parts of an output that differ from run to run; `kind` names the program. cases.py and guests.py
+    call it before they compare outputs."""
     if kind == "hpcc":
         return "\n".join(match for line in text.splitlines() for match in _results_of_hpcc(line))
     kept = []

@@ -143,6 +143,7 @@ def _resides(folder: Path, program: Program, way: str) -> Row:
 
 
 def _measured(program: Program) -> Row:
+    """Runs one program in a guest in three ways, and reads what each run said, where pages were and the proof."""
     with _ran(program) as folder:
 
         def left(way: str, kind: str) -> str:
@@ -194,6 +195,7 @@ def _wrong(row: Row) -> Iterator[str]:
 
 
 def _wrong_way(way: Row) -> Iterator[str]:
+    """Yields what is wrong with a watched run: its pages, phases, plans, moves and residence."""
     if not way["watched_by"]:
         yield "its pages were not watched"
     if way["phases_from"] in ("", "intervals"):
@@ -245,6 +247,7 @@ def _shown(row: Row) -> Row:
 
 
 def _all() -> Measured:
+    """Runs all chosen programs in guests, and states for each what was wrong."""
     if lacks := vm.missing():
         raise Unavailable("no guest here, for want of " + "; ".join(lacks))
     run(["cmake", "--build", "--preset", "release"], timeout=3600)

@@ -34,7 +34,7 @@ done"""
 
 
 def _took(words: Sequence[str], where: Path) -> tuple[float, float]:
-    """Seconds by the clock, and of the processor."""
+    """Runs a command; returns its seconds by the clock, and of the processor."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(words, check=True, cwd=where, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     took, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -73,6 +73,7 @@ def _more() -> dict[str, float]:
 
 
 def _launch() -> Measured:
+    """Judges the time that `terrace run` adds to /bin/true."""
     found, more = _medians("launch", "/bin/true"), _more()
     text = (
         f"{found['plain'][0] * 1e3:.1f} ms plain, {found['terrace'][0] * 1e3:.1f} ms, {more['terrace'] * 1e3:.1f} "
@@ -83,6 +84,7 @@ def _launch() -> Measured:
 
 
 def _children(name: str, script: str, processes: int = 0) -> Measured:
+    """Judges the share of time that Terrace adds to a script that starts many processes."""
     found = _medians(name, "/bin/sh", "-c", script)
     plain, cpu = found["plain"]
     more = {way: found[way][0] - plain - launch for way, launch in _more().items()}

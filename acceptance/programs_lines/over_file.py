@@ -46,6 +46,7 @@ def _way(way: str, memory: int) -> Iterator[list[str]]:
 
 
 def _once(case: Case, way: str, memory: int, timeout: float) -> tuple[RunResult, str]:
+    """Runs a case in one way with a limit of memory; returns the run and its comparable output."""
     with _way(way, memory) as prefix:
         done = case.run(prefix, {}, memory, timeout)
         try:
@@ -55,6 +56,7 @@ def _once(case: Case, way: str, memory: int, timeout: float) -> tuple[RunResult,
 
 
 def measured(case: Case) -> Row:
+    """Runs a case with half of its memory in every way, interleaved; returns times and wrong outputs."""
     plain = case.run([], {})
     truth = case.outcome(plain)
     forget(plain)
@@ -115,6 +117,7 @@ def _ratio(row: Row) -> float:
 
 
 def _level() -> Measured:
+    """Judges each program's time over a file against the kernel's swap at the same limit."""
     found = rows()
     ratios = {row["program"]: _ratio(row) for row in found}
     known = {name: ratio for name, ratio in ratios.items() if not math.isnan(ratio)}

@@ -45,6 +45,7 @@ Row = dict[str, Any]
 
 
 def _measured(name: str) -> Row:
+    """Runs a program at half of its footprint under `terrace compare`; returns reported and measured gains."""
     command = [str(WORKLOADS / name), *PROGRAMS[name].split()]
     plain = ran(command, None, {})
     forget(plain)
@@ -83,6 +84,7 @@ def _found() -> list[Row]:
 
 
 def _all() -> Measured:
+    """Judges the reported gains by their distance from the measured ones, and by their sign."""
     rows = _found()
     off = {row["program"]: abs(row["predicted"] - row["gain"]) for row in rows if row["predicted"] is not None}
     far = [name for name, points in off.items() if points > POINTS]
@@ -122,6 +124,7 @@ def near(turns: Sequence[Mapping[str, float]]) -> float:
 
 
 def _forecasts() -> Measured:
+    """Judges the forecasts of segment times that runs made in advance."""
     rows, texts, short, all_errors = [], [], [], []
     for row in _found():
         turns, found = row["turns"], errors(row["turns"])

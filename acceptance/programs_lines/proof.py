@@ -187,6 +187,7 @@ def _more(count: int, there: int) -> int:
 
 
 def _wrong_times(one: Proof) -> Iterator[str]:
+    """Yields contradictions between a reported proof and the iterations of the journal."""
     counts = (one.iterations_unplaced, one.iterations_placed)
     there = (len(one.without), len(one.with_it))
     named = tuple(zip(("without", "with"), counts, there, strict=True))

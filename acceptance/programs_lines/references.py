@@ -57,6 +57,7 @@ def _stalls(store: Store, exact: bool) -> dict[str, float]:
 
 
 def _ranked(name: str) -> dict[str, Any]:
+    """Records a program with page references and exact counters, and correlates the two rankings of objects."""
     with _folder() as folder:
         output = folder / "both.terrace"
         options: list[str | Path] = [
@@ -83,6 +84,7 @@ def _ranked(name: str) -> dict[str, Any]:
 
 
 def _ranking() -> Measured:
+    """Judges the rank correlation of page references with exact counters, over all workloads."""
     found = [keep_part(f"ranked-{name}", functools.partial(_ranked, name)) for name in workloads()]
     ranked = [row for row in found if row["spearman"] is not None]
     good = [row for row in ranked if row["spearman"] >= SPEARMAN]
@@ -108,8 +110,8 @@ def _loop_seconds(options: list[str | Path], name: str, folder: Path, label: str
 
 
 def _worth(name: str) -> dict[str, Any]:
-    """Seconds of the main loop with everything in slow memory, with what comes first in fast memory, and under the
-    plan of each collector."""
+    """Returns the seconds of the main loop with everything in slow memory, with what comes first in fast memory,
+    and under the plan of each collector."""
     with _folder() as folder:
         fast = ""
         seconds: dict[str, float] = {}

@@ -144,6 +144,7 @@ class _History:
 
 
 def _histories(run: Run) -> dict[Chunk, _History]:
+    """Returns the nodes of each chunk over time, from the objects and moves of a run's journal."""
     histories = {
         (one.id, chunk): _History(nodes=[None if place == NO_PLACE else run.node_of[place]])
         for one in run.objects
@@ -191,6 +192,7 @@ def compare(account: Account, near: int) -> Residence:
 def _compare_chunk(
     found: Residence, sample: Sample, one: Object, chunk: int, history: _History, times: tuple[float, float]
 ) -> None:
+    """Compares a chunk's pages in one sample of the kernel with the node that its history states."""
     pages = sample.nodes(*one.range(chunk))
     low, high = one.range(chunk)
     node = history.node(times[0])
@@ -217,6 +219,7 @@ def _compare_plan(
     begins: float,
     near: int,
 ) -> None:
+    """Compares the chunks that a plan wants in near memory with the pages that a sample finds there."""
     if not plan.near:
         return
     found.in_force += 1

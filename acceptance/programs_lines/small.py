@@ -71,6 +71,7 @@ def _own(text: bytes, way: str) -> bytes:
 
 
 def _once(words: str, way: str, where: Path) -> tuple[float, bytes]:
+    """Runs a small program once in a way; returns its seconds and its output."""
     profile = _profile(where)
     profile.unlink(missing_ok=True)
     command = [*_prefix(way, profile), "/bin/sh", "-c", words]
@@ -93,6 +94,7 @@ def _profile(where: Path) -> Path:
 
 
 def _measured(name: str, where: Path) -> Row:
+    """Runs a small program in all ways, interleaved; returns times and ways of other output."""
     require(("bc", "xz", "zstd", "perl", "g++"))
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     wrong: set[str] = set()
@@ -145,6 +147,7 @@ def not_seen(found: list[Row]) -> list[str]:
 
 
 def _all(way: str) -> Measured:
+    """Judges the time and the output of all small programs in a way."""
     found = _found()
     text, holds = judged(found, way)
     if way == WATCHED:

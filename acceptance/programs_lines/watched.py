@@ -45,6 +45,7 @@ def rows() -> list[Row]:
 
 
 def _output() -> Measured:
+    """Judges whether watched programs print the same as plain, and how many lines Terrace adds."""
     found = rows()
     wrong = [f"{row['program']}, {one}" for row in found for one in row["wrong"]]
     runs = sum(len(row["seconds"][way]) for row in found for way in (WATCHED, PLACED))
@@ -72,6 +73,7 @@ def unseen(found: list[Row], way: str) -> list[str]:
 
 
 def _time(way: str) -> Measured:
+    """Judges the time of watched programs in a way, against plain."""
     found = rows()
     text, holds = within({row["program"]: over(row, "seconds", way) for row in found})
     missing = unseen(found, way)

@@ -37,12 +37,13 @@ def _times(words: list[str], folder: str) -> tuple[list[float], str, str]:
 
 
 def _slow(times: list[float], usual: float) -> int:
-    """Iterations from the first slow one, as the plan is tried, until all that follow are as without."""
+    """Returns the number of iterations from the first slow one to the last; later ones are as without the plan."""
     slow = [number for number, seconds in enumerate(times) if seconds > AS_WITHOUT * usual]
     return slow[-1] - slow[0] + 1 if slow else 0
 
 
 def _all() -> Measured:
+    """Runs the program with and without the wrong plan, and counts slow iterations until it is undone."""
     with tempfile.TemporaryDirectory(dir=scratch(), prefix="terrace-programs-") as folder:
         run(["cc", "-O2", "-g", SOURCE, "-o", f"{folder}/program"])
         plan = Path(folder) / "wrong.toml"

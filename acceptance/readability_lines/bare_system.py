@@ -96,7 +96,7 @@ class BareSystem:
         return Ended(done.returncode, time.monotonic() - begin, done.stdout)
 
     def build(self, command: str) -> Ended:
-        """Runs a command in the clone."""
+        """Runs a command in the bare system's clone of the repository."""
         return self.run(f"cd /terrace && {command}")
 
     def packages(self, *query: str) -> set[str]:
@@ -113,6 +113,7 @@ _REQUESTED = ("apt-mark", "showmanual")
 
 
 def _bare_system() -> BareSystem:
+    """Makes the bare system once. Raises Unavailable if this machine cannot hold it."""
     if os.geteuid() != 0:
         raise Unavailable("only root can make a bare system")
     for tool in ("debootstrap", "unshare", "taskset"):
@@ -143,6 +144,7 @@ class DemoRun:
 
 @cache
 def _demo_run() -> DemoRun:
+    """Runs `make demo` in the bare system, and lists the packages that it installed."""
     system = _bare_system()
     installed, requested = system.packages(*_INSTALLED), system.packages(*_REQUESTED)
     ended = system.build(f"make demo JOBS={NUM_CORES}")
@@ -168,6 +170,7 @@ def demo() -> Measured:
 
 
 def tests() -> Measured:
+    """Measures `make test` in the bare system after the demo, and removes the system."""
     first = _demo_run()
     try:
         return _timed("make test", first.system.build(f"make test JOBS={NUM_CORES}"), TEST_MINUTES)

@@ -28,6 +28,7 @@ def _code(folder: str, commit: str) -> int:
 
 
 def line_counts() -> Measured:
+    """Compares the lines of each counted folder with the baseline's."""
     rows = [
         {
             "folder": folder,

@@ -125,6 +125,7 @@ def functions(texts: Files) -> list[Item]:
 
 
 def _python_functions(path: str, text: str) -> Iterator[Item]:
+    """Yields the functions of a Python file that are long enough for a sheet."""
     lines = text.splitlines(keepends=True)
     tree = ast.parse(text)
     classes = {
@@ -142,6 +143,7 @@ def _python_functions(path: str, text: str) -> Iterator[Item]:
 
 
 def _cpp_functions(path: str, text: str, header: str) -> Iterator[Item]:
+    """Yields the functions of a C++ file that are long enough, with their comments, found by matching braces."""
     blank = _IGNORED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     lines = text.splitlines(keepends=True)
     begin = 0  # of the head before a brace
@@ -210,6 +212,7 @@ def sections(texts: Files) -> list[Item]:
 
 
 def _sections(path: str, text: str) -> Iterator[Item]:
+    """Yields the sections of a page that are long enough, each below the page's title."""
     lines = text.splitlines(keepends=True)
     starts, is_code, title = [], False, ""
     for number, line in enumerate(lines):
@@ -284,6 +287,7 @@ def _python_messages(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _python_text(node: ast.expr) -> str:
+    """Returns the text of a string expression, with a placeholder for each computed part."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):

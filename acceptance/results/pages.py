@@ -70,6 +70,7 @@ def _view(name: str) -> Callable[..., str]:
 
 
 def _with_block(path: Path, block: str) -> str:
+    """Returns the README's text with a new block between its marks."""
     text = path.read_text(encoding="utf-8")
     head, begin, tail = text.partition(BEGIN)
     _, end, after = tail.partition(END)

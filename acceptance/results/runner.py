@@ -31,7 +31,7 @@ _NAMED = 3  # changes
 
 
 def main(root: Path, words: Sequence[str] | None = None) -> int:
-    """Runs the command."""
+    """Runs `scripts/results` and returns its exit status."""
     arguments = _arguments(words)
     try:
         if arguments.of:
@@ -43,6 +43,7 @@ def main(root: Path, words: Sequence[str] | None = None) -> int:
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    """Parses the command line of `scripts/results`."""
     about = "runs what the result pages need on this commit, as far as it was not, and writes the pages"
     parser = argparse.ArgumentParser(prog="scripts/results", description=about)
     parser.add_argument("--list", action="store_true", help="the steps, and how far each is; runs nothing")
@@ -51,8 +52,8 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
         "--only",
         action="append",
         default=[],
-        metavar="STEP[:LINE]",
-        help="this step; of an acceptance program the criteria whose item contains LINE. May be repeated",
+        metavar="STEP[:ITEM]",
+        help="this step; of an acceptance program the criteria whose item contains ITEM. May be repeated",
     )
     parser.add_argument("--budget", type=float, metavar="MINUTES", help="begin nothing more after so many")
     parser.add_argument("--allow-dirty", action="store_true", help="of a tree with changes, too; the pages say so")
@@ -66,6 +67,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _results(root: Path, arguments: argparse.Namespace) -> int:
+    """Lists the steps, or runs those that are missing, and writes the pages; returns the exit status."""
     at = version(root)
     if at.dirty and not (arguments.allow_dirty or arguments.list):
         names = changes(root)
@@ -110,7 +112,7 @@ def _chosen(steps: Sequence[Step], only: Sequence[str]) -> list[tuple[Step, str]
 
 
 def _run(call: Call, steps: Sequence[Step], chosen: Sequence[tuple[Step, str]]) -> int:
-    """Runs what is not finished. A step that fails does not keep the others away."""
+    """Runs the chosen steps that are not finished. A step that fails does not keep the others away."""
     failed, unfinished = [], []
     _begin(call, steps)
     for step, item in chosen:
@@ -155,6 +157,7 @@ def _write(root: Path, folder: Path, steps: list[Step], page: str = "") -> None:
 
 
 def _write_old(root: Path, asked: str) -> int:
+    """Writes the pages (or one) of an earlier commit from its kept documents; no step is run."""
     commit, _, page = asked.partition(":")
     there = sorted(path.name for path in data(root).glob("*") if path.is_dir())
     found = [name for name in there if name in (commit, commit[:12])]

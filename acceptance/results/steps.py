@@ -165,6 +165,7 @@ def _benchmark(step: Step, call: Call) -> bool:
 
 
 def _experiment(step: Step, call: Call) -> bool:
+    """Runs or resumes an experiment, and keeps its tables; unfinished, it keeps the answers so far."""
     begun, folder = time.monotonic(), call.work / "experiments" / step.name
     words: list[str | Path] = [_terrace(), *step.command.split()[1:], "--output", folder]
     if call.minutes_left is not None:
@@ -184,6 +185,7 @@ def _experiment(step: Step, call: Call) -> bool:
 
 
 def _program(step: Step, call: Call) -> bool:
+    """Runs or resumes an acceptance program, which keeps its own document."""
     words: list[str | Path] = [call.root / step.command, "--only", call.item]
     if call.minutes_left is not None:
         words += ["--budget", str(call.minutes_left)]
@@ -198,6 +200,7 @@ def _program(step: Step, call: Call) -> bool:
 
 
 def _picture(step: Step, call: Call) -> bool:
+    """Draws a picture of a page that an earlier step made."""
     begun = time.monotonic()
     (picture,) = (one for one in PICTURES if step.name == f"picture-{one.name}")
     if not (call.work / picture.page).is_file() and not picture.makes_page:

@@ -74,6 +74,7 @@ def rest(text: str) -> str:
 
 
 def _block_alone(root: Path, name: str) -> bool:
+    """Returns whether a file differs from its commit in nothing but the block of figures that steps write."""
     if name not in BLOCKS or not (root / name).is_file():
         return False
     try:

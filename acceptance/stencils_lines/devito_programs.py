@@ -37,7 +37,7 @@ def wave(points: int) -> Eq:
 
 
 def timed(operator: Operator, steps: int, **blocks: int) -> float:
-    """Seconds of a run that tunes nothing."""
+    """Returns the seconds of a run that tunes nothing."""
     begun = time.perf_counter()
     operator.apply(time_m=1, time_M=steps, dt=0.01, autotune="off", **blocks)
     return time.perf_counter() - begun

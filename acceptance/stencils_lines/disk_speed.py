@@ -25,6 +25,7 @@ class Speed:
 
 
 def _work(file: int, pieces: list[int], write: bool, piece_bytes: int) -> None:
+    """Reads or writes pieces of a file, as one of several concurrent threads."""
     memory = mmap.mmap(-1, piece_bytes)
     for piece in pieces:
         if write:
@@ -34,7 +35,7 @@ def _work(file: int, pieces: list[int], write: bool, piece_bytes: int) -> None:
 
 
 def _timed(file: int, size: int, ways: list[bool], piece: int) -> float:
-    """Bytes a second of threads that read and write, half the file each where there are both."""
+    """Returns the bytes a second of threads that read and write, half the file each if there are both."""
     pieces = size // piece
     each = pieces // len(ways)
     threads = []

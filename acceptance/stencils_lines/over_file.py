@@ -88,6 +88,7 @@ def _chunk(memory: int) -> int:
 
 
 def _case(name: str, times: int) -> dict[str, Any]:
+    """Measures a stencil program in memory, streamed from a file and under the kernel's paging."""
     program, arguments = CASES[name]
     own = _sized(program, arguments)
     needed = needs(program, own)
@@ -111,7 +112,7 @@ def _case(name: str, times: int) -> dict[str, Any]:
 
 
 def _bound(found: Mapping[str, Any]) -> float:
-    """Seconds: computing in memory, or moving what has to be moved, as both go on at a time."""
+    """Returns the least seconds: computing in memory, or moving the least bytes, which overlap."""
     read, write = found["least"]
     of_read, of_write, of_both = found["disk"]
     return float(max(found["in_memory"], read / of_read, write / of_write, (read + write) / of_both))
@@ -139,6 +140,7 @@ def _moved(found: Mapping[str, Any]) -> str:
 
 
 def _text(name: str, times: int, found: Mapping[str, Any]) -> str:
+    """Returns the sentence that states a case's times beside its bound."""
     streamed, paged, bound = found["streamed"], found["paged"], _bound(found)
     read, written, both = (f"{rate / 1e9:.1f}" for rate in found["disk"])
     parts = [
@@ -190,6 +192,7 @@ def over_file() -> Measured:
 
 
 def _jacobi() -> dict[str, Any]:
+    """Measures the Jacobi iteration streamed with a part of its data in memory."""
     program, arguments = JACOBI
     own = {**arguments, **JACOBI_SMALL} if is_small() else dict(arguments)
     needed = needs(program, own)

@@ -81,7 +81,7 @@ def _begun(file: Path) -> subprocess.Popen[bytes]:
 
 
 def _times(file: Path) -> tuple[float, float]:
-    """Seconds of such a run until its first checkpoint is there, and until its end."""
+    """Returns the seconds of such a run until its first checkpoint is there, and until its end."""
     begun = time.monotonic()
     process = _begun(file)
     first = None

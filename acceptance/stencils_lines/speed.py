@@ -36,12 +36,12 @@ def _triad() -> Path:
 
 
 def _triad_of(path: Path) -> float:
-    """Bytes a second of two threads."""
+    """Returns the triad's bytes a second with two threads."""
     return float(run([path], env={**os.environ, "OMP_NUM_THREADS": "2"}).stdout)
 
 
 def _times(program: str, arguments: dict[str, object]) -> dict[str, list[float]]:
-    """Triads, and seconds of chains, untiled and tiled."""
+    """Returns triads, and the seconds of chains, untiled and tiled."""
     triad = _triad()
     found: dict[str, list[float]] = {"triad": [], "parallel": [], "tiled": []}
     for _ in range(1 if is_small() else ROUNDS):

@@ -53,7 +53,9 @@ def _study(folder: Path) -> out_of_core.Study:
     machines."""
     study = out_of_core.Study(folder, list(PROGRAMS), [], [])
     if not (folder / provenance.FILE).is_file():
-        raise Unavailable(f"{folder} has no study of `terrace lab experiment out-of-core`")
+        raise Unavailable(
+            f"--study {folder} has no study: make it by `terrace lab experiment out-of-core --output {folder}`"
+        )
     try:
         study.check_provenance()
     except TerraceError as error:
@@ -117,14 +119,15 @@ def published() -> Measured:
 
 
 def _enlarged(question: Question) -> str:
+    """Returns the remark that a question's slow memory was enlarged to hold its data, or nothing."""
     if question.slow_memory == 0:
         return ""
     return f" (slow memory enlarged from {slow_capacity(question.machine) / 1e9:.0f} to {question.slow_memory} GB)"
 
 
 def _accessed_for_goal(question: Question) -> str:
-    """Returns how often a byte of a copy has to be accessed while the next one arrives, at the goal's share of the
-    loops' speed. It is empty for a cache, which also writes back."""
+    """Returns how often a program has to access each byte that is copied in, so that copies take no longer than
+    its loops at the goal's share of their in-memory speed. Empty for a cache, which also writes back."""
     if question.how == "cache":
         return ""
     rate = PROGRAMS[question.program].rate(question.machine) * 1e9

@@ -76,6 +76,7 @@ def compare(launch: Launch, stem: Path) -> list[Row]:
 
 
 def _of_plan(label: str, said: dict[str, Any], planned: float | None, best: float | None) -> list[Row]:
+    """Returns the rows of one plan: its stated intervals of time and regret, with the measured truths."""
     rows = []
     if planned is not None:
         ends = {"low": said["predicted_low_s"], "high": said["predicted_high_s"]}
@@ -88,6 +89,7 @@ def _of_plan(label: str, said: dict[str, Any], planned: float | None, best: floa
 
 
 def _objects(record: Path, exact: Path, label: str) -> list[Row]:
+    """Returns a row for each ranked object: its stated interval, and its benefit by exact counters."""
     shown = run([TERRACE, "show", "--json", record], check=False)
     known = run([TERRACE, "show", "--json", "--exact", exact], check=False)
     if shown.returncode != 0 or known.returncode != 0:
@@ -112,6 +114,7 @@ def _own(name: str, words: list[str]) -> Row:
 
 
 def _public(recipe: Recipe) -> Row:
+    """Returns the intervals and truths of a public program, or why it failed."""
     built = build(recipe, "hooked", WORK)
     stem = WORK / "profiles" / f"covers-{recipe.name}"
     try:

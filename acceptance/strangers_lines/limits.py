@@ -146,6 +146,7 @@ SHARES = (25, 50, 75)
 
 
 def _steps() -> list[dict[str, Any]]:
+    """Runs a program of inner steps with first touch and live on two machines; returns their times."""
     program = _built("waves.c", "-g", "-lm", compiler=[TERRACE.parent / "terrace-cc"], TERRACE_CC="gcc")
     caches = ["--cache", "l3=1MiB"]
     rows: list[dict[str, Any]] = []

@@ -42,6 +42,7 @@ _BUILDS = threading.Lock()  # recipes share archives, and each build takes all p
 
 
 def _found(recipe: Recipe, built: BuildTree, way: str, size: str) -> MainLoop:
+    """Returns the main loop of a public program as one subcommand finds it."""
     if way != REAL:
         _, store = observed(recipe, built, size, WORK, way.split()[0].rstrip(","), *WAYS[way])
         return _main_loop(store)
@@ -111,6 +112,7 @@ def _alike_at_full_size() -> Measured:
 
 
 def _own_loops(name: str, words: list[str]) -> Row:
+    """Returns the main loop of a workload without markers, as each subcommand finds it."""
     store = work("others") / f"loops-{name}.terrace"
     row: Row = {}
     for way, more in OWN_WAYS.items():

@@ -27,6 +27,7 @@ _STREAMS = "a = bytearray(1 << 28)\nwhile True: a[:1 << 27] = a[1 << 27:]"
 
 @contextlib.contextmanager
 def _busy_processes(count: int) -> Iterator[None]:
+    """Keeps the machine busy with computing and streaming processes while the caller measures."""
     programs = [subprocess.Popen([sys.executable, "-c", _STREAMS if i % 2 else _COMPUTES]) for i in range(count)]
     try:
         yield
@@ -55,6 +56,7 @@ def figures(document: dict[str, Any]) -> dict[str, float]:
 
 
 def _measured(mode: str, number: int, busy: bool) -> dict[str, Any]:
+    """Measures the machine once, idle or busy; returns the figures, or why it was refused."""
     file = work("strangers") / f"{mode}-{number}.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     words = [TERRACE, "machine", "measure", "--json", "-o", file, *(["--quick"] if mode == "quick" else [])]
@@ -75,6 +77,7 @@ def worst(document: dict[str, float], quiet: dict[str, float]) -> tuple[float, s
 
 
 def _ten(mode: str) -> Measured:
+    """Measures idle and busy in turn, and compares each file with the idle medians."""
     runs = [
         (busy, keep_part(f"measure-{mode}-{i}", functools.partial(_measured, mode, i, busy), timed=True))
         for i in range(FILES)

@@ -80,7 +80,7 @@ def modes(folder: Path) -> dict[str, list[str]]:
 
 
 def _prints(words: Sequence[str | Path], folder: Path) -> str:
-    """Runs the words; returns their output, or how they failed."""
+    """Runs a command; returns their output, or how they failed."""
     try:
         done = run(["env", f"OMP_NUM_THREADS={THREADS}", *words], check=False, timeout=LIMIT, cwd=folder)
     except subprocess.TimeoutExpired:

@@ -67,7 +67,7 @@ class FinishedRun:
 
 
 def timed(command: Sequence[str | Path], **environment: str) -> FinishedRun:
-    """Runs it. Nothing else may run as this process's child meanwhile."""
+    """Runs a command and measures its time. Nothing else may run as this process's child meanwhile."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = run(command, env={**os.environ, **environment}, timeout=3600)
     wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -48,6 +48,7 @@ WAITING_FOR_NONE = [
 
 
 def _machine(folder: Path) -> Path:
+    """Writes a machine file on which only dependent misses expose latency; returns its path."""
     text = (ROOT / "machines" / "unimem-lat4.toml").read_text()
     for key, value in (("mlp", ENDLESS), ("prefetch_mlp", ENDLESS), ("miss_registers", "1")):
         text, found = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.M)
@@ -81,6 +82,7 @@ def _share(pattern: Pattern, folder: Path, machine: Path) -> tuple[float, float]
 
 
 def dependence() -> Measured:
+    """Judges the share of misses counted as dependent, for patterns that chase and patterns that do not."""
     folder = fresh("dependence")
     machine = _machine(folder)
     lines, holds = [], True

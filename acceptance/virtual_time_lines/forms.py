@@ -1,4 +1,4 @@
-"""Compares programs whose virtual time can be worked out by hand, on every shipped machine: their own clock against
+"""Compares the own clock of programs whose virtual time can be worked out by hand, on every shipped machine, with
 
     T = max((C + D) / threads, busiest place)
 
@@ -152,7 +152,7 @@ def chase(setting: Setting, place: str) -> float:
 
 
 def _plan(folder: Path, places: Mapping[str, list[str]]) -> list[str]:
-    """Objects by name, each in equal parts on its places."""
+    """Returns the plan that puts objects, each in equal parts on its places."""
     rows = ["schema = 1\n"]
     for name, on in places.items():
         rows.append(f'[[object]]\nname = "{name}"\nchunks = {len(on)}\npin = true')
@@ -170,7 +170,7 @@ def _everything_in(folder: Path, place: str) -> list[str]:
 
 
 def _patterns(setting: Setting, folder: Path, plan: list[str], pattern: str, threads: int) -> float:
-    """Seconds of a pattern's timed pass by the program's own clock."""
+    """Returns the seconds of a pattern's timed pass by the program's own clock."""
     command: Words = [program(OWN / "patterns.c", "-fopenmp"), pattern, str(setting.lines), str(threads)]
     return float(_obeying(folder, [*setting.options(), *plan], command, OMP_SCHEDULE="static"))
 
@@ -257,6 +257,7 @@ def proportion() -> Measured:
 
 
 def _judged(by_machine: list[dict[str, list[Form]]]) -> Measured:
+    """Judges all forms of all machines by kind: the worst of each, and how many are beyond the limit."""
     found: dict[str, list[Form]] = {}
     for kinds in by_machine:
         for kind, forms in kinds.items():

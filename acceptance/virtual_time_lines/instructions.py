@@ -15,6 +15,7 @@ WITHIN = 2.0  # a factor: hooked code keeps pointers and registers that native c
 
 
 def _native(name: str, arguments: list[str]) -> int:
+    """Returns the instructions of a native program, counted by cachegrind."""
     tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     said = run([*tool, workload(name, False, scalar=True), *arguments]).stderr
     found = re.search(r"I +refs: +([0-9,]+)", said)
@@ -24,6 +25,7 @@ def _native(name: str, arguments: list[str]) -> int:
 
 
 def beside_cachegrind() -> Measured:
+    """Judges the ratio of the instructions that hooks count to cachegrind's, over all workloads."""
     if shutil.which("valgrind") is None:
         raise Unavailable("valgrind is not installed")
     folder = fresh("instructions")

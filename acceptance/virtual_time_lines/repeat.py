@@ -76,6 +76,7 @@ def openmp() -> Measured:
 
 
 def threads() -> Measured:
+    """Repeats programs with locks and atomics on several numbers of threads."""
     folder = fresh("repeat-threads")
     series = []
     for name in ("threads_lock.cpp", "threads_atomic.cpp"):
@@ -91,6 +92,7 @@ def _by_threads(folder: Path, name: str, words: list[str]) -> dict[str, str | bo
 
 
 def every_program() -> Measured:
+    """Repeats every workload that has OpenMP, on several numbers of threads."""
     folder = fresh("repeat-workloads")
     series = []
     for name, about in workloads().items():

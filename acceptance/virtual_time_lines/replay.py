@@ -50,6 +50,7 @@ def _one(name: str, threads: int) -> tuple[str, bool, float]:
 
 
 def replays() -> Measured:
+    """Judges whether every workload's replay equals its execution, and how much faster it is."""
     cases = [(name, 1) for name in workloads()]
     cases += [(name, 2) for name, about in workloads().items() if "replay" in about.two_threads]
     found = [

@@ -57,6 +57,7 @@ class Speeds:
         return self.cpu[way] / self.cpu["native"]
 
     def text(self) -> str:
+        """Returns the sentence that states the program's slowdowns."""
         times = ", ".join(
             f"{way} {self.factor(way):.1f}x ({self.wall[way] / self.wall['native']:.1f}x by the clock)"
             for way in WAYS[1:]
@@ -68,6 +69,7 @@ class Speeds:
 
 
 def _measure(program: Program, folder: Path) -> Speeds:
+    """Times a program natively and in every way, interleaved; returns medians."""
     store = folder / f"{program.name}.terrace"
     native, hooked = program.command(False), program.command(True)
     runs: dict[str, list[FinishedRun]] = {way: [] for way in WAYS}
@@ -83,6 +85,7 @@ def _measure(program: Program, folder: Path) -> Speeds:
 
 
 def speed() -> Measured:
+    """Judges the slowdowns in the geometric mean over programs."""
     folder = fresh("speed")
     found = [_measure(program, folder) for program in programs()]
     means = {way: geometric_mean([one.factor(way) for one in found]) for way in WAYS[1:]}
@@ -113,6 +116,7 @@ def _cachegrind(program: Program, arguments: str) -> tuple[float, float]:
 
 
 def beside_cachegrind() -> Measured:
+    """Compares simulated runs with the same programs under cachegrind, at sizes that end in time."""
     if shutil.which("valgrind") is None:
         raise Unavailable("valgrind is not installed")
     folder = fresh("cachegrind")

@@ -16,6 +16,7 @@ HOURS = 4 * 3600.0
 
 
 def validates() -> Measured:
+    """Measures this machine, validates all workloads on it, and judges their errors."""
     folder = fresh("validate")
     work("virtual-time").mkdir(parents=True, exist_ok=True)  # of the picture's page
     output, machine = folder / "validate.json", folder / "here.toml"

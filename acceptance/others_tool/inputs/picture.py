@@ -9,7 +9,7 @@ _NOISE = 24  # levels
 
 
 def make(path: Path, *, width: int, height: int, seed: int) -> None:
-    """Rows differ."""
+    """Writes the picture; all rows differ."""
     draw = random.Random(seed)
     with path.open("wb") as file:
         file.write(f"P6\n{width} {height}\n255\n".encode())

@@ -63,6 +63,7 @@ def _table(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 def _paging(pages: Pages, document: Document) -> str:
+    """Renders the sentence and the table of paging by the clock, for the README."""
     gain = document["paging"]
     if gain is None:
         raise Refused(f"{pages.kept.folder}/demo.json: memory could not be limited; remove it, and run as root")
@@ -78,6 +79,7 @@ def _paging(pages: Pages, document: Document) -> str:
 
 
 def _sentence(document: Document, rows: Sequence[Row]) -> str:
+    """Renders what the placed program gains, and how far it is from the bound."""
     row = next(row for row in rows if row["ratio"] == "half")
     closed = (row["slow_only_s"] - row["managed_s"]) / (row["slow_only_s"] - row["fast_only_s"])
     program = f"{row['workload'].upper()} in class {document['class']}"

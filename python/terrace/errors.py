@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors shown to the user: one line that states what was asked, what was found, and what to do."""
+"""Defines the errors shown to the user: one line that states what was asked, what was found, and what to do.
+Raised throughout the package; cli.py prints them."""
 
 import sys
 

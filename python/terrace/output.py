@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of the subcommands: tables and JSON on standard output, progress on standard error.
+"""Prints the output of the subcommands: tables and JSON on standard output, progress on standard error.
 
 If standard output is not a terminal, tables have no colour, no box and no wrapping: one row is one line.
 """

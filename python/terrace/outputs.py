@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protects and writes the files that `--output` names.
+"""Protects and writes the files that `--output` names, for every subcommand that writes one.
 
 An existing file is replaced atomically, and only if Terrace wrote it or it is empty. Devices are written in place.
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats sizes, times and rates for people, in the same notation as the launcher."""
+"""Formats sizes, times and rates for people, in the same notation as the launcher. Used by all subcommands and
+pages."""
 
 from terrace import _core
 from terrace.errors import core_errors

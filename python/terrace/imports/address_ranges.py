@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps addresses to objects while mappings are created and removed."""
+"""Maps addresses to objects while mappings are created and removed. `terrace import` attributes perf's samples by
+it."""
 
 from bisect import bisect_right
 

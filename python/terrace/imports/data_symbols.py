@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the variables and the writable segments of an ELF file, to name sampled addresses.
+"""Reads the variables and the writable segments of an ELF file. `terrace import` names addresses that perf sampled
+by them.
 
 A missing or damaged file yields nothing; its addresses are then named after the file.
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tool-independent measurements: objects, and their accesses in each phase.
+"""Holds measurements of any tool (objects, and their accesses in each phase), and writes them as a profile.
+`terrace import` fills it.
 
 They are written as a profile through the library's journal, so that every subcommand can read them.
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses `perf.data` files of Linux perf: samples with data addresses, and mappings.
+"""Parses `perf.data` files of Linux perf: samples with data addresses, and mappings. perf_mem.py turns them into a
+profile.
 
 Rejects files in pipe format, compressed files, and files of the other byte order.
 """

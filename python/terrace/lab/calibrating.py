@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs to calibrate their core time: natively with one thread until the time is known, and twice in
-virtual time. core_times.py fits the core time; calibration.py decides whether the result is plausible.
-"""
+virtual time. `terrace lab calibrate` and `validate` use it; core_times.py fits the core time; calibration.py
+decides whether the result is plausible."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs under a memory limit of the kernel: in a control group, version 1 or 2, as batch systems do."""
+"""Runs programs under a memory limit of the kernel: in a control group, version 1 or 2, as batch systems do.
+`terrace lab demo` uses it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Failed runs of a comparison, and the messages for them."""
+"""Reports failed runs of a `terrace compare`, and formats the messages for them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples the program counter of a native process to attribute its time to functions.
+"""Samples the program counter of a native process to attribute its time to functions. `terrace lab calibrate` uses
+it.
 
 The kernel records the user-mode program counter after each period of processor time (perf_event_open, task clock).
 The process is stopped before it executes the program, so sampling covers the first instruction. Only the first

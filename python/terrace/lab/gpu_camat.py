@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregates C-AMAT counters of simulated GPUs by kernel name and by time interval."""
+"""Aggregates C-AMAT counters of simulated GPUs by kernel name and by time interval, for `terrace lab gpu` and the
+camat experiment."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a memory trace through the caches of a machine."""
+"""Replays a memory trace through the caches of a machine, for `terrace lab misses` and `terrace lab coverage`."""
 
 from dataclasses import dataclass
 from pathlib import Path

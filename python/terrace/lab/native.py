@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs natively and measures them with the system's clocks: user time, system time, and the time for
-which they were runnable but other programs had the processor.
-"""
+which they were runnable but other programs had the processor. Used by `terrace compare` and the calibration."""
 
 from __future__ import annotations
 

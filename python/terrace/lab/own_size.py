@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits core times by function at a program's own problem size.
+"""Fits core times by function at a program's own problem size, for `terrace lab calibrate`.
 
 The native build runs a few times and is sampled by function (function_samples.py). The instrumented build runs
 once in virtual time and counts events by function (function_times.py). Neither a printed time nor another problem

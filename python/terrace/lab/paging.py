@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures, by the clock of this machine, a program whose data are twice its memory limit: paged by Terrace
-(`terrace run --memory`) and by the kernel, each with the same limit of a control group.
+(`terrace run --memory`) and by the kernel, each with the same limit of a control group. A table of `terrace lab
+demo`.
 
 The kernel pages a mapping of a file (bench/paging/mapped.c), which needs no swap space and is faster than swap.
 Runs are interleaved; medians count.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs workloads in virtual time in every column of a result, and collects the figures.
+"""Runs workloads in virtual time in every column of a result (all slow, live, planned, all fast), and collects the
+figures. Used by `terrace bounds`, `lab demo`, `lab sweep` and the experiments.
 
 One execution of a program evaluates any number of configurations (machine, budget, planner) at once, because data
 placement does not change the cache misses. The columns are those of docs/explanation/virtual-time.md: slow-only;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environment of a run: standard input, input files in its folder, and the expected exit status."""
+"""Defines the environment of a run: standard input, input files in its folder, and the expected exit status.
+`terrace compare` and the calibration run programs in it."""
 
 from __future__ import annotations
 

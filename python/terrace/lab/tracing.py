@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces a program's memory accesses under QEMU's user mode with Terrace's plug-in (tools/tracer).
+"""Traces a program's memory accesses under QEMU's user mode with Terrace's plug-in (tools/tracer), for `terrace
+lab trace` and `lab coverage`.
 
 Works with any executable of any instruction set that the installed QEMU supports, without rebuilding it.
 Dynamically linked programs of the host's instruction set also load a small library by LD_PRELOAD, which reports

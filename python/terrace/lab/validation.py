@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data and page of `terrace lab validate`: programs, the core times that they used, and errors."""
+"""Holds the data and draws the page of `terrace lab validate`: programs, the core times that they used, and
+errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pools of worker processes that end with their parent, even if it is killed."""
+"""Starts pools of worker processes that end with their parent, even if it is killed. The experiments and `terrace
+lab demo` use them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the workload manifests: workload.toml in each folder describes its program (keys: workloads/README.md).
+"""Reads the workload manifests, with which the experiments, `lab demo` and `lab validate` find programs:
+workload.toml in each folder describes its program (keys: workloads/README.md).
 
 Every list of workloads is derived from these files: a folder with a manifest is a workload. This module needs no
 built part of Terrace.

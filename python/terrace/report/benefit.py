@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws benefit against size: which objects deserve fast memory."""
+"""Draws benefit against size for the page of `terrace report`: which objects deserve fast memory."""
 
 import math
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of all charts: Plotly figures in Terrace's colours, and their embedding in a page.
+"""Makes Plotly figures in Terrace's colours, and embeds them in a page. All charts of reports and experiments use
+it.
 
 A page contains plotly.js once, compressed (2.0 MB instead of 4.8), so that it opens without a network. charts.js
 draws each figure from JSON, in light or dark colours, or for print.

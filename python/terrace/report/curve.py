@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws time against the size of the fast memory."""
+"""Draws time against the size of the fast memory, for the page of `terrace report`."""
 
 import math
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects all data of a report."""
+"""Holds all data of a `terrace report` page (run, machine, profile, plan). gather.py fills it, and the charts read
+it."""
 
 import functools
 from dataclasses import dataclass, field

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the data of a report from profile, plan and journal, and computes the curve over sizes with the model."""
+"""Reads the data of a report from profile, plan and journal, and computes the curve over sizes with the model.
+`terrace report` and `lab demo` call it."""
 
 from pathlib import Path
 

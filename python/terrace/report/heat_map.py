@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws objects x phases: which objects cause the misses of each phase."""
+"""Draws objects x phases for the page of `terrace report`: which objects cause the misses of each phase."""
 
 from html import escape
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the machine: its tree of places, and their bandwidth and latency from the program's cores."""
+"""Draws the machine for the page of `terrace report`: its tree of memories (places), and their bandwidth and
+latency from the program's cores."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describes what a profile is based on: the observed share of the run, and the basis of its core time.
+"""Describes what a profile is based on: the observed share of the run, and the basis of its core time. `show`,
+`plan`, `bounds` and `report` print it.
 
 All subcommands use these sentences.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the report page, with sections in the order of a reader's questions."""
+"""Renders the page of `terrace report`, with sections in the order of a reader's questions."""
 
 from html import escape
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building blocks of the pages: the HTML file, sections, collapsible tables."""
+"""Provides building blocks of the HTML pages of reports and experiments: the file, sections, collapsible
+tables."""
 
 from __future__ import annotations
 

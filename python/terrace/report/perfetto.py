@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports the run as a timeline in trace-event JSON, for ui.perfetto.dev and chrome://tracing.
+"""Writes the run as a timeline in trace-event JSON (`terrace export`), for ui.perfetto.dev and chrome://tracing.
 
 Each process has a thread of iterations with their phases and waits, and as many threads of moves as run
 concurrently. Times are microseconds since the first process began.

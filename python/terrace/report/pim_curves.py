@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws occupancy and fragmentation of a PIM device over the operations of a replay."""
+"""Draws occupancy and fragmentation of a PIM device over the operations of a replay, for the page of `terrace lab
+pim`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays the allocations of a processing-in-memory (PIM) device."""
+"""Replays the allocations of a processing-in-memory (PIM) device, and holds the results for the page of `terrace
+lab pim`."""
 
 from dataclasses import dataclass
 from pathlib import Path

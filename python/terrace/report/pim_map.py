@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws maps of a PIM device: rows by subarrays, grouped by bank and device, with blocks coloured by direction."""
+"""Draws maps of a PIM device for the page of `terrace lab pim`: rows by subarrays, grouped by bank and device,
+with blocks coloured by direction."""
 
 from __future__ import annotations
 

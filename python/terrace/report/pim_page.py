@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the page of a PIM replay: maps, occupancy and fragmentation."""
+"""Renders the page of a PIM replay (`terrace lab pim`): maps, occupancy and fragmentation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derives figures from the plans of stencil chains: traffic of loops, their lead, and the reach of tiles."""
+"""Derives figures from the plans of stencil chains: traffic of loops, their lead (points that a loop computes
+ahead of its tile), and the reach of tiles. `terrace show` and `terrace report` print and draw them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the page of stencil plans: chains, the tiles of each, and the steps of streamed ones."""
+"""Renders the page of stencil plans for `terrace report`: chains, the tiles of each, and the steps of streamed
+ones."""
 
 from __future__ import annotations
 

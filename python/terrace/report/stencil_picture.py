@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the tiles of a stencil chain as bands in space and loops, and the data movement of its steps."""
+"""Draws the tiles of a stencil chain as bands in space and loops, and the data movement of its steps, for the page
+of stencil plans."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints plans of stencil chains as tables and as JSON."""
+"""Prints plans of stencil chains as tables and as JSON, for `terrace show`."""
 
 from __future__ import annotations
 

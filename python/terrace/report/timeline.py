@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the execution of the plan: phases, moves and waits on one time axis."""
+"""Draws the execution of the plan for the page of `terrace report`: phases, moves and waits on one time axis."""
 
 from __future__ import annotations
 

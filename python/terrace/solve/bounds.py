@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of `terrace bounds`: seconds per iteration under several placements, and the lower bound."""
+"""Holds the results of `terrace bounds`: seconds per iteration under several placements, and the lower bound."""
 
 import math
 from dataclasses import dataclass

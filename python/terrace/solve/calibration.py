@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides whether native times at the calibration size determine a credible core time per instruction.
+"""Decides whether native times at the calibration size determine a credible core time per instruction, for
+`terrace lab calibrate` and `lab validate`.
 
 Virtual time is a linear function of the core time per instruction (core_times.py). The native runs give an
 interval of times, and the line maps it to an interval of core times. The constant is refused, with a one-sentence

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes a lower bound on the time of a recorded program that no software placement can beat.
+"""Computes a lower bound on the time of a recorded program that no software placement can beat. `terrace bounds`,
+`lab demo` and the experiments state it.
 
 The dual values of the linear program (docs/explanation/planning.md) are prices. Any prices prove a bound for any
 iteration (`Problem.bound_at`, exact), so they may come from a fast approximation: HiGHS solves the mean iteration

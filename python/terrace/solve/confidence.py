@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimates the certainty of ranks and plans by propagating sampling error through the model.
+"""Estimates the certainty of ranks and plans by propagating sampling error through the model. `show`, `plan` and
+`report` state the intervals.
 
 The numerical part is src/tiering/strategy/confidence.
 """

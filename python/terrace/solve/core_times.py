@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the core time per instruction of a program and of its phases, at a size that fits into the caches.
+calibrating.py runs the program for it.
 
 Virtual time is a linear function of the core time as long as no place is saturated. Two runs at two core times
 determine it, for the program's timed section and for each phase. The fit is where it equals the native time.

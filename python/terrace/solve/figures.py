@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures used by several tables, one formula each, and the check that no figure beats its proven bound."""
+"""Computes figures that several tables show, one formula each, and checks that no figure beats its proven
+bound."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits a core time per instruction to each function of a program, from a sampled native run.
+"""Fits a core time per instruction to each function of a program, from a sampled native run, for `terrace lab
+calibrate`.
 
 A run in virtual time counts, for each function, instructions, cache hits beyond the first level, and misses. The
 machine file prices hits and misses, as virtual time does. A function's core time is the remaining native time

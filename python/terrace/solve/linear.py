@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the linear program of docs/explanation/planning.md as sparse matrices for HiGHS: a lower bound over
-software placements.
+software placements. certificate.py and lower_bounds.py solve it.
 
 `linear_bound` is its optimum. `prices` are its dual values to a relative accuracy of 1e-4, from a first-order
 method that takes seconds where the simplex method takes hours. `Problem.bound_at` evaluates exactly what they

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lower bounds on the time of phases and of a loop over all placements, exact or with a stated confidence.
+"""Computes lower bounds on the time of phases and of a loop over all placements, exact or with a stated
+confidence. `plan`, `show`, `bounds` and `report` state them.
 
 `bound_of_profile` gives the bound of a recorded loop and its wording to every subcommand. It is a bound of the
 mean iteration, because iterations differ and the last one of a detected loop often ends early.

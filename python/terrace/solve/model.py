@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates the performance model on a stored profile: costs, bounds, plans, sensitivity.
+"""Evaluates the performance model on a stored profile: costs, bounds, plans, sensitivity. `show`, `plan`,
+`bounds`, `report` and `export` call it.
 
 C++ does the numerics.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Solves the placement problem exactly with HiGHS, as the reference for planners.
+"""Solves the placement problem exactly with HiGHS, as the reference for planners in tests and acceptance.
 
 `executable_optimum` is a mixed-integer program whose solutions can be executed: every item is in one place in each
 phase, and moves take their time before the phase that needs them. linear.py has the lower bound.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of paired runs, one with and one without a treatment: the share of time that it saves.
+"""Estimates from paired runs, one with and one without a treatment, the share of time that it saves. `terrace
+compare` states it.
 
 The estimate is that of Hodges and Lehmann (Annals of Mathematical Statistics 34, 1963): the median of the Walsh
 averages, the means of all pairs of differences. Its interval is that of Wilcoxon's signed-rank test, exact for any

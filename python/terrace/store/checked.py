@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validates a JSON document during access: errors state the invalid element by its path."""
+"""Validates a JSON document during access: errors state the invalid element by its path. stencil_plans.py reads
+its file through it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Detects damage in a profile store that queries would not notice: pages, text, types, ranges and references."""
+"""Detects damage in a profile store that queries would not notice: pages, text, types, ranges and references.
+opened.py checks every file by it."""
 
 import math
 import sqlite3

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a profile store (docs/reference/store.md) into dataclasses. All computation is in solve/."""
+"""Reads a profile store (docs/reference/store.md) into dataclasses, for all analysis subcommands. All computation
+is in solve/."""
 
 import json
 from bisect import bisect_right

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derives the `terrace simulate` options that reproduce a profile's simulated machine."""
+"""Derives the `terrace simulate` options that reproduce a profile's simulated machine. `terrace plan` prints
+them."""
 
 import tomllib
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups phases by name.
+"""Groups phases by name, for the tables and pictures of a profile.
 
 An iteration may run several phases of one name, and the runtime splits long phases into segments ("matvec",
 "matvec@65536", ...) between which it can change the placement. Profile and plan keep them apart; tables and

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses of a profile store's contents. Fields have the names of columns (docs/reference/store.md)."""
+"""Defines dataclasses of a profile store's contents, which reader.py fills. Fields have the names of columns
+(docs/reference/store.md)."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

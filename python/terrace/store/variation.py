@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the variation of objects between the iterations of a profile."""
+"""Computes the variation of objects between the iterations of a profile. reader.py returns it, and confidence.py
+widens intervals by it."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ablation study of the planner: runs plans made without one part of its search each, in virtual time."""
+"""Runs the ablation study of the planner for `terrace lab experiment ablation`: plans made without one part of its
+search each, in virtual time."""
 
 from __future__ import annotations
 

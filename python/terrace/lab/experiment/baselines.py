@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares all published planners and policies on a few programs, at two sizes of fast memory."""
+"""Compares all published planners and policies on a few programs, at two sizes of fast memory, for `terrace lab
+experiment baselines`."""
 
 from __future__ import annotations
 

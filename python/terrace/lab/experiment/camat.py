@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures C-AMAT of GPU programs (Zhang et al., MCHPC'17).
+"""Measures C-AMAT (concurrent average memory access time) of GPU programs for `terrace lab experiment camat`
+(Zhang et al., MCHPC'17).
 
 A question is a program on a machine, with all pages in the GPU's own memory, because the study's GPU has no other.
 Its answer is a file of integer counters: of every SM and channel, of every kernel, and over time.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report of `terrace lab experiment camat`: the study's figures, simulated and published."""
+"""Writes the report of `terrace lab experiment camat`: the study's figures, simulated and published."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates page placement over a coherent link (Agarwal et al., HPCA 2015).
+"""Evaluates page placement over a coherent link for `terrace lab experiment ccnuma` (Agarwal et al., HPCA 2015).
 
 A question is a program under a rule. Its answer is a separate file, so that an interrupted run can resume. Each
 program runs once, for its results and its trace; every rule replays the trace.

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the ccnuma report beyond the paper: Terrace's own policy, current GPU policies, processors'
-policies.
-"""
+"""Writes the section of the ccnuma report that goes beyond the paper (Agarwal et al., HPCA 2015): Terrace's own
+policy, current GPU policies, processors' policies."""
 
 from __future__ import annotations
 

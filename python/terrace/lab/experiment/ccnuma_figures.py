@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of the sections of the ccnuma report."""
+"""Draws tables, and computes speedups, for all sections of the ccnuma report (page placement over a coherent
+link)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the ccnuma report with more iterations: the study truncates programs, but moves pay off later.
+"""Writes the section of the ccnuma report with more iterations: the study truncates programs, but moves pay off
+later.
 
 Run time is modelled as a constant plus a time per iteration, so two lengths of a program determine the time of
 each further iteration.

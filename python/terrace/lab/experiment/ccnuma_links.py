@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the ccnuma report on other links: some programs and rules with other remote bandwidths, and on the
-shipped machines with a GPU.
+"""Answers and writes the section of the ccnuma report on other links: some programs and rules with other remote
+bandwidths, and on the shipped machines with a GPU.
 
 Each machine is a separate study (`ccnuma.Study`) that uses the traces of its parent.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report of `terrace lab experiment ccnuma`: the study's figures and table, simulated and published."""
+"""Writes the report of `terrace lab experiment ccnuma`: the study's figures and table, simulated and published."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of the ccnuma report over time: which memory serves the traffic, and the position of hot pages."""
+"""Writes the sections of the ccnuma report over time: which memory serves the traffic, and the position of hot
+pages."""
 
 from __future__ import annotations
 

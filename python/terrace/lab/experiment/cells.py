@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of an experiment, each a question with one answer, and the files that store answers.
+"""Defines the cells of an experiment, each a question with one answer, and stores answers in files. The studies of
+`terrace lab experiment` list cells, measure.py answers them, and tables show the answers.
 
 A cell is one recording under one method on one machine with one size of fast memory. Its answer is a separate file
 that is written atomically, so an interrupted run can resume, and several runs can share the work (`--shard`): the

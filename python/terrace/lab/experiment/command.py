@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common options of the `terrace lab experiment` subcommands, and the steps from questions to the report."""
+"""Defines the common options of the `terrace lab experiment` subcommands, and leads each from its questions to the
+report."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Splits the gap between a live run and fast-only into its causes, by program and machine, at the study's size.
+"""Splits the gap between a live run and fast-only into its causes, by program and machine, at the study's size. A
+table of the unimem report.
 
     learning    live - planned: the first iteration, concurrent planning, fetching data
     sampling    planned - oracle: cost of planning from samples instead of exact counters

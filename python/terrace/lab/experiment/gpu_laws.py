@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conservation laws that hold in every run of the GPU simulator, for any program and policy."""
+"""Checks conservation laws that hold in every run of the GPU simulator, for any program and policy. The ccnuma
+study checks each answer by them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a GPU machine for reports, read from its machine file."""
+"""Reads figures of a GPU machine from its machine file, for the texts of reports. The last memory that a GPU lists
+is the remote one, beyond the link."""
 
 from __future__ import annotations
 

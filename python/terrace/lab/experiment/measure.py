@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers a cell. Its method defines how:
+"""Answers a cell (a recorded program on a machine with some fast memory) by simulation or by a bound, for
+runner.py. The cell's method defines how:
 
     slow-only, fast-only       all data in one memory
     live PLANNER               the planner, or policy, learns and migrates during the run

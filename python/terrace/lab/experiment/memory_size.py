@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicts the slowdown with less memory, with the rest of the data in a file."""
+"""Predicts the slowdown with less memory, with the rest of the data in a file, for `terrace lab experiment
+memory-size`."""
 
 from __future__ import annotations
 

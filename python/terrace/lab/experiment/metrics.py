@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metric study: selects data by a single number each.
+"""Selects data by a single number each, for the metric study of `terrace lab experiment two-level`.
 
 A metric assigns a number to every item (an object or a chunk) from the sampled profile. Fast memory is filled with
 the items of the largest numbers that fit, for the whole run.

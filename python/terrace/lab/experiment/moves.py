@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unimem's study at its original size (class C), at three costs of moves.
+"""Repeats Unimem's study at its original size (class C), at three costs of moves, for `terrace lab experiment
+moves`: lists the cells to simulate, and makes tables and the report of their answers.
 
 `swap` is Terrace's: pages are exchanged concurrently with the program. `user-copy` is the paper's: a helper thread
 copies objects. `ideal` has only the cost of bytes, and no copier achieves it. Planners and policies have equal

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates stencil programs on more data than fast memory holds (Reguly et al., MCHPC 2017).
+"""Evaluates stencil programs on more data than fast memory holds, for `terrace lab experiment out-of-core` (Reguly
+et al., MCHPC 2017).
 
 A question is a program at a size, on a machine, in a mode of `src/stencil/virtual`. Its answer is the output of
 `price_stencil` in a separate file, so that an interrupted run can resume. No kernel runs.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the out-of-core report beyond the paper: ten times the fast memory."""
+"""Writes the section of the out-of-core report that goes beyond the paper (Reguly et al., MCHPC 2017): ten times
+the fast memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of the sections of the out-of-core report."""
+"""Draws tables, and compares with published values, for all sections of the out-of-core report."""
 
 from __future__ import annotations
 

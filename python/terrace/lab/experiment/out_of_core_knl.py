@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures 3 to 6 of the out-of-core report: MCDRAM as flat memory and as a cache."""
+"""Writes the sections of the out-of-core report that repeat figures 3 to 6 of the paper (Reguly et al., MCHPC
+2017): MCDRAM as flat memory and as a cache."""
 
 from __future__ import annotations
 

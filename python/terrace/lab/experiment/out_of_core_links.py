@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures 7 to 10 of the out-of-core report: tiles over a GPU's link."""
+"""Writes the sections of the out-of-core report that repeat figures 7 to 10 of the paper (Reguly et al., MCHPC
+2017): data moved in tiles over a GPU's link."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report of `terrace lab experiment out-of-core`: the paper's figures, simulated and as stated in its text."""
+"""Writes the report of `terrace lab experiment out-of-core`: the paper's figures, simulated and as stated in its
+text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 11 of the out-of-core report: unified memory."""
+"""Writes the section of the out-of-core report that repeats figure 11 of the paper (Reguly et al., MCHPC 2017):
+unified memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the report page: sections of text, pictures and tables, in one file without external references."""
+"""Renders the report page of every experiment: sections of text, pictures and tables, in one file without external
+references."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws charts of experiments: grouped bars, ranked bars, lines, points."""
+"""Draws charts for the reports of experiments: grouped bars, ranked bars, lines, points."""
 
 from __future__ import annotations
 

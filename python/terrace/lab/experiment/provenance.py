@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provenance of a study's answers: one Terrace version and its machine files per folder."""
+"""Records the provenance of a study's answers: one Terrace version and its machine files per folder. Studies
+refuse to mix answers of two versions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values published in the papers' texts; pictures without numbers are omitted.
+"""States values published in the papers' texts, with which experiments compare; pictures without numbers are
+omitted.
 
 Unimem: Wu, Huang, Li, SC'17. Two-level memory: the poster of the two-level-memory study, SC'17. Times are relative
 to those with all data in fast memory. Out of core: I. Reguly et al., "Beyond 16GB: out-of-core stencil

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common steps of studies with one answer file per question: selection of programs, and questions to report."""
+"""Runs studies that have one answer file per question (ccnuma, camat, out-of-core): selects programs, answers
+questions, writes the report."""
 
 from __future__ import annotations
 

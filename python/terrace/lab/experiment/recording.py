@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of cells, made on first use and kept: programs, recordings, profiles.
+"""Makes the inputs of cells on first use, and keeps them: programs, recordings, profiles. measure.py reads them to
+answer a cell.
 
 A program runs once for each cache configuration; everything else is a replay. Files are written under a temporary
 name and renamed, so that several runs may share a folder: a run makes the recordings that it needs and misses, and

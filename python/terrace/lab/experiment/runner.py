@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers unanswered cells in parallel."""
+"""Answers unanswered cells in parallel, for every `terrace lab experiment`."""
 
 from __future__ import annotations
 

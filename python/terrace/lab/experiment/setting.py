@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scope of an experiment's run, and access to its answers for tables."""
+"""Holds the scope of an experiment's run (programs, sizes), and gives its tables access to the answers."""
 
 from __future__ import annotations
 

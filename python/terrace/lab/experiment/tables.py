@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result tables of an experiment, written as CSV and JSON and shown on its page."""
+"""Holds result tables of an experiment, writes them as CSV and JSON, and formats them for its page."""
 
 from __future__ import annotations
 

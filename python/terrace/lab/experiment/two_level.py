@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two-level-memory study: its cells, and tables of their answers."""
+"""Lists the cells (recorded programs to simulate) of the two-level-memory study, and makes tables of their
+answers, for `terrace lab experiment two-level`."""
 
 from __future__ import annotations
 

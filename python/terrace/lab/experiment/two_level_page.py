@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report of `terrace lab experiment two-level`."""
+"""Writes the report of `terrace lab experiment two-level`."""
 
 from __future__ import annotations
 

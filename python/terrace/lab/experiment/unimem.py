@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unimem's evaluation (SC'17): its cells, and tables of their answers."""
+"""Lists the cells (recorded programs to simulate) of Unimem's evaluation (SC'17), and makes tables of their
+answers, for `terrace lab experiment unimem`."""
 
 from __future__ import annotations
 

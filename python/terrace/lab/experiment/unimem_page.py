@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report of `terrace lab experiment unimem`: sections, pictures, and differences with reasons."""
+"""Writes the report of `terrace lab experiment unimem`: sections, pictures, and differences with reasons."""
 
 from __future__ import annotations
 

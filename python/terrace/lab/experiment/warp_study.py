@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common base of GPU studies: each program runs once for its results and its trace, each answer is a file.
+"""Runs GPU studies (camat, ccnuma): each program runs once for its results and its trace, each answer is a file.
 
 Traces and answers are in one folder, so that an interrupted run can resume.
 """

@@ -28,6 +28,7 @@ class _Commands(Mapping[str, object]):
         self.files = {file.stem.replace("_", "-"): file for file in sorted(folder.iterdir()) if _is_command(file)}
 
     def __getitem__(self, name: str) -> object:
+        """Imports the module of a subcommand on its first use, so that the others cost no start-up time."""
         file = self.files[name]
         module = f"{self.package}.{file.stem}"
         if file.is_dir():
@@ -131,6 +132,7 @@ def main() -> None:
 
 
 def _usage(raised: Exception) -> str:
+    """Returns the one-line message for a wrong command line, with the help page to read."""
     error: Any = raised
     if type(error).__name__ == "NoArgsIsHelpError":
         return f"missing subcommand; see {error.ctx.command_path} --help"

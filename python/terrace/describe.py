@@ -47,6 +47,7 @@ def _text(text: str | None) -> str:
 
 
 def _parameter(parameter: Any, context: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Returns the JSON object of one option or argument."""
     is_argument = parameter.param_type_name == "argument"
     has_value = is_argument or not parameter.is_flag
     default = parameter.get_default(context) if getattr(parameter, "show_default", True) else None

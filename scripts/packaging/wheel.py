@@ -132,7 +132,8 @@ def places(path: Path, tree: Path, libraries: str) -> list[str]:
 
 
 def bundle(tree: Path, version: str) -> str:
-    """Adds the needed libraries, and returns the platform's tag."""
+    """Copies the shared libraries that the wheel's programs need into the wheel, links the programs to the copies,
+    and returns the platform's tag. main() calls it before pack()."""
     files = [path for path in sorted(tree.rglob("*")) if path.is_file() and elf.is_elf(path)]
     libraries = Bundle(tree / "terrace.libs")
     for path in files:

@@ -62,6 +62,7 @@ def elf_data(path: Path, least: int) -> ElfData:
 
 
 def _read(data: bytes, least: int) -> tuple[list[Loaded], list[Variable]]:
+    """Returns the loaded segments of an ELF file's content, and its variables of at least `least` bytes."""
     head = _HEADER.unpack_from(data, 0)
     segments_at, sections_at = head[5], head[6]
     segment_count, section_count = head[10], head[12]

@@ -93,6 +93,7 @@ def _count(of: dict[str, Any], key: str, where: str) -> int:
 
 
 def _block(point: object, frames: list[str], name: Namer, where: str) -> Block:
+    """Checks one allocation point of DHAT's file, and returns it as a named block."""
     if not isinstance(point, dict):
         raise DamagedError(f"{where} is not an object")
     stack = point.get("fs")

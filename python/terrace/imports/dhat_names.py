@@ -45,6 +45,7 @@ _OTHER, _RUN_TIME, _OWN = range(3)
 
 
 def _of_words(frame: str) -> tuple[str, int]:
+    """Returns the name of a frame by DHAT's text, and how far it is from the program's own code."""
     parts = _FRAME.match(frame)
     if not parts:
         return "", _OTHER

@@ -114,6 +114,7 @@ def write(measured: Measured, machine: _core.Machine, name: _core.ProfileName) -
 
 
 def _journal(measured: Measured, machine: _core.Machine, path: str) -> None:
+    """Writes the measurements as a journal of the runtime, which is then merged into a profile."""
     writer = _core.ProfileWriter(path)
     writer.run(measured.process, measured.program, list(measured.arguments), machine)
     for note in measured.notes:

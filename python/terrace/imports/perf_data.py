@@ -122,6 +122,7 @@ class _Reader:
         self.result = PerfRecords([], [], [], 0, False, False)
 
     def read(self) -> PerfRecords:
+        """Parses the whole file: samples, mappings and process starts, in the order of the file."""
         begin, end = self._header()
         for at, kind, misc, high in self._records(begin, end):
             if kind == SAMPLE:
@@ -152,6 +153,7 @@ class _Reader:
         return offset, offset + size
 
     def _header(self) -> tuple[int, int]:
+        """Checks the file's header, reads its events, and returns where the records begin and end."""
         magic = self.data[:8]
         if magic == _MAGIC_ELSEWHERE:
             raise DamagedError("written on a machine of the other byte order")
@@ -176,6 +178,7 @@ class _Reader:
         return self._section(sections[2], sections[3], "data")
 
     def _attribute(self, at: int, end: int) -> None:
+        """Reads the description of one event, which states the layout of its samples."""
         _, _, _, period, sample_type, read_format, flags = _ATTRIBUTE.unpack_from(self.data, at)
         one = Attribute(0 if flags & _FREQUENCY else period, sample_type, read_format)
         one.has_ids = bool(flags & _SAMPLE_ID_ALL)
@@ -217,6 +220,7 @@ class _Reader:
         return self.by_id[number]
 
     def _sample(self, at: int, end: int) -> None:
+        """Reads one sample: address, time, process, weight and source of the data."""
         one = self._attribute_of(at, end)
         kind = one.sample_type
         fields, layout = self._leading(kind)
@@ -246,6 +250,8 @@ class _Reader:
         return known
 
     def _behind_variable_parts(self, one: Attribute, at: int, end: int) -> int:
+        """Returns the offset behind a sample's parts of variable length (counters, stacks, registers)."""
+
         def number() -> int:
             return int(struct.unpack_from("<Q", self._within(at, end, 8))[0])
 
@@ -287,6 +293,7 @@ class _Reader:
         return self.data[at : max(at, end - self._trailer())].partition(b"\0")[0].decode(errors="replace")
 
     def _mapping(self, at: int, end: int, kind: int) -> None:
+        """Adds a mapping of a process (an mmap record)."""
         process, _, low, length, offset = struct.unpack_from("<IIQQQ", self._within(at, end, 32))
         own = 32 + (32 if kind == MMAP2 else 0)
         self._within(at, end, own + self._trailer())
@@ -296,6 +303,7 @@ class _Reader:
         self.result.mappings.append(Mapping(process, self._time_of(end), low, low + length, offset, name))
 
     def _begun(self, at: int, end: int, kind: int, misc: int) -> None:
+        """Adds the start of a process, by fork or exec."""
         process, other = struct.unpack_from("<II", self._within(at, end, 8 + self._trailer()))
         if kind == FORK and process != other:
             self.result.begun.append(ProcessStart(process, self._time_of(end), other))

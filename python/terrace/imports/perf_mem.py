@@ -70,6 +70,8 @@ class _Process:
         self.files.clear()
 
     def _object(self, name: str, kind: str, low: int, high: int) -> int:
+        """Returns the number of an object by name and range; the heap and the stack are one object each, which
+        grows."""
         key = (name, low, high) if name not in ("(heap)", "(stack)") else (name, 0, 0)
         if key not in self.by_key:
             self.by_key[key] = len(self.objects)
@@ -82,6 +84,7 @@ class _Process:
         return self.by_key[key]
 
     def map(self, mapping: Mapping) -> None:
+        """Adds the objects of a mapping: heap, stack, a file's variables, or the mapping itself."""
         name = mapping.name
         if name == "[heap]":
             number = self._object("(heap)", "small", mapping.low, mapping.high)
@@ -106,6 +109,7 @@ class _Process:
         return one.kind == "mapping" and one.address <= mapping.low and mapping.high <= one.address + one.size
 
     def _map_file(self, mapping: Mapping) -> None:
+        """Adds the variables and segments of an ELF file that is mapped."""
         data = self.read_elf(mapping.name)
         base = Path(mapping.name).name
         segment = next(
@@ -191,6 +195,7 @@ def _attribute(
     memory: Memory,
     read_elf: Callable[[str], ElfData],
 ) -> tuple[list[Object], str]:
+    """Attributes samples to objects and time intervals, while mappings come and go; returns the measurement."""
     space = _Process(read_elf)
     all_known = any(level_is_known(one.source) for one in samples)
     name = ""
@@ -242,6 +247,7 @@ def _lineage(recorded: PerfRecords, process: int) -> dict[int, int]:
 
 
 def _count(cell: Cell, sample: Sample, memory: Memory) -> None:
+    """Adds a sample to a cell: reads, writes, and the exposed latency that its weight states."""
     cell.samples += 1
     cell.squares += sample.period**2
     if sample.source & 0x1F == _STORE:
@@ -264,6 +270,7 @@ def _limit(phase: Phase, memory: Memory) -> None:
 
 
 def _notes(recorded: PerfRecords, samples: int, known: int, processes: int, step: float) -> list[str]:
+    """Returns remarks for the profile on what the import assumed and could not attribute."""
     notes = [
         f"imported from perf: {samples} samples with addresses; mappings, the heap as a whole and variables of "
         "a page or more are the objects, intervals of "

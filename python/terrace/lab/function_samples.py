@@ -85,6 +85,7 @@ class Sampler:
         return self._named(content, os.path.realpath(program))
 
     def _named(self, content: bytes, program: str) -> Samples:
+        """Counts the buffer's samples by function, by the symbols of the mapped files."""
         found, names, mappings = Samples(), _Names(program), list[Mapping]()
         addresses = Counter[int]()
         for kind, body in records(content):
@@ -119,6 +120,7 @@ class _Names:
 
 
 def _mapped(file: int) -> mmap.mmap:
+    """Maps perf's ring buffer of samples, with as many pages as the kernel grants."""
     for pages in _PAGES:
         try:
             return mmap.mmap(file, (1 + pages) * mmap.PAGESIZE, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)

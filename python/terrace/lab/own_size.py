@@ -126,6 +126,7 @@ def run_natively(program: Program, done: Callable[[], None] = lambda: None) -> N
 
 
 def _is_enough(found: NativeRuns) -> bool:
+    """Returns whether the native runs suffice: their time is settled and there are enough samples."""
     if len(found.plain) < MIN_RUNS:
         return False
     if len(found.plain) >= MAX_RUNS or sum(one.wall for one in found.runs) > ENOUGH_SECONDS:

@@ -82,6 +82,7 @@ def examine(program: str) -> Executable:
 
 
 def _part(name: str) -> Path:
+    """Returns the path of a file of the tracer, installed or in the build folder."""
     program = shutil.which(terrace_program())
     if program is not None:
         here = Path(program).resolve().parent

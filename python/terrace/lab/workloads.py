@@ -218,6 +218,7 @@ def _words(table: _Table, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _loop(table: _Table) -> Loop:
+    """Reads a manifest's table of the main loop."""
     phases = tuple(table.phases("phases"))
     shown = table.text("shown", "") or _shown(table.raw("phases"))
     iterations = table.number("iterations")
@@ -227,6 +228,7 @@ def _loop(table: _Table) -> Loop:
 
 
 def _study(table: _Table) -> Study:
+    """Reads a manifest's table of the studies that run the program."""
     names = table.words("in", STUDIES)
     iterations = table.number("iterations", 0)
     if iterations < 0 or not iterations.is_integer():
@@ -338,6 +340,7 @@ class _Table:
 
 
 def _flat(phases: object) -> Iterator[str]:
+    """Yields the names of phases, with repeated groups written out once."""
     if not isinstance(phases, list):
         raise TypeError
     for one in phases:

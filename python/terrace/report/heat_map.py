@@ -61,6 +61,7 @@ def draw(facts: Facts) -> str:
 
 
 def _left_out(facts: Facts, phases: int) -> str:
+    """Returns the caption on objects and phases that the chart does not show."""
     rest = facts.by_traffic[_MANY:]
     words = []
     if rest:
@@ -72,6 +73,7 @@ def _left_out(facts: Facts, phases: int) -> str:
 
 
 def _tip(facts: Facts, o: int, p: int, share: float) -> str:
+    """Returns the tooltip of one cell."""
     sensitive = facts.sensitivity[o][p]
     about = f", sensitive to {'bandwidth or latency' if sensitive == 'either' else sensitive}" if sensitive else ""
     return escape(

@@ -21,6 +21,8 @@ _TREE = 0.52  # share of the chart's width; the bars are right of it
 
 @dataclass(frozen=True)
 class _Box:
+    """A box of the tree; `parent` is the key of the box that contains it, empty for a root."""
+
     key: str
     parent: str
     name: str
@@ -34,7 +36,7 @@ def draw(facts: Facts) -> str:
     leaves = [node for node in nodes if not any(other.parent == node.id for other in nodes)]
     figure = charts.figure(110 + 62 * len(leaves), bargap=0.25)
     boxes = [_box(facts, node) for node in nodes]
-    if sum(not box.parent for box in boxes) > 1:  # a treemap needs one root
+    if sum(not box.parent for box in boxes) > 1:  # the chart needs one root: a box for the whole machine
         boxes = [_Box("all", "", charts.shortened(facts.machine.name, 24), "", charts.BAND)] + [
             replace(box, parent=box.parent or "all") for box in boxes
         ]
@@ -52,6 +54,7 @@ def draw(facts: Facts) -> str:
 
 
 def _box(facts: Facts, node: Node) -> _Box:
+    """Returns the box of a node: a memory has its kind, capacity and colour."""
     place = next((p for p in facts.machine.places if p.id == node.place), None)
     return _Box(
         key=str(node.id),

@@ -190,6 +190,7 @@ def _coverage_sentences(coverage: Coverage | None) -> list[str]:
 
 
 def _time(coverage: Coverage) -> str:
+    """Returns the sentence on the time in uninstrumented code."""
     if coverage.not_sampled:
         return f"The share of time in uninstrumented code was not measured: {coverage.not_sampled}."
     where = "in the main loop" if coverage.in_loop else "of the program"
@@ -201,6 +202,7 @@ def _time(coverage: Coverage) -> str:
 
 
 def _heap(coverage: Coverage) -> list[str]:
+    """Returns the sentence on heap that only uninstrumented code used, if any."""
     if coverage.heap_uncovered <= 0:
         return []
     return [

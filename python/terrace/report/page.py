@@ -59,6 +59,7 @@ def _learned(facts: Facts) -> list[str]:
 
 
 def _header(facts: Facts) -> str:
+    """Renders the headline and the introduction."""
     time = "virtual time" if facts.run.virtual else "real time"
     many = len({i.iteration for i in facts.instances})
     phases = len(facts.phases)
@@ -86,6 +87,7 @@ def _warnings(facts: Facts) -> str:
 
 
 def _tiles(facts: Facts) -> str:
+    """Renders the tiles below the headline: the time of an iteration in each placement."""
     pricing = facts.pricing
     tiles = []
     if facts.learned:
@@ -112,6 +114,7 @@ def _tiles(facts: Facts) -> str:
 
 
 def _curve_text(facts: Facts) -> str:
+    """Returns the text above the curve over sizes of fast memory."""
     return (
         f"The time of an iteration that the planner {escape(facts.pricing.planner)} predicts for each size of the "
         "fast memory, between slow-only and fast-only. The vertical axis does not begin at zero. The bound "
@@ -145,6 +148,7 @@ def _heat_text(facts: Facts) -> str:
 
 
 def _object_table(facts: Facts) -> str:
+    """Renders the table of objects by phase."""
     rows = []
     by_phase = facts.misses.sum(axis=0)
     for o in facts.by_traffic:
@@ -166,6 +170,7 @@ def _object_table(facts: Facts) -> str:
 
 
 def _benefit_table(facts: Facts) -> str:
+    """Renders the table of benefits, the largest first."""
     order = sorted(range(len(facts.profile.objects)), key=lambda o: -facts.pricing.benefits[o])
     rows = []
     for o in order:
@@ -209,6 +214,7 @@ def _without_plan(facts: Facts) -> str:
 
 
 def _plan_text(facts: Facts) -> str:
+    """Returns the text above the timeline: what was moved, and the waits."""
     if facts.plan is None:
         return (
             f"{_without_plan(facts)} <code>terrace plan</code> makes a plan from this file, and "
@@ -228,6 +234,7 @@ def _plan_text(facts: Facts) -> str:
 
 
 def _plan_tables(facts: Facts) -> str:
+    """Renders the tables of the plan: places and moves."""
     if facts.plan is None:
         return ""
     placed = []
@@ -295,6 +302,7 @@ def _plan_tables(facts: Facts) -> str:
 
 
 def _machine_table(facts: Facts) -> str:
+    """Renders the table of memories by initiator."""
     rows = []
     for path in facts.machine.paths:
         place = facts.machine.places[path.place]
@@ -315,6 +323,7 @@ def _machine_table(facts: Facts) -> str:
 
 
 def _notes(facts: Facts) -> str:
+    """Renders the notes on what the profile is based on."""
     sentence = observation.observed(facts.loop)
     items = [sentence] if sentence else []
     items += observation.observed_accesses(facts.run, facts.counters, facts.coverage, facts.loop)
@@ -330,6 +339,7 @@ def _notes(facts: Facts) -> str:
 
 
 def _footer(facts: Facts) -> str:
+    """Renders the footer: program, run, file, and the command that repeats the page."""
     run = facts.run
     command = " ".join(run.arguments) or run.program
     rows = [

@@ -48,6 +48,7 @@ def _meta(run: Run, kind: str, thread: int, name: str) -> dict[str, Any]:
 def _slice(
     run: Run, thread: int, name: str, category: str, begun: float, ended: float, **args: object
 ) -> dict[str, Any]:
+    """Returns a trace event with a begin and a duration."""
     return {
         "name": name,
         "cat": category,
@@ -61,6 +62,7 @@ def _slice(
 
 
 def _loop(run: Run, instances: list[PhaseInstance]) -> list[dict[str, Any]]:
+    """Returns the events of iterations and their phases."""
     events = []
     for number in sorted({i.iteration for i in instances}):
         inside = [i for i in instances if i.iteration == number]
@@ -79,6 +81,7 @@ def _loop(run: Run, instances: list[PhaseInstance]) -> list[dict[str, Any]]:
 
 
 def _moves(store: Store, run: Run) -> list[dict[str, Any]]:
+    """Returns the events of moves, on as many lanes as overlap."""
     moves = [move for move in store.moves(run) if not move.refused]
     if not moves:
         return []
@@ -119,6 +122,7 @@ def _move(run: Run, thread: int, move: Move, name: str, places: dict[int, str]) 
 
 
 def _plans(store: Store, run: Run) -> list[dict[str, Any]]:
+    """Returns an instant event for each plan."""
     return [
         {
             "name": f"plan by {plan.planner}",

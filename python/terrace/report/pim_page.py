@@ -47,6 +47,7 @@ def render(facts: Facts) -> str:
 
 
 def _header(facts: Facts) -> str:
+    """Renders the headline and the introduction."""
     whole = facts.whole
     full = units.percent(facts.share(whole.peak))
     if whole.failures:
@@ -90,6 +91,7 @@ def _map_section(facts: Facts, moment: str, title: str) -> str:
 
 
 def _fragments(facts: Facts) -> str:
+    """Renders the table of the largest free rectangles and runs, when fullest and at the end."""
     rows = [
         [when, kind, *_largest(largest)]
         for when, at in (("fullest", facts.fullest), ("end", facts.whole))
@@ -111,6 +113,7 @@ def _largest(largest: _core.PimLargestFree) -> list[str]:
 
 
 def _differences(facts: Facts) -> str:
+    """Renders the table of blocks whose address differs from the trace's, if any."""
     whole = facts.whole
     if not whole.differ:
         return ""

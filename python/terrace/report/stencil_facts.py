@@ -51,7 +51,8 @@ def main_plan(chain: Chain) -> Plan | None:
 
 
 def outer(chain: Chain, plan: Plan | None) -> int:
-    """Returns the dimension to show: that of the steps, else the outermost one with cuts, else the outermost."""
+    """Returns the dimension that tables and pictures show: that of the steps of a streamed plan, else the
+    outermost one that is cut into tiles, else the outermost."""
     if plan is not None and plan.stream is not None:
         return plan.stream.dimension
     cut = [d for d in range(3) if plan is not None and plan.tiles[d] > 1]
@@ -72,7 +73,8 @@ def reach(loop: Loop, d: int) -> tuple[int, int]:
 
 
 def ahead(plan: Plan, number: int, d: int) -> int:
-    """Returns by how many points a loop leads in most tiles."""
+    """Returns the lead of a loop in most tiles: by how many points its part of a tile extends beyond the tile's
+    edge."""
     runs = plan.edges[d][number] if plan.edges[d] else []
     return max(runs, default=(0, 0))[1]
 
@@ -85,10 +87,10 @@ def depth(chain: Chain, plan: Plan, d: int) -> tuple[int, int]:
     sign = -1 if plan.reversed[d] else 1
     first = plan.range.end[d] if plan.reversed[d] else plan.range.begin[d]
     last = plan.range.begin[d] if plan.reversed[d] else plan.range.end[d]
-    edges = [first + sign * plan.size[d] * t for t in (tile, tile + 1)]
-    if (edges[1] - last) * sign > 0:
-        edges[1] = last
-    low, high = min(edges), max(edges)
+    ends = [first + sign * plan.size[d] * t for t in (tile, tile + 1)]  # of the middle tile
+    if (ends[1] - last) * sign > 0:
+        ends[1] = last
+    low, high = min(ends), max(ends)
     below, above = 0, 0
     for number, loop in enumerate(chain.loops):
         begin, end = part(plan.cuts(loop, number, d), tile)

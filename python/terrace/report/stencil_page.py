@@ -29,6 +29,7 @@ def render(plans: Plans, numbers: Sequence[int], name: str) -> str:
 
 
 def _header(plans: Plans, name: str) -> str:
+    """Renders the headline and the tiles below it."""
     longest = max(len(chain.loops) for chain in plans.chains)
     runs = sum(chain.runs for chain in plans.chains)
     several = f"{len(plans.chains):,} different chains" if len(plans.chains) != 1 else "One chain"
@@ -50,6 +51,7 @@ def _header(plans: Plans, name: str) -> str:
 
 
 def _section(plans: Plans, number: int) -> str:
+    """Renders the section of one chain."""
     chain = plans.chains[number - 1]
     plan = facts.main_plan(chain)
     title = facts.title(plans, number)
@@ -83,6 +85,7 @@ def _section(plans: Plans, number: int) -> str:
 
 
 def _loops(plans: Plans, chain: Chain, plan: Plan | None) -> str:
+    """Renders the table of a chain's loops."""
     d = facts.outer(chain, plan)
     rows = [
         [
@@ -100,6 +103,7 @@ def _loops(plans: Plans, chain: Chain, plan: Plan | None) -> str:
 
 
 def _chains(plans: Plans) -> str:
+    """Renders the table of all chains."""
     rows = [
         [
             str(number),

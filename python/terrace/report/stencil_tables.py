@@ -161,6 +161,7 @@ def _text(of: Range) -> str:
 
 
 def _print_cuts(out: Console, chain: Chain) -> None:
+    """Prints the tiles of each plan of a chain."""
     if not chain.plans:
         out.print("Its loops ran one after the other, without tiles.\n", markup=False)
         return
@@ -178,6 +179,7 @@ def _print_cuts(out: Console, chain: Chain) -> None:
 
 
 def _print_steps(out: Console, plan: Plan, stream: Stream, limit: int | None) -> None:
+    """Prints the steps of a streamed chain, by plan and as executed."""
     chunk = stream.chunk
     rows = table(
         "step", "tiles", "needs", "initialises", "writes last", "drops", "holds", "fetched", "cleared", "admitted",

@@ -65,6 +65,7 @@ def draw(facts: Facts) -> str:
 
 
 def _bars(facts: Facts, start: float, end: float) -> list[_Bar]:
+    """Returns a bar for each group of moves that were requested together."""
     groups: dict[tuple[int, int, int, int], list[Move]] = {}
     for move in facts.moves:
         if start <= move.asked <= end:
@@ -96,6 +97,7 @@ def _rows(bars: Sequence[_Bar]) -> list[int]:
 
 
 def _add_iterations(figure: go.Figure, shown: Sequence[PhaseInstance], start: float) -> None:
+    """Draws a line at the beginning of each iteration."""
     for number in sorted({i.iteration for i in shown}):
         begun = min(i.begun for i in shown if i.iteration == number)
         ended = max(i.ended for i in shown if i.iteration == number)
@@ -107,6 +109,8 @@ def _add_iterations(figure: go.Figure, shown: Sequence[PhaseInstance], start: fl
 
 
 def _add_phases(figure: go.Figure, shown: Sequence[PhaseInstance], start: float, span: float) -> None:
+    """Draws the phases and their waits in one row."""
+
     def add(
         name: str, begins: list[float], lengths: list[float], colours: object, tips: list[str], **more: object
     ) -> None:
@@ -154,6 +158,7 @@ def _gaps(shown: Sequence[PhaseInstance]) -> list[tuple[float, float]]:
 def _add_moves(
     figure: go.Figure, facts: Facts, bars: Sequence[_Bar], rows: Sequence[int], start: float, span: float
 ) -> None:
+    """Draws the moves, a row for each object."""
     row = {identity: number for number, identity in enumerate(rows, start=_PHASES + 1)}
     # Incoming moves are above outgoing ones, which may run concurrently.
     kinds = (

@@ -325,6 +325,7 @@ def _too_short(samples: Sequence[Sample], native: Interval, start: Start, by: st
 
 
 def _stalled(native: float, least: float) -> str:
+    """Returns why a program's memory stalls leave too little core time to be fitted."""
     stalls, whole = units.seconds(least), units.seconds(native)
     if least < native:
         what = f"takes most of the time: {stalls} of {whole} by virtual time, and the rest says little of the core"

@@ -86,6 +86,7 @@ def certificate_of(
     usual = max(start.proven(mean) for start in starts)
 
     def own(number: int, fitted: Sequence[Prices]) -> Prices:
+        """Returns prices that prove a close bound for one iteration, improved if those of similar ones do not."""
         iteration = each[number]
         proven = [start.proven(iteration) for start in fitted]
         proof = fitted[proven.index(max(proven))]
@@ -208,6 +209,7 @@ def merged(phases: Sequence[Dump], begins: Sequence[int]) -> list[Dump]:
 
 
 def _sum(segments: Sequence[Dump]) -> Dump:
+    """Merges segments of a phase into one, with summed cells."""
     every = [cell for segment in segments for cell in segment["cells"]]
     cells: list[list[float]] = []
     if every:

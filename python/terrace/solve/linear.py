@@ -238,6 +238,7 @@ class _Program:
         self._entries.append((rows.ravel(), columns.ravel(), values.ravel().astype(np.float64)))
 
     def _add_domain(self, domain: int, places: list[int]) -> None:
+        """Adds the variables and constraints of a domain: shares of items, capacities, moves."""
         items = np.array([i for i, item in enumerate(self._items) if item["domain"] == domain])
         phases, count = len(self._phases), len(places) - 1
         share = self._variables((self._starts, len(items), count), 1)

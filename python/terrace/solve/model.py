@@ -166,6 +166,7 @@ class Model:
         return [gains.get(name, 0.0) for name in names]
 
     def _domains(self) -> Iterator[int]:
+        """Yields the numbers of the machine's domains."""
         domain = 0
         while True:
             try:

@@ -83,6 +83,7 @@ def find_damage(connection: sqlite3.Connection) -> str | None:
 
 
 def _damaged_columns(connection: sqlite3.Connection, table: str) -> Iterator[str]:
+    """Yields columns of a table with values of a wrong type or out of range."""
     columns = connection.execute(f'PRAGMA table_info("{table}")').fetchall()
     numbers = [(name, kind) for _, name, kind, *_ in columns if kind in ("INTEGER", "REAL")]
     if numbers:
@@ -99,6 +100,7 @@ def _damaged_columns(connection: sqlite3.Connection, table: str) -> Iterator[str
 
 
 def _wrong_number(name: str, kind: str, value: object) -> str | None:
+    """Returns what is wrong with a number of a column, or None."""
     if not isinstance(value, int | float) or (kind == "INTEGER" and not isinstance(value, int)):
         return f"not {'an integer' if kind == 'INTEGER' else 'a number'}"
     if not math.isfinite(value) or abs(value) > (_MAX_INTEGER if kind == "INTEGER" else _MAX_REAL):
@@ -111,6 +113,7 @@ def _wrong_number(name: str, kind: str, value: object) -> str | None:
 
 
 def _damaged_text(connection: sqlite3.Connection, table: str, column: str) -> Iterator[str]:
+    """Yields what is wrong with the texts of a column."""
     wrong_type = f"SELECT 1 FROM \"{table}\" WHERE typeof(\"{column}\") NOT IN ('text', 'null') LIMIT 1"
     if connection.execute(wrong_type).fetchone():
         yield f"{table}.{column} is not text"

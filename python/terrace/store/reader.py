@@ -102,7 +102,9 @@ class Store:
                 if run.process == process:
                     return run
             known = ", ".join(str(run.process) for run in runs[:10])
-            raise WrongCallError(f"{self.path} has no process {process}; it has {known}")
+            raise WrongCallError(
+                f"--process {process}: the profile {self.path} has no such process; give one of {known}"
+            )
         spent = dict(self._all("SELECT run, sum(ended - begun) FROM phase_instance WHERE loop >= 0 GROUP BY run"))
         return max(runs, key=lambda run: (run.whole, spent.get(run.id, 0.0), -run.id))
 
@@ -201,6 +203,7 @@ class Store:
         return self._profile(run, False, self._profiled(run, False))
 
     def _profiled(self, run: Run, exact: bool) -> list[tuple[int, int, int]]:
+        """Returns id, number and loop of the iterations whose mean is the profile."""
         return self._all(
             "SELECT id, number, loop FROM iteration i WHERE run = ?1 AND exact = ?2 AND loop = (SELECT max(loop) "
             "FROM iteration WHERE run = ?1 AND exact = ?2 AND loop IN "
@@ -212,6 +215,7 @@ class Store:
         )
 
     def _profile(self, run: Run, exact: bool, rows: list[tuple[int, int, int]]) -> Profile:
+        """Returns the mean over the given iterations, summed over each object's chunks."""
         shares = json.dumps(self._shares(run, rows) if rows else [])
         phases = [
             ProfiledPhase(*row)

@@ -123,7 +123,8 @@ class Stream:
 
 @dataclass(frozen=True)
 class Plan:
-    """Tiles of a chain. `edges` has by dimension and loop runs of (tiles, points ahead); empty without cuts."""
+    """Tiles of a chain. `edges` has by dimension and loop the lead at the cuts between tiles, as runs of (tiles,
+    points ahead); empty without cuts."""
 
     runs: int
     seconds: float
@@ -273,6 +274,7 @@ def _plan(one: Checked, loops: list[Loop]) -> Plan:
 
 
 def _edges(of_dimension: Checked, tiles: int, loops: int) -> list[list[tuple[int, int]]]:
+    """Reads by loop the lead over the cuts between tiles, as runs of (tiles, points)."""
     if tiles * loops > _MAX_PARTS:
         of_dimension.fail(f"of at most {_MAX_PARTS} parts, which can be shown")
     found = []
@@ -288,6 +290,7 @@ def _edges(of_dimension: Checked, tiles: int, loops: int) -> list[list[tuple[int
 
 
 def _stream(one: Checked, tiles: Three) -> Stream:
+    """Reads the steps and the moves of a streamed plan."""
     dimension = one["dimension"].whole(0, 2)
     steps, first = [], 0
     for step in one["steps"]:

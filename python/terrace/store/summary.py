@@ -49,6 +49,7 @@ def by_name(profile: Profile) -> Profile:
 
 
 def _sum(name: str, phases: Sequence[ProfiledPhase]) -> ProfiledPhase:
+    """Adds up phases of one name."""
     return ProfiledPhase(
         name=name,
         time=sum(phase.time for phase in phases),

@@ -231,6 +231,7 @@ _CONFIGURATIONS = {"slow": "planner=slow-only", "cache": "planner=cache-mode", "
 
 
 def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
+    """Returns the result of simulated runs, one in each configuration."""
     by_world = {}
     for label, store in stores.items():
         phases = summarise_phases(store, store.run())
@@ -295,6 +296,7 @@ def _sum(column: list[float] | None) -> float | None:
 
 
 def _document(result: Bounds) -> dict[str, Any]:
+    """Returns the result as JSON."""
     return {
         "source": result.source,
         "machine": result.machine,

@@ -381,6 +381,8 @@ def _format_signed(share: float) -> str:
 
 
 def _document(found: _Comparison) -> dict[str, Any]:
+    """Returns the result as JSON."""
+
     def of(variant: _Variant) -> dict[str, Any]:
         return {"median_s": variant.seconds, "times_s": variant.times, "processor_s": variant.processor}
 

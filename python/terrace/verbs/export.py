@@ -95,6 +95,7 @@ def _is_export(head: bytes, store: Store) -> bool:
 
 
 def _write(out: TextIO, store: Store, document: dict[str, Any], table: str | None) -> None:
+    """Writes the requested format."""
     if document:
         json.dump(document, out, ensure_ascii=False, separators=(",", ":"))
         out.write("\n")

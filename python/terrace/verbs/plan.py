@@ -145,6 +145,7 @@ def _obeying(plan: Path, run: Run, machine: str | None, own_machine: Machine) ->
 
 
 def _warn(run: Run, coverage: Coverage | None, machine: Machine, loop: Loop | None, model: Model) -> None:
+    """Prints warnings and notes on the basis of a plan."""
     for unused in model.unused_hints():
         console().print(f"\nwarning: {unused}", markup=False)
     if sentence := observation.observed(loop):
@@ -167,6 +168,7 @@ def _bound_of(
 def _document(
     chosen: _core.Plan, bound: Bound, fast_only: float, certainty: Certainty | None, time: PlanTime | None
 ) -> dict[str, Any]:
+    """Returns the plan as JSON."""
     regret = regret_of(chosen)
     return {
         "planner": chosen.planner,
@@ -237,6 +239,7 @@ def _print(
 
 
 def _print_places(out: Console, chosen: _core.Plan) -> None:
+    """Prints the places of objects."""
     rows = table("object", "size", "share", "place", left=(0, 3))
     home = 0
     for item in chosen.objects:
@@ -331,6 +334,7 @@ def parse_sweep(text: str) -> tuple[str, list[int]]:
 
 
 def _sweep(model: Model, text: str, planner: str, json: bool) -> None:
+    """Plans with many sizes of a kind of memory (`--sweep`), and prints the predicted times."""
     kind, sizes = parse_sweep(text)
     with progress(f"planning with {planner}", len(sizes)) as steps:
         if kind == "fast":

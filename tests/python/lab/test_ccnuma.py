@@ -241,7 +241,7 @@ def test_wrong_calls_are_refused(tmp_path):
     assert done.returncode == 2
     assert "--only pathfounder: unknown program; known: " in done.stderr
     for only in ("bfs,bfs,", ""):
-        with pytest.raises(WrongCallError, match="empty name"):
+        with pytest.raises(WrongCallError, match="a name between commas is missing"):
             chosen_programs(only)
     assert chosen_programs("needle,bfs,needle") == ["needle", "bfs"]
     with pytest.raises(_core.InvalidError, match="has no size 'huge'; there are test, paper"):

@@ -53,6 +53,7 @@ def of_parts(ratios: dict[str, Any]) -> float:
 
 
 def _example() -> Section:
+    """Compares C-AMAT of the paper's example of ten accesses with the published values."""
     ours = _core.camat_of_accesses(EXAMPLE)
     rows: list[Row] = [
         {"what": name.replace("_", " "), "ours": ours[name], "published": said}
@@ -72,6 +73,7 @@ def _value(counters: dict[str, int]) -> float | None:
 
 
 def _by_sm(study: Study) -> list[Section]:
+    """Returns the sections on C-AMAT by streaming multiprocessor (SM), one for each program of the paper."""
     sections: list[Section] = []
     means: list[Row] = []
     for program in study.programs:
@@ -133,6 +135,7 @@ def _differences(study: Study) -> list[str]:
 
 
 def _means(program: str, machine: str, levels: dict[str, Any], said: tuple[float, float, float]) -> list[Row]:
+    """Returns the mean C-AMAT over all SMs of a program, next to the published value."""
     rows: list[Row] = []
     for level, words in ((BY_WARPS, "warps"), (BY_LINES, "line parts")):
         values = [value for one in levels[level]["each"] if (value := _value(one)) is not None]
@@ -158,6 +161,7 @@ def _number(value: Value) -> float | None:
 
 
 def _levels(study: Study) -> Section:
+    """Returns the section on C-AMAT and its parameters at each level of the memory hierarchy."""
     rows: list[Row] = []
     for program in study.programs:
         for machine in MACHINES:
@@ -196,6 +200,7 @@ def _levels(study: Study) -> Section:
 
 
 def _kernels(study: Study) -> Section:
+    """Returns the section on C-AMAT by kernel."""
     rows: list[Row] = []
     for program in study.programs:
         for part in study.get(program, MACHINES[0])["kernels"]:
@@ -228,6 +233,7 @@ def _kernels(study: Study) -> Section:
 
 
 def _over_time(study: Study) -> list[Section]:
+    """Returns the sections on C-AMAT by time interval."""
     rows: list[Row] = []
     shown = []
     for program in study.programs:

@@ -69,6 +69,7 @@ def beats_the_oracle(study: Study) -> str:
 
 
 def _means(table: Table) -> Picture:
+    """Draws the geometric means of all policies as ranked bars."""
     means = [(column, number(value)) for column, value in table.rows[-1].items()]
     known = sorted(((value, column) for column, value in means if value is not None), reverse=True)
     ours = {rule.kind for rule in OURS}

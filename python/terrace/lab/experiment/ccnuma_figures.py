@@ -56,7 +56,8 @@ def grouped(table: Table, axis: str, levels: tuple[Level, ...] = ()) -> Picture:
 
 
 def lined(table: Table, columns: dict[str, float], axis: str, across: str, factor: float = 1) -> Picture:
-    """Draws a table as lines by program, scaled by the factor; `columns` maps columns to positions."""
+    """Draws a table as a line for each program. `columns` maps the columns to their positions on the x axis, which
+    `across` names; `factor` scales the values of the axis `axis`."""
     series = [
         Series(
             str(row["program"]), [factor * float(row[column] or 0) for column in columns], CYCLE[i % len(CYCLE)]

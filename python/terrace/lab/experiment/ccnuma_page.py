@@ -94,6 +94,7 @@ def report(study: Study, longer: ccnuma_iterations.Iterations, links: Links) -> 
 
 
 def _sensitivity(study: Study) -> Section:
+    """Returns the section on how programs depend on the memory of their pages."""
     rows: list[Row] = [
         {
             "program": name,
@@ -121,6 +122,7 @@ def _have(study: Study, wanted: list[Rule]) -> list[Rule]:
 
 
 def _thresholds(study: Study) -> Section:
+    """Returns the section on the speed by migration threshold, with free TLB shootdowns."""
     columns = _have(study, [touch(threshold, shootdown=0) for threshold in THRESHOLDS])
     rows: list[Row] = [
         {"program": name, **{f"{rule.threshold}": speedup(study, name, rule) for rule in columns}}
@@ -140,6 +142,7 @@ def _thresholds(study: Study) -> Section:
 
 
 def _shootdowns(study: Study) -> Section:
+    """Returns the section on the cost of TLB shootdowns."""
     costs = [cycles for cycles in SHOOTDOWNS if touch(1, shootdown=cycles) in study.rules]
     rows: list[Row] = []
     for name in study.programs:
@@ -164,6 +167,7 @@ def _shootdowns(study: Study) -> Section:
 
 
 def _footprint(study: Study) -> Section:
+    """Returns the section on the share of traffic that the hottest pages have."""
     rows: list[Row] = []
     for name in study.programs:
         traffic = sorted(study.get(name, REMOTE)["page_bytes"], reverse=True)
@@ -187,6 +191,7 @@ def _footprint(study: Study) -> Section:
 
 
 def _ranges(study: Study) -> Section:
+    """Returns the section on migrating neighbours of an accessed page."""
     tables = []
     for span in RANGES:
         columns = _have(study, [touch(threshold, span) for threshold in THRESHOLDS])
@@ -206,6 +211,7 @@ def _ranges(study: Study) -> Section:
 
 
 def _savings(study: Study) -> Section:
+    """Returns the section on shootdowns that migrating neighbours saves."""
     rows: list[Row] = []
     for name in study.programs:
         free, costly = run_time(study, name, touch(1, shootdown=0)), run_time(study, name, touch(1))
@@ -235,6 +241,7 @@ def _savings(study: Study) -> Section:
 
 
 def _combined(study: Study) -> Section:
+    """Returns the section on the paper's combined policy."""
     names = ("threshold 1", "and range 128", "and balancing")
     rows: list[Row] = [
         {
@@ -269,6 +276,8 @@ def _combined(study: Study) -> Section:
 
 
 def _draining(study: Study) -> Table:
+    """Returns the table of the combined policy, if a shootdown first waits for outstanding accesses to the
+    page."""
     names = ("threshold 1", "and range 128", "and balancing")
     rows: list[Row] = [
         {
@@ -285,6 +294,7 @@ def _draining(study: Study) -> Table:
 
 
 def _bandwidth(study: Study) -> Section:
+    """Returns the section on the shares of traffic by memory and by cause."""
     rows: list[Row] = []
     for name in study.programs:
         run = study.get(name, COMBINED[-1])

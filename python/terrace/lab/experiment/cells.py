@@ -2,9 +2,10 @@
 """Defines the cells of an experiment, each a question with one answer, and stores answers in files. The studies of
 `terrace lab experiment` list cells, measure.py answers them, and tables show the answers.
 
-A cell is one recording under one method on one machine with one size of fast memory. Its answer is a separate file
-that is written atomically, so an interrupted run can resume, and several runs can share the work (`--shard`): the
-shard of a cell follows from its name alone.
+A cell is one recorded program under one method (a placement, a policy or a bound, see measure.py) on one machine
+with one size of fast memory. Its answer, simulated times and traffic, is a separate file that is written
+atomically, so an interrupted run can resume, and several runs can share the work (`--shard`): the shard of a cell
+follows from its name alone.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ SCHEMA = 3  # of cell files, tables and settings.json
 
 @dataclass(frozen=True)
 class Cell:
-    """A question. `size` is the fast memory: "256MB" scales the study's size (class C) to the program, "1/4" is
-    relative to the footprint, "" means that the method needs none.
+    """A question: how long does the program take? `size` is the fast memory: "256MB" scales the study's size,
+    which is for NPB's problem class C, to the program; "1/4" is relative to the footprint; "" means that the
+    method needs none.
     """
 
     workload: str
@@ -46,7 +48,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Answer:
-    """Result of a cell. Times are virtual seconds of the main loop; a `bound` has only `loop_s` and `steady_s`."""
+    """Result of a cell. Times are virtual seconds of the main loop; the method `bound` (a lower bound
+    on the time of any placement) has only `loop_s` and `steady_s`."""
 
     loop_s: float
     iterations: int
@@ -70,7 +73,7 @@ class Answer:
 
 
 class Answers:
-    """The answers in a folder."""
+    """The answers in a folder, one file for each cell."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "cells"

@@ -27,6 +27,7 @@ def table(setting: Setting, answers: Answers) -> Table:
 
 
 def _row(reader: Reader) -> Row:
+    """Returns a program's gap and its parts, each relative to fast-only."""
     live, planned = reader.get("live auto", unimem.STUDY), reader.get("planned auto", unimem.STUDY)
     oracle = reader.get("oracle auto", unimem.STUDY).loop_s
     free = reader.get("planned auto free", unimem.STUDY).loop_s

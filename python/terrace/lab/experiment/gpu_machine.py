@@ -22,7 +22,7 @@ def page_bytes(machine: _core.Machine) -> int:
 
 
 def beyond_bandwidth(machine: _core.Machine) -> int:
-    """Returns the remote memory's bandwidth, in bytes per second."""
+    """Returns the bandwidth of the memory beyond the link, in bytes per second."""
     rate: str = _gpu(machine)["memory"][-1]["bandwidth"]
     return _core.parse_size(rate.removesuffix("/s"))
 

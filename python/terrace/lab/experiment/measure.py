@@ -152,6 +152,7 @@ class _Profiled:
         return _core.Problem(profile, self._machine, budget, True, _OBJECTS if objects else _CHUNKS)
 
     def planned(self, planner: str, fast: int, objects: bool, without: list[str], progress: str) -> str:
+        """Returns the text of the plan that a planner makes from the recording's profile."""
         problem = self._problem(self._machine.fast_budget(fast), objects, progress)
         _core.leave_out(without)
         try:
@@ -167,6 +168,7 @@ class _Profiled:
         return metrics.plan_text(dump, taken, self._kind_of(dump), fast)
 
     def alone(self, array: str) -> str:
+        """Returns the text of the plan that places one array of the program in fast memory."""
         dump = json.loads(self._problem([], objects=True).to_json())
         sites = arrays(self._place.workload(self._cell.workload))
         items = [i for i, item in enumerate(dump["items"]) if sites.get(_site(dump, item)) == array]
@@ -196,6 +198,8 @@ def arrays(workload: Workload) -> dict[str, str]:
 
 
 def _replay(place: Place, cell: Cell, of: Recording, fast: int, options: list[str]) -> Answer:
+    """Replays a recording with more and more iterations until they take the same time, and extrapolates the
+    rest."""
     official = _official(place, cell)
     simulated = min(_FEW, official)
     while True:

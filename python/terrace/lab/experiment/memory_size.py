@@ -48,6 +48,7 @@ def losses(setting: Setting, answers: Answers, machine: str) -> Table:
 
 
 def _row(name: str, machine: str, cores: str, size: str, whole: Answer, answers: Answers) -> Row:
+    """Returns the slowdown with one size of memory, next to the bounds of its traffic and time."""
     over = answers.get(Cell(name, machine, f"over-file {cores}", size))
     bound = max(whole.loop_s, over.least_s)
     check_bound(f"{name} on {machine}, {size}, {cores} cores", bound, over.loop_s)

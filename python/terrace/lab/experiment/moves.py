@@ -5,6 +5,9 @@ moves`: lists the cells to simulate, and makes tables and the report of their an
 `swap` is Terrace's: pages are exchanged concurrently with the program. `user-copy` is the paper's: a helper thread
 copies objects. `ideal` has only the cost of bytes, and no copier achieves it. Planners and policies have equal
 costs.
+
+Live runs learn and move as they go; steady is their later half. Planned runs follow a plan from an earlier
+profile. Segments of plans begin by sentinel, a protected page whose fault reports the program's progress.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ def _baselines() -> dict[str, str]:
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Returns all cells, the most important ones first."""
+    """Returns all cells (simulations to run), the most important ones first."""
     asked: list[Cell] = []
     for name in setting.workloads:
         for machine in MACHINES:
@@ -94,6 +97,7 @@ def by_program(setting: Setting, answers: Answers) -> Table:
 
 
 def _row(of: _ProgramAnswers, name: str, machine: str, copier: str, size: str) -> Row:
+    """Returns all columns of a program on a machine, at one cost of moves and size of fast memory."""
     live, planned, bound = (of.get(copier, method, size) for method in _COLUMNS)
     objects = of.get(copier, OBJECTS) if copier == "user-copy" else None
     others: Row = {
@@ -245,6 +249,7 @@ def report(setting: Setting, answers: Answers) -> Report:
 
 
 def _headline(table: Table) -> str:
+    """Returns the report's headline: the average gaps at the cost of exchanged pages."""
     said = []
     for row in table.rows:
         if (row["price"], row["which"]) == (HEADLINE, "all"):
@@ -260,6 +265,7 @@ def _headline(table: Table) -> str:
 
 
 def _lead(setting: Setting, programs: Table) -> str:
+    """Returns the report's introduction: programs, sizes, and where the bound itself is far from fast-only."""
     far = [
         f"{row['workload']} on {row['machine']} ({percent(_number(row['bound_gap']))})"
         for row in programs.rows
@@ -285,6 +291,7 @@ def _whole(programs: Table) -> str:
 
 
 def _machine(setting: Setting, programs: Table, machine: str) -> Section:
+    """Returns the section of a machine: planned gaps by program and cost of moves, and the bound."""
     shown: list[Series] = []
     rows = [row for row in programs.rows if row["machine"] == machine]
     of_study = [row for row in rows if row["fast_memory"] == STUDY]

@@ -122,6 +122,7 @@ def _enlarged(study: Study, size: int) -> list[str]:
 
 
 def _row(study: Study, case: Case, how: str, size: int) -> Row:
+    """Returns the speed, the loss and the traffic of a program in one mode and size."""
     question = case.ask(how, size)
     more = study.further(question)
     slots = study.further(case.ask("slots", size))
@@ -147,6 +148,7 @@ def _row(study: Study, case: Case, how: str, size: int) -> Row:
 
 
 def _losses(study: Study, table: Table, where: str) -> Picture:
+    """Draws the losses of all programs on one machine, by mode."""
     programs = [case.title for case in cases(study.programs) if case.where == where]
     modes = list(dict.fromkeys(how for case in cases(study.programs) if case.where == where for how in case.modes))
     series = []

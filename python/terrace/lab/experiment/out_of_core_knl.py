@@ -57,6 +57,7 @@ def sections(study: Study) -> list[Section]:
 
 
 def _bandwidths(study: Study, program: str) -> Section:
+    """Returns a program's section: its bandwidth by problem size, next to the published one."""
     about, said = PROGRAMS[program], OUT_OF_CORE[program]
     figure = FIGURES[program]
     published = {
@@ -77,6 +78,8 @@ def _bandwidths(study: Study, program: str) -> Section:
 
 
 def _hit_rates(study: Study) -> Section:
+    """Returns the section on hit rates of MCDRAM as a cache."""
+
     def rate(question: Question) -> float | None:
         found = study.further(question)
         return None if found is None else found["hits"] / found["accesses"]

@@ -25,7 +25,7 @@ from terrace.lab.experiment.published import OUT_OF_CORE
 from terrace.lab.experiment.tables import Row, Table
 
 BASELINE = "in memory"
-MODES = ("slots", "streamed")
+MODES = ("slots", "streamed")  # slots: the paper's, with tiles in three slots of GPU memory; streamed: Terrace's
 FIGURES = {"cloverleaf2d": "8", "cloverleaf3d": "9"}  # optimisations on and off
 CHAINS = (1, 2, 3)  # time steps
 Column = Callable[[int], Question | None]
@@ -55,6 +55,8 @@ def scaling(program: str) -> dict[str, Column]:
 
 
 def _changed(question: Callable[[int], Question], cyclic: bool, prefetched: bool) -> Column:
+    """Returns a question with optimisations on or off. Cyclic: data written before they are read are not
+    stored."""
     return lambda size: replace(question(size), cyclic=cyclic, prefetched=prefetched)
 
 
@@ -84,7 +86,7 @@ def chains(how: str) -> dict[str, Column]:
 
 
 def asked(program: str) -> Sequence[dict[str, Column]]:
-    """Returns all columns of a program's figures."""
+    """Returns all columns of a program's figures; the study answers their questions."""
     columns = [scaling(program)]
     if program in FIGURES:
         columns.append(optimisations(program))
@@ -101,6 +103,7 @@ def sections(study: Study) -> list[Section]:
 
 
 def _scaling(study: Study, program: str) -> Section:
+    """Returns the section of figure 7 for a program: bandwidth by problem size."""
     about, said = PROGRAMS[program], OUT_OF_CORE[program]
     title = f"Figure 7: {about.title} on the P100"
     table = Table(f"figure-7-{program}", f"{title}, {RATE}", by_size(study, scaling(program), study.rate))
@@ -120,6 +123,7 @@ def _scaling(study: Study, program: str) -> Section:
 
 
 def _optimisations(study: Study, program: str) -> Section:
+    """Returns the section of figure 8 or 9: bandwidth with optimisations on and off."""
     figure, title = FIGURES[program], PROGRAMS[program].title
     rows = by_size(study, optimisations(program), study.rate)
     table = Table(f"figure-{figure}", f"What prefetching and cyclic chains bring, {title}, {RATE}", rows)
@@ -133,6 +137,7 @@ def _optimisations(study: Study, program: str) -> Section:
 
 
 def _chains(study: Study) -> Section:
+    """Returns the section of figure 10: bandwidth by the number of time steps in a chain."""
     tables = [
         Table(
             f"figure-10-{how}",

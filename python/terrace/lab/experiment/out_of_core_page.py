@@ -81,6 +81,7 @@ def report(study: Study) -> Report:
 
 
 def _published(study: Study) -> Section:
+    """Returns the section that compares all figures with the values that the paper's text states."""
     rows = [
         *out_of_core_knl.published(study),
         *out_of_core_links.published(study),

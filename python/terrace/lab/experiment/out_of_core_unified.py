@@ -53,6 +53,7 @@ def sections(study: Study) -> list[Section]:
 
 
 def _figure(study: Study, program: str) -> Section:
+    """Returns the section of figure 11 for a program: bandwidth by problem size under unified memory."""
     title = f"Figure 11: unified memory, {PROGRAMS[program].title}"
     further, whole = [], []
     for chain in chains(program):

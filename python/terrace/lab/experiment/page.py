@@ -76,6 +76,7 @@ class Report:
 
 
 def _section(section: Section) -> str:
+    """Renders a section as HTML."""
     differences = "".join(f'<p class="difference">{escape(text)}</p>\n' for text in section.differences)
     pictures = "".join(_picture(picture, section.title) for picture in section.pictures)
     tables = "".join(_table(table) for table in section.tables if table.rows)
@@ -93,6 +94,7 @@ def _picture(picture: Picture, above: str) -> str:
 
 
 def _table(table: Table) -> str:
+    """Renders a table as HTML, collapsed if it is long."""
     words = {name for row in table.rows for name, value in row.items() if isinstance(value, str)}
     head = "".join(
         f'<th class="left">{escape(heading(name))}</th>' if name in words else f"<th>{escape(heading(name))}</th>"

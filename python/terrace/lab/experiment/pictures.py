@@ -116,6 +116,7 @@ def points(series: Sequence[tuple[str, Sequence[float], Sequence[float]]], acros
 
 
 def _figure(series: Sequence[Series], axis: str, levels: Sequence[Level] = (), **layout: object) -> go.Figure:
+    """Makes a figure with the axis title and a dashed line for each level."""
     figure = charts.figure(420, showlegend=len(series) > 1, **layout)
     for level in levels:
         figure.add_hline(

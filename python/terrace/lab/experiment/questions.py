@@ -21,7 +21,9 @@ def chosen(only: str | None, known: Sequence[str]) -> list[str]:
     programs = list(known) if only is None else list(dict.fromkeys(only.split(",")))
     for name in programs:
         if not name:
-            raise WrongCallError(f"--only {only}: empty name; known programs: {', '.join(known)}")
+            raise WrongCallError(
+                f"--only {only}: a name between commas is missing; known programs: {', '.join(known)}"
+            )
         if name not in known:
             raise WrongCallError(f"--only {name}: unknown program; known: {', '.join(known)}")
     return programs

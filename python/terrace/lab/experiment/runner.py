@@ -55,6 +55,7 @@ def run(
 
 
 def _stages(place: Place, pending: Sequence[Cell], jobs: int, deadline: float | None) -> None:
+    """Makes missing recordings, then profiles, then answers, each in parallel until the deadline."""
     recordings = dict.fromkeys((cell.workload, shape(cell.machine)) for cell in pending)
     profiles = dict.fromkeys((c.workload, uncopied(c.machine)) for c in pending if measure.needs_profile(c))
     with workers(jobs) as pool:  # processes, because planning holds the interpreter lock

@@ -43,7 +43,7 @@ def placements() -> dict[str, Cell]:
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Returns all cells."""
+    """Returns all cells (simulations to run): slow, fast, placements of the code, metrics."""
     asked: list[Cell] = []
     for machine in MACHINES:
         for name in setting.workloads:

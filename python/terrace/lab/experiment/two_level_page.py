@@ -58,6 +58,7 @@ def _headline(means: Table) -> str:
 
 
 def _stream(answers: Answers) -> Section:
+    """Returns the section on STREAM's bandwidths."""
     table = two_level.stream(answers)
     shown = []
     for machine, words in _SHORT.items():
@@ -87,6 +88,7 @@ def _stream(answers: Answers) -> Section:
 
 
 def _overall(answers: Answers) -> Section:
+    """Returns the section on the speed of each placement."""
     table = two_level.overall(answers)
     names = list(dict.fromkeys(str(row["placement"]) for row in table.rows))
     series = []
@@ -116,6 +118,7 @@ def _overall(answers: Answers) -> Section:
 
 
 def _regions(answers: Answers) -> Section:
+    """Returns the section on the speed by region of the code."""
     table = two_level.by_region(answers)
     names = [name.replace(" ", "_") for name in two_level.placements() if name != "all in slow"]
     shown = []
@@ -138,6 +141,7 @@ def _regions(answers: Answers) -> Section:
 
 
 def _metrics(setting: Setting, metrics: Table, means: Table) -> Section:
+    """Returns the section on selecting data by a metric."""
     sizes = two_level.shares(setting)
     shown = []
     for machine, words in _SHORT.items():

@@ -153,6 +153,7 @@ def managed(setting: Setting, answers: Answers) -> Table:
 
 
 def _managed(reader: Reader, size: str) -> Row:
+    """Returns all columns of a program with data placed by Terrace, at one size of fast memory."""
     live, planned = reader.get("live auto", size), reader.get("planned auto", size)
     oracle, bound = reader.get("oracle auto", size).loop_s, reader.get("bound", size).loop_s
     paper = reader.get("live unimem", size).loop_s
@@ -263,6 +264,7 @@ def moves(setting: Setting, answers: Answers) -> Table:
 
 
 def _moves(reader: Reader, how: str, class_c: float) -> Row:
+    """Returns the number, bytes and hidden share of a program's moves."""
     method = f"{how} auto"
     done, free = reader.get(method, STUDY), reader.get(f"{method} free", STUDY)
     said = published.MOVES.get(reader.workload) if reader.machine == HALF else None

@@ -46,6 +46,7 @@ def report(setting: Setting, answers: Answers) -> Report:
 
 
 def _headline(averages: Table) -> str:
+    """Returns the report's headline: the average gaps, next to the published ones."""
     parts = []
     for row in averages.rows:
         if row["fast_memory"] == unimem.STUDY and row["planned_gap"] is not None:
@@ -61,6 +62,7 @@ def _headline(averages: Table) -> str:
 
 
 def _averages(table: Table) -> Section:
+    """Returns the summary, with the meaning of the columns."""
     return Section(
         "Summary",
         "Live: learned in the first iteration, including moves. Steady: the later half of that run's iterations, "
@@ -80,6 +82,7 @@ def _series(rows: Sequence[Row], column: str, names: Sequence[str], word: str, c
 
 
 def _slowdowns(setting: Setting, answers: Answers) -> Section:
+    """Returns the section on slow-only by bandwidth and latency (figures 2 and 3)."""
     table = unimem.slowdowns(setting, answers)
     shown = []
     for number, kind, machines in (("2", "bandwidth", unimem.BANDWIDTHS), ("3", "latency", unimem.LATENCIES)):
@@ -117,6 +120,7 @@ _SLOWER = {
 
 
 def _arrays(answers: Answers) -> Section:
+    """Returns the section on SP with one array each in fast memory (figure 4)."""
     table = unimem.sp_arrays(answers)
     names = ["none", *unimem.ARRAYS]
     series = []
@@ -144,6 +148,7 @@ def _arrays(answers: Answers) -> Section:
 
 
 def _managed(setting: Setting, answers: Answers, managed: Table, machine: str) -> Section:
+    """Returns the section of a machine: gaps by program with data placed by Terrace."""
     rows = [r for r in managed.rows if (r["machine"], r["fast_memory"]) == (machine, unimem.STUDY)]
     names = setting.workloads
     series = [
@@ -179,6 +184,7 @@ _REASONS = {
 
 
 def _xmem(setting: Setting, answers: Answers, machine: str) -> list[Series]:
+    """Returns the series of X-Mem, the baseline of the paper's figures."""
     method = baselines().get("xmem")
     if method is None:
         return []
@@ -188,6 +194,7 @@ def _xmem(setting: Setting, answers: Answers, machine: str) -> list[Series]:
 
 
 def _sizes(setting: Setting, managed: Table) -> Section:
+    """Returns the section on the size of fast memory (figure 13)."""
     series = []
     for colour, size in zip((CYCLE[0], CYCLE[2], CYCLE[3]), published.BY_SIZE, strict=True):
         rows = [r for r in managed.rows if (r["machine"], r["fast_memory"]) == (unimem.HALF, size)]
@@ -204,6 +211,7 @@ def _sizes(setting: Setting, managed: Table) -> Section:
 
 
 def _baselines(setting: Setting, answers: Answers) -> Section:
+    """Returns the section on published planners and policies."""
     table = unimem.compared(setting, answers)
     names = list(baselines())
     shown = []
@@ -226,6 +234,7 @@ def _baselines(setting: Setting, answers: Answers) -> Section:
 
 
 def _techniques(setting: Setting, answers: Answers) -> Section:
+    """Returns the section on the contribution of each technique (figure 11)."""
     table, off = unimem.contributions(setting, answers), unimem.switched_off(setting, answers)
     shown = []
     for name, of, steps in (("figure-11", table, unimem.STEPS), ("switched-off", off, unimem.SWITCHES)):
@@ -253,6 +262,7 @@ def _techniques(setting: Setting, answers: Answers) -> Section:
 
 
 def _moves(setting: Setting, answers: Answers) -> Section:
+    """Returns the section on moves and their hidden share (table 4)."""
     table = unimem.moves(setting, answers)
     series = []
     for colour, how in ((pictures.FAST, "live"), (pictures.GOOD, "planned")):

@@ -153,6 +153,7 @@ def compare(program: list[str], native: str, machine: str, caches: list[str]) ->
 
 
 def _compare(objects: list[Object], fetched: dict[int, int], traced: _core.TraceMisses) -> Coverage:
+    """Matches objects of both builds, and sets the lines that hooks counted against those traced."""
     blocks = sorted((o for o in objects if _is_block(o)), key=lambda o: o.id)
     theirs = [i for i, o in enumerate(traced.objects) if o.kind == "heap"]
     names = [_together(o.kind, o.name) for o in traced.objects]

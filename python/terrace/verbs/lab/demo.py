@@ -315,6 +315,7 @@ def _chart(program: Program, outcomes: Mapping[str, Outcome], setting: Setting) 
 
 
 def _row(cell: Cell, program: Program, ran: Ran, bound: float) -> Row:
+    """Returns a program's row, with each time checked against the bound."""
     outcomes, machine, label = ran.by_label, cell.machine, cell.label
     slow, best = outcomes[f"{machine}-slow"], outcomes[f"{machine}-fast"]
     live, planned = outcomes[f"{label}-live"], outcomes[f"{label}-planned"]

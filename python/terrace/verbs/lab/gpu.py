@@ -164,6 +164,7 @@ def gpu(
 
 
 def _check_alone(context: typer.Context) -> None:
+    """Raises WrongCallError for options that require a program, if none is given."""
     given = [
         max(option.opts, key=len)
         for option in context.command.params
@@ -176,6 +177,7 @@ def _check_alone(context: typer.Context) -> None:
 
 
 def _check_trace(program: str, size: str | None, times: int, keep: Path | None) -> None:
+    """Raises WrongCallError for options that a trace does not take."""
     if keep is not None:
         if _is_trace(program):
             raise WrongCallError(f"--save-trace: {program} is a trace already")
@@ -192,6 +194,7 @@ def _is_trace(program: str) -> bool:
 
 
 def _check_rules(policy: str | None, threshold: int | None, ruled: bool, share: float | None) -> None:
+    """Raises WrongCallError for options of placement that exclude each other."""
     if policy is not None and share is not None:
         raise WrongCallError("--share excludes --threshold and --policy: give one placement")
     if policy is None and ruled:
@@ -239,6 +242,7 @@ def _trace(program: str, size: str, times: int, keep: Path | None, scratch: Path
 
 
 def _show(machine: str, program: str, verdict: str, run: dict[str, Any]) -> None:
+    """Prints the result of a simulation as tables."""
     out = console()
     if verdict:
         out.print(f"{program}: {verdict}")

@@ -78,6 +78,7 @@ def document(facts: Facts) -> dict[str, Any]:
 
 
 def _write(facts: Facts, folder: Path) -> Path:
+    """Writes the page and returns its path."""
     page = folder / "replay.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -150,6 +150,7 @@ def _words(text: str, option: str) -> list[str]:
 
 
 def _replay(recording: Path, point: Point, options: Sequence[str], store: Path) -> tuple[Row, str]:
+    """Replays the recording at one point; returns its row, and a message if the recording is truncated."""
     words = [study.terrace_program(), "replay", str(recording), "--quiet", "--output", str(store)]
     done = subprocess.run([*words, *point.options(), *options], capture_output=True, text=True)
     said = done.stderr.strip()
@@ -185,6 +186,7 @@ def _row(point: Point, path: Path) -> Row:
 
 
 def _write(path: Path, document: dict[str, object], rows: Sequence[Row]) -> None:
+    """Writes the rows as JSON or CSV, by the file's name."""
     if path.suffix == ".json":
         write_whole(path, json.dumps({"schema": SCHEMA, **document}, indent=1) + "\n")
         return

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the module terrace._arrays: memory attributes (intents) for NumPy arrays. NumPy allocates array data
-// with the handler of the context (NEP 49). Here is a handler for each intent, over the C interface of Terrace's
-// library, which `terrace run` loads into the process; without it the handler uses malloc.
+// with the handler of the context (NEP 49). This module makes a handler for each intent, for terrace.arrays, over
+// the C interface of Terrace's library, which `terrace run` loads into the process; without it the handler uses
+// malloc.
 //
 // Uses the plain Python C API, and the structure and function numbers that NumPy's ABI has fixed:
 // building needs no NumPy, and one build serves every NumPy from 1.22 on.
@@ -63,7 +64,7 @@ void** numpy_functions() {
   Py_DECREF(capsule);
   if (!found) return nullptr;
   if (reinterpret_cast<FeatureVersion>(found[k_feature_version])() < k_with_handlers) {
-    PyErr_SetString(PyExc_RuntimeError, "this NumPy has no handlers of array data: it takes 1.22 or later");
+    PyErr_SetString(PyExc_RuntimeError, "this NumPy has no handlers of array data: install NumPy 1.22 or later");
     return nullptr;
   }
   return functions = found;
@@ -72,6 +73,7 @@ void** numpy_functions() {
 // --- Terrace's side
 // ---------------------------------------------------------------------------------------------------------
 
+// C interface of Terrace's library; null functions without it.
 struct Library {
   int (*active)() = nullptr;
   void* (*alloc)(std::size_t size, const char* intent) = nullptr;
@@ -151,6 +153,7 @@ void handler_free(void*, void* block, std::size_t size) {
   std::free(block);
 }
 
+// Moves a block between malloc and Terrace, as its old or new size requires.
 void* handler_realloc(void* context, void* block, std::size_t size) {
   const std::size_t before = block ? malloc_usable_size(block) : 0;
   if (!is_active() || (before < k_min && size < k_min)) return std::realloc(block, size);
@@ -195,6 +198,7 @@ PyObject* get_handler(PyObject*, PyObject*) {
 
 PyObject* active(PyObject*, PyObject*) { return PyBool_FromLong(is_active() ? 1 : 0); }
 
+// Returns None, or the text of the library's last error.
 PyObject* complaint_or_none(bool is_well) {
   if (is_well) Py_RETURN_NONE;
   return PyUnicode_DecodeUTF8(library().last_error(), static_cast<Py_ssize_t>(strlen(library().last_error())),
@@ -211,6 +215,7 @@ PyObject* complaint_of_intent(PyObject*, PyObject* argument) {
   return complaint_or_none(page != nullptr);
 }
 
+// Names the data of an array, for terrace.array(); its free forgets the name.
 PyObject* name_object(PyObject*, PyObject* arguments) {
   const char* name = nullptr;
   Py_ssize_t address = 0, size = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the parts of the module terrace._core, one function per file.
+// Declares the parts of the Python module terrace._core, one function per file, which module.cpp calls.
 #pragma once
 
 #include <nanobind/nanobind.h>

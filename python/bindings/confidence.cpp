@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds the certainty of profiles and plans.
+// Binds the sampling error of profiles and plans for terrace.solve.confidence: a draw is a random problem from
+// which the profile's samples might have come, and the plan's time over many draws gives its interval.
 #include "strategy/confidence/confidence.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -30,6 +31,7 @@ struct SurePlan {
   Confidence confidence;
 };
 
+// Makes a plan and evaluates it on so many draws, for `terrace plan`.
 SurePlan sure_plan(const Problem& problem, const std::string& name, const model::Calibration* given,
                    std::uint32_t draws) {
   const nb::gil_scoped_release release;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds GPUs in virtual time: programs, traces of warps, runs under a placement or a policy.
+// Binds the GPU simulator for `terrace lab gpu` and the experiments: programs, traces of warps, runs under a
+// placement or a policy.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -41,6 +42,7 @@ const machine::Gpu& gpu_of(const machine::Machine& machine) {
   return machine.parts().gpus.front();
 }
 
+// Runs a GPU program on the processor, and writes the trace of its warps. Returns what its check compared.
 std::string write_warps(const std::string& program, const std::string& size, const std::string& path,
                         std::int64_t times) {
   const nb::gil_scoped_release others_may_run;
@@ -77,6 +79,7 @@ std::vector<std::uint64_t> capacities(const machine::Machine& machine, std::opti
   return bytes;
 }
 
+// Simulates a trace under a placement or policy. Throws Error{invalid} if it has no kernel.
 RunCounts simulate(const machine::Machine& machine, const machine::Gpu& gpu, const TraceName& name,
                    PagePlacement& decider, std::optional<std::uint64_t> own, const CamatOptions& wanted = {}) {
   const nb::gil_scoped_release others_may_run;
@@ -86,6 +89,7 @@ RunCounts simulate(const machine::Machine& machine, const machine::Gpu& gpu, con
   return run;
 }
 
+// Returns the counters of a simulation as reports read them.
 nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   const auto& gpu = gpu_of(machine);
   nb::dict out;

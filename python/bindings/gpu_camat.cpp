@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements gpu_camat.hpp: C-AMAT counters and ratios as dictionaries.
+// Binds C-AMAT (concurrent average memory access time) for the camat experiment, and converts its counters and
+// ratios into dictionaries. See gpu_camat.hpp.
 #include "gpu_camat.hpp"
 
 #include <nanobind/stl/string.h>
@@ -55,6 +56,7 @@ nb::dict counters_dict(const CamatCounters& counters) {
 // An access: the cycle in which it begins, its look-up cycles, and its miss cycles.
 using Access = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
 
+// Counts accesses cycle by cycle, as the simulator does, for the paper's example.
 model::CamatCounters count(const std::vector<Access>& accesses) {
   std::map<std::uint64_t, std::vector<std::size_t>> ends;
   std::map<std::uint64_t, std::vector<std::size_t>> begins;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts C-AMAT counters of a simulated GPU into dictionaries.
+// Converts C-AMAT counters of a simulated GPU into dictionaries, for the results of gpu.cpp.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds the counters of a GPU simulation, to check its conservation laws (terrace.lab.experiment.gpu_laws).
+// Sums the counters of a GPU simulation by level, from which terrace.lab.experiment.gpu_laws checks conservation
+// laws.
 #include "gpu_counts.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the counters of a GPU simulation into a Python dictionary.
+// Converts the counters of a GPU simulation into a Python dictionary, for the results of gpu.cpp.
 #pragma once
 
 #include <nanobind/nanobind.h>

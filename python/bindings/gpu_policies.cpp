@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds the parameters of GPU page policies, for reports.
+// Binds the parameters of GPU page policies, which the ccnuma report states.
 #include <nanobind/stl/string.h>
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds hints and their expressions.
+// Binds hints (the user's statements on the use of objects, --hints) and their expressions, for `terrace plan`.
 #include "strategy/hints/hints.hpp"
 
 #include <nanobind/stl/map.h>
@@ -23,6 +23,7 @@ using strategy::Expression;
 using strategy::Hints;
 using Numbers = std::map<std::string, double>;
 
+// Evaluates an expression. Throws Error{invalid} for a name without a value.
 double value_of(const Expression& expression, const Numbers& values, const Numbers& sizes) {
   const auto in = [](const Numbers& numbers) {
     return [&numbers](const std::string& name) {
@@ -48,6 +49,7 @@ nb::list directives_of(const Hints& hints) {
   return directives;
 }
 
+// Returns a sentence for each name of the hints that the profile does not have.
 std::vector<std::string> unused(const Hints& hints, const profile::Profile& profile) {
   std::vector<std::string> objects;
   for (const auto& object : profile.objects) objects.push_back(object.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds machines and budgets.
+// Binds machines (machine files) and budgets (bytes by place). Used by all analysis subcommands.
 #include "machine/machine.hpp"
 
 #include <nanobind/stl/string.h>

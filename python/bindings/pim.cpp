@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds processing in memory (PIM): devices, their allocator, traces of its requests, fragmentation.
+// Binds processing in memory (PIM) for `terrace lab pim`: devices, their allocator, traces of its requests,
+// fragmentation.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -33,6 +34,7 @@ using Bits = nb::ndarray<nb::numpy, bool, nb::ndim<3>>;
 using Cells = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<3>>;
 using Position = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // device, subarray, row
 
+// Hands values [device, row, subarray] over to NumPy.
 template <class Array, class Value>
 Array array_of(const Geometry& geometry, std::unique_ptr<Value[]> values) {
   const std::array<std::size_t, 3> shape{geometry.devices, geometry.rows, geometry.width()};
@@ -41,6 +43,7 @@ Array array_of(const Geometry& geometry, std::unique_ptr<Value[]> values) {
   return Array(raw, shape.size(), shape.data(), owner);
 }
 
+// Returns the value that a word names. Throws Error{invalid} with the known words.
 template <class Value, std::size_t Count>
 Value chosen(const std::string& word, const char* what,
              const std::array<std::pair<const char*, Value>, Count>& among) {
@@ -91,6 +94,7 @@ std::optional<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint3
   return std::tuple(block->device, block->subarray, block->row, block->shape.rows, block->shape.subarrays);
 }
 
+// Returns which units are free, [device, row, subarray].
 Bits snapshot(const Allocator& self) {
   const auto& geometry = self.geometry();
   auto free = std::make_unique<bool[]>(geometry.units());
@@ -116,6 +120,7 @@ struct Replayed {
   std::vector<Sample> samples;
 };
 
+// Replays a trace, and samples occupancy and fragmentation at so many points.
 Replayed replay(const Trace& trace, const std::optional<Geometry>& device, std::size_t samples,
                 const std::optional<std::size_t>& until) {
   const nb::gil_scoped_release released;
@@ -144,6 +149,7 @@ Replayed replay(const Trace& trace, const std::optional<Geometry>& device, std::
   return replayed;
 }
 
+// Returns the map of blocks at the end of a replay.
 Cells occupancy(const Replayed& self) {
   std::vector<pim::LiveBlock> blocks;
   for (const auto& [id, live] : self.summary.live) blocks.push_back(live);

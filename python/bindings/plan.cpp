@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds planners and plans.
+// Binds planners and plans, for `terrace plan` and all subcommands that evaluate placements.
 #include "core/plan.hpp"
 
 #include <nanobind/stl/string.h>

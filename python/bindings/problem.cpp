@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds the placement problem: contents, predictions, bounds.
+// Binds the placement problem (objects, phases, memories and budgets): contents, predictions, bounds. Used by
+// terrace.solve.
 #include "model/problem.hpp"
 
 #include <nanobind/ndarray.h>
@@ -31,6 +32,7 @@ using model::Prediction;
 using model::Problem;
 using model::Schedule;
 
+// Builds the problem of a profile on a machine, without segments that the usual iteration does not reach.
 Problem make(const profile::Profile& profile, const machine::Machine& machine,
              const std::vector<std::uint64_t>& budget, bool cyclic, std::size_t max_items,
              const strategy::Hints* hints, bool every_segment) {
@@ -60,6 +62,7 @@ Schedule schedule_from(const Problem& problem, const std::vector<model::Placemen
   return schedule;
 }
 
+// Returns the predicted time with all data at home, in slow memory.
 double slow_time(const Problem& problem) {
   std::vector<PlaceId> homes;
   for (std::size_t d = 0; d < model::domain_count(problem); ++d) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses a dumped problem, for experiments with synthetic problems.
+// Parses a placement problem from the dictionary that Problem.to_json() writes, for solvers, tests and acceptance
+// on synthetic problems.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,6 +15,7 @@ namespace nb = nanobind;
 namespace terrace::python {
 namespace {
 
+// Returns a field of a row. Throws Error{invalid} if it is missing or of another type.
 template <class T>
 T get(const nb::handle& row, const char* key) {
   try {
@@ -25,6 +27,7 @@ T get(const nb::handle& row, const char* key) {
   }
 }
 
+// Returns a field that is a finite number of at least 0, or above 0 if it must be `positive`.
 double amount(const nb::handle& row, const char* key, bool positive = false) {
   const auto value = get<double>(row, key);
   if (!std::isfinite(value) || value < 0 || (positive && value <= 0)) {
@@ -43,6 +46,7 @@ bool orders_its_places(const model::Problem& problem, std::size_t domain) {
   return ordered == own;
 }
 
+// Throws Error{invalid} if numbers of places, items or objects are out of range.
 void check(const model::Problem& problem) {
   const auto places = problem.places.size(), domains = problem.homes.size();
   bool right = !problem.phases.empty() && problem.copy.size() == places && problem.fastest_first.size() == domains;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds a writer of profiles from other tools' measurements: it writes a journal, which is merged like any other.
+// Binds a writer of profiles from other tools' measurements for `terrace import`: it writes a journal (the file of
+// records that the runtime writes), which is merged like any other.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -29,9 +30,11 @@ observe::ObjectKind kind_named(const std::string& name) {
       {"named", ObjectKind::named}};
   for (const auto& [text, kind] : k_kinds)
     if (name == text) return kind;
-  throw Error(Code::invalid, "there is no kind of object '" + name + "'");
+  throw Error(Code::invalid,
+              "object kind '" + name + "' is unknown; known: heap, mapping, fixed, common, stack, small, named");
 }
 
+// Writes one loop with one iteration, in the order run, objects, loop, phases, end.
 class ProfileWriter {
  public:
   explicit ProfileWriter(const std::string& path) : journal_(path) {}
@@ -111,7 +114,8 @@ class ProfileWriter {
                                                        std::vector<PlaceId>(next_chunk_, home_)});
     profile::append(journal_, profile::LoopEndRecord{{at}, 1, 1});
     profile::append(journal_, profile::EndRecord{{at}, "exit"});
-    if (journal_.lost() > 0) throw Error(Code::failed, journal_.path() + ": there is no room for the profile");
+    if (journal_.lost() > 0)
+      throw Error(Code::failed, journal_.path() + ": the journal could not be written: free space on its disk");
   }
 
  private:

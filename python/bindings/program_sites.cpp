@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds symbol tables of a program that another tool has run, for imports.
+// Binds symbol tables of a program that another tool has run: `terrace import` names objects by them, and `terrace
+// lab calibrate` samples.
 #include "observe/symbols/files/program_sites.hpp"
 
 #include <nanobind/stl/optional.h>

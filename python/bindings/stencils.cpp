@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds stencil programs in virtual time.
+// Binds stencil programs in virtual time (priced, no kernel runs), for `terrace lab experiment out-of-core`.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -22,6 +22,7 @@ using namespace nb::literals;
 namespace terrace::python {
 namespace {
 
+// Prices a program's chains of loops on two memories; returns times and traffic.
 nb::dict price(const std::string& program, const std::map<std::string, std::string>& arguments,
                const machine::Machine& machine, const std::string& how, std::uint64_t memory,
                std::uint64_t slow_memory, double bandwidth, bool tiled, bool cyclic, bool prefetched,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds profile stores, profiles and calibrations.
+// Binds profile stores, profiles and calibrations (measured constants of the model), for terrace.solve.
 #include "profile/store/store.hpp"
 
 #include <nanobind/stl/string.h>

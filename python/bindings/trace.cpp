@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds traces of programs and their misses in a machine's caches.
+// Binds memory traces of programs and their misses in a machine's caches, for `terrace lab misses` and `lab
+// coverage`.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -21,7 +22,9 @@ TraceMisses misses_of(const std::string& path, const machine::Machine& given, un
                       const std::vector<std::string>& caches, std::uint64_t big_block, bool whole_run) {
   const auto machine = machine::with_cache_sizes(given, caches);
   if (initiator >= machine.initiators().size())
-    throw Error(Code::invalid, machine.name() + " has no initiator " + std::to_string(initiator));
+    throw Error(Code::invalid, machine.name() + " has initiators 0 to " +
+                                   std::to_string(machine.initiators().size() - 1) + "; there is no initiator " +
+                                   std::to_string(initiator));
   tracer::TraceMissesOptions options;
   options.caches.levels = machine.initiators()[initiator].caches;
   options.caches.line = machine.parts().line;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the dependencies between modules: reads Python's imports and the includes of src/.
+"""Checks the dependencies between modules, for `make lint`: reads Python's imports and the includes of src/.
 
 A module is a folder of src/foundation or src/tiering, a product beside them (src/stencil, ...), or a folder
 or file of the Python package. src/dependencies.toml and python/dependencies.toml state which module may use which.
@@ -151,6 +151,7 @@ def _components(graph: Mapping[str, set[str]]) -> list[list[str]]:
     found: list[list[str]] = []
 
     def visit(node: str) -> None:
+        """Visits a node by Tarjan's algorithm for strongly connected components."""
         index[node] = low[node] = len(index)
         stack.append(node)
         for target in sorted(graph[node]):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests of ctest and of pytest, and prints one line with the counts of all.
+"""Runs the tests of ctest and of pytest, and prints one line with the counts of all, for `make test` and `make
+soak`.
 
 Without --soak it excludes tests labelled or marked soak, which are long runs of short tests.
 

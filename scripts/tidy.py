@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy over the files of a compilation database, and caches which were clean.
+"""Runs clang-tidy over the files of a compilation database, and caches which were clean. scripts/lint calls it.
 
 A file is checked again if an input of its result has changed: its preprocessed text, its command, .clang-tidy, or
 clang-tidy itself. The exit status is 1 if a file has findings.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List C++ types that several files define under one qualified name, which breaks the one-definition rule.
+"""Lists C++ types that several files define under one qualified name, which breaks the one-definition rule.
 
 Reads src/, include/ and python/bindings. Types in anonymous namespaces, and local ones, have no linkage and do not
-count; nor do specialisations of templates. Exit status 1 if there is any.
+count; nor do specialisations of templates. `make lint` runs it. Exit status 1 if there is any.
 """
 
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the words of comments, names, pages and commits against the style of CONTRIBUTING.md.
+"""Checks the words of comments, names, pages and commits against the style of CONTRIBUTING.md.
 
 Reported are: comments and docstrings that begin without a verb or a subject ("Of", "What", "Who", ...);
 words that hide who acts ("who", "whoever", "nobody", "somebody"); private terms where the field has a standard one
@@ -74,6 +74,7 @@ def comments(path: Path, text: str) -> Iterator[tuple[int, str]]:
 
 
 def _line_comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
+    """Yields the comments of a source whose comments begin with `mark`, a block of lines at a time."""
     block: list[str] = []
     begin = 0
     own_line = re.compile(rf"^\s*{re.escape(mark)}+ ?(.*)$")

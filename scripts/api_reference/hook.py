@@ -104,6 +104,7 @@ class Headers:
         return [unique[at] for at in sorted(unique)]
 
     def _entries(self, header: str) -> list[Entry]:
+        """Returns the documented declarations of a header in its order."""
         lines, end = self._lines(header), 0
         entries: list[Entry] = []
         for found in self._declarations(header):
@@ -127,6 +128,7 @@ class Headers:
         return (ROOT / "include" / header).read_text(encoding="utf-8").splitlines()
 
     def _parts(self, found: Element, text: str) -> Iterator[Part]:
+        """Yields the parts of a declaration's documentation: signatures, fields, values."""
         if found.get("kind") in ("class", "struct"):
             fields = [each for each in _public(found) if each.get("kind") == "variable"]
             yield Part(text, [_class_signature(found)], ("field", "meaning"), self._fields(fields))
@@ -180,6 +182,7 @@ class Headers:
         return "\n\n".join(text.strip() for text in paragraphs if text.strip())
 
     def _markdown(self, element: Element) -> str:
+        """Converts Doxygen's XML of a comment to Markdown, with links to other declarations."""
         made = _escape(element.text)
         for child in element:
             content = "".join(child.itertext())

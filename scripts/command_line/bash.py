@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates completion for bash: subcommands and options are static, names of machines etc. are queried."""
+"""Generates completion for bash, for command_line_page.py: subcommands and options are static, names of machines
+etc. are queried."""
 
 from collections.abc import Iterable
 

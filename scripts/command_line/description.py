@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the subcommands and their options from `terrace --describe` and `terrace SUBCOMMAND --describe`."""
+"""Reads the subcommands and their options from `terrace --describe` and `terrace SUBCOMMAND --describe`, for the
+generators of this folder."""
 
 import json
 import os
@@ -138,6 +139,7 @@ def read(terrace: Path) -> list[Subcommand]:
 
 
 def _read(terrace: Path, words: list[str], pool: ThreadPoolExecutor) -> list[Subcommand]:
+    """Reads a subcommand and, if it is a group, all subcommands of it, concurrently."""
     subcommand = _parse(words, json.loads(ask(terrace, *words, "--describe")))
     # A group recurses in this thread: a pool whose workers wait for one another deadlocks.
     documents = pool.map(
@@ -153,6 +155,7 @@ def _read(terrace: Path, words: list[str], pool: ThreadPoolExecutor) -> list[Sub
 
 
 def _parse(words: list[str], document: dict[str, Any], about: str = "") -> Subcommand:
+    """Returns the subcommand that a document of --describe describes."""
     if document["schema"] != 1:
         raise SystemExit(f"--describe prints schema {document['schema']}; this script reads schema 1")
     return Subcommand(

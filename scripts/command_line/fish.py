@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates completion for fish: a line for each subcommand and option."""
+"""Generates completion for fish, for command_line_page.py: a line for each subcommand and option."""
 
 from command_line.bash import all_options
 from command_line.description import Option, Subcommand
@@ -84,6 +84,7 @@ def _option(option: Option) -> str:
 
 
 def _values(option: Option) -> str:
+    """Returns the words of a fish command that complete an option's value."""
     files = [offer for offer in option.offers if offer.what == "files"]
     words = []
     for offer in option.offers:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates man pages with the macros of man(7): terrace.1, each subcommand's, and the compiler wrappers'."""
+"""Generates man pages with the macros of man(7), for command_line_page.py: terrace.1, each subcommand's, and the
+compiler wrappers'."""
 
 import re
 
@@ -70,6 +71,7 @@ def _exit_status() -> str:
 
 
 def _root(root: Subcommand, subcommands: list[Subcommand], version: str) -> str:
+    """Returns the page terrace.1, with a list of all subcommands."""
     parts = [
         _title("terrace", version),
         f".SH NAME\nterrace \\- {escaped(_ABOUT)}\n",
@@ -101,6 +103,7 @@ unmodified programs too. A machine that is not available is a text file: the pro
 
 
 def _subcommand(subcommand: Subcommand, subcommands: list[Subcommand], version: str) -> str:
+    """Returns the page of a subcommand."""
     name = "-".join(["terrace", *subcommand.words])
     first, _, rest = subcommand.about.partition("\n\n")
     above = [other for other in subcommands if other.words == subcommand.words[:-1]]
@@ -180,6 +183,7 @@ def _option(option: Option) -> str:
 
 
 def _about(option: Option) -> str:
+    """Returns the description of an option, with its default and its conditions."""
     facts = []
     if option.required:
         facts.append("required")

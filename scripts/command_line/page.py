@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/command-line.md: the --help text of each subcommand."""
+"""Writes docs/reference/command-line.md, for command_line_page.py: the --help text of each subcommand."""
 
 from pathlib import Path
 

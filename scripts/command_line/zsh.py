@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates completion for zsh: a case for each subcommand, with _arguments of its options."""
+"""Generates completion for zsh, for command_line_page.py: a case for each subcommand, with _arguments of its
+options."""
 
 import re
 
@@ -114,6 +115,7 @@ def _case(subcommand: Subcommand, options: list[Option]) -> str:
 
 
 def _option(option: Option) -> str:
+    """Returns the _arguments specification of an option."""
     about = f"[{_plain(' '.join(option.about.split()))}]"
     value = f":{_plain(option.value)}:{_action(option)}" if option.value else ""
     names = [f"{name}=" if option.value and name.startswith("--") else name for name in option.names]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the libraries and the symbol versions that ELF files need, with readelf and ldd."""
+"""Reads the libraries and the symbol versions that ELF files need, with readelf and ldd, for wheel.py and
+deb.py."""
 
 import re
 import subprocess

@@ -173,7 +173,10 @@ def under_terrace(
         store = Store(path)
         run = store.run()
         if run.ended is None:
-            raise TerraceError(f"{' '.join(map(str, words))}: the profile does not contain the end of the run")
+            command = " ".join(map(str, words))
+            raise TerraceError(
+                f"{command}: its profile ends early, so it was killed or called _exit; repeat the run"
+            )
         covered = store.coverage(run)
         unhooked = covered.time_share if covered is not None and not covered.not_sampled else None
         return RunTimes(run.ended, printed(said, time), store.phase_instances(run), store.counters(run), unhooked)

@@ -41,7 +41,7 @@ def _files() -> tuple[Path, str, str]:
     controllers = _ROOT / "cgroup.controllers"
     if controllers.exists() and "memory" in controllers.read_text().split():
         return _ROOT, "memory.max", "cgroup.procs"
-    raise NoLimitError("the kernel has no control group for memory")
+    raise NoLimitError(f"the kernel has no control group for memory in {_ROOT}")
 
 
 @contextlib.contextmanager

@@ -104,7 +104,7 @@ def _resident(command: list[str]) -> int:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise TerraceError(f"{command[0]} ended with status {process.returncode}")
+        raise TerraceError(f"{' '.join(command)} ended with status {process.returncode} without a memory limit")
     return usage.ru_maxrss * 1024
 
 

@@ -148,7 +148,7 @@ def outcome(path: Path) -> Outcome:
     run = store.run()
     loop = store.loop(run)
     if loop is None or loop.ended is None:
-        raise TerraceError(f"{path}: it contains no completed main loop")
+        raise TerraceError(f"{path}: it contains no completed main loop; `terrace show {path}` says why")
     per_iteration: dict[int, float] = {}
     waited = 0.0
     for phase in store.phase_instances(run):

@@ -67,7 +67,7 @@ def export(
     if table is not None and format is not Format.CSV:
         raise WrongCallError("--table requires --format csv")
     if table is not None and table not in (*TABLES, _BENEFIT):
-        raise WrongCallError(f"unknown table '{table}'; known: {', '.join((*TABLES, _BENEFIT))}")
+        raise WrongCallError(f"--table {table}: unknown table; known: {', '.join((*TABLES, _BENEFIT))}")
     store = Store(file)
     if output is not None:
         check_output(output, "export", lambda head: _is_export(head, store))

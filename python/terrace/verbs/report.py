@@ -56,7 +56,7 @@ def report(
         print(target)
         return
     if chain is not None:
-        raise WrongCallError(f"--chain: {file} contains no stencil plans")
+        raise WrongCallError(f"--chain: {file} is a profile, which contains no stencil plans")
     check_output(target, "report", is_report)
     page = render(gather(file, process))
     write_whole(target, page)

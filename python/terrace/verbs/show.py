@@ -78,7 +78,7 @@ def show(
         _show_plans(file, chain, everything=all_objects, as_json=json)
         return
     if chain is not None:
-        raise WrongCallError(f"--chain: {file} contains no stencil plans")
+        raise WrongCallError(f"--chain: {file} is a profile, which contains no stencil plans")
     store = Store(file)
     run = store.run(process)
     machine = store.machine(run)

@@ -173,7 +173,9 @@ class _Profiled:
         sites = arrays(self._place.workload(self._cell.workload))
         items = [i for i, item in enumerate(dump["items"]) if sites.get(_site(dump, item)) == array]
         if not items:
-            raise TerraceError(f"{self._cell.workload}: no object of its profile is made where '{array}' is")
+            raise TerraceError(
+                f"{self._cell.workload}: its profile has no object that is allocated where the source makes '{array}'"
+            )
         size = sum(dump["items"][i]["size"] for i in items)
         return metrics.plan_text(dump, items, self._kind_of(dump), size)
 

@@ -80,7 +80,7 @@ class Reader:
         bound = self.answers.find(Cell(self.workload, self.machine, "bound", size))
         if bound is None:
             raise TerraceError(
-                f"{self._cell(what, size)}: the bound of that size was not asked, so it cannot be checked"
+                f"{self._cell(what, size)}: the study asks no bound of that size, so this time cannot be checked"
             )
         return bound
 

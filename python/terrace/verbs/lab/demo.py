@@ -189,7 +189,8 @@ def demo(
     print()
     print(f"{seconds:.0f} s; {output / 'results.json'}; report: {report}")
     if not all(row.verified for row in rows):
-        raise TerraceError("a workload produced wrong results")
+        wrong = ", ".join(sorted({row.workload for row in rows if not row.verified}))
+        raise TerraceError(f"{wrong}: wrong results in a run under Terrace; this is an error of Terrace")
 
 
 def _show_paging(source: Path, output: Path) -> PagingGain | None:

@@ -145,7 +145,7 @@ def replay_all(
 def _words(text: str, option: str) -> list[str]:
     words = [word.strip() for word in text.split(",")]
     if not all(words):
-        raise WrongCallError(f"{option} {text!r}: empty element between commas")
+        raise WrongCallError(f"{option} {text!r}: a value between commas is missing")
     return words
 
 

@@ -36,7 +36,9 @@ def study() -> ccnuma.Study:
         folder = experimented("ccnuma", size(), *(["--small"] if small else []))
     found = ccnuma.Study(folder / size(), programs(), size(), small)
     if missing := found.missing():
-        raise Unavailable(f"{folder} lacks {len(missing)} answers")
+        raise Unavailable(
+            f"--study {folder} lacks {len(missing)} answers: finish the experiment, or omit the option"
+        )
     return found
 
 

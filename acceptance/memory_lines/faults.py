@@ -217,7 +217,7 @@ def faults() -> Measured:
     """Compares the program's own output with that without Terrace, and Terrace's lines with the documented
     ones."""
     if os.geteuid() != 0:
-        raise Unavailable("mounts need root")
+        raise Unavailable("only root can mount the file systems that fail: run as root")
     targets = ("paging_benchmarks", "intent_calls", "large_data")
     run(["cmake", "--build", "--preset", "release", "--target", *targets])
     alone = {tuple(program): run(program).stdout for program in (PROGRAM, CALLS)}

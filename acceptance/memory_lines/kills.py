@@ -54,7 +54,7 @@ def kills() -> Measured:
     A killed launcher leaves the journals, so that `terrace merge` can read the observations until then, and the
     ledger, which the next launcher removes."""
     if os.geteuid() != 0:
-        raise Unavailable("mounts need root")
+        raise Unavailable("only root can mount the file system of the jobs: run as root")
     run(["cmake", "--build", "--preset", "release", "--target", "large_data"])
     draw = random.Random(22)
     killed = turn = 0

@@ -64,7 +64,7 @@ def run_limited(
     """Runs a command with so many bytes of memory; what lies beyond goes to swap, where there is some. The disk
     below a folder is watched."""
     if os.geteuid() != 0:
-        raise Unavailable("control groups need root")
+        raise Unavailable("only root can make control groups: run as root")
     kind = _kind()
     group = kind.folder / f"terrace-{os.getpid()}-{next(_numbers)}"
     group.mkdir()

@@ -40,7 +40,7 @@ def _unmount(folder: str) -> None:
     until = time.monotonic() + 10
     while subprocess.run(["umount", folder], capture_output=True).returncode != 0:
         if time.monotonic() > until:
-            raise RuntimeError(f"{folder} is still in use")
+            raise RuntimeError(f"{folder} cannot be unmounted: it is still in use")
         time.sleep(0.05)
 
 

@@ -116,7 +116,9 @@ def _mirrors(source: Source) -> list[str]:
             options = "" if signed.startswith("$") or not signed else f"[signed-by={signed}] "
             found.add(f"deb-src {options}{site} {release} {component}")
     if not found:
-        raise NoArchive(f"{source.name} {source.version}: apt has no mirror of Debian on this machine")
+        raise NoArchive(
+            f"{source.name} {source.version}: apt has no mirror of Debian on this machine: add one to its sources"
+        )
     return sorted(found)
 
 

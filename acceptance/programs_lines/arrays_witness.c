@@ -1,5 +1,5 @@
-/* Counts what an allocation handler of NumPy is asked for: functions that count and then call the handler's take
- * their place. The structure is NumPy's (NEP 49: PyDataMem_Handler, version 1). */
+/* Counts what an allocation handler of NumPy is asked for, for arrays_suite.py: its functions count and call the
+ * handler's. The structure is NumPy's (NEP 49: PyDataMem_Handler, version 1). */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -22,7 +22,7 @@ def require(commands: Iterable[str]) -> None:
     known = packages()
     missing = {known[one] for one in commands if not is_there(one)}
     if missing:
-        raise Unavailable(f"apt-get install {' '.join(sorted(missing))}")
+        raise Unavailable(f"programs are missing: apt-get install {' '.join(sorted(missing))}")
 
 
 def is_there(name: str) -> bool:

@@ -1,5 +1,5 @@
-// Data over a file of which one part is used eight times as often as the other, in iterations of a second or more
-// where the data are over a file.
+// Uses one part of its data eight times as often as the other. wrong_plan.py runs it with its data over a file,
+// where an iteration takes a second or more.
 //
 //   wrong_plan HOT COLD ITERATIONS    MiB; writes each iteration's seconds, and a sum at the end that no placement
 //   changes

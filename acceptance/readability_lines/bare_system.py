@@ -122,7 +122,7 @@ def _bare_system() -> BareSystem:
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
         raise Unavailable("this machine grants no mount namespace")
     if len(os.sched_getaffinity(0)) < NUM_CORES:
-        raise Unavailable(f"the goal is that of {NUM_CORES} cores")
+        raise Unavailable(f"the goal is for {NUM_CORES} cores, which this process may not use")
     system = BareSystem()
     try:
         system.install()

@@ -195,7 +195,7 @@ def _program(step: Step, call: Call) -> bool:
     rows = read_own(call.folder, call.version).documents.get(step.name, {}).get("lines", [])
     missing = [row["item"] for row in rows if call.item in row["item"] and row["verdict"] == NOT_RUN]
     if status != UNFINISHED and (missing or not rows):
-        raise Failed(f"{step.command} ended with {status} before all was measured")
+        raise Failed(f"{step.command} ended with {status} before all criteria were measured")
     return not missing
 
 

@@ -61,7 +61,7 @@ def command(program: str, arguments: Mapping[str, object], ranks: int = 1) -> li
     if ranks == 1:
         return [str(ALONE), *words]
     if not RANKS.exists():
-        raise Unavailable("no MPI: terrace-stencils-mpi was not built")
+        raise Unavailable("terrace-stencils-mpi was not built: install MPI, and run make build")
     return ["mpirun.mpich", "-n", str(ranks), str(RANKS), *words]
 
 

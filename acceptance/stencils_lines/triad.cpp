@@ -1,5 +1,5 @@
-// STREAM's triad (J. McCalpin, 1995): a = b + 3 c over arrays that no cache holds. Prints bytes a second, the best
-// of several times, as STREAM counts them.
+// Measures STREAM's triad (J. McCalpin, 1995), with which speed.py compares: a = b + 3 c over arrays that no cache
+// holds. Prints bytes a second, the best of several times, as STREAM counts them.
 #include <omp.h>
 #include <sys/mman.h>
 

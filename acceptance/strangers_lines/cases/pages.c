@@ -1,5 +1,5 @@
-// pages MIB ROUNDS [ALIGNMENT]: writes one word to each page of a block of so many MiB, ROUNDS times over. With an
-// ALIGNMENT the block is aligned to so many bytes. With 0 ROUNDS it writes once and aborts. Prints a sum.
+// pages MIB ROUNDS [ALIGNMENT]: writes one word to each page of a block of MIB MiB, ROUNDS times; limits.py runs
+// it. With an ALIGNMENT the block is aligned to it. With 0 ROUNDS it writes once and aborts. Prints a sum.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-// scatter BLOCKS TOUCHES: 256 MiB in mappings of 4 MiB, or in one where BLOCKS is 0, filled, then read a byte at a
-// time in random order. Prints a sum, and to standard error the milliseconds of the reads.
+// scatter BLOCKS TOUCHES: fills 256 MiB in mappings of 4 MiB (one where BLOCKS is 0), then reads bytes in random
+// order; limits.py runs it. Prints a sum, and to standard error the milliseconds of the reads.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// A program of MPI with one rank: 200 steps of a stencil over 256 KiB, each with a sum over all ranks. Prints the sum.
+// Runs 200 MPI steps on one rank, for limits.py: a stencil over 256 KiB, and a sum over all ranks. Prints the sum.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Waves on a periodic grid, advanced in Fourier space: each of six steps turns the phases of all modes, transforms a
-// copy back by pencils along three axes, and prints an energy. The loops within a transform repeat thousands of times.
+// Advances waves on a periodic grid in Fourier space, for limits.py: each of six steps turns the phases of all
+// modes, transforms a copy back along three axes, and prints an energy. Inner loops repeat thousands of times.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* One pattern of accesses by itself, to be set against what one can work out by hand:
+/* Runs one pattern of accesses by itself, whose time forms.py works out by hand:
 
      patterns stream LINES THREADS    triad over three arrays of so many cache lines each
      patterns gather LINES THREADS    every line of a table once, in the order of an index that is streamed

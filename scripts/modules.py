@@ -186,12 +186,12 @@ def sizes(tree: Tree) -> list[str]:
 
 
 def errors(tree: Tree) -> list[str]:
-    """Return all that is wrong with a tree."""
+    """Returns all errors of a tree, a line each."""
     return [*forbidden(tree), *circles(tree), *sizes(tree)]
 
 
 def main() -> int:
-    """Print what is wrong."""
+    """Prints the errors of both trees; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=ROOT)
     root = parser.parse_args().root.resolve()

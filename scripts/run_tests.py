@@ -114,7 +114,7 @@ def run_pytest(jobs: int, report: Path, soak: bool) -> int:
 
 
 def main() -> int:
-    """Runs both, and prints the counts."""
+    """Runs ctest and pytest, and prints the counts of both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="CMake's build folder")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

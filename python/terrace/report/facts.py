@@ -113,7 +113,7 @@ class Facts:
 
     @property
     def steady(self) -> float | None:
-        """Mean time of the iterations that began after the last plan took effect; None if no iteration did."""
+        """Returns the mean time of the iterations that began after the last plan took effect; None if none did."""
         if self.plan is None:
             return None
         later: dict[int, float] = {}

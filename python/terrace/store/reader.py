@@ -103,7 +103,7 @@ class Store:
                     return run
             known = ", ".join(str(run.process) for run in runs[:10])
             raise WrongCallError(
-                f"--process {process}: the profile {self.path} has no such process; give one of {known}"
+                f"the profile {self.path} has no process {process}; give --process one of {known}"
             )
         spent = dict(self._all("SELECT run, sum(ended - begun) FROM phase_instance WHERE loop >= 0 GROUP BY run"))
         return max(runs, key=lambda run: (run.whole, spent.get(run.id, 0.0), -run.id))

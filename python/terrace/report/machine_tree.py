@@ -31,7 +31,8 @@ class _Box:
 
 
 def draw(facts: Facts) -> str:
-    """Draws the tree on the left, one row per leaf, and bandwidths and latencies on the right."""
+    """Draws the machine of a report's data (`facts`): the tree on the left, one row per leaf, and bandwidths and
+    latencies on the right."""
     nodes = list(_depth_first(facts.machine, None))
     leaves = [node for node in nodes if not any(other.parent == node.id for other in nodes)]
     figure = charts.figure(110 + 62 * len(leaves), bargap=0.25)

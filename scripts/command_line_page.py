@@ -21,7 +21,7 @@ MAN = Path("share/man/man1")
 
 
 def written(terrace: Path) -> dict[Path, str]:
-    """Returns the text of each file."""
+    """Returns the text of each generated file: page, man pages, completions."""
     subcommands = read(terrace)
     version = re.findall(
         r"^project\(Terrace VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE
@@ -36,7 +36,7 @@ def written(terrace: Path) -> dict[Path, str]:
 
 
 def main() -> int:
-    """Writes the files, or checks them."""
+    """Writes the generated files, or checks them (--check)."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--terrace", type=Path, default=ROOT / ".venv" / "bin" / "terrace")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file is out of date")

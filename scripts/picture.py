@@ -36,7 +36,7 @@ def chart_alone(page: str, chart: str) -> tuple[str, int]:
 
 
 def main() -> None:
-    """Renders the picture."""
+    """Renders a page or a chart as a PNG file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", type=Path)
     parser.add_argument("picture", type=Path)

@@ -70,7 +70,7 @@ def findings(path: Path, command: list[str], database: Path, rules: bytes) -> st
 
 
 def main() -> int:
-    """Checks all files in parallel."""
+    """Runs clang-tidy on all changed files in parallel; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", type=Path, required=True, help="folder with compile_commands.json")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

@@ -73,7 +73,7 @@ def page(text: str, there: Workloads) -> str:
 
 
 def main() -> int:
-    """Writes the page, or checks it."""
+    """Writes the tables of workloads/README.md, or checks them (--check)."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a table is out of date")
     arguments = parser.parse_args()

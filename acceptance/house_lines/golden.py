@@ -220,7 +220,7 @@ def _write(path: Path, rows: dict[str, Row]) -> None:
 
 
 def differences(golden: dict[str, Row], now: dict[str, Row]) -> dict[str, str]:
-    """Describes the differences, by row."""
+    """Describes where this installation's results differ from the golden set, by row."""
     found = {}
     for name, row in now.items():
         if name not in golden:

@@ -57,14 +57,14 @@ class _Replay:
         self._busy_until = float("-inf")
 
     def bear(self, now: float, pieces: list[tuple[Piece, int]], place: int, domain: int) -> None:
-        """Chunks are made on a place."""
+        """Places new chunks on a place, as an object is allocated."""
         self._land(now)
         for piece, size in pieces:
             self._lies[piece] = place
             self._hold(place, domain, size)
 
     def bury(self, now: float, pieces: list[tuple[Piece, int]]) -> None:
-        """Chunks are no more."""
+        """Removes chunks, as their object is freed."""
         self._land(now)
         for piece, size in pieces:
             place = self._lies.pop(piece, None)
@@ -115,7 +115,7 @@ class Audit:
         self.notes = [row[0] for row in self._all("SELECT text FROM note")]
 
     def run(self) -> AuditResult:
-        """Plays the whole run; problems are texts."""
+        """Replays the births, moves and deaths of the whole run; problems are texts."""
         account = AuditResult(dict.fromkeys(self.places, 0), set())
         (account.refused,) = self._one("SELECT COALESCE(SUM(chunks), 0) FROM move WHERE refused")
         playing = _Replay(account)

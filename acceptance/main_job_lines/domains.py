@@ -43,7 +43,7 @@ class AuditTotals:
 
 
 def audit(audited: Audit, domain: int, budget: dict[str, int], seen: AuditTotals) -> AuditTotals:
-    """Plays a store and adds what it shows."""
+    """Replays a run's store, and adds to the totals what was over a budget or in another domain."""
     account = audited.run()
     names = {identity: name for identity, (name, _, _) in audited.places.items()}
     full = {

@@ -130,7 +130,7 @@ class _Draw:
 
 
 def random_plan(ground: PlanInput, fast: int, dice: random.Random) -> str:
-    """Returns a random plan file's text."""
+    """Returns the text of a random plan file, which keeps the budget at every instant."""
     draw = _Draw(ground, fast, dice)
     labels = _core.segment_labels(ground.phases)
     begun = [name for name in ground.phases if "@" not in name]

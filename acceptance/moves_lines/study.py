@@ -103,7 +103,7 @@ def collector() -> Measured:
 
 
 def losses() -> Measured:
-    """Reports each program's gap, in parts."""
+    """Reports each program's gap to fast-only, in parts."""
     rows = [
         {
             "cache": cache, "workload": row["workload"], "machine": row["machine"],

@@ -110,7 +110,7 @@ def _cost(recipe: Recipe, call: Call) -> str:
 
 
 def said(recipe: Recipe, size: str, cost: Cost) -> str:
-    """Returns a line about the measurement."""
+    """Returns the line that `scripts/others cost` prints of a program."""
     ways = (("hooks off", cost.hooks_off), ("simulate", cost.simulate), ("record", cost.record))
     times = ", ".join(f"{name} {seconds / cost.native:.1f}x" for name, seconds in ways)
     verdict = "right" if is_right(recipe, size, cost.loop) else f"not {_true(recipe, size) or 'none'}"

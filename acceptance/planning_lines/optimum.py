@@ -46,7 +46,7 @@ class PlanRatios:
     solved: bool
 
     def text(self) -> str:
-        """Describes the distance from the optimum."""
+        """Describes a plan's distance from the optimum."""
         return (
             f"{self.name} {self.over_optimum:+.2%}"
             if math.isfinite(self.over_optimum)

@@ -95,7 +95,7 @@ def _measured() -> Row:
 
 
 def wrong(found: Row) -> list[str]:
-    """Describes the shortfalls."""
+    """Describes where NumPy's tests fell short: too few, other outcomes, or an inactive handler."""
     texts = []
     plain = found["ways"][PLAIN]
     if found["is_whole"] and plain["tests"] < MIN_TESTS:

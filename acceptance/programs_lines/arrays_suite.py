@@ -47,7 +47,7 @@ class Account:
 
 
 def _counted(library: str) -> ctypes.CDLL:
-    """Begins to count the handler's calls."""
+    """Loads the witness library, which from then on counts the calls of the intent's handler."""
     witness = ctypes.CDLL(library)
     witness.counts.restype = ctypes.POINTER(ctypes.c_ulong)
     pointer = ctypes.pythonapi.PyCapsule_GetPointer

@@ -169,7 +169,7 @@ def _measured(program: Program) -> Row:
 
 
 def _wrong(row: Row) -> Iterator[str]:
-    """Yields the shortfalls in a program's row."""
+    """Yields where a program's row falls short, in any of its runs."""
     if any(row["status"].values()):
         yield f"ended with {row['status']}"
     if not row["same"]:

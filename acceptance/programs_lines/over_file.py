@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 @contextlib.contextmanager
 def _way(way: str, memory: int) -> Iterator[list[str]]:
-    """Yields the words in front of the program."""
+    """Yields the words in front of the program for a way, with its spill folder and swap file set up."""
     with tempfile.TemporaryDirectory(dir=scratch(), prefix="terrace-programs-") as name:
         ours = [str(TERRACE), "run", "--memory", str(memory), "--spill", name, "--"]
         if way == OURS:

@@ -90,7 +90,7 @@ def _sources(texts: Files) -> Iterator[tuple[str, str]]:
 
 
 def files(texts: Files) -> list[Item]:
-    """Returns the source files."""
+    """Returns the source files that are long enough for a sheet."""
     return [
         Item(path, 1, Path(path).name, text, Path(path).suffix)
         for path, text in _sources(texts)

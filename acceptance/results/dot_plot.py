@@ -27,7 +27,7 @@ class Plot:
     is_share: bool = False  # ticks are in percent
 
     def svg(self) -> str:
-        """Returns the picture."""
+        """Returns the plot as SVG."""
         bottom = _TOP + _ROW * len(self.rows)
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {bottom + 28}" width="{_WIDTH}">',

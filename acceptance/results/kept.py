@@ -109,7 +109,7 @@ def read_own(folder: Path, version: Version) -> Kept:
 
 
 def keep(folder: Path, version: Version, step: str, command: str, content: Mapping[str, Any]) -> Path:
-    """Writes a step's document."""
+    """Writes a step's document for the result pages; returns its path."""
     document = {
         "schema": SCHEMA,
         "step": step,

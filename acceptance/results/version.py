@@ -52,7 +52,7 @@ def changes(root: Path) -> list[str]:
 
 
 def machine() -> Machine:
-    """Describes this machine."""
+    """Describes this machine, as each kept measurement states it."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count() or 1,

@@ -56,7 +56,7 @@ class RunResult:
 
 
 def command(program: str, arguments: Mapping[str, object], ranks: int = 1) -> list[str]:
-    """Returns the command line."""
+    """Returns the command line that runs a stencil program."""
     words = [program, *(f"{name}={value}" for name, value in arguments.items())]
     if ranks == 1:
         return [str(ALONE), *words]

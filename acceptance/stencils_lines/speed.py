@@ -27,7 +27,7 @@ SOURCES = Path(__file__).resolve().parent
 
 
 def _triad() -> Path:
-    """Builds the triad; returns its path."""
+    """Builds STREAM's triad; returns the program's path."""
     path = work("stencils") / "triad"
     path.parent.mkdir(parents=True, exist_ok=True)
     options = ["-O3", "-march=native", "-fopenmp", "-std=c++20"]

@@ -76,7 +76,7 @@ def _answer(question: Question) -> dict[str, Any]:
 
 
 def _further(question: Question) -> Mapping[str, float]:
-    """Returns the cost of further steps."""
+    """Returns the time and the traffic of further time steps, without the first one's costs."""
     once, twice = both_runs(question)
     more = further_of(_answer(once), _answer(twice))
     if more is None:

@@ -76,7 +76,7 @@ def _price(name: str, launch: Launch) -> dict[str, Any]:
 
 
 def never_beaten() -> Measured:
-    """Judges all cases, with a row for each."""
+    """Checks that no run beats the bound of its recording; a row for each case."""
     rows: list[dict[str, str | float]] = []
     beaten, loose = [], []
     own_programs(marked=False)

@@ -168,7 +168,7 @@ def _table(whole: bool) -> tuple[list[Row], list[str]]:
 
 
 def _rows(name: str, machine: str, priced: Row) -> list[Row]:
-    """Returns a row for each share."""
+    """Returns the rows of a program on a machine, one for each share of fast memory."""
     rows = []
     seconds = priced["seconds"]
     for share in SHARES:

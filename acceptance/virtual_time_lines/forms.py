@@ -205,7 +205,7 @@ class Form:
 
 
 def _forms(setting: Setting, folder: Path) -> dict[str, list[Form]]:
-    """Measures the closed forms, by kind."""
+    """Measures on a machine all programs that have a closed form; returns their errors by kind."""
     found: dict[str, list[Form]] = {}
 
     def add(kind: str, where: str, measured: float, expected: float) -> None:

@@ -173,7 +173,7 @@ class Headers:
             yield part
 
     def _text(self, found: Element) -> str:
-        """Returns a description in Markdown."""
+        """Returns Doxygen's description of a declaration in Markdown."""
         paragraphs = [
             self._markdown(para)
             for kind in ("briefdescription", "detaileddescription")

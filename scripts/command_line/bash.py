@@ -130,7 +130,7 @@ complete -F _terrace terrace
 
 
 def completion(subcommands: list[Subcommand]) -> str:
-    """Returns the text of the file."""
+    """Returns the text of bash's completion file."""
     by_name = {subcommand.name: subcommand for subcommand in subcommands}
     options = {
         subcommand.name: all_options(subcommand, by_name)

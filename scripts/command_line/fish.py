@@ -56,7 +56,7 @@ complete -c terrace -n __terrace_behind_dashes -a '(__terrace_program)'
 
 
 def completion(subcommands: list[Subcommand]) -> str:
-    """Returns the text of the file."""
+    """Returns the text of fish's completion file."""
     by_name = {subcommand.name: subcommand for subcommand in subcommands}
     known = " ".join(f"' {subcommand.name}'" for subcommand in subcommands if subcommand.words)
     lines = [_FRAME.replace("@GROUPS_AND_SUBCOMMANDS@", known)]

@@ -82,7 +82,7 @@ _terrace "$@"
 
 
 def completion(subcommands: list[Subcommand]) -> str:
-    """Returns the text of the file."""
+    """Returns the text of zsh's completion file."""
     by_name = {subcommand.name: subcommand for subcommand in subcommands}
     groups = [subcommand for subcommand in subcommands if subcommand.subcommands]
     parts = {

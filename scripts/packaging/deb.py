@@ -110,7 +110,7 @@ def add_environment(tree: Path) -> None:
 
 
 def add_documents(tree: Path, version: str, maintainer: str) -> None:
-    """Adds copyright and changelog."""
+    """Adds copyright and changelog to the package's tree."""
     folder = tree / "usr" / "share" / "doc" / "terrace"
     folder.mkdir(parents=True)
     shutil.copyfile(PACKAGING / "copyright", folder / "copyright")

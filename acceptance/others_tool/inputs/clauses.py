@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def make(path: Path, *, variables: int, clauses: int, seed: int) -> None:
-    """Variables of a clause differ."""
+    """Writes the formula; the variables of a clause differ."""
     draw = random.Random(seed)
     with path.open("w", encoding="ascii") as file:
         file.write(f"p cnf {variables} {clauses}\n")

@@ -11,7 +11,7 @@ _WORDS = 20_000
 
 
 def make(path: Path, *, size: int, seed: int) -> None:
-    """Writes `size` bytes."""
+    """Writes `size` bytes of text."""
     draw = random.Random(seed)
     frequent = [1 / (rank + 1) for rank in range(len(_LETTERS))]
     words = ["".join(draw.choices(_LETTERS, frequent, k=draw.randint(2, 10))) for _ in range(_WORDS)]

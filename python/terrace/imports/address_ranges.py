@@ -20,7 +20,7 @@ class Ranges:
         return self._numbers[at] if at >= 0 and address < self._highs[at] else None
 
     def add(self, low: int, high: int, number: int) -> None:
-        """Assigns the index to [low, high)."""
+        """Assigns the object's index to [low, high), as a mapping is created."""
         at = bisect_right(self._lows, low) - 1
         first = at if at >= 0 and self._highs[at] > low else at + 1
         last = first

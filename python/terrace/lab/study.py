@@ -52,7 +52,7 @@ class Configuration:
     free_moves: bool = False
 
     def text(self) -> str:
-        """Returns the value of --config."""
+        """Returns the value of the launcher's option --config for this configuration."""
         words = [f"label={self.label}", f"machine={self.machine}"]
         words.append(f"planner={self.planner}" if self.plan is None else f"plan={self.plan}")
         if self.fast is not None:

@@ -71,7 +71,7 @@ class Constants:
         return self.found.options() if self.found is not None else []
 
     def document(self) -> dict[str, Any]:
-        """Returns the JSON document."""
+        """Returns the JSON document of `terrace lab validate`."""
         constant = self.found.constant if self.found is not None else None
         interval = constant.interval if constant is not None else None
         return {

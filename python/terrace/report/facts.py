@@ -92,7 +92,7 @@ class Facts:
 
     @property
     def sentence(self) -> str:
-        """Returns the headline."""
+        """Returns the report's headline: what placement gains."""
         if not self.learned:
             moved = sum(move.size for move in self.moves if not move.refused)
             return f"This run followed a given plan and moved {units.size(moved)}.{self._gained}"

@@ -40,7 +40,7 @@ def observed(loop: Loop | None) -> str | None:
 
 
 def iterations(loop: Loop | None) -> dict[str, int | None]:
-    """Returns the JSON of the iteration counts."""
+    """Returns the iteration counts for the JSON of `show` and `plan`."""
     return {
         "iterations": loop.iterations if loop else None,
         "observed_iterations": loop.observed if loop else None,

@@ -17,7 +17,7 @@ _MICRO = 1e6
 
 
 def trace(store: Store, runs: list[Run]) -> dict[str, Any]:
-    """Returns the JSON document."""
+    """Returns the trace-event document that `terrace export` writes."""
     events: list[dict[str, Any]] = []
     for run in runs:
         events += _names(run)

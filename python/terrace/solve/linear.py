@@ -193,7 +193,7 @@ class _Program:
         return self._rows
 
     def solve(self, options: dict[str, Any]) -> highspy.Highs:
-        """Runs the solver and returns it."""
+        """Solves the linear program and returns HiGHS with its solution."""
         program = highspy.HighsLp()
         program.num_col_, program.num_row_ = self._columns, self._rows
         cost = np.zeros(self._columns)

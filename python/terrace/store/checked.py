@@ -51,7 +51,7 @@ class Checked:
         return self._value
 
     def whole(self, low: int = 0, high: int = MAX) -> int:
-        """Returns an integer in [low, high]."""
+        """Returns the element, an integer in [low, high]; fails otherwise."""
         if not isinstance(self._value, int) or isinstance(self._value, bool):
             self.fail("an integer")
         if not low <= self._value <= high:
@@ -59,7 +59,7 @@ class Checked:
         return self._value
 
     def number(self) -> float:
-        """Returns a non-negative number."""
+        """Returns the element, a non-negative number; fails otherwise."""
         if not isinstance(self._value, (int, float)) or isinstance(self._value, bool):
             self.fail("a number")
         if not 0 <= self._value <= MAX:

@@ -349,7 +349,7 @@ def _print_gain(found: _Comparison, precision: float) -> None:
 
 
 def _sentence(found: _Comparison) -> str:
-    """Returns the gain in words."""
+    """Returns the measured gain, and whether it is certain, in words."""
     gain, many = found.gain, "1 pair" if found.pairs == 1 else f"{found.pairs} pairs"
     amount = _format_gain(gain.share)
     if gain.low is None or gain.high is None:

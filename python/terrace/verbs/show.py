@@ -163,7 +163,7 @@ class View:
         )
 
     def document(self) -> dict[str, Any]:
-        """Returns the JSON document."""
+        """Returns the document of `terrace show --json`."""
         total = max(self.misses.sum(), 1e-300)
         return {
             "program": self.run.program,

@@ -28,7 +28,7 @@ def methods() -> dict[str, str]:
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Returns all cells."""
+    """Returns all cells (simulations to run) of the ablation study."""
     return unique(
         [
             Cell(name, f"{machine}@{copier}", method, SIZE)
@@ -69,7 +69,7 @@ def parts(setting: Setting, answers: Answers) -> Table:
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Returns the report, from all answers."""
+    """Returns the report of `terrace lab experiment ablation`, from all answers."""
     table = parts(setting, answers)
     little = [str(row["without"]) for row in table.rows if row["stays"] == "no"]
     return Report(

@@ -20,7 +20,7 @@ def methods() -> list[str]:
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Returns all cells."""
+    """Returns all cells (simulations to run) of the comparison."""
     asked: list[Cell] = []
     for name in setting.workloads:
         for machine in MACHINES:
@@ -56,7 +56,7 @@ def _over_fast(reader: Reader, method: str, size: str) -> float:
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Returns the report, from all answers."""
+    """Returns the report of `terrace lab experiment baselines`, from all answers."""
     table = relative(setting, answers)
     return Report(
         "Published planners and policies",

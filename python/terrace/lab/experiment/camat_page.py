@@ -34,7 +34,7 @@ BY_WARPS, BY_LINES = "l1", "l1_parts"
 
 
 def report(study: Study) -> Report:
-    """Returns the report, from all answers."""
+    """Returns the report of `terrace lab experiment camat`, from all answers."""
     return Report(
         "GPU memory performance through C-AMAT",
         "Cycles in which a cache or memory has outstanding accesses, per access.",

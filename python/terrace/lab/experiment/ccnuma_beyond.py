@@ -104,7 +104,7 @@ def half_the_room(study: Study) -> Section:
 
 
 def beyond(study: Study) -> Section:
-    """Returns the section."""
+    """Returns the section on policies beyond the paper, from all answers."""
     rows: list[Row] = [
         {
             "program": name,

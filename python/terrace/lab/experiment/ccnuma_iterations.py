@@ -50,7 +50,7 @@ class Iterations(Study):
 
 
 def section(longer: Iterations) -> Section:
-    """Returns the section, from all answers."""
+    """Returns the section on more iterations, from all answers."""
     names = longer.of.programs
     lengths = ("as in the study", f"{TIMES} times as many", "each further one")
     tables = []

@@ -134,7 +134,7 @@ class Links:
 
 
 def section(links: Links) -> Section:
-    """Returns the section, from all answers."""
+    """Returns the section on other links, from all answers."""
     sweep = Table("links", "Mean speed by remote bandwidth, 1 = all local", _sweep(links))
     shipped = Table("machines", "Mean speed on the shipped machines, 1 = all local", _shipped(links))
     programs = Table("link-programs", "Speed of each program, 1 = all local", _programs(links))

@@ -68,7 +68,7 @@ def copied_speedup(study: Study, program: str) -> float:
 
 
 def report(study: Study, longer: ccnuma_iterations.Iterations, links: Links) -> Report:
-    """Returns the report, from all answers."""
+    """Returns the report of `terrace lab experiment ccnuma`, from all answers."""
     return Report(
         "Page placement on a GPU over a coherent link",
         "Gain of migrating pages to the GPU's own memory, by threshold and by number of neighbours.",

@@ -52,7 +52,7 @@ def shares(run: dict[str, Any]) -> list[float | None]:
 
 
 def shares_over_time(study: Study) -> Section:
-    """Returns figure 8."""
+    """Returns figure 8: the share of traffic that the GPU's own memory serves, over time."""
     tables, pictures = [], []
     times = [100 * (i + 1) // NUM_INTERVALS for i in range(NUM_INTERVALS)]
     for name in _chosen(study):

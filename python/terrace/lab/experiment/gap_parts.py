@@ -47,7 +47,7 @@ def _row(reader: Reader) -> Row:
 
 
 def section(setting: Setting, answers: Answers) -> Section:
-    """Returns the section of the report."""
+    """Returns the section of the unimem report on the parts of each gap."""
     return Section(
         "Causes of the gap",
         "Learning: live - planned. Sampling: planned - plan from exact counters. Moves: planned - the "

@@ -18,7 +18,7 @@ _FEW_CORES, _FEW_SIZES = CORES[:1], ("2/3", "1/2")
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Returns all cells."""
+    """Returns all cells (simulations to run): in memory, and over a file at each size."""
     asked: list[Cell] = []
     for name in setting.workloads:
         for machine in MACHINES:
@@ -91,7 +91,7 @@ def _ratio(row: Row, what: str) -> float:
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Returns the report, from all answers."""
+    """Returns the report of `terrace lab experiment memory-size`, from all answers."""
     sections = []
     for machine in MACHINES:
         table = losses(setting, answers, machine)

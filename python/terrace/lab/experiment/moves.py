@@ -211,7 +211,7 @@ def standing(rows: Sequence[Row]) -> Table:
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Returns the report, from all answers."""
+    """Returns the report of `terrace lab experiment moves`, from all answers."""
     programs = by_program(setting, answers)
     of_averages = averages(programs.rows)
     against = compared(setting, answers)

@@ -136,7 +136,7 @@ class Question:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Returns the program's arguments."""
+        """Returns the stencil program's arguments, as price_stencil takes them."""
         if self.program == CHAINED:
             chain = self.chain or self.about.chain
             # Otherwise the program computes a stable time step; no kernel runs, so any is valid.

@@ -60,7 +60,7 @@ class Case:
 
 
 def cases(programs: Sequence[str]) -> list[Case]:
-    """Returns all cases."""
+    """Returns all cases: each program on each machine, with each length of chains."""
     return [
         Case(program, where, 0 if chain == PROGRAMS[program].chain else chain)
         for program in programs
@@ -79,7 +79,7 @@ def questions(programs: Sequence[str], sizes: Sequence[int]) -> list[Question]:
 
 
 def sections(study: Study) -> list[Section]:
-    """Returns the section."""
+    """Returns the section on ten times the fast memory."""
     size = study.sizes[-1]
     of_all = [(case, how) for case in cases(study.programs) for how in case.modes]
     table = Table("beyond", f"{size} GB of data", [_row(study, case, how, size) for case, how in of_all])

@@ -57,7 +57,7 @@ def open_study(folder: Path, programs: Sequence[str], small: bool) -> Study:
 
 
 def report(study: Study) -> Report:
-    """Returns the report, from all answers."""
+    """Returns the report of `terrace lab experiment out-of-core`, from all answers."""
     titles = ", ".join(PROGRAMS[program].title for program in study.programs)
     return Report(
         "Stencil programs on more data than the fast memory holds",

@@ -95,7 +95,7 @@ def _without_room(study: Study, program: str) -> list[str]:
 
 
 def questions(program: str, sizes: list[int]) -> list[Question]:
-    """Returns all variants over both links."""
+    """Returns the questions of figure 11: all variants of unified memory over both links."""
     return [
         ask(size)
         for chain in chains(program)

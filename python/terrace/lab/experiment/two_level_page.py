@@ -16,7 +16,7 @@ _SHORT = {"two-level-sandy-bridge": "Dual socket", "knl-7210-flat": "Knights Lan
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Returns the report, from all answers."""
+    """Returns the report of `terrace lab experiment two-level`, from all answers."""
     has_code, studied = two_level.CODE in setting.workloads, two_level.studied(setting)
     metrics = two_level.metrics(setting, answers)
     means = two_level.metric_means(metrics.rows)

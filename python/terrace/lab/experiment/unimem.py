@@ -107,7 +107,7 @@ def cells(setting: Setting) -> list[Cell]:
 
 
 def slowdowns(setting: Setting, answers: Answers) -> Table:
-    """Returns Figures 2 and 3."""
+    """Returns the table of figures 2 and 3: slow-only by bandwidth and by latency."""
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in machines(setting):
@@ -123,7 +123,7 @@ def slowdowns(setting: Setting, answers: Answers) -> Table:
 
 
 def sp_arrays(answers: Answers) -> Table:
-    """Returns Figure 4."""
+    """Returns the table of figure 4: SP with one array each in fast memory."""
     rows: list[Row] = []
     for machine in MANAGED:
         reader = Reader(answers, "sp", machine)
@@ -254,7 +254,7 @@ def _stepwise(
 
 
 def moves(setting: Setting, answers: Answers) -> Table:
-    """Returns Table 4, on both machines."""
+    """Returns table 4 (number, bytes and hidden share of moves), on both machines."""
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MANAGED:

@@ -19,7 +19,7 @@ _FIGURE = {"unimem-bw2": 9, "unimem-lat4": 10}
 
 
 def report(setting: Setting, answers: Answers) -> Report:
-    """Returns the report, from all answers."""
+    """Returns the report of `terrace lab experiment unimem`, from all answers."""
     managed = unimem.managed(setting, answers)
     averages = unimem.averages(managed.rows)
     sections = [

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binds the parameters of GPU page policies, which the ccnuma report states.
+#include "strategy/tiering/gpu_policies.hpp"
+
 #include <nanobind/stl/string.h>
 
 #include <string>
 
 #include "bindings.hpp"
-#include "strategy/tiering/gpu_policies.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

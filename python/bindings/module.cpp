@@ -36,9 +36,10 @@ void bind_errors(nb::module_& module) {
 void bind_missing_names(nb::module_& module) {
   module.def("__getattr__", [](const std::string& name) -> nb::object {
     if (name.starts_with('_')) throw nb::attribute_error(name.c_str());
-    throw Error(Code::unsupported, "this build has no " + name +
-                                       ": it was configured without the stencil library, PIM or the GPU simulator, "
-                                       "as `make demo` does; `make build` adds them");
+    throw Error(Code::unsupported,
+                "this build has no " + name +
+                    ": it was configured without the stencil library, PIM or the GPU simulator, "
+                    "as `make demo` does; `make build` adds them");
   });
 }
 #endif

@@ -1,4 +1,4 @@
-// See stress_worker.hpp.
+// Implements one process of the stress test. See stress_worker.hpp.
 #include "stress_worker.hpp"
 
 #include <algorithm>

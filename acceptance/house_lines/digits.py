@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares this installation with the golden set of another commit. A criterion of acceptance/house.
 
-The set is made with an installation of the commit to compare with, before a change that is to leave results as they
-are:
+The set is made with an installation of the commit to compare with:
 
     python acceptance/house_lines/golden.py write out/golden.json --terrace OLD/bin/terrace
 """
@@ -33,7 +32,7 @@ def digits() -> Measured:
 CRITERIA = [
     Criterion(
         "golden set",
-        "times, phases, counters, profiles and the order of moves as at the commit to compare with, to the last digit",
+        "times, phases, counters, profiles and the order of moves are those of another commit, to the last digit",
         digits,
     )
 ]

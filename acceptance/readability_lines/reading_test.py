@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import json
 import random
 import re
@@ -26,7 +27,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,15 +114,37 @@ _FUNCTION = re.compile(
 
 
 def functions(texts: Files) -> list[Item]:
-    """Returns the functions with a body, each with its comment and, if a header of the same name declares it, with
-    the comment of that declaration."""
+    """Returns the functions with a body, each with its comment, the declaration in a header of the same name, the
+    head comment of its file, and the lines of the file that use it."""
     found: list[Item] = []
     for path, text in _sources(texts):
         if path.endswith(".py"):
-            found += _python_functions(path, text)
+            items = _python_functions(path, text)
         elif path.endswith(CPP):
-            found += _cpp_functions(path, text, texts.get(f"{path.rpartition('.')[0]}.hpp", ""))
+            items = _cpp_functions(path, text, texts.get(f"{path.rpartition('.')[0]}.hpp", ""))
+        else:
+            continue
+        found += [replace(item, text=_in_file(item, text)) for item in items]
     return found
+
+
+def _in_file(item: Item, text: str) -> str:
+    """Returns a function's sheet: what a reader of its file sees of it at first sight."""
+    mark = "#" if item.suffix == ".py" else "//"
+    if item.suffix == ".py":
+        head = f'"""{ast.get_docstring(ast.parse(text)) or ""}"""\n'
+    else:
+        lines = [line for line in text.splitlines() if "SPDX" not in line]
+        head = "\n".join(itertools.takewhile(lambda line: line.startswith("//"), lines)) + "\n"
+    name = re.compile(rf"\b{re.escape(item.name.rpartition('::')[2])}\b")
+    body = set(item.text.splitlines())
+    uses = [
+        f"{number}: {line.strip()}"
+        for number, line in enumerate(text.splitlines(), 1)
+        if name.search(line) and line not in body
+    ]
+    below = f"{mark} --- used in this file ---\n" + "\n".join(uses) + "\n" if uses else ""
+    return f"{mark} --- head of the file ---\n{head}{mark} --- the function ---\n{item.text}{below}"
 
 
 def _python_functions(path: str, text: str) -> Iterator[Item]:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes journals from inside a user's process, which must not notice: no exception, no signal (a full disk under
-// a mapping raises SIGBUS, a file size limit SIGXFSZ), no lock that outlives its holder. Reads journals from
-// arbitrary bytes.
+// Writes and reads journals: files of records of a run (objects, phases, moves), which the runtime appends to and
+// the launcher merges into the profile. Writing happens inside a user's process, which must not notice: no
+// exception, no signal (a full disk under a mapping raises SIGBUS, a file size limit SIGXFSZ), no lock that
+// outlives its holder. Reading accepts arbitrary bytes.
 #include "core/journal.hpp"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 // Models everything behind the SMs (streaming multiprocessors), which send requests to it: the network to the
 // channels of each memory, the link to memories that are not the GPU's own, a slice of the L2 cache before each
 // channel, and the channels. A slice caches the content of its channel only, so there is no coherence protocol; a
-// page that moves flushes its lines from the slices.
+// page that moves flushes its lines from the slices. The simulator (simulator.hpp) owns one and passes it events.
 //
 // A page's frame is interleaved over the channels of its memory in units of 256 bytes.
 #pragma once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the heaps that the session asks for and their counters, which the launcher reads: checks preconditions,
-// and reports problems of spilled (out-of-core) memory once in a job. Called by start.cpp. See session_heaps.hpp.
+// Creates the heaps that the session (the launcher's settings) requests: memory by intent, or out of core. Checks
+// their preconditions, shares their counters with the launcher, and reports problems once in a job. start.cpp
+// calls it.
 #include "agent/session_heaps.hpp"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares a pool of threads that copy one range together, for page exchanges. One core's bandwidth is limited by
-// its outstanding cache misses; several cores have more of them. Threads take blocks of the range dynamically, so
-// a preempted helper delays one block only.
+// Declares a pool of threads that copy one range together, for PageExchange (page_exchange.hpp). One core's
+// bandwidth is limited by its outstanding cache misses; several cores have more of them. Threads take blocks of
+// the range dynamically, so a preempted helper delays one block only.
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Obtains extents for the arena of small out-of-core blocks from pools of spilled chunks. See spilled_small.hpp.
+// Implements the heap of small out-of-core blocks, which the interposed malloc() uses: an arena whose extents come
+// from pools of spilled chunks. See spilled_small.hpp.
 #include "agent/heap/spilled_small.hpp"
 
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers loaded modules (the executable and libraries) with their symbols and static data, and answers which
-// function is at an address. See modules.hpp.
+// Registers loaded modules (the executable and libraries) with their symbols and static data, and finds the
+// function at an address, for all code of the agent that names call sites, functions and loops. See modules.hpp.
 #include "agent/lifecycle/modules.hpp"
 
 #include <elf.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the policy of `--planner kernel-tiering`: scans slow memory, promotes chunks that fault soon after,
-// demotes those idle longest. See kernel_tiering.hpp.
+// demotes those idle longest. PolicyStrategy (policy_variant.cpp) calls it. See kernel_tiering.hpp.
 #include "strategy/policies/kernel_tiering.hpp"
 
 #include <algorithm>

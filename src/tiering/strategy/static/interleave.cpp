@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `--planner interleave`: places chunks round robin over the places of their domain, 1:1, as `numactl
-// --interleave` does.
+// Defines `--planner interleave` for the table of planners: chunks go round robin over the places of their domain,
+// 1:1, as `numactl --interleave` places pages.
 #include "strategy/tiering/interleave.hpp"
 
 namespace terrace::strategy {
 
 const Variant& interleave_variant() {
-  static const Interleave variant("interleave", false);
+  static const Interleave variant("interleave", /*weighted=*/false);
   return variant;
 }
 

@@ -80,7 +80,7 @@ bool may_wait_for_faults() {
 // On real memory plans are followed by touches or time, not by access counts.
 TEST_F(GivenPlan, Plan_ProgressUnavailableOnRealMemory_IsRefused) {
   const std::string usual = may_wait_for_faults() ? "sentinel" : "timer";
-  const std::string instead = "; it can be followed with --progress " + usual + "\n";
+  const std::string instead = "; give --progress " + usual + "\n";
   auto done = under("progress = \"instructions\"\n" + k_phases + k_all, "run");
   EXPECT_EQ(done.status, 2);
   EXPECT_TRUE(done.output.starts_with("terrace: --plan: its segments begin by instructions: ")) << done.output;

@@ -273,10 +273,8 @@ TEST_F(Replays, Recording_ExistingFile_IsNotOverwritten) {
             "terrace: --misses app.misses: this file exists, and is not overwritten; name another\n");
   const auto no_recording = replay("r.terrace", k_there);
   EXPECT_EQ(no_recording.status, 2);
-  EXPECT_EQ(
-      no_recording.output,
-      "terrace: app.misses: not a recording: the file ends within the frame's head; give a file that record or "
-      "simulate wrote with --misses\n");
+  EXPECT_EQ(no_recording.output,
+            "terrace: app.misses: not a recording; give a file that record or simulate wrote with --misses\n");
 }
 
 TEST_F(Replays, Recording_Truncated_ReplaysItsWholeFrames) {

@@ -49,7 +49,8 @@ def test_process_without_limit_states_reason():
     else:
         pytest.fail("no such limit makes it fail")
     assert (
-        "a file that Terrace needs for itself cannot be made: Too many open files; the program runs" in done.stderr
+        "a file that Terrace needs for itself cannot be made: Too many open files; raise ulimit -n, or free space "
+        "in $TMPDIR; the program runs" in done.stderr
     )
     assert "/tmp/terrace-" not in done.stderr
 

@@ -122,8 +122,8 @@ def test_loop_option_without_instrumentation_is_refused(options, tmp_path, folde
     done = run("--loop", "f", *options, "--", program, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
-        f"terrace: --loop needs hooks, and {program} has none; without them phases are function entries "
-        "(--phases) or intervals of time\n"
+        f"terrace: --loop needs hooks, and {program} has none; build it with terrace-cc, or give --phases "
+        "FUNCTION (without both, phases are intervals of time)\n"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -217,9 +217,10 @@ def test_full_log_does_not_end_the_program(tmp_path, options):
         (("--hints", "here"), "here: is a folder, and no hints file; give --hints a TOML file"),
         (
             ("--fast", "16"),
-            "--fast 16: 16B is less than a page of memory, 4KiB; a unit follows the number without a space: 4GiB",
+            "--fast 16: 16B is less than a page of memory; give at least 4KiB, or 0; a unit follows the number "
+            "without a space: 4GiB",
         ),
-        (("--fast", "1KiB"), "--fast 1KiB: 1KiB is less than a page of memory, 4KiB"),
+        (("--fast", "1KiB"), "--fast 1KiB: 1KiB is less than a page of memory; give at least 4KiB, or 0"),
     ],
 )
 def test_likely_mistake_is_refused(tmp_path, options, said):

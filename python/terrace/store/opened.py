@@ -30,7 +30,7 @@ def opened(path: Path) -> sqlite3.Connection:
                 raise
         application = 0
     if application != APPLICATION:
-        raise WrongCallError(f"{path} is not a profile store (a file that `terrace record` writes)")
+        raise WrongCallError(f"{path} is not a profile store; name a file that `terrace record` writes")
     version = _pragma(connection, path, "user_version")
     if version != VERSION:
         raise WrongCallError(

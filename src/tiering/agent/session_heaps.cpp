@@ -84,7 +84,7 @@ transfer::SpillCounts& counts_in(const std::string& directory) {
   if (!counts)
     throw Error(Code::failed,
                 std::string("memory over a file: a file that Terrace needs for itself cannot be made: ") +
-                    std::strerror(errno));
+                    std::strerror(errno) + "; raise ulimit -n, or free space in $TMPDIR");
   return *counts;
 }
 
@@ -102,8 +102,8 @@ std::optional<Bytes> free_in(const std::string& folder) {
 Bytes max_data(const runtime::SpillSpec& spec) {
   const auto disk = free_in(spec.folder);
   if (!disk)
-    throw Error(Code::failed,
-                "memory over a file: the free space in " + spec.folder + " is unknown: " + std::strerror(errno));
+    throw Error(Code::failed, "memory over a file: the free space in " + spec.folder +
+                                  " is unknown: " + std::strerror(errno) + "; name another folder with --spill");
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   return SpilledHeap::max_data(Bytes{spec.memory.value + pages * k_page}, *disk);
 }

@@ -256,7 +256,8 @@ void make_runtime(AgentState& state) {
 void make_scheduler(AgentState& state) {
   void* const page =
       mmap(nullptr, sizeof(sim::SchedulerPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) throw Error(Code::failed, "no memory for the threads' scheduler");
+  if (page == MAP_FAILED)
+    throw Error(Code::failed, "no memory for the threads' scheduler; free memory, or raise ulimit -v");
   state.scheduler.emplace(*static_cast<sim::SchedulerPage*>(page), observe::t_thread.number);
   state.process.scheduler = &*state.scheduler;
   state.process.thread_clocks = &state.thread_clocks;

@@ -41,7 +41,8 @@ std::string run_for_output(std::vector<std::string> words) {
   arguments.push_back(nullptr);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
-    throw Error(Code::failed, std::string("the calibration cannot be started: ") + std::strerror(errno));
+    throw Error(Code::failed,
+                std::string("the calibration cannot be started: ") + std::strerror(errno) + "; raise ulimit -n");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -61,8 +62,10 @@ std::string run_for_output(std::vector<std::string> words) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
   const bool wrong_call = WIFEXITED(status) && WEXITSTATUS(status) == 2;
-  throw Error(wrong_call ? Code::invalid : Code::failed,
-              "calibration failed, for the reason above, so the program was not run");
+  throw Error(
+      wrong_call ? Code::invalid : Code::failed,
+      "calibration failed, for the reason above, so the program was not run; remove the cause, or leave out "
+      "--calibrate and --native");
 }
 
 }  // namespace

@@ -221,8 +221,9 @@ void JournalFolder::merge(const LaunchOptions& options, const ProfileOutputs& ou
   } catch (const Error& error) {
     // Keep the journals: the user may merge them to another disk.
     keep_ = true;
-    throw Error(error.code(), fmt::format("{}; the journals stay in {}: terrace merge {} -o FILE", error.what(),
-                                          path_.string(), path_.string()));
+    throw Error(error.code(),
+                fmt::format("{}; the journals stay in {}; merge them with `terrace merge {} -o FILE`",
+                            error.what(), path_.string(), path_.string()));
   }
   if (options.keep_journals) print_location();
 }

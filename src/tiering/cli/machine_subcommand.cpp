@@ -232,14 +232,17 @@ int run_machine(int argc, char** argv) {
   if (!parse_arguments(app, "machine", argc, argv)) return 0;
   if (name == "measure") {
     if (!given.empty())
-      throw Error(Code::invalid, "unexpected machine '" + given + "': measure always measures this machine");
+      throw Error(Code::invalid,
+                  "unexpected machine '" + given + "': measure always measures this machine; leave it out");
     return measure(output, quick, json);
   }
   if (quick || !output.empty())
-    throw Error(Code::invalid, "--quick and --output belong to terrace machine measure");
+    throw Error(Code::invalid,
+                "--quick and --output belong to terrace machine measure; leave them out, or write measure");
   if (name == "orderings") return show_orderings(given, json);
   if (!given.empty())
-    throw Error(Code::invalid, "unexpected machine '" + given + "': only terrace machine orderings takes it");
+    throw Error(Code::invalid,
+                "unexpected machine '" + given + "': only terrace machine orderings takes it; leave it out");
   if (name == "check") return check(json);
   refuse_mistyped_action(name);
   return show(name, json);

@@ -44,7 +44,9 @@ Journals find_journals(const std::vector<std::string>& given) {
   Journals journals;
   for (const auto& path : given) {
     std::error_code ignored;
-    if (!fs::exists(path, ignored)) throw Error(Code::invalid, path + ": there is no such file or folder");
+    if (!fs::exists(path, ignored))
+      throw Error(Code::invalid,
+                  path + ": there is no such file or folder; name a *.journal, or a folder terrace-* in $TMPDIR");
     if (!fs::is_directory(path, ignored)) {
       check_is_journal(path);
       add_journal(journals, path);

@@ -44,7 +44,8 @@ constexpr SubcommandText k_texts[] = {
 const SubcommandText& text_of(const std::string& subcommand) {
   for (const auto& text : k_texts)
     if (subcommand == text.name) return text;
-  throw Error(Code::invalid, "terrace " + subcommand + " does not launch programs");
+  throw Error(Code::invalid,
+              "terrace " + subcommand + " does not launch programs; use terrace run, record or simulate");
 }
 
 // Returns N: one of N iterations is observed. Recordings and exact counters need every iteration.
@@ -59,7 +60,8 @@ std::uint32_t observed_every(const std::optional<std::uint32_t>& given, const La
 
 bool yes_or_no(const std::string& key, const std::string& value) {
   if (value == "yes" || value == "no") return value == "yes";
-  throw Error(Code::invalid, "--config: '" + key + "=" + value + "' is neither yes nor no");
+  throw Error(Code::invalid, "--config: '" + key + "=" + value + "' is neither yes nor no; write " + key +
+                                 "=yes or " + key + "=no");
 }
 
 }  // namespace
@@ -72,7 +74,8 @@ ConfigurationOptions parse_configuration(const std::string& text, const Configur
     const auto equals = word.find('=');
     const auto key = word.substr(0, equals);
     const auto value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
-    if (value.empty()) throw Error(Code::invalid, "--config: '" + word + "' is not key=value");
+    if (value.empty())
+      throw Error(Code::invalid, "--config: '" + word + "' is not key=value; write for example fast=1GiB");
     if (key == "label")
       configuration.label = value;
     else if (key == "machine")

@@ -60,7 +60,8 @@ inline void check_values(const CLI::App& app) {
       if (value.empty())
         throw Error(Code::invalid, option->get_name() + ": its value is empty; leave it out, or give one");
       if (value == "--" || (value.front() == '-' && app.get_option_no_throw(value)))
-        throw Error(Code::invalid, option->get_name() + " has no value: '" + value + "' follows it");
+        throw Error(Code::invalid, option->get_name() + " has no value: '" + value +
+                                       "' follows it; write the value after the option");
     }
   }
 }

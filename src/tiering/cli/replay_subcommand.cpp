@@ -87,7 +87,8 @@ int run_replay(int argc, char** argv) {
       is_whole &= check_complete(options->recording, process,
                                  runtime::replay(process, session, options->iterations), index.cut);
     if (is_whole && !index.cut.empty())
-      fmt::print(stderr, "terrace: {}: what follows its last frame does not belong to the recording, {}\n",
+      fmt::print(stderr,
+                 "terrace: {}: what follows the last frame was not replayed, {}; record again for the rest\n",
                  options->recording, index.cut);
     auto job = std::filesystem::path(options->recording).stem();
     folder.merge(*options, outputs, job, {});

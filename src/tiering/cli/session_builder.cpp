@@ -51,7 +51,8 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
   char* end = nullptr;
   const auto cores = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || *end != '\0' || !(cores > 0))
-    throw Error(Code::invalid, "--cores: '" + text + "' is neither a positive number nor all");
+    throw Error(Code::invalid,
+                "--cores: '" + text + "' is neither a positive number nor all; give one of the two");
   return cores;
 }
 
@@ -100,8 +101,8 @@ void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std:
 void check_fast(const std::string& fast) {
   const auto size = with_option_name("--fast", [&] { return parse_bytes(fast); });
   if (size.value > 0 && size.value < k_page)
-    throw Error(Code::invalid, fmt::format("--fast {}: {} is less than a page of memory, {}{}", fast, format(size),
-                                           format(Bytes{k_page}), unit_hint(fast)));
+    throw Error(Code::invalid, fmt::format("--fast {}: {} is less than a page of memory; give at least {}, or 0{}",
+                                           fast, format(size), format(Bytes{k_page}), unit_hint(fast)));
 }
 
 // Resolves one configuration: machine, caches, plan, hints, budget, calibration. Throws Error.
@@ -184,7 +185,7 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
   std::string origin = "--progress " + options.progress;
   const auto refuse_if_unavailable = [&](const observe::ProgressVariant& variant) {
     if (const auto why = variant.unavailable_reason(); is_real && !why.empty())
-      throw Error(Code::invalid, fmt::format("{}: {}; it can be followed with --progress {}", origin, why, usual));
+      throw Error(Code::invalid, fmt::format("{}: {}; give --progress {}", origin, why, usual));
   };
   if (chosen) refuse_if_unavailable(*chosen);
   for (const auto& configuration : session.configurations) {
@@ -205,9 +206,10 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
       origin = "--plan: its segments begin by " + plan.progress;
     }
     if (wanted != chosen && chosen->segment_start() == observe::SegmentStart::count)
-      throw Error(Code::invalid, "--plan: its segments begin by " + plan.progress + ", not by " +
-                                     std::string(chosen->name()) +
-                                     ": all plans of a run, and --progress, have to say the same");
+      throw Error(Code::invalid,
+                  "--plan: its segments begin by " + plan.progress + ", not by " + std::string(chosen->name()) +
+                      ": all plans of a run, and --progress, have to say the same; make the plans with one "
+                      "--progress, and give no other");
   }
   if (!chosen) chosen = &observe::find_progress(usual);
   refuse_if_unavailable(*chosen);
@@ -220,10 +222,11 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
 std::string resolve_loop_option(const LaunchOptions& options, const observe::SymbolTable& table, bool is_described,
                                 std::vector<std::string>& unknown) {
   if (is_described && !table.has_hooks() && !table.may_load_code())
-    throw Error(Code::invalid,
-                fmt::format("--loop needs hooks, and {} has none; without them phases are function entries "
-                            "(--phases) or intervals of time",
-                            options.command.front()));
+    throw Error(
+        Code::invalid,
+        fmt::format("--loop needs hooks, and {} has none; build it with terrace-cc, or give --phases FUNCTION "
+                    "(without both, phases are intervals of time)",
+                    options.command.front()));
   const auto known = table.loop_names();
   if (known.empty() && !table.has_hooks()) {
     if (is_described)

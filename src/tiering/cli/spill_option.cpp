@@ -76,7 +76,9 @@ void test_backing_file(const std::string& folder) {
   }
   // If the file system cannot reserve space, a full disk shows at the first writes.
   if (error != 0 && error != EOPNOTSUPP)
-    throw Error(Code::invalid, "--spill " + folder + ": no file can be created there: " + std::strerror(error));
+    throw Error(Code::invalid, "--spill " + folder + ": a file there cannot have " +
+                                   format(Bytes{transfer::SpillEngine::k_chunk}) + " (" + std::strerror(error) +
+                                   "); free space, or name another folder");
 }
 
 }  // namespace
@@ -133,9 +135,10 @@ std::vector<runtime::SpillSpec::Rule> read_rules(const std::string& path) {
     const auto& place = object.parts.front().place;
     const bool is_whole = object.parts.size() == 1 && object.parts.front().chunks == Span{0, object.chunks};
     if (!is_whole || (place != k_in_memory && place != k_in_file))
-      throw Error(Code::invalid,
-                  fmt::format("{}: {}: with --memory, a whole object has the place \"{}\" or \"{}\"", path,
-                              object.name, k_in_memory, k_in_file));
+      throw Error(
+          Code::invalid,
+          fmt::format("{}: {}: with --memory, a whole object has the place \"{}\" or \"{}\"; write one of them",
+                      path, object.name, k_in_memory, k_in_file));
     rules.push_back({object.name, place == k_in_memory});
   }
   return rules;

@@ -24,7 +24,8 @@ std::size_t cell_count(const Problem& problem) {
 }
 
 Problem concatenate_iterations(const std::vector<Problem>& iterations) {
-  if (iterations.empty()) throw Error(Code::invalid, "a sequence needs at least one iteration's problem");
+  if (iterations.empty())
+    throw Error(Code::invalid, "a sequence needs at least one iteration's problem; pass one or more");
   const auto& first = iterations.front();
   const auto sizes = [](const Problem& problem) {
     std::vector<std::uint64_t> bytes;

@@ -207,13 +207,15 @@ class Reader {
   void one(observe::ObjectKind& kind) {
     kind = in_.get<observe::ObjectKind>();
     if (kind > observe::ObjectKind::named)
-      throw Error(Code::corrupt, "an object of unknown kind: another version wrote it");
+      throw Error(Code::corrupt, "an object of unknown kind: merge with the version of terrace that recorded it");
   }
   template <class T>
   void one(std::vector<T>& values) {
     const auto count = in_.get<std::uint32_t>();
     // Each value takes at least a byte: a corrupt count must not allocate gigabytes.
-    if (count > in_.remaining()) throw Error(Code::corrupt, "a list is longer than its record");
+    if (count > in_.remaining())
+      throw Error(Code::corrupt,
+                  "a list is longer than its record: merge with the version of terrace that recorded it");
     values.resize(count);
     for (auto& value : values) one(value);
   }

@@ -61,7 +61,9 @@ void decode(BlobReader& in, TransfersRecord& record) {
   Transfer last;
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto bits = in.get<std::uint8_t>();
-    if ((bits & ~k_known_bits) != 0) throw Error(Code::corrupt, "a transfer has unknown fields");
+    if ((bits & ~k_known_bits) != 0)
+      throw Error(Code::corrupt,
+                  "a transfer has unknown fields: merge with the version of terrace that recorded it");
     auto one = last;
     one.move = (bits & k_new_move) != 0 ? in.get<std::uint32_t>() : last.move + 1;
     if ((bits & k_new_request) != 0) {

@@ -117,8 +117,8 @@ TEST(RecordingDamage, OtherFiles_AreRejected) {
     return std::string("accepted");
   };
   EXPECT_EQ(refused(""), "an empty file is no recording");
-  EXPECT_EQ(refused("#!/bin/sh"), "not a recording: the file ends within the frame's head");
-  EXPECT_EQ(refused(std::string(1000, 'x')), "not a recording: there is no frame of a recording");
+  EXPECT_EQ(refused("#!/bin/sh"), "not a recording");
+  EXPECT_EQ(refused(std::string(1000, 'x')), "not a recording");
 }
 
 // Frames with valid checksums whose content no recorder writes.
@@ -178,36 +178,36 @@ void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t 
 
 TEST(RecordingDamage, InvalidContentWithValidChecksum_IsRejected) {
   EXPECT_EQ(MadeUp().refused([](auto& out) { put_byte(out, 99); }),
-            "a recording has an event of a kind that this version does not know");
+            "the recording has an event of a kind that this version of terrace does not know");
   EXPECT_EQ(MadeUp().refused([](auto& out) { put_byte(out, static_cast<std::uint8_t>(EventTag::slept)); }),
-            "the data end within a number or text");
+            "the file is damaged: its data end within a number or text");
   EXPECT_EQ(MadeUp().refused([](auto& out) {
     put_byte(out, static_cast<std::uint8_t>(EventTag::object_removed));
     put_number(out, 0);
   }),
-            "a recording frees an object that is not there");
+            "the recording is damaged: it frees an object that is not there");
   EXPECT_EQ(MadeUp().refused([](auto& out) { put_object(out, 1, 0, 1); }),
-            "a recording's objects are out of order");
+            "the recording is damaged: its objects are out of order");
   EXPECT_EQ(MadeUp().refused([](auto& out) { put_object(out, 0, 5, 1); }),
-            "a recording's objects are out of order");
+            "the recording is damaged: its objects are out of order");
   EXPECT_EQ(MadeUp().refused([](auto& out) {
     put_object(out, 0, 0, 2);
     put_quantum(out, 2, 1, 0);
   }),
-            "a recording has a miss on a chunk that is not there");
+            "the recording is damaged: it has a miss on a chunk that is not there");
   EXPECT_EQ(MadeUp().refused([](auto& out) {
     put_byte(out, static_cast<std::uint8_t>(EventTag::finished));
     put_text(out, "exit");
     put_byte(out, static_cast<std::uint8_t>(EventTag::loop_end));
   }),
-            "a recording goes on after the program's end");
+            "the recording is damaged: it goes on after the program's end");
   const auto one_miss = [](auto& out) {
     put_object(out, 0, 0, 2);
     put_quantum(out, 1, 1, 1);
   };
   const std::vector<std::byte> zero(1), one(1, std::byte{1});
-  EXPECT_EQ(MadeUp().refused(one_miss), "a recording's columns do not belong together");
-  EXPECT_EQ(MadeUp().refused(one_miss, one, zero), "a recording has a miss of no class");
+  EXPECT_EQ(MadeUp().refused(one_miss), "the recording is damaged: its columns do not belong together");
+  EXPECT_EQ(MadeUp().refused(one_miss, one, zero), "the recording is damaged: it has a miss of no class");
   EXPECT_EQ(MadeUp().refused(one_miss, zero, zero), "accepted");
   const auto quantum_of = [](std::uint64_t accesses) {
     return [=](auto& out) {
@@ -216,7 +216,8 @@ TEST(RecordingDamage, InvalidContentWithValidChecksum_IsRejected) {
     };
   };
   EXPECT_EQ(MadeUp().refused(quantum_of(16384), zero, zero), "accepted");
-  EXPECT_EQ(MadeUp().refused(quantum_of(16385), zero, zero), "a number is larger than its field allows");
+  EXPECT_EQ(MadeUp().refused(quantum_of(16385), zero, zero),
+            "the file is damaged: a number in it is larger than its field allows");
 }
 
 // Each function number is encoded as a difference; 16,384 accesses have room for 2,048 calls and the last one.
@@ -236,10 +237,11 @@ TEST(RecordingDamage, ImpossibleCalls_AreRejected) {
   const auto last = machine::k_library_functions - 1;
   EXPECT_EQ(MadeUp().refused(quantum_with({{0, 2000}, {last - 1, 49}})), "accepted");
   EXPECT_EQ(MadeUp().refused(quantum_with({{0, 2000}, {last - 1, 50}})),
-            "a number is larger than its field allows");
+            "the file is damaged: a number in it is larger than its field allows");
   EXPECT_EQ(MadeUp().refused(quantum_with({{0, 1}, {last, 1}})),
-            "a recording has a call of a function that this version does not know");
-  EXPECT_EQ(MadeUp().refused(quantum_with({{last + 2, 1}})), "a number is larger than its field allows");
+            "the recording has a call of a function that this version of terrace does not know");
+  EXPECT_EQ(MadeUp().refused(quantum_with({{last + 2, 1}})),
+            "the file is damaged: a number in it is larger than its field allows");
 }
 
 // A page walk needs a hit beyond the first cache.
@@ -254,8 +256,10 @@ TEST(RecordingDamage, PageWalksWithoutHits_AreRejected) {
     };
   };
   EXPECT_EQ(MadeUp().refused(quantum_with(50, 20, 40)), "accepted");
-  EXPECT_EQ(MadeUp().refused(quantum_with(50, 20, 41)), "a number is larger than its field allows");
-  EXPECT_EQ(MadeUp().refused(quantum_with(50, 0, 1)), "a number is larger than its field allows");
+  EXPECT_EQ(MadeUp().refused(quantum_with(50, 20, 41)),
+            "the file is damaged: a number in it is larger than its field allows");
+  EXPECT_EQ(MadeUp().refused(quantum_with(50, 0, 1)),
+            "the file is damaged: a number in it is larger than its field allows");
 }
 
 // A few bytes request a million chunks, which every iteration scans.

@@ -102,7 +102,8 @@ int OrderedHeap::find_intent(std::string_view name) const {
   const auto found = std::ranges::find(orders_, name, &Order::name);
   if (found != orders_.end()) return static_cast<int>(found - orders_.begin());
   machine::rank_places(*parts_.machine, parts_.initiator, name);  // throws with an explanation
-  throw Error(Code::not_found, "there is no intent '" + std::string(name) + "'");
+  throw Error(Code::not_found,
+              "there is no intent '" + std::string(name) + "'; `terrace machine orderings` lists them");
 }
 
 int OrderedHeap::add_ordering(std::string name, std::vector<PlaceId> places, Rule rule) {

@@ -101,7 +101,7 @@ class ListedName {
  public:
   consteval ListedName(const char* text)  // NOLINT(google-explicit-constructor)
       : number_(static_cast<std::size_t>(std::ranges::find(List, std::string_view(text)) - std::begin(List))) {
-    if (number_ == std::size(List)) throw "the list has no such name";
+    if (number_ == std::size(List)) throw "the list has no such name; add it to the list";
   }
   [[nodiscard]] std::size_t number() const { return number_; }
 

@@ -30,7 +30,10 @@ PerfEvent PerfEvent::from_blob(BlobReader& blob) {
   event.sample_type = blob.get<std::uint64_t>();
   event.period = blob.get<std::uint64_t>();
   event.format = blob.get<AccessFormat>();
-  if (event.format > AccessFormat::spe) throw Error(Code::corrupt, "an event with an unknown format of accesses");
+  if (event.format > AccessFormat::spe)
+    throw Error(Code::corrupt,
+                "the session has an event of an unknown format of accesses: start the program with this version "
+                "of terrace");
   event.has_leader = blob.get<std::uint8_t>() != 0;
   event.leader_config = blob.get<std::uint64_t>();
   event.choice = blob.get<std::uint8_t>();

@@ -23,8 +23,8 @@ namespace {
 // Checks the sizes and the order of the caches, as the machine file gives them.
 void check(const PipelineConfig& config) {
   if (!std::has_single_bit(config.line.value)) {
-    throw Error(Code::invalid,
-                "a cache line of " + std::to_string(config.line.value) + " bytes: it must be a power of two");
+    throw Error(Code::invalid, "a cache line of " + std::to_string(config.line.value) +
+                                   " bytes: in the machine file, line must be a power of two");
   }
   if (config.caches.size() > k_max_cache_levels) {
     throw Error(Code::invalid, "the machine has " + std::to_string(config.caches.size()) +
@@ -32,13 +32,15 @@ void check(const PipelineConfig& config) {
                                    " can be simulated; remove the others from the machine file");
   }
   if (config.tlb.entries > 0 && (!std::has_single_bit(config.tlb.page.value) || config.tlb.page < config.line)) {
-    throw Error(Code::invalid, "a page of " + std::to_string(config.tlb.page.value) +
-                                   " bytes: it must be a power of two and hold a line");
+    throw Error(Code::invalid,
+                "a page of " + std::to_string(config.tlb.page.value) +
+                    " bytes: in the machine file, tlb.page must be a power of two, and at least a line");
   }
   for (std::size_t i = 1; i < config.caches.size(); ++i) {
     if (config.caches[i - 1].shared && !config.caches[i].shared) {
       throw Error(Code::invalid, "cache " + config.caches[i].name + " is private and is behind the shared cache " +
-                                     config.caches[i - 1].name + ": private caches come first");
+                                     config.caches[i - 1].name +
+                                     ": list private caches first in the machine file");
     }
   }
 }

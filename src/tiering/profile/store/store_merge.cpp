@@ -228,7 +228,9 @@ MergeSummary merge_journals(const std::vector<std::string>& journals, const Stor
     database.execute(k_store_schema);
     for (const auto& journal : journals) merge_journal(database, journal, summary);
     if (summary.processes == 0) {
-      throw Error(Code::not_found, summary.notes.empty() ? "there is no journal to merge" : summary.notes.front());
+      throw Error(Code::not_found, summary.notes.empty()
+                                       ? "there is no journal to merge; name a *.journal that a run left"
+                                       : summary.notes.front());
     }
     for (const auto& text : notes) {
       Statement insert(database, "INSERT INTO note(run, at, severity, text) VALUES(NULL, NULL, 'note', ?)");

@@ -46,7 +46,7 @@ class Store::Impl {
       if (is_sqlite(path)) throw Error(Code::failed, path + " is damaged: " + sqlite3_errmsg(database.handle()));
     }
     if (application != k_store_application) {
-      throw Error(Code::invalid, path + " is not a profile store (a file that `terrace record` writes)");
+      throw Error(Code::invalid, path + " is not a profile store; name a file that `terrace record` writes");
     }
     if (const auto version = pragma(database, "user_version"); version != k_store_version) {
       throw Error(Code::invalid, path + " is a profile store of version " + std::to_string(version) +
@@ -201,7 +201,8 @@ Profile Store::profile(std::int64_t run, bool exact) const {
   }
   impl_->weight_skipped_iterations(run, loop, profile.iterations);
   if (profile.iterations.empty())
-    throw impl_->missing(run, exact ? "exact profile" : "profile; terrace show says why");
+    throw impl_->missing(run,
+                         exact ? "exact profile; simulate it with --exact" : "profile; terrace show says why");
   profile.objects = impl_->objects(run, loop);
   profile.unseen = impl_->unseen(run);
   Statement facts(database,

@@ -100,7 +100,8 @@ observe::ObjectKind parse_kind(const std::string& name) {
   for (std::size_t k = 0; k < k_kind_names.size(); ++k) {
     if (name == k_kind_names[k]) return static_cast<observe::ObjectKind>(k);
   }
-  throw Error(Code::corrupt, "the store is damaged: it has an object of unknown kind \"" + name + "\"");
+  throw Error(Code::corrupt,
+              "the store is damaged: it has an object of unknown kind \"" + name + "\"; record again");
 }
 
 RunRows::RunRows(Database& database, const std::string& journal)
@@ -201,7 +202,10 @@ void RunRows::add(const MovesRecord& record) {
 
 void RunRows::add(const TransfersRecord& record) {
   for (const auto& r : record.transfers) {
-    if (r.move >= moves_.size()) throw Error(Code::corrupt, "a transfer of a move that the journal does not name");
+    if (r.move >= moves_.size())
+      throw Error(Code::corrupt,
+                  "a transfer of a move that the journal does not name: merge with the version of terrace that "
+                  "recorded it");
     const auto& m = moves_[r.move];
     move_.run(id_, loop_, m.object, m.first, m.chunks, r.from, m.to, r.iteration, m.ask, m.need, r.size, m.benefit,
               m.cost, r.asked, r.begun, r.done, r.waited, r.refused);

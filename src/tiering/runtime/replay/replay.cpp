@@ -62,16 +62,17 @@ class Replay final : public sim::ReplaySink {
     if (!as_recorded ||
         runtime_->add_object(object.name, object.kind, reinterpret_cast<const void*>(object.address),
                              object.size) != object.id)
-      throw Error(Code::corrupt,
-                  "the recording's object \"" + std::string(object.name) +
-                      "\" has other chunks (units of migration) than this version of terrace cuts it "
-                      "into");
+      throw Error(
+          Code::corrupt,
+          "the recording's object \"" + std::string(object.name) +
+              "\" has other chunks (units of migration) than this version of terrace makes: another version "
+              "recorded it");
   }
   void on_hint(const observe::ProgramHint& hint) override {
     const auto complaint = runtime_->on_hint(hint);
     if (!complaint.empty())
       throw Error(Code::corrupt,
-                  "the recording has a hint that no program gives (" + complaint + "); make the recording again");
+                  "the recording is damaged: it has a hint that no program gives (" + complaint + ")");
   }
   void on_object_removed(ObjectId object) override { runtime_->remove_object(object); }
   void on_loop_begin(const observe::NewLoop& loop) override { runtime_->loop_begin(loop); }

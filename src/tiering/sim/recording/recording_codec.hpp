@@ -60,7 +60,8 @@ class ColumnReader {
     for (unsigned shift = 7;; shift += 7) {
       const std::uint64_t part = byte();
       // The tenth byte has room for one bit.
-      if (shift == 63 && part > 1) throw Error(Code::corrupt, "a number has more than 64 bits");
+      if (shift == 63 && part > 1)
+        throw Error(Code::corrupt, "the file is damaged: a number in it has more than 64 bits");
       value |= (part & 0x7f) << shift;
       if (part < 0x80) return value;
     }
@@ -68,7 +69,8 @@ class ColumnReader {
   // Throws if the number is above `most`.
   std::uint64_t number(std::uint64_t most) {
     const auto value = number();
-    if (value > most) throw Error(Code::corrupt, "a number is larger than its field allows");
+    if (value > most)
+      throw Error(Code::corrupt, "the file is damaged: a number in it is larger than its field allows");
     return value;
   }
   std::int64_t signed_number() { return unzigzag(number()); }
@@ -90,7 +92,9 @@ class ColumnReader {
   }
 
  private:
-  [[noreturn]] static void fail() { throw Error(Code::corrupt, "the data end within a number or text"); }
+  [[noreturn]] static void fail() {
+    throw Error(Code::corrupt, "the file is damaged: its data end within a number or text");
+  }
 
   const std::byte* at_ = nullptr;
   const std::byte* end_ = nullptr;

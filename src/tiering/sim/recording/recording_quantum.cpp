@@ -134,7 +134,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, ChunkId chunks, 
   for (auto& of_class : classes_) {
     chunk += static_cast<std::uint32_t>(events.signed_number());
     if (chunk >= chunks && chunk != k_no_chunk)
-      throw Error(Code::corrupt, "a recording has a miss on a chunk that is not there");
+      throw Error(Code::corrupt, "the recording is damaged: it has a miss on a chunk that is not there");
     const auto counted = events.number(std::uint64_t{k_max_misses} << k_class_bits);
     const auto kind = static_cast<MissKind>(counted & (k_weighed - 1U));
     const auto count = static_cast<std::uint32_t>(counted >> k_class_bits);
@@ -146,14 +146,17 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, ChunkId chunks, 
     misses += count;
     tally.add(chunk, kind, count, of_class.weight);
   }
-  if (misses > k_max_misses) throw Error(Code::corrupt, "a recording has a quantum with too many misses");
+  if (misses > k_max_misses)
+    throw Error(
+        Code::corrupt,
+        "the recording is damaged: it has a quantum (batch of one thread's accesses) with too many misses");
   count_ = sums.misses = static_cast<std::uint32_t>(misses);
   class_begin_ = class_end_;
   class_end_ += misses * (wide_ ? 2 : 1) + weighed;
   line_begin_ = line_end_;
   line_end_ += events.number(3 * misses);
   if (class_end_ > class_bytes_ || line_end_ > line_bytes_)
-    throw Error(Code::corrupt, "a recording's columns do not belong together");
+    throw Error(Code::corrupt, "the recording is damaged: its columns do not belong together");
   return sums;
 }
 
@@ -165,7 +168,8 @@ void QuantumDecoder::read_calls(ColumnReader& events) {
   for (auto& calls : calls_) {
     const auto function = beyond + events.number(machine::k_library_functions);
     if (function >= machine::k_library_functions)
-      throw Error(Code::corrupt, "a recording has a call of a function that this version does not know");
+      throw Error(Code::corrupt,
+                  "the recording has a call of a function that this version of terrace does not know");
     const auto count = events.number(left);
     calls = {static_cast<std::uint32_t>(function), static_cast<std::uint32_t>(count)};
     left -= count;
@@ -176,7 +180,7 @@ void QuantumDecoder::read_calls(ColumnReader& events) {
 std::span<const Miss> QuantumDecoder::misses(std::span<const std::byte> classes,
                                              std::span<const std::byte> lines) {
   if (class_end_ > classes.size() || line_end_ > lines.size())
-    throw Error(Code::corrupt, "a recording's columns do not belong together");
+    throw Error(Code::corrupt, "the recording is damaged: its columns do not belong together");
   class_of_miss_.resize(count_);
   misses_.resize(count_);
   const auto of_quantum = classes.subspan(class_begin_, class_end_ - class_begin_);
@@ -195,7 +199,8 @@ void QuantumDecoder::put_classes(std::span<const std::byte> numbers) {
   for (std::uint32_t i = 0; i < count_; ++i) {
     Number number{};
     std::memcpy(&number, numbers.data() + std::size_t{i} * sizeof number, sizeof number);
-    if (number >= classes_.size()) throw Error(Code::corrupt, "a recording has a miss of no class");
+    if (number >= classes_.size())
+      throw Error(Code::corrupt, "the recording is damaged: it has a miss of no class");
     auto& of_class = classes_[number];
     class_of_miss_[i] = number;
     misses_[i] = of_class.first;
@@ -203,7 +208,8 @@ void QuantumDecoder::put_classes(std::span<const std::byte> numbers) {
   }
   // Otherwise profiles would contain misses that the time does not account for.
   for (const auto& of_class : classes_)
-    if (of_class.seen != of_class.count) throw Error(Code::corrupt, "a recording's misses and their sums differ");
+    if (of_class.seen != of_class.count)
+      throw Error(Code::corrupt, "the recording is damaged: its misses and their sums differ");
 }
 
 void QuantumDecoder::put_weights(ColumnReader weights) {
@@ -216,7 +222,7 @@ void QuantumDecoder::put_weights(ColumnReader weights) {
   }
   for (const auto& of_class : classes_)
     if (of_class.weight_seen != of_class.weight)
-      throw Error(Code::corrupt, "a recording's weights and their sums differ");
+      throw Error(Code::corrupt, "the recording is damaged: its weights and their sums differ");
 }
 
 void QuantumDecoder::put_lines(ColumnReader lines) {
@@ -225,7 +231,7 @@ void QuantumDecoder::put_lines(ColumnReader lines) {
     misses_[i].line = static_cast<std::uint16_t>(next + lines.signed_number());
     next = static_cast<std::uint16_t>(misses_[i].line + 1);
   }
-  if (!lines.at_end()) throw Error(Code::corrupt, "a recording has lines of no miss");
+  if (!lines.at_end()) throw Error(Code::corrupt, "the recording is damaged: it has lines of no miss");
 }
 
 }  // namespace terrace::sim

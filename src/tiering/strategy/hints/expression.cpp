@@ -136,7 +136,10 @@ Expression Expression::from_blob(BlobReader& in) {
     step.name = in.get_string();
     expression.steps_.push_back(std::move(step));
   }
-  if (!expression.is_well_formed()) throw Error(Code::corrupt, "an expression's steps do not leave one value");
+  if (!expression.is_well_formed())
+    throw Error(
+        Code::corrupt,
+        "an expression of the hints is damaged: its steps do not leave one value; start the program again");
   return expression;
 }
 

@@ -42,7 +42,7 @@ void check_name(const char* what, const std::string& name) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (name.empty() || name.size() > k_max_name || std::ranges::any_of(name, is_control))
     throw Error(Code::invalid, "the name of " + std::string(what == std::string_view("object") ? "an " : "a ") +
-                                   what + " has from 1 to 1000 characters, in one line");
+                                   what + " must have from 1 to 1000 characters, in one line");
 }
 
 }  // namespace
@@ -96,7 +96,8 @@ void HintRegistry::set_value(const std::string& name, double value) {
   if (!is_value_name(name))
     throw Error(Code::invalid, "'" + name.substr(0, k_shown_of_name) +
                                    "' is no name of a value; use letters, digits, _ and ., no digit first");
-  if (!std::isfinite(value)) throw Error(Code::invalid, "the value of '" + name + "' is no finite number");
+  if (!std::isfinite(value))
+    throw Error(Code::invalid, "the value of '" + name + "' is no finite number; give a finite one");
   from_program_.values[name] = value;
 }
 

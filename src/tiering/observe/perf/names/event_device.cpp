@@ -89,7 +89,9 @@ std::uint32_t EventDevice::type() const {
   const auto file = folder_ / "type";
   const auto line = line_of(file);
   const auto value = line ? number(*line) : std::nullopt;
-  if (!value) throw Error(Code::failed, file.string() + ": it holds no type number");
+  if (!value)
+    throw Error(Code::failed,
+                file.string() + ": it holds no type number of the event device; load the device's kernel driver");
   return static_cast<std::uint32_t>(*value);
 }
 

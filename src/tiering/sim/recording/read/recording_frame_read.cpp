@@ -13,12 +13,13 @@ namespace terrace::sim {
 
 Frame read_frame(std::span<const std::byte> file, std::size_t at, std::size_t& end) {
   const auto left = file.subspan(at);
-  if (left.size() < k_frame_head_bytes) throw Error(Code::corrupt, "the file ends within the frame's head");
+  if (left.size() < k_frame_head_bytes)
+    throw Error(Code::corrupt, "the recording's file ends early, within a frame's head");
   BlobReader in(left.first(k_frame_head_bytes));
   const bool marked =
       in.get<std::uint32_t>() == k_skippable_frame && in.get<std::uint32_t>() == k_frame_head_bytes - 8 &&
       std::memcmp(in.take(k_recording_magic.size()), k_recording_magic.data(), k_recording_magic.size()) == 0;
-  if (!marked) throw Error(Code::corrupt, "there is no frame of a recording");
+  if (!marked) throw Error(Code::corrupt, "the recording is damaged: no frame begins where one is expected");
   const auto version = in.get<std::uint32_t>();
   Frame frame;
   frame.at = at;
@@ -33,15 +34,17 @@ Frame read_frame(std::span<const std::byte> file, std::size_t at, std::size_t& e
     frame.columns[i].sum = in.get<std::uint32_t>();
   }
   if (crc32c(left.first(k_frame_head_bytes - 4)) != in.get<std::uint32_t>())
-    throw Error(Code::corrupt, "the frame's head is damaged");
+    throw Error(Code::corrupt, "the recording is damaged: a frame's head does not match its checksum");
   if (version != k_recording_version)
     throw Error(Code::corrupt, "the recording has version " + std::to_string(version) +
                                    ", this program reads version " + std::to_string(k_recording_version));
   auto from = k_frame_head_bytes;
   for (std::size_t i = 0; i < k_columns; ++i) {
     auto& column = frame.columns[i];
-    if (column.size > k_max_column_bytes) throw Error(Code::corrupt, "a column of the frame is too large");
-    if (stored[i] > left.size() - from) throw Error(Code::corrupt, "the file ends within the frame");
+    if (column.size > k_max_column_bytes)
+      throw Error(Code::corrupt, "the recording is damaged: a column of a frame is too large");
+    if (stored[i] > left.size() - from)
+      throw Error(Code::corrupt, "the recording's file ends early, within a frame");
     column.bytes = left.subspan(from, stored[i]);
     from += stored[i];
   }
@@ -62,7 +65,7 @@ struct Decompressor::Context {
 Decompressor::Decompressor() : context_(new Context{ZSTD_createDCtx()}) {
   if (context_->zstd) return;
   delete context_;
-  throw Error(Code::no_memory, "no memory for reading a recording");
+  throw Error(Code::no_memory, "no memory for reading a recording; free memory, or raise ulimit -v");
 }
 
 Decompressor::~Decompressor() {
@@ -73,12 +76,12 @@ Decompressor::~Decompressor() {
 void Decompressor::column(const Frame::Stored& stored, std::vector<std::byte>& out) {
   // Checked before memory is allocated for it.
   if (ZSTD_getFrameContentSize(stored.bytes.data(), stored.bytes.size()) != stored.size)
-    throw Error(Code::corrupt, "a column of a recording has another size than its frame says");
+    throw Error(Code::corrupt, "the recording is damaged: a column has another size than its frame says");
   out.resize(stored.size);
   const auto size =
       ZSTD_decompressDCtx(context_->zstd, out.data(), out.size(), stored.bytes.data(), stored.bytes.size());
   if (ZSTD_isError(size) != 0 || size != stored.size)
-    throw Error(Code::corrupt, "a column of a recording cannot be decompressed");
+    throw Error(Code::corrupt, "the recording is damaged: a column cannot be decompressed");
 }
 
 }  // namespace terrace::sim

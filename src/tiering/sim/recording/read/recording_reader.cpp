@@ -23,7 +23,8 @@ constexpr double k_longest_sleep = 1e10;  // seconds: beyond the range of a 32-b
 constexpr std::uint64_t k_max_objects = UINT32_MAX - 1;
 
 RecordingHeader read_header(const Frame& frame, Decompressor& decompressor) {
-  if (!has_intact_columns(frame)) throw Error(Code::corrupt, "the process's header is damaged");
+  if (!has_intact_columns(frame))
+    throw Error(Code::corrupt, "the recording is damaged: a process's header does not match its checksum");
   std::vector<std::byte> bytes;
   decompressor.column(frame.columns[k_events], bytes);
   BlobReader in(bytes);
@@ -148,7 +149,7 @@ class FrameReplay {
     decompressor_.column(frame.columns[k_events], events_);
     ColumnReader in(events_);
     for (; !in.at_end() && !repeats_iteration_; ++at_.event) {
-      if (finished_) throw Error(Code::corrupt, "a recording goes on after the program's end");
+      if (finished_) throw Error(Code::corrupt, "the recording is damaged: it goes on after the program's end");
       is_already_replayed_ = at_.event < from.event;
       event(in);
     }
@@ -230,7 +231,7 @@ class FrameReplay {
       case EventTag::acquire:
         return thread_clocks().on_lock(in.number());
     }
-    throw Error(Code::corrupt, "a recording has an event of a kind that this version does not know");
+    throw Error(Code::corrupt, "the recording has an event of a kind that this version of terrace does not know");
   }
 
   static std::uint32_t thread(ColumnReader& in) {
@@ -266,7 +267,7 @@ class FrameReplay {
     if (is_already_replayed_) return;
     iterations_.memory_changed();
     if (object.id != extent_.objects || object.first_chunk != extent_.chunks)
-      throw Error(Code::corrupt, "a recording's objects are out of order");
+      throw Error(Code::corrupt, "the recording is damaged: its objects are out of order");
     ++extent_.objects;
     extent_.chunks += object.chunks;
     large_objects_.added(object);
@@ -277,7 +278,8 @@ class FrameReplay {
     const Seconds duration{in.time()};
     // Negated, so that NaN is rejected.
     if (!(duration.value >= 0 && duration.value <= k_longest_sleep))
-      throw Error(Code::corrupt, "a recording has a sleep that is negative or longer than 10,000,000,000 s");
+      throw Error(Code::corrupt,
+                  "the recording is damaged: it has a sleep that is negative or longer than 10,000,000,000 s");
     current_sink().on_sleep(duration);
   }
 
@@ -285,7 +287,8 @@ class FrameReplay {
     const auto id = in.number();
     if (is_already_replayed_) return;
     iterations_.memory_changed();
-    if (id >= extent_.objects) throw Error(Code::corrupt, "a recording frees an object that is not there");
+    if (id >= extent_.objects)
+      throw Error(Code::corrupt, "the recording is damaged: it frees an object that is not there");
     large_objects_.removed(id);
     current_sink().on_object_removed(static_cast<ObjectId>(id));
   }
@@ -346,20 +349,21 @@ RecordingIndex index_recording(std::span<const std::byte> file) {
                    known.header.identity.started_unix_ns == head.started_unix_ns;
           });
       if (process == index.processes.end()) {
-        if (head.number != 0) throw Error(Code::corrupt, "the frame's process has no header");
+        if (head.number != 0)
+          throw Error(Code::corrupt, "the recording is damaged: a frame's process has no header");
         auto header = read_header(frame, decompressor);
         if (header.identity.process != head.process || header.identity.started_unix_ns != head.started_unix_ns)
-          throw Error(Code::corrupt, "the header is of another process");
+          throw Error(Code::corrupt, "the recording is damaged: a frame has the header of another process");
         index.processes.push_back({std::move(header), {}});
       } else {
         if (head.number != process->frames.size() + 1)
-          throw Error(Code::corrupt, "this is frame " + std::to_string(head.number) +
+          throw Error(Code::corrupt, "the recording is damaged: this is frame " + std::to_string(head.number) +
                                          " of its process, after frame " + std::to_string(process->frames.size()));
         process->frames.push_back(frame);
       }
     } catch (const Error& error) {
       if (index.processes.empty())
-        throw Error(Code::corrupt, (is_recording(file) ? "" : "not a recording: ") + std::string(error.what()));
+        throw Error(Code::corrupt, is_recording(file) ? error.what() : "not a recording");
       index.cut = "at byte " + std::to_string(at) + ": " + error.what();
       break;
     }

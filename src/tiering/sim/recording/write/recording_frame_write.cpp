@@ -29,7 +29,7 @@ FrameWriter::FrameWriter(int level)
     : context_(new Context{ZSTD_createCCtx_advanced({allocate, release, nullptr})}), level_(level) {
   if (context_->zstd) return;
   delete context_;
-  throw Error(Code::no_memory, "no memory for compressing a recording");
+  throw Error(Code::no_memory, "no memory for compressing a recording; free memory, or raise ulimit -v");
 }
 
 FrameWriter::~FrameWriter() {
@@ -50,7 +50,8 @@ std::span<const std::byte> FrameWriter::make(const FrameHead& head,
     const auto stored = ZSTD_compressCCtx(context_->zstd, bytes_.data() + at, bytes_.size() - at, column.data(),
                                           column.size(), level_);
     if (ZSTD_isError(stored) != 0)
-      throw Error(Code::failed, std::string("a recording could not be compressed: ") + ZSTD_getErrorName(stored));
+      throw Error(Code::failed, std::string("a recording could not be compressed: ") + ZSTD_getErrorName(stored) +
+                                    "; record again");
     out.column(static_cast<std::uint32_t>(stored), static_cast<std::uint32_t>(column.size()),
                crc32c(std::span(bytes_).subspan(at, stored)));
     at += stored;

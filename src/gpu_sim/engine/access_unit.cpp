@@ -64,8 +64,8 @@ bool Processor::look_up(const AccessPart& part) {
     const auto found = pages_.find(number);
     if (found == k_no_page)
       throw Error(Code::invalid, "the kernel " + kernel_ + " accesses " + hexadecimal(part.part.address()) +
-                                     ", which is in no allocation; an Accel-Sim trace has it named in "
-                                     "--allocations FILE");
+                                     ", which is in no allocation; for an Accel-Sim trace, name the allocation "
+                                     "in --allocations FILE");
     pages_.walk(number_, found);
   }
   awaiting_translation_.push_back({part.access, part.part});

@@ -64,7 +64,10 @@ RunCounts Simulator::run(const CamatOptions& options) {
     if (!ended_ && events_.now() >= traffic_.size() * k_traffic_cycles) record_traffic();
     handle(event);
   }
-  if (!ended_) throw Error(Code::failed, "the kernel " + kernel_.name + " is deadlocked: no event is pending");
+  if (!ended_)
+    throw Error(Code::failed,
+                "the kernel " + kernel_.name +
+                    " is deadlocked: no event is pending; check that all its warps reach each barrier");
   return counts();
 }
 

@@ -45,7 +45,7 @@ bool may_be_local(std::string_view instruction) {
 void AccelSimReader::Lines::open(const std::filesystem::path& path) {
   path_ = path;
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
-    throw Error(Code::not_found, path.string() + " cannot be read: it is a folder");
+    throw Error(Code::not_found, path.string() + " cannot be read: it is a folder; name a file in it");
   errno = 0;
   in_ = std::ifstream(path, std::ios::binary);
   if (!in_) throw Error(Code::not_found, path.string() + " cannot be read: " + std::strerror(errno));
@@ -59,11 +59,11 @@ bool AccelSimReader::Lines::next() {
     at_ = next_;
     const auto taken = static_cast<std::size_t>(in_.gcount());
     next_ += taken;
-    if (in_.fail()) fail("a line of more than 65536 characters");
+    if (in_.fail()) fail("a line of more than 65536 characters: correct it, or record the trace again");
     line_.assign(buffer_, 0, taken - (in_.eof() ? 0 : 1));
     if (!line_.empty() && line_.back() == '\r') line_.pop_back();
     std::replace(line_.begin(), line_.end(), '\t', ' ');
-    if (!is_name(line_)) fail("a line that is not printable ASCII");
+    if (!is_name(line_)) fail("a line that is not printable ASCII: correct it, or record the trace again");
     if (line_.find_first_not_of(' ') != std::string::npos) return true;
   }
   at_ = next_;
@@ -85,7 +85,8 @@ void AccelSimReader::read_list(bool with_copies) {
   while (lines_.next()) {
     const auto& line = lines_.line();
     if (line.starts_with("kernel")) {
-      if (line.find('/') != std::string::npos) lines_.fail("a kernel's file is in the folder of its list");
+      if (line.find('/') != std::string::npos)
+        lines_.fail("a kernel's file is in the folder of its list: name it without a path");
       // A name that is too long names no file either.
       if (std::error_code ignored; !std::filesystem::is_regular_file(list_.parent_path() / line, ignored))
         lines_.fail("there is no file " + line);
@@ -98,10 +99,12 @@ void AccelSimReader::read_list(bool with_copies) {
       if (!address || !bytes || *bytes == 0) lines_.fail("a copy is MemcpyHtoD,ADDRESS,BYTES");
       if (with_copies) add_allocation(lines_, {"copy " + std::to_string(allocations_.size()), *address, *bytes});
     } else {
-      lines_.fail("'" + line.substr(0, 40) + "' is neither MemcpyHtoD,ADDRESS,BYTES nor a kernel's file");
+      lines_.fail("'" + line.substr(0, 40) +
+                  "' is neither MemcpyHtoD,ADDRESS,BYTES nor a kernel's file: correct or remove the line");
     }
   }
-  if (kernels_.empty()) lines_.fail("the list names no kernel");
+  if (kernels_.empty())
+    lines_.fail("the list names no kernel: add a line with a kernel's file, such as kernel-1.traceg");
 }
 
 void AccelSimReader::read_allocations(const std::filesystem::path& path) {
@@ -121,7 +124,8 @@ void AccelSimReader::read_allocations(const std::filesystem::path& path) {
 }
 
 void AccelSimReader::add_allocation(const Lines& lines, Allocation allocation) {
-  if (allocation.bytes > k_max_allocated - allocated_) lines.fail("allocations of more than 64 GiB");
+  if (allocation.bytes > k_max_allocated - allocated_)
+    lines.fail("allocations of more than 64 GiB: correct their sizes, or trace a smaller run");
   allocated_ += allocation.bytes;
   allocations_.push_back(std::move(allocation));
 }
@@ -179,13 +183,15 @@ Kernel AccelSimReader::open_kernel(const std::string& name) {
     const std::string_view line = lines_.line();
     const auto equals = line.find(" = ");
     if (!line.starts_with('-') || equals == std::string_view::npos)
-      lines_.fail("a line of the head is -KEY = VALUE");
+      lines_.fail("a line of the head is -KEY = VALUE: correct this one, or record the trace again");
     const auto key = line.substr(1, equals - 1);
     const auto value = line.substr(equals + 3);
     TraceWords words(value, ' ');
     const auto number = [&](std::uint64_t most) {
       const auto read = words.number(10, most);
-      if (!read) lines_.fail("'" + std::string(value) + "' is no number for " + std::string(key));
+      if (!read)
+        lines_.fail("'" + std::string(value) + "' is no number for " + std::string(key) +
+                    ": record the trace again");
       return *read;
     };
     if (key == "kernel name") kernel.name = value;
@@ -194,7 +200,8 @@ Kernel AccelSimReader::open_kernel(const std::string& name) {
     if (key == "shmem") kernel.shared_bytes = static_cast<std::uint32_t>(number(0xffffffff));
     if (key == "nregs") kernel.registers = static_cast<std::uint32_t>(number(0xffff));
     if (key == "accelsim tracer version") version = number(1000);
-    if (key == "enable lineinfo" && number(1) == 1) lines_.fail("a trace with line numbers is not read");
+    if (key == "enable lineinfo" && number(1) == 1)
+      lines_.fail("a trace with line numbers is not read: record it with TRACE_LINEINFO=0");
     for (const auto& [of, base] :
          {std::pair("shmem base_addr", &bases_.shared), std::pair("local mem base_addr", &bases_.local)}) {
       if (key != of) continue;
@@ -204,8 +211,11 @@ Kernel AccelSimReader::open_kernel(const std::string& name) {
     }
   }
   if (kernel.ctas == 0 || kernel.threads == 0 || kernel.threads > k_max_threads)
-    lines_.fail("the head says no grid, or CTAs of none or of more than 1024 threads");
-  if (version < 3 || version > 5) lines_.fail("the tracer's version is none of 3 to 5");
+    lines_.fail(
+        "the head says no grid, or CTAs of none or of more than 1024 threads: correct grid dim and block dim");
+  if (version < 3 || version > 5)
+    lines_.fail("the trace has tracer version " + std::to_string(version) +
+                ", and 3 to 5 are read: record it again with one of these");
   if (bases_.local != 0) allocate_local(list_.parent_path() / name);
   return kernel;
 }
@@ -214,35 +224,37 @@ bool AccelSimReader::next_cta(Cta& cta) {
   if (ctas_left_ == 0) return false;
   cta.clear();
   while (lines_.next() && lines_.line() != "#BEGIN_TB") {
-    if (!lines_.line().starts_with('#')) lines_.fail("a CTA begins with #BEGIN_TB");
+    if (!lines_.line().starts_with('#'))
+      lines_.fail("a CTA begins with #BEGIN_TB: correct this line, or record the trace again");
   }
-  if (lines_.line() != "#BEGIN_TB") lines_.fail("the file ends before the kernel's last CTA");
+  if (lines_.line() != "#BEGIN_TB")
+    lines_.fail("the file ends before the kernel's last CTA: record the trace again");
   cta.warps.resize(warps_);
   std::vector<bool> is_there(warps_);
   std::optional<std::uint64_t> last;  // number of the previous warp
   std::uint64_t instructions = 0;     // of the current warp
   for (;;) {
-    if (!lines_.next()) lines_.fail("the file ends within a CTA");
+    if (!lines_.next()) lines_.fail("the file ends within a CTA: record the trace again");
     if (lines_.line() == "#END_TB") break;
     if (lines_.line().starts_with("thread block = ")) continue;
     if (last && std::isxdigit(static_cast<unsigned char>(lines_.line().front())) != 0)
       lines_.fail("warp " + std::to_string(*last) + " has more instructions than the " +
-                  std::to_string(instructions) + " that insts says");
+                  std::to_string(instructions) + " that insts says: record the trace again");
     const auto warp = read_number("warp = ", warps_ - 1);
     if (is_there[warp])
-      lines_.fail("warp " + std::to_string(warp) + " comes twice in its CTA: write the trace again");
+      lines_.fail("warp " + std::to_string(warp) + " comes twice in its CTA: record the trace again");
     is_there[warp] = true;
     const auto first_step = static_cast<std::uint32_t>(cta.steps.size());
     const auto first_line = static_cast<std::uint32_t>(cta.lines.size());
-    if (!lines_.next()) lines_.fail("the file ends within a CTA");
+    if (!lines_.next()) lines_.fail("the file ends within a CTA: record the trace again");
     instructions = read_number("insts = ", 0xffffffff);
     last = warp;
     AccelSimWarp reader(cta, bases_);
     for (std::uint64_t i = 0; i < instructions; ++i) {
-      if (!lines_.next()) lines_.fail("the file ends within a warp");
+      if (!lines_.next()) lines_.fail("the file ends within a warp: record the trace again");
       if (lines_.line().starts_with('#') || lines_.line().starts_with("warp = "))
         lines_.fail("warp " + std::to_string(warp) + " has " + std::to_string(i) + " instructions, insts says " +
-                    std::to_string(instructions));
+                    std::to_string(instructions) + ": record the trace again");
       if (const auto wrong = reader.add(lines_.line()); !wrong.empty()) lines_.fail(wrong);
     }
     cta.warps[warp] = {first_step, first_line, static_cast<std::uint32_t>(cta.steps.size()) - first_step,
@@ -258,7 +270,8 @@ std::uint64_t AccelSimReader::read_number(std::string_view after, std::uint64_t 
     TraceWords words(line.substr(after.size()), ' ');
     if (const auto number = words.number(10, most)) return *number;
   }
-  lines_.fail("'" + std::string(after) + "' and a number of at most " + std::to_string(most) + " are wanted here");
+  lines_.fail("'" + std::string(after) + "' and a number of at most " + std::to_string(most) +
+              " are wanted here: record the trace again");
 }
 
 }  // namespace terrace::gpu_sim

@@ -139,7 +139,7 @@ void WarpFileWriter::flush_ctas() {
   if (ctas_.empty()) return;
   if (ctas_.size() > k_max_block_bytes)
     throw Error(Code::failed, path_.string() + ": a CTA of " + std::to_string(ctas_.size()) +
-                                  " bytes is too large for a trace of warps");
+                                  " bytes is too large for a trace of warps: launch smaller CTAs");
   auto& out = compressor_->out;
   out.resize(ZSTD_compressBound(ctas_.size()));
   const auto size =

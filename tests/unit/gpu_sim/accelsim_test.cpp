@@ -233,12 +233,14 @@ TEST_F(AccelSim, UnknownInstructions_AreRejected) {
   auto text = k_head + cta(exit + exit + exit, "") + cta("", "");
   EXPECT_EQ(complaint(text), "none");
   text.replace(text.find("insts = 3"), 9, "insts = 4");
-  EXPECT_PRED2(ends_with, complaint(text), ": warp 0 has 3 instructions, insts says 4");
+  EXPECT_PRED2(ends_with, complaint(text), ": warp 0 has 3 instructions, insts says 4: record the trace again");
   text.replace(text.find("insts = 4"), 9, "insts = 2");
-  EXPECT_PRED2(ends_with, complaint(text), ": warp 0 has more instructions than the 2 that insts says");
+  EXPECT_PRED2(ends_with, complaint(text),
+               ": warp 0 has more instructions than the 2 that insts says: record the trace again");
   write("kernelslist.g", "kernel-1.traceg\nncclGroupStart\n");
   EXPECT_PRED2(ends_with, said(exit),
-               "kernelslist.g, byte 16: 'ncclGroupStart' is neither MemcpyHtoD,ADDRESS,BYTES nor a kernel's file");
+               "kernelslist.g, byte 16: 'ncclGroupStart' is neither MemcpyHtoD,ADDRESS,BYTES nor a kernel's file: "
+               "correct or remove the line");
 }
 
 TEST_F(AccelSim, Errors_NameTheOffset) {
@@ -246,7 +248,8 @@ TEST_F(AccelSim, Errors_NameTheOffset) {
   EXPECT_EQ(complaint(good), "none");
   const auto place = (folder_ / "kernel-1.traceg").string() + ", byte ";
   EXPECT_EQ(complaint(k_head + "thread block = 0,0,0\n"),
-            place + std::to_string(k_head.size()) + ": a CTA begins with #BEGIN_TB");
+            place + std::to_string(k_head.size()) +
+                ": a CTA begins with #BEGIN_TB: correct this line, or record the trace again");
   EXPECT_NE(complaint(k_head + cta("", "")).find("the file ends before the kernel's last CTA"), std::string::npos);
   EXPECT_NE(
       complaint(k_head + cta("0000 ffffffff 1 R2 LDG.E 1 R4 4 3 0x1000 \n", "")).find("not as its mode says"),
@@ -266,11 +269,14 @@ TEST_F(AccelSim, Errors_NameTheOffset) {
 TEST_F(AccelSim, ExcessiveSizes_AreRejected) {
   const auto good = k_head + cta("0000 ffffffff 0  EXIT 0 0 \n", "") + cta("", "");
   const auto ends_with = [](const std::string& text, const std::string& end) { return text.ends_with(end); };
-  EXPECT_PRED2(ends_with, complaint(std::string(1 << 20, 'x')), ", byte 0: a line of more than 65536 characters");
+  EXPECT_PRED2(ends_with, complaint(std::string(1 << 20, 'x')),
+               ", byte 0: a line of more than 65536 characters: correct it, or record the trace again");
   EXPECT_PRED2(ends_with, complaint("-kernel name = k\xff\n" + good),
-               ", byte 0: a line that is not printable ASCII");
+               ", byte 0: a line that is not printable ASCII: correct it, or record the trace again");
   write("kernelslist.g", "MemcpyHtoD,0x1000,68719476736\nMemcpyHtoD,0x1000,1\nkernel-1.traceg\n");
-  EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 30: allocations of more than 64 GiB");
+  EXPECT_PRED2(
+      ends_with, complaint(good),
+      "kernelslist.g, byte 30: allocations of more than 64 GiB: correct their sizes, or trace a smaller run");
 }
 
 TEST_F(AccelSim, UnreadableFiles_AreReportedWithTheReason) {
@@ -284,7 +290,7 @@ TEST_F(AccelSim, UnreadableFiles_AreReportedWithTheReason) {
     return "none";
   };
   EXPECT_EQ(said("/nowhere/list.g"), "/nowhere/list.g cannot be read: No such file or directory");
-  EXPECT_EQ(said(folder_), folder_.string() + " cannot be read: it is a folder");
+  EXPECT_EQ(said(folder_), folder_.string() + " cannot be read: it is a folder; name a file in it");
 }
 
 TEST_F(AccelSim, MissingKernelFiles_AreRejected) {
@@ -297,7 +303,9 @@ TEST_F(AccelSim, MissingKernelFiles_AreRejected) {
   write("kernelslist.g", "kernel-1.traceg\n" + endless + "\n");
   EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 16: there is no file " + endless);
   write("kernelslist.g", "");
-  EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 0: the list names no kernel");
+  EXPECT_PRED2(
+      ends_with, complaint(good),
+      "kernelslist.g, byte 0: the list names no kernel: add a line with a kernel's file, such as kernel-1.traceg");
 }
 
 // Any change of a file is read, or rejected with one line.

@@ -357,8 +357,8 @@ TEST(GpuSimulator, AddressesOutsideAllocations_AreRejected) {
     ADD_FAILURE() << "it was simulated";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "the kernel stray accesses 0x80, which is in no allocation; an Accel-Sim trace has it named in "
-                 "--allocations FILE");
+                 "the kernel stray accesses 0x80, which is in no allocation; for an Accel-Sim trace, name the "
+                 "allocation in --allocations FILE");
   }
 }
 

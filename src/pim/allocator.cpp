@@ -100,15 +100,18 @@ void check(const Geometry& geometry, const Request& request) {
                                    std::to_string(most) + " that there are in a " +
                                    (request.within == Within::subarray ? "subarray"
                                     : request.within == Within::bank   ? "bank"
-                                                                       : "device"));
+                                                                       : "device") +
+                                   "; request fewer");
   if (request.row_alignment == 0 || request.subarray_alignment == 0)
-    throw Error(Code::invalid, "an alignment of 0: it is 1 where any row or subarray will do");
+    throw Error(Code::invalid, "an alignment of 0; pass 1 where any row or subarray will do");
 }
 
 void check_member(const Geometry& geometry, const Request& request) {
   check(geometry, request);
   if (request.fit == Fit::best || request.beside)
-    throw Error(Code::invalid, "a block of a group has neither a best fit nor a block beside it");
+    throw Error(
+        Code::invalid,
+        "a block of a group has neither a best fit nor a block beside it; allocate it outside of the group");
 }
 
 Handle Allocator::allocate(const Request& request) {
@@ -155,7 +158,8 @@ Handle Allocator::allocate_among(const Banks& banks, const Request& request) {
 // Searches where the new block shares the subarray, bank or device of an existing one.
 Handle Allocator::allocate_beside(const Request& request) {
   const auto beside = block(request.beside);
-  if (!beside) throw Error(Code::invalid, "beside: that is no block, or one that was released");
+  if (!beside)
+    throw Error(Code::invalid, "beside: that is no block, or one that was released; pass an allocated block");
   const auto bank = beside->device * geometry_.banks + beside->subarray / geometry_.subarrays;
   const auto width = request.shape.subarrays;
   switch (request.share) {
@@ -181,8 +185,8 @@ Handle Allocator::allocate_beside(const Request& request) {
 
 std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests, Within share) {
   if (requests.empty() || requests.size() > k_max_group)
-    throw Error(Code::invalid, "a group of " + std::to_string(requests.size()) + " blocks: 1 to " +
-                                   std::to_string(k_max_group) + " there may be");
+    throw Error(Code::invalid, "a group of " + std::to_string(requests.size()) + " blocks; allocate 1 to " +
+                                   std::to_string(k_max_group) + " at a time");
   for (const auto& request : requests) check_member(geometry_, request);
   const Locked locked(*this, all());
   const auto taken = [&](std::uint32_t device, const std::optional<std::vector<FreeBitmap::Spot>>& spots) {

@@ -71,7 +71,8 @@ void Array::need_inside(const char* what, const Line& line) const {
   if (line.subarrays > 0 && line.device < geometry_.devices && line.row < geometry_.rows &&
       std::uint64_t{line.subarray} + line.subarrays <= geometry_.width())
     return;
-  if (line.subarrays == 0) throw Error(Code::invalid, std::string(what) + ": a row of no subarrays");
+  if (line.subarrays == 0)
+    throw Error(Code::invalid, std::string(what) + ": a row of no subarrays; pass one of at least 1");
   throw Error(Code::invalid, std::string(what) + ": row " + std::to_string(line.row) + " of " + place(line) +
                                  " is outside of " + describe(geometry_));
 }
@@ -171,7 +172,7 @@ void Array::shift(const Line& to, const Line& from, std::int64_t by) {
       by < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(by) : static_cast<std::uint64_t>(by);
   if (distance == 0 || distance >= geometry_.columns)
     throw Error(Code::invalid, "shift by " + std::to_string(by) + " columns; a subarray has " +
-                                   std::to_string(geometry_.columns) + ", and 0 is a copy");
+                                   std::to_string(geometry_.columns) + ": shift by fewer, and for 0 call copy()");
   std::vector<Word> moved(words());
   for (std::uint32_t n = 0; n < to.subarrays; ++n) {
     std::fill(moved.begin(), moved.end(), 0);
@@ -205,15 +206,16 @@ void Array::transfer(const Line& to, const Line& from) {
 void Array::store(const Line& to, std::span<const Word> bits) {
   need_inside("store", to);
   if (to.subarrays != 1)
-    throw Error(Code::invalid, "store: to " + place(to) + "; the host writes a row of one subarray at a time");
+    throw Error(Code::invalid,
+                "store: to " + place(to) + "; pass a row of 1 subarray: the host writes one subarray at a time");
   broadcast(to, bits);
 }
 
 void Array::broadcast(const Line& to, std::span<const Word> bits) {
   need_inside("store", to);
   if (bits.size() != words())
-    throw Error(Code::invalid,
-                "store: " + std::to_string(bits.size()) + " words for a row of " + std::to_string(words()));
+    throw Error(Code::invalid, "store: " + std::to_string(bits.size()) + " words for a row of " +
+                                   std::to_string(words()) + "; pass as many as the row has");
   for (std::uint32_t n = 0; n < to.subarrays; ++n) put(to, n, bits);
   cycles_.host += costs_.activation + bus_pass_ + interface_pass_;
 }
@@ -221,7 +223,8 @@ void Array::broadcast(const Line& to, std::span<const Word> bits) {
 std::vector<Word> Array::load(const Line& from) {
   need_inside("load", from);
   if (from.subarrays != 1)
-    throw Error(Code::invalid, "load: from " + place(from) + "; the host reads a row of one subarray at a time");
+    throw Error(Code::invalid,
+                "load: from " + place(from) + "; pass a row of 1 subarray: the host reads one subarray at a time");
   cycles_.host += costs_.activation + bus_pass_ + interface_pass_;
   return {read(from, 0), read(from, 0) + words()};
 }

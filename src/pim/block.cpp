@@ -19,7 +19,8 @@ std::pair<std::uint64_t, std::uint64_t> folded(std::uint64_t count, std::uint64_
 
 [[noreturn]] void too_large(const Geometry& geometry, const std::string& what) {
   throw Error(Code::invalid, what + " do not fit into a device of " +
-                                 format(Bytes{geometry.capacity().value / geometry.devices}));
+                                 format(Bytes{geometry.capacity().value / geometry.devices}) +
+                                 "; request less, or use a larger device");
 }
 
 // Returns the shape of `units` rows in the orientation; what() returns the text for an error.
@@ -53,7 +54,8 @@ Shape shape_of_elements(const Geometry& geometry, std::uint64_t count, std::uint
   const auto most = dim == Dim::vertical ? geometry.rows : geometry.columns;
   if (bits > most)
     throw Error(Code::invalid, what() + ": a subarray has " + std::to_string(most) +
-                                   (dim == Dim::vertical ? " rows" : " columns"));
+                                   (dim == Dim::vertical ? " rows" : " columns") +
+                                   "; request elements of fewer bits");
   if (dim == Dim::horizontal) return shaped(geometry, ceil_div(count, geometry.columns / bits), dim, what);
   const auto lanes = ceil_div(count, geometry.columns);
   const auto deep = ceil_div(lanes, geometry.width()) * bits;  // more lanes than subarrays: several layers

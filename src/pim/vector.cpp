@@ -115,20 +115,22 @@ void check(const Geometry& geometry, const Vector& vector) {
   if (vector.count == 0 || vector.bits == 0 || vector.bits > k_max_bits)
     throw Error(Code::invalid, named(vector) + ": a vector has at least one element, of 1 to 64 bits");
   if (vector.dim == Dim::horizontal && vector.bits > geometry.columns)
-    throw Error(Code::invalid,
-                named(vector) + ": a subarray has " + std::to_string(geometry.columns) + " columns");
+    throw Error(Code::invalid, named(vector) + ": a subarray has " + std::to_string(geometry.columns) +
+                                   " columns; take elements of fewer bits");
   if (vector.rotation >= vector.bits || (vector.rotation != 0 && vector.dim == Dim::horizontal))
     throw Error(Code::invalid, named(vector) + ", rotated by " + std::to_string(vector.rotation) +
                                    ": a vertical vector is rotated by less than its bits, a horizontal one by 0");
   if (block.shape.rows == 0 || block.shape.subarrays == 0 || block.device >= geometry.devices ||
       std::uint64_t{block.row} + block.shape.rows > geometry.rows ||
       std::uint64_t{block.subarray} + block.shape.subarrays > geometry.width())
-    throw Error(Code::invalid, named(vector) + ": the block is outside of " + describe(geometry));
+    throw Error(Code::invalid,
+                named(vector) + ": the block is outside of " + describe(geometry) + "; pass a block inside");
   const auto groups = (lanes_of(geometry, vector) - 1) / block.shape.subarrays + 1;
   const auto deep = vector.dim == Dim::vertical ? vector.bits : 1;
   if (groups > block.shape.rows / deep)
     throw Error(Code::invalid, named(vector) + " do not fit into " + std::to_string(block.shape.rows) +
-                                   " rows of " + std::to_string(block.shape.subarrays) + " subarrays");
+                                   " rows of " + std::to_string(block.shape.subarrays) +
+                                   " subarrays; pass a larger block");
 }
 
 Shape extent_of(const Geometry& geometry, const Vector& vector) {
@@ -215,7 +217,8 @@ Vector copied(Array& array, const Vector& vector, const Block& to) {
                                    std::to_string(to.shape.subarrays));
   if (overlap(place_of(geometry, vector), place_of(geometry, copy)))
     throw Error(Code::invalid, named(vector) + ": the block at row " + std::to_string(to.row) +
-                                   " overlaps what is copied from row " + std::to_string(vector.block.row));
+                                   " overlaps what is copied from row " + std::to_string(vector.block.row) +
+                                   "; pass a block apart from it");
   const bool here = is_row_aligned(geometry, vector, copy);
   for (std::uint32_t group = 0; group < groups_of(geometry, vector); ++group) {
     const auto source = row_group(geometry, vector, group), target = row_group(geometry, copy, group);
@@ -232,7 +235,7 @@ Vector align_to(Array& array, const Vector& vector, const Vector& target, const 
     throw Error(Code::invalid, "a block was given in subarray " + std::to_string(copy.block.subarray) +
                                    " of device " + std::to_string(copy.block.device) + "; the target's are at " +
                                    std::to_string(target.block.subarray) + " of " +
-                                   std::to_string(target.block.device));
+                                   std::to_string(target.block.device) + "; give one there");
   return copy;
 }
 

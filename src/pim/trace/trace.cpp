@@ -301,7 +301,8 @@ Trace read_trace(const std::filesystem::path& path) {
   // Inserting an empty buffer would set the stream's failbit, but reading an empty file is no failure.
   const bool is_read = static_cast<bool>(in);
   if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  if (!is_read || in.bad() || !text) throw Error(Code::failed, "the trace " + path.string() + " cannot be read");
+  if (!is_read || in.bad() || !text)
+    throw Error(Code::failed, "the trace " + path.string() + " cannot be read; name a readable file");
   return parse_trace(text.view(), path.string());
 }
 

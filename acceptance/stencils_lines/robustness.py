@@ -21,7 +21,10 @@ STEPS = 40
 PROBLEM = {"problem": "tp2", "cells": "192x192", "steps": STEPS}
 SUMMARY = ("vol", "mass", "pressure", "ie", "ke", "t")
 SMALL_DISK = 1 << 20  # less than the data of the problem, which are 0.3 MB a dataset
-FULL = ": a write failed: No space left on device; what was computed since the last checkpoint is lost"
+FULL = (
+    ": a write failed: No space left on device; "
+    "what was computed since the last checkpoint is lost: begin again from it"
+)
 NEARLY_ALL = 0.9  # least share of kills after the first checkpoint from which a run resumes
 
 

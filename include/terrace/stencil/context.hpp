@@ -118,7 +118,8 @@ class TERRACE_STENCIL_PUBLIC Context {
   void transfer(const Dataset<T>& from, const Range& from_range, const Dataset<T>& to, const Range& to_range,
                 const Orientation& orientation = {}) {
     if (&from.engine() != engine_.get() || &to.engine() != engine_.get())
-      throw std::invalid_argument("a transfer's datasets belong to the context that makes it");
+      throw std::invalid_argument(
+          "a transfer's datasets belong to the context that makes it: pass two of that context");
     detail::transfer(*engine_, from.id(), from_range, to.id(), to_range, orientation);
   }
 

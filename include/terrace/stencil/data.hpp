@@ -119,7 +119,7 @@ class Line {
   static std::size_t length(std::ptrdiff_t begin, std::ptrdiff_t end) {
     if (end < begin)
       throw std::invalid_argument("a line from " + std::to_string(begin) + " to " + std::to_string(end) +
-                                  ": its end is before its beginning");
+                                  ": its end is before its beginning: pass the smaller index first");
     return static_cast<std::size_t>(end - begin);
   }
 

@@ -104,7 +104,8 @@ class MpiRanks final : public Ranks {
                                          const Options& options = Options::from_environment()) {
   int is_there = 0;
   MPI_Initialized(&is_there);
-  if (is_there == 0) throw std::logic_error("distributed() is called before MPI_Init_thread()");
+  if (is_there == 0)
+    throw std::logic_error("distributed() is called before MPI_Init_thread(): initialise MPI first");
   return distributed(std::make_unique<detail::MpiRanks>(communicator), options);
 }
 

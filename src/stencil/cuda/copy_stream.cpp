@@ -16,8 +16,8 @@ namespace terrace::stencil::cuda {
 
 CopyCompletionQueue::CopyCompletionQueue() : completion_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (completion_fd_ < 0)
-    throw Error(Code::failed,
-                std::string("executor=gpu: eventfd(2) for finished copies failed: ") + std::strerror(errno));
+    throw Error(Code::failed, std::string("executor=gpu: eventfd(2) for finished copies failed: ") +
+                                  std::strerror(errno) + ": allow more open files (ulimit -n)");
 }
 
 CopyCompletionQueue::~CopyCompletionQueue() { close(completion_fd_); }

@@ -59,7 +59,8 @@ void DeviceBackend::allocate_host(Dataset& dataset) const {
   void* memory = nullptr;
   if (const auto result = driver_.allocate_host(&memory, dataset.size, k_portable); result != k_success)
     throw Error(Code::no_memory, "no pinned memory for the dataset '" + dataset.name + "', " +
-                                     std::to_string(dataset.size) + " bytes: " + driver_.text_of(result));
+                                     std::to_string(dataset.size) + " bytes: " + driver_.text_of(result) +
+                                     ": take a smaller problem");
   dataset.host = static_cast<std::byte*>(memory);
 }
 

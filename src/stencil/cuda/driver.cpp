@@ -16,8 +16,8 @@ template <class Function>
 void load(void* library, Function& function, const char* name) {
   function = reinterpret_cast<Function>(dlsym(library, name));
   if (!function)
-    throw Error(Code::unsupported,
-                std::string("executor=gpu needs a newer driver: its ") + k_library + " has no " + name);
+    throw Error(Code::unsupported, std::string("executor=gpu needs a newer driver: its ") + k_library +
+                                       " has no " + name + ": update it, or choose another executor");
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ void load(void* library, Function& function, const char* name) {
 Driver::Driver() : library_(dlopen(k_library, RTLD_NOW | RTLD_LOCAL)) {
   if (!library_)
     throw Error(Code::unsupported, std::string("executor=gpu needs a GPU and CUDA's driver: no ") + k_library +
-                                       " can be loaded here");
+                                       " can be loaded here: install the driver, or choose another executor");
   try {
     load(library_, init, "cuInit");
     load(library_, error_string, "cuGetErrorString");

@@ -58,7 +58,8 @@ Memory::Memory(const std::string& name, std::size_t bytes, std::size_t number, c
     if (error != 0) {
       munmap(mapping_, size_);
       throw Error(Code::failed, "the dataset '" + name + "', " + format(Bytes{bytes}) +
-                                    ", cannot be in folder=" + folder + ": " + std::strerror(error));
+                                    ", cannot be in folder=" + folder + ": " + std::strerror(error) +
+                                    ": take another folder or a smaller problem");
     }
   }
   madvise(mapping_, size_, MADV_HUGEPAGE);

@@ -57,7 +57,7 @@ void check_range(const Engine& engine, DatasetId dataset, const Range& range) { 
 void refuse_count(const Engine& engine, DatasetId dataset, const Range& range, std::size_t count) {
   throw std::invalid_argument("dataset '" + engine.info(dataset).name + "': " + std::to_string(count) +
                               " numbers are given for the " + std::to_string(range.points()) + " points of " +
-                              text_of(range));
+                              text_of(range) + ": give one for each point");
 }
 void refuse_block(const std::string& what, const std::string& name) {
   throw std::invalid_argument(what + " '" + name +
@@ -65,8 +65,9 @@ void refuse_block(const std::string& what, const std::string& name) {
                               "Context::block()");
 }
 void refuse_argument(const std::string& loop, std::size_t argument) {
-  throw std::invalid_argument("loop '" + loop + "': argument " + std::to_string(argument) +
-                              " behind the kernel does not belong to the context of the loop's block");
+  throw std::invalid_argument(
+      "loop '" + loop + "': argument " + std::to_string(argument) +
+      " behind the kernel does not belong to the context of the loop's block: pass one of that context");
 }
 void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* values) {
   engine.check_kept(dataset, range);

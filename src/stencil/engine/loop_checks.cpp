@@ -66,7 +66,7 @@ void check_size(const DatasetInfo& info) {
   for (std::size_t d = 0; d < k_max_dims; ++d) bytes *= static_cast<double>(info.range.length(d) + 128);
   if (bytes > k_max)
     throw Error(Code::invalid, "the dataset '" + info.name + "' has " + text_of(info.range) +
-                                   " points: more bytes than a processor has addresses");
+                                   " points: more bytes than a processor has addresses: make the block smaller");
 }
 
 void check_order(const std::string& what, const Range& range) {

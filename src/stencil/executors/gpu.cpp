@@ -68,9 +68,11 @@ class Gpu final : public StreamedData {
     const auto end_running = [&] {
       if (!running) return;
       if (const auto result = ended_[*running % 2].wait(); result != cuda::k_success)
-        throw Error(Code::failed, "the GPU failed in a chain of " + std::to_string(all.size()) + " loops, from '" +
-                                      all.front().loop->name + "' to '" + all.back().loop->name +
-                                      "': " + device_->driver().text_of(result));
+        throw Error(Code::failed,
+                    "the GPU failed in a chain of " + std::to_string(all.size()) + " loops, from '" +
+                        all.front().loop->name + "' to '" + all.back().loop->name +
+                        "': " + device_->driver().text_of(result) +
+                        ": to find wrong accesses, compile for the processor with -DTERRACE_STENCIL_CHECKS");
       stream().end_step(*running);
       running.reset();
     };

@@ -75,7 +75,7 @@ Numbers read_numbers(const io::Hdf5File& file) {
   const io::Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);
   for (const auto& name : io::attribute_names(file, root.get())) {
     const auto number = io::read_number(file, root.get(), name);
-    if (!number) file.fail(Code::corrupt, "the number '" + name + "' cannot be read");
+    if (!number) file.fail(Code::corrupt, "the number '" + name + "' cannot be read: take an older checkpoint");
     values[name] = *number;
   }
   return values;

@@ -36,7 +36,7 @@ File::File(std::string path, Use use) : path_(std::move(path)) {
   }
   if (descriptor_ < 0)
     throw Error(errno == ENOENT ? Code::not_found : Code::failed,
-                path_ + ": it cannot be opened: " + std::strerror(errno));
+                path_ + ": it cannot be opened: " + std::strerror(errno) + ": name another");
   struct stat about {};
   if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) {
     close(descriptor_);
@@ -110,8 +110,9 @@ void File::keep(const char* what, int error) {
 
 void File::check() const {
   if (failed_)
-    throw Error(Code::failed, path_ + ": it cannot be " + failed_ + ": " + std::strerror(error_) +
-                                  (is_about_room(error_) ? ": make room, or name a file elsewhere" : ""));
+    throw Error(Code::failed,
+                path_ + ": it cannot be " + failed_ + ": " + std::strerror(error_) +
+                    (is_about_room(error_) ? ": make room, or name a file elsewhere" : ": name another file"));
 }
 
 }  // namespace terrace::stencil::io

@@ -47,12 +47,12 @@ Hdf5File::Hdf5File(File& file, std::uint64_t user_block, bool is_made, Use use)
   if (!driver_ || H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) < 0 ||
       H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) < 0 ||
       H5Pset_userblock(creation.get(), user_block) < 0 || use_driver(access.get(), driver_.get(), file) < 0)
-    fail(Code::failed, "HDF5 cannot be set up");
+    fail(Code::failed, "HDF5 cannot be set up: run with HDF5 1.10.2 or newer");
   const auto* const name = file.path().c_str();
   id_ = Handle(is_made ? H5Fcreate(name, H5F_ACC_TRUNC, creation.get(), access.get())
                        : H5Fopen(name, use == Use::change ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access.get()),
                H5Fclose);
-  if (!id_) fail(is_made ? Code::failed : Code::corrupt, "it cannot be opened as an HDF5 file");
+  if (!id_) fail(is_made ? Code::failed : Code::corrupt, "it cannot be opened as an HDF5 file: name another");
 }
 
 Hdf5File::~Hdf5File() {

@@ -46,13 +46,13 @@ bool is_still(const std::string& name, int descriptor) {
 void sync_folder(const std::string& path, const std::string& target) {
   const auto folder = fs::path(target).parent_path();
   const auto descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) fail(path, "its folder cannot be opened");
+  if (descriptor < 0) fail(path, "its folder cannot be opened to sync it: make it readable");
   // Some file systems cannot sync directories.
   const auto is_synced = fsync(descriptor) == 0 || errno == EINVAL;
   const auto error = errno;
   close(descriptor);
   errno = error;
-  if (!is_synced) fail(path, "its folder cannot be written");
+  if (!is_synced) fail(path, "its folder cannot be synced: name a file elsewhere");
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ void sync_folder(const std::string& path, const std::string& target) {
 ReplacementFile::ReplacementFile(const std::string& path) : target_(target_of(path)), name_(target_ + ".part") {
   do {
     const auto descriptor = open(name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (descriptor < 0) fail(path, (name_ + " cannot be made").c_str());
+    if (descriptor < 0) fail(path, (name_ + " cannot be made: name a file in a writable folder").c_str());
     file_ = std::make_unique<File>(path, descriptor);
     lock(path, descriptor, true);
   } while (!is_still(name_, file_->descriptor()));
@@ -76,7 +76,8 @@ ReplacementFile::~ReplacementFile() {
 void ReplacementFile::commit() {
   file_->sync();
   file_->check();
-  if (std::rename(name_.c_str(), target_.c_str()) != 0) fail(file_->path(), "it cannot be renamed");
+  if (std::rename(name_.c_str(), target_.c_str()) != 0)
+    fail(file_->path(), "it cannot be renamed: name a file elsewhere");
   name_.clear();
   sync_folder(file_->path(), target_);
 }

@@ -140,13 +140,14 @@ Handle make(const Hdf5File& file, const Part& part) {
   const auto dims = dims_of(part);
   const auto lengths = lengths_of(part.range);
   const Handle space(H5Screate_simple(static_cast<int>(dims), &lengths[k_max_dims - dims], nullptr), H5Sclose);
-  file.need(H5Pset_create_intermediate_group(links.get(), 1), "HDF5 cannot be set up");
-  file.need(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "HDF5 cannot be set up");
-  file.need(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "HDF5 cannot be set up");
+  constexpr auto set_up = "HDF5 cannot be set up: run with HDF5 1.10.2 or newer";
+  file.need(H5Pset_create_intermediate_group(links.get(), 1), set_up);
+  file.need(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), set_up);
+  file.need(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), set_up);
   Handle made(H5Dcreate2(file.id(), part.name.c_str(), type_in_file(*part.info().number), space.get(), links.get(),
                          creation.get(), H5P_DEFAULT),
               H5Dclose);
-  if (!made) file.fail(Code::failed, "'" + part.name + "' cannot be made");
+  if (!made) file.fail(Code::failed, "'" + part.name + "' cannot be made: name another file");
   return made;
 }
 
@@ -162,7 +163,7 @@ Handle open(const Hdf5File& file, const Part& part) {
                                      (names.size() > k_max_names ? " and others" : ""));
   }
   Handle found(H5Dopen2(file.id(), part.name.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!found) file.fail(Code::corrupt, "'" + part.name + "' cannot be opened as a dataset");
+  if (!found) file.fail(Code::corrupt, "'" + part.name + "' cannot be opened as a dataset: name another");
   return found;
 }
 
@@ -171,10 +172,10 @@ void compare(const Hdf5File& file, const Part& part, const Handle& found) {
   const Handle type(H5Dget_type(found.get()), H5Tclose);
   const Handle space(H5Dget_space(found.get()), H5Sclose);
   const auto dims = space ? H5Sget_simple_extent_ndims(space.get()) : -1;
-  if (!type || dims < 0) file.fail(Code::corrupt, "'" + part.name + "' cannot be read");
+  if (!type || dims < 0) file.fail(Code::corrupt, "'" + part.name + "' cannot be read: take an older file");
   std::vector<hsize_t> lengths(static_cast<std::size_t>(dims));
   if (dims > 0 && H5Sget_simple_extent_dims(space.get(), lengths.data(), nullptr) < 0)
-    file.fail(Code::corrupt, "'" + part.name + "' cannot be read");
+    file.fail(Code::corrupt, "'" + part.name + "' cannot be read: take an older file");
   const auto number = *part.info().number;
   const auto refuse = [&](const std::string& has) {
     throw Error(Code::invalid, file.path() + ": the dataset '" + part.name + "' is " + has + " there, " +
@@ -230,7 +231,7 @@ Extent write_part(const Hdf5File& file, const Part& part) {
     checksum.add(piece.data(), piece.size());
     if (H5Dwrite(stored.get(), type_in_memory(*part.info().number), in_memory.get(), space.get(), H5P_DEFAULT,
                  piece.data()) < 0)
-      file.fail(Code::failed, "'" + part.name + "' cannot be written");
+      file.fail(Code::failed, "'" + part.name + "' cannot be written: name another file");
     file.file().check();
   });
   // Write the checksum last: if the program ends before, the old checksum does not match the values.
@@ -252,7 +253,7 @@ void StoredDataset::read(const Hdf5File& file, const Part& part) const {
   for_pieces(file, part, space, [&](const Range& slab, std::vector<std::byte>& piece, const Handle& in_memory) {
     if (H5Dread(id_.get(), type_in_memory(*part.info().number), in_memory.get(), space.get(), H5P_DEFAULT,
                 piece.data()) < 0)
-      file.fail(Code::corrupt, "'" + part.name + "' cannot be read");
+      file.fail(Code::corrupt, "'" + part.name + "' cannot be read: take an older file");
     checksum.add(piece.data(), piece.size());
     part.engine.set(part.dataset, slab, piece.data());
   });
@@ -267,7 +268,7 @@ void StoredDataset::read(const Hdf5File& file, const Part& part) const {
 std::vector<std::string> stored_names(const Hdf5File& file) {
   std::vector<std::string> links, names;
   if (H5Lvisit(file.id(), H5_INDEX_NAME, H5_ITER_INC, add_dataset, &links) < 0)
-    file.fail(Code::corrupt, "its groups cannot be read");
+    file.fail(Code::corrupt, "its groups cannot be read: take an older file");
   for (const auto& link : links)
     if (const Handle found(H5Dopen2(file.id(), link.c_str(), H5P_DEFAULT), H5Dclose); found) names.push_back(link);
   return names;

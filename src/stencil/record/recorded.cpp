@@ -38,7 +38,8 @@ Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, s
     // A device such as /dev/stdout receives only the document.
     if (std::filesystem::is_directory(there) || access(file_.c_str(), W_OK) != 0)
       throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " +
-                                    std::strerror(std::filesystem::is_directory(there) ? EISDIR : errno));
+                                    std::strerror(std::filesystem::is_directory(there) ? EISDIR : errno) +
+                                    ": name another");
     return;
   }
   if (!is_ours(file_))
@@ -46,7 +47,7 @@ Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, s
                 "plans=" + file_ + ": a file is there that has no plans, and is not overwritten: name another");
   // Check now, not after everything has been computed.
   if (const auto failed = write_file_atomically(file_, record_.text()); !failed.empty())
-    throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " + failed);
+    throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " + failed + ": name another");
 }
 
 Recorded::~Recorded() {

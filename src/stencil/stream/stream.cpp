@@ -180,7 +180,8 @@ void Stream::finish(const TieredBackend::Completion& completion) {
 
 void Stream::fail(const std::string& what) {
   if (failure_.empty())
-    failure_ = backend_->name() + ": " + what + "; what was computed since the last checkpoint is lost";
+    failure_ = backend_->name() + ": " + what +
+               "; what was computed since the last checkpoint is lost: begin again from it";
   ready_.notify_all();
 }
 

@@ -37,7 +37,9 @@ void StreamRun::run(std::span<const Loop> chain, const TilePlan& tiles, std::sha
 void StreamRun::advance() {
   const auto ended = overlap_.advance();
   if (!ended)
-    throw Error(Code::failed, "streaming is deadlocked: a step waits for chunks that no transfer fetches");
+    throw Error(
+        Code::failed,
+        "streaming is deadlocked: a step waits for chunks that no transfer fetches: report this with the command");
   if (*ended == Lane::loops) return;
   auto& lane = *ended == Lane::in ? coming_ : leaving_;
   scheduler_.done(lane.front());

@@ -61,7 +61,8 @@ void SlowMemoryBudget::reserve(double bytes) {
   taken_ += bytes;
   if (taken_ > bytes_)
     throw Error(Code::invalid, "the datasets do not fit into " + name_ + ", which has room for " +
-                                   format(bytes_of(bytes_)) + ": slow_memory=SIZE prices a machine that has more");
+                                   format(bytes_of(bytes_)) +
+                                   ": give slow_memory=SIZE to price a machine that has more");
 }
 
 TwoTierMachine two_tier_machine(const machine::Machine& machine, const TwoTierOptions& options) {
@@ -69,7 +70,8 @@ TwoTierMachine two_tier_machine(const machine::Machine& machine, const TwoTierOp
   for (PlaceId place = 0; place < machine.places().size(); ++place)
     by_speed.emplace_back(bandwidth_of(machine.path(0, place)), place);
   if (by_speed.size() < 2)
-    throw Error(Code::invalid, "the machine " + machine.name() + " has one memory only: streaming needs two");
+    throw Error(Code::invalid, "the machine " + machine.name() +
+                                   " has one memory only: name a machine file with two, for streaming");
   std::ranges::stable_sort(by_speed, std::greater{}, &std::pair<double, PlaceId>::first);
   const auto fast = by_speed[0].second, slow = by_speed[1].second;
   TwoTierMachine tiers;

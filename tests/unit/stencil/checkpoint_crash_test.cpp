@@ -190,7 +190,9 @@ TEST(CheckpointCrash, StreamFailure_KeepsPreviousCheckpoint) {
     state.write(path, 1);
     state.read();
     ASSERT_TRUE(empty_hidden_file(data));
-    const auto lost = ": a read failed: Input/output error; what was computed since the last checkpoint is lost";
+    const auto lost =
+        ": a read failed: Input/output error; what was computed since the last checkpoint is lost: begin again "
+        "from it";
     auto error = error_of([&] { state.read(); }, Code::failed);
     EXPECT_TRUE(error.ends_with(lost)) << error;
     error = error_of([&] { state.write(path, 2); }, Code::failed);

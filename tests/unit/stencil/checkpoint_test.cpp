@@ -268,7 +268,7 @@ TEST(Checkpoints, OtherFile_IsRefused) {
   write_content(folder / "empty", "");
   EXPECT_EQ(error_of([&] { restore(context, folder / "empty"); }, Code::invalid), folder / "empty" + text);
   EXPECT_EQ(error_of([&] { restore(context, folder / "none"); }, Code::not_found),
-            folder / "none" + ": it cannot be opened: No such file or directory");
+            folder / "none" + ": it cannot be opened: No such file or directory: name another");
 }
 
 TEST(Checkpoints, UnwritablePath_IsRefused) {
@@ -277,7 +277,7 @@ TEST(Checkpoints, UnwritablePath_IsRefused) {
   state.fill(1);
   EXPECT_EQ(error_of([&] { state.checkpoint.write(folder / "none/state.h5"); }, Code::failed),
             folder / "none/state.h5" + ": " + folder / "none/state.h5.part" +
-                " cannot be made: No such file or directory");
+                " cannot be made: name a file in a writable folder: No such file or directory");
   std::filesystem::create_directory(folder / "folder");
   EXPECT_EQ(error_of([&] { state.checkpoint.write(folder / "folder"); }, Code::failed),
             folder / "folder" + ": it is no regular file: name another");

@@ -110,7 +110,7 @@ TEST_F(Refused, HandlesOfAnotherContext_AreNamed) {
   };
   const auto text = [](int number) {
     return "loop 'sweep': argument " + std::to_string(number) +
-           " behind the kernel does not belong to the context of the loop's block";
+           " behind the kernel does not belong to the context of the loop's block: pass one of that context";
   };
   EXPECT_EQ(refused(block, read(theirs)), text(1));
   EXPECT_EQ(refused(block, write(u), into(sum)), text(2));
@@ -152,7 +152,7 @@ TEST_F(Refused, MovedFromContext_Throws) {
   EXPECT_EQ(wrong_call([&] { static_cast<void>(context.waiting()); }), text);
   EXPECT_EQ(wrong_call([&] { static_cast<void>(context.engine()); }), text);
   EXPECT_EQ(wrong_call([&] { context.transfer(u, u.range(), u, u.range()); }),
-            "a transfer's datasets belong to the context that makes it");
+            "a transfer's datasets belong to the context that makes it: pass two of that context");
   EXPECT_EQ(there.options().executor, "serial");
 }
 
@@ -160,7 +160,7 @@ TEST_F(Refused, WrongNumberOfValues_IsNamed) {
   EXPECT_EQ(wrong_call([&] {
               v.set(Range{{0, 4}, {0, 3}}, std::vector<double>(11));
             }),
-            "dataset 'v': 11 numbers are given for the 12 points of 0..4 x 0..3 x 0..1");
+            "dataset 'v': 11 numbers are given for the 12 points of 0..4 x 0..3 x 0..1: give one for each point");
   // Refused before memory is allocated.
   EXPECT_EQ(refusal([&] {
               (void)v.get(Range{{0, std::ptrdiff_t{1} << 60}, {0, 6}});
@@ -204,7 +204,7 @@ TEST_F(Refused, RangeEndsBeforeBegin_IsNamed) {
   EXPECT_EQ(wrong_call([&] {
               static_cast<void>(v.set(Range{{0, 8}, {6, 0}}, std::vector<double>(1)));
             }),
-            "dataset 'v': 1 numbers are given for the 0 points of 0..8 x 6..0 x 0..1");
+            "dataset 'v': 1 numbers are given for the 0 points of 0..8 x 6..0 x 0..1: give one for each point");
 }
 
 // The conditions of a loop's static_asserts.
@@ -252,7 +252,8 @@ TEST_F(Refused, ShortLine_IsNamed) {
             "loop 'sweep', line 1 of 1, along y: it has 0 numbers, 0..0, the loop's range is 0..6 there: make it "
             "cover that range");
   EXPECT_EQ(loop(Range{{0, 8}, {1, 6}}, write(v), read(across), read(along)), "nothing is refused");
-  EXPECT_EQ(wrong_call([] { Line<double, 0>(4, 0); }), "a line from 4 to 0: its end is before its beginning");
+  EXPECT_EQ(wrong_call([] { Line<double, 0>(4, 0); }),
+            "a line from 4 to 0: its end is before its beginning: pass the smaller index first");
   EXPECT_EQ((Line<double, 0>(4, 4).end()), 4);
 }
 

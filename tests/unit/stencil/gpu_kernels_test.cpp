@@ -59,7 +59,8 @@ TEST_F(GpuKernels, LaunchFailure_NamesLoop) {
     ADD_FAILURE() << "it is launched";
   } catch (const std::runtime_error& error) {
     EXPECT_EQ(std::string(error.what()),
-              "loop 'start': its kernel cannot be launched: too many resources requested for launch");
+              "loop 'start': its kernel cannot be launched: too many resources requested for launch: compile it "
+              "for this GPU (nvcc -arch, -maxrregcount), or choose another executor");
   }
 }
 

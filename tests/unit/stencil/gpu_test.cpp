@@ -242,7 +242,7 @@ TEST_F(Gpu, DeviceOutOfMemory_IsOneLine) {
   const auto block = context.block("block", {80, 60});
   fake_cuda::fail("cuMemHostAlloc", 0, 2);
   EXPECT_EQ(refusal([&] { (void)block.dataset<double>("u"); }),
-            "no pinned memory for the dataset 'u', 45056 bytes: out of memory");
+            "no pinned memory for the dataset 'u', 45056 bytes: out of memory: take a smaller problem");
 }
 
 // The device fails during kernels or copies; memory stays mapped while other operations may use it.

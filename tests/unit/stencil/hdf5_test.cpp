@@ -170,13 +170,14 @@ TEST_F(Hdf5Refuses, MissingName_Throws) {
   EXPECT_EQ(reading(u, "u", Code::not_found), path + ": there is no dataset 'u' in it; there are 'after/u'");
   EXPECT_EQ(reading(u, "after/u/v", Code::not_found),
             path + ": there is no dataset 'after/u/v' in it; there are 'after/u'");
-  EXPECT_TRUE(reading(u, "after", Code::corrupt).starts_with(path + ": 'after' cannot be opened as a dataset: "));
+  EXPECT_TRUE(reading(u, "after", Code::corrupt)
+                  .starts_with(path + ": 'after' cannot be opened as a dataset: name another: "));
   for (const std::string name : {"", "/", "/u", "u/", "a//u", "."})
     EXPECT_EQ(reading(u, name), path + ": '" + name +
                                     "' can be no dataset's name in a file: take one as 'u' or "
                                     "'after/u'");
   EXPECT_EQ(error_of([&] { read_hdf5(folder / "none.h5", u, "u"); }, Code::not_found),
-            folder / "none.h5" + ": it cannot be opened: No such file or directory");
+            folder / "none.h5" + ": it cannot be opened: No such file or directory: name another");
 }
 
 TEST_F(Hdf5Refuses, NonNumericElements_Throw) {
@@ -206,9 +207,9 @@ TEST_F(Hdf5Refuses, RangeOutsideDataset_Throws) {
 TEST_F(Hdf5Refuses, OtherFile_Throws) {
   write_content(folder / "text", "step 3\n");
   EXPECT_EQ(error_of([&] { read_hdf5(folder / "text", u, "u"); }, Code::corrupt),
-            folder / "text" + ": it cannot be opened as an HDF5 file: file signature not found");
+            folder / "text" + ": it cannot be opened as an HDF5 file: name another: file signature not found");
   EXPECT_EQ(error_of([&] { write_hdf5(folder / "text", u, "u"); }, Code::corrupt),
-            folder / "text" + ": it cannot be opened as an HDF5 file: file signature not found");
+            folder / "text" + ": it cannot be opened as an HDF5 file: name another: file signature not found");
   EXPECT_EQ(content_of(folder / "text"), "step 3\n");
   const auto above = std::filesystem::path(path).parent_path().string();
   EXPECT_EQ(error_of([&] { read_hdf5(above, u, "u"); }, Code::failed),

@@ -324,9 +324,10 @@ TEST(Plans, OtherFile_IsNotReplaced) {
   std::ofstream(file) << "mine";
   EXPECT_EQ(refusal(file),
             "plans=" + file + ": a file is there that has no plans, and is not overwritten: name another");
-  EXPECT_EQ(refusal("/no/where"), "plans=/no/where: it cannot be written: No such file or directory");
+  EXPECT_EQ(refusal("/no/where"),
+            "plans=/no/where: it cannot be written: No such file or directory: name another");
   std::filesystem::remove(file);
-  EXPECT_EQ(refusal("/"), "plans=/: it cannot be written: Is a directory");
+  EXPECT_EQ(refusal("/"), "plans=/: it cannot be written: Is a directory: name another");
 }
 
 }  // namespace

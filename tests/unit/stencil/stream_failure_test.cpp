@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::ptrdiff_t k_width = 512, k_height = 128;
 constexpr std::uint64_t k_memory = 64 * 4096;  // two datasets of at least 128 pages have part of it
-constexpr auto k_lost = "; what was computed since the last checkpoint is lost";
+constexpr auto k_lost = "; what was computed since the last checkpoint is lost: begin again from it";
 
 // Two datasets that are repeatedly added to one another, or only read.
 struct Program {

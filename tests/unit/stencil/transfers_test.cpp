@@ -254,7 +254,7 @@ TEST_F(RefusedTransfers, InvalidTransfer_StatesReason) {
   Context other(Options{.executor = "serial", .threads = 1});
   const auto far = other.block("far", {8}).dataset<double>("far");
   EXPECT_EQ(transfer({{0, 4}, {0, 1}}, far, {{0, 4}}),
-            "a transfer's datasets belong to the context that makes it");
+            "a transfer's datasets belong to the context that makes it: pass two of that context");
   // Empty transfers do nothing.
   EXPECT_EQ(transfer({{0, 0}, {0, 6}}, v, {{0, 0}, {0, 6}}), "nothing is refused");
 }

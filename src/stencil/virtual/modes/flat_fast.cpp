@@ -15,7 +15,7 @@ class FlatFast final : public Mode {
     if (bytes_ > tiers_.fast_bytes)
       throw Error(Code::invalid, "the datasets do not fit into " + tiers_.fast_name + ", which has room for " +
                                      format(Bytes{static_cast<std::uint64_t>(tiers_.fast_bytes)}) +
-                                     ": memory=SIZE prices a machine that has more");
+                                     ": give memory=SIZE to price a machine that has more");
   }
   void run(std::span<const Loop> chain) override {
     for (const auto& loop : chain) {

@@ -73,7 +73,8 @@ std::vector<std::uint64_t> capacities(const machine::Machine& machine, std::opti
   if (own && *own > bytes.front()) {
     const auto& place = machine.place(gpu_of(machine).memories.front().place);
     throw Error(Code::invalid, "the GPU's own memory is to have " + format(Bytes{*own}) + ", and " + place.name +
-                                   " of " + machine.name() + " has " + format(place.capacity));
+                                   " of " + machine.name() + " has " + format(place.capacity) +
+                                   "; ask for at most that");
   }
   if (own) bytes.front() = *own;
   return bytes;
@@ -85,7 +86,9 @@ RunCounts simulate(const machine::Machine& machine, const machine::Gpu& gpu, con
   const nb::gil_scoped_release others_may_run;
   const auto trace = open_trace(name);
   auto run = Simulator(gpu, *trace, decider, capacities(machine, own)).run(wanted);
-  if (run.kernels.empty()) throw Error(Code::invalid, name.path + ": the trace has no kernel");
+  if (run.kernels.empty())
+    throw Error(Code::invalid,
+                name.path + ": the trace has no kernel; name the trace of a program that launches some");
   return run;
 }
 

@@ -51,13 +51,18 @@ Schedule schedule_from(const Problem& problem, const std::vector<model::Placemen
   schedule.phases = rows;
   if (rows.size() == 1) schedule.phases.assign(problem.phases.size(), rows.front());
   if (schedule.phases.size() != problem.phases.size()) {
-    throw Error(Code::invalid, "a schedule has a row for each of the " + std::to_string(problem.phases.size()) +
-                                   " phases, or one for all; this one has " + std::to_string(rows.size()));
+    throw Error(Code::invalid, "the schedule has " + std::to_string(rows.size()) +
+                                   " rows; pass one for each of the " + std::to_string(problem.phases.size()) +
+                                   " phases, or one for all");
   }
   for (const auto& row : schedule.phases) {
     bool fits = row.size() == problem.items.size();
     for (const auto place : row) fits = fits && place < problem.places.size();
-    if (!fits) throw Error(Code::invalid, "a schedule's row names one of the problem's places for each item");
+    if (!fits)
+      throw Error(Code::invalid,
+                  "a row of the schedule does not fit the problem; pass a place's number for each of the " +
+                      std::to_string(problem.items.size()) + " items, below " +
+                      std::to_string(problem.places.size()));
   }
   return schedule;
 }

@@ -15,15 +15,20 @@ namespace nb = nanobind;
 namespace terrace::python {
 namespace {
 
+// Throws Error{invalid} for a dump that cannot be read.
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(Code::invalid, "a problem's dump: " + what + "; pass one that Problem.to_json() wrote");
+}
+
 // Returns a field of a row. Throws Error{invalid} if it is missing or of another type.
 template <class T>
 T get(const nb::handle& row, const char* key) {
   try {
     return nb::cast<T>(row[key]);
   } catch (const nb::cast_error&) {
-    throw Error(Code::invalid, std::string("a problem's dump: '") + key + "' has the wrong type");
+    refuse(std::string("'") + key + "' has the wrong type");
   } catch (const nb::python_error& error) {
-    throw Error(Code::invalid, std::string("a problem's dump: '") + key + "': " + error.what());
+    refuse(std::string("'") + key + "': " + error.what());
   }
 }
 
@@ -31,7 +36,8 @@ T get(const nb::handle& row, const char* key) {
 double amount(const nb::handle& row, const char* key, bool positive = false) {
   const auto value = get<double>(row, key);
   if (!std::isfinite(value) || value < 0 || (positive && value <= 0)) {
-    throw Error(Code::invalid, std::string("a problem's dump: '") + key + "' is " + std::to_string(value));
+    refuse(std::string("'") + key + "' is " + std::to_string(value) + ", not a number " +
+           (positive ? "above 0" : "of at least 0"));
   }
   return value;
 }
@@ -67,14 +73,14 @@ void check(const model::Problem& problem) {
               (n == 0 || phase.cells[n - 1].item < phase.cells[n].item);
     }
   }
-  if (!right) throw Error(Code::invalid, "a problem's dump: its places, items and phases do not fit together");
+  if (!right) refuse("its places, items and phases do not fit together");
 }
 
 }  // namespace
 
 model::Problem problem_from_dump(const nb::dict& dump) {
   if (get<std::string>(dump, "schema") != "terrace-problem-3") {
-    throw Error(Code::invalid, "a problem's dump: its schema is not terrace-problem-3");
+    refuse("its schema is not terrace-problem-3");
   }
   model::Problem problem;
   problem.machine = get<std::string>(dump, "machine");
@@ -116,7 +122,7 @@ model::Problem problem_from_dump(const nb::dict& dump) {
     phase.samples_with_access = amount(row, "samples_with_access");
     for (const auto& cell : get<std::vector<std::vector<double>>>(row, "cells")) {
       if (cell.size() != 5 && cell.size() != 7)
-        throw Error(Code::invalid, "a problem's dump: a cell has five numbers, or seven");
+        refuse("a cell has " + std::to_string(cell.size()) + " numbers, not five or seven");
       auto& made = phase.cells.emplace_back(
           model::ItemCell{static_cast<std::uint32_t>(cell[0]), cell[1], cell[2], cell[3], cell[4]});
       if (cell.size() == 5) continue;

@@ -60,7 +60,8 @@ class ProfileWriter {
   // Adds an object, whose chunks follow those of the previous objects. Returns the number of its first chunk.
   ChunkId object(const std::string& name, const std::string& kind, std::uint64_t size, std::uint64_t chunk_size,
                  std::uint64_t address) {
-    if (size == 0 || chunk_size == 0) throw Error(Code::invalid, "object '" + name + "' has no size");
+    if (size == 0 || chunk_size == 0)
+      throw Error(Code::invalid, "object '" + name + "' has no size; pass a size and a chunk size above 0");
     profile::ObjectRecord record;
     record.object = {objects_++,
                      name,
@@ -87,7 +88,10 @@ class ProfileWriter {
              const std::vector<double>& exposures, const std::vector<double>& cell_samples,
              const std::vector<double>& squares) {
     for (const auto* column : {&reads, &writes, &exposures, &cell_samples, &squares})
-      if (column->size() != chunks.size()) throw Error(Code::invalid, "the columns of cells differ in length");
+      if (column->size() != chunks.size())
+        throw Error(
+            Code::invalid,
+            "the columns of a phase's cells differ in length; pass a number of each column for each chunk");
     observe::Phase phase;
     phase.name = name;
     phase.time = {ended - begun};
@@ -97,7 +101,9 @@ class ProfileWriter {
     phase.unowned_lines = unowned_lines;
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       if (chunks[i] >= next_chunk_ || (i > 0 && chunks[i] <= chunks[i - 1]))
-        throw Error(Code::invalid, "cells are not in the order of their chunks");
+        throw Error(Code::invalid,
+                    "a phase's cells are not in the order of their chunks; pass known chunks in ascending order, "
+                    "each once");
       phase.cells.push_back({chunks[i], reads[i], writes[i], exposures[i], cell_samples[i], squares[i]});
     }
     const auto index = static_cast<PhaseIndex>(iteration_.phases.size());

@@ -49,7 +49,7 @@ def array(name: str, values: _Array) -> _Array:
     other data, nor in a program that Terrace did not start.
     """
     if not name:
-        raise ValueError("the name of an array is empty")
+        raise ValueError("the name of an array is empty; pass the name that profiles and plans are to show")
     if values.size > 0:
         reach = [(length - 1) * stride for length, stride in zip(values.shape, values.strides, strict=True)]
         low = values.__array_interface__["data"][0] + sum(min(step, 0) for step in reach)

@@ -36,7 +36,7 @@ class _Commands(Mapping[str, object]):
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         register = getattr(import_module(module), "register", None)
         if register is None:
-            raise TerraceError(f"{file} is not a subcommand: it has no function register(app)")
+            raise TerraceError(f"{file} is not a subcommand: it has no function register(app); define it")
         register(app)
         return typer.main.get_command(app)
 

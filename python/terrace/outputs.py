@@ -43,7 +43,7 @@ def check_output(path: Path, what: str, is_ours: Is) -> None:
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except OSError as error:
-        raise refuse(f"the file that is there cannot be read: {error.strerror}") from error
+        raise refuse(f"the file that is there cannot be read: {error.strerror}; name another") from error
     if head and not is_ours(head):
         raise refuse(f"a file is there that is no {what}, and is not overwritten; name another")
 

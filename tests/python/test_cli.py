@@ -91,7 +91,8 @@ def test_new_subcommand_is_one_new_file(tmp_path):
     hollow = run("hollow")
     assert (hollow.returncode, hollow.stdout) == (1, "")
     assert hollow.stderr == (
-        f"terrace: {package / 'verbs' / 'hollow.py'} is not a subcommand: it has no function register(app)\n"
+        f"terrace: {package / 'verbs' / 'hollow.py'} is not a subcommand: "
+        "it has no function register(app); define it\n"
     )
     unknown = run("dance")
     assert (unknown.returncode, unknown.stderr) == (

@@ -15,6 +15,7 @@ from terrace.imports.measured import DamagedError, Measured, Object, OtherKindEr
 
 MAX_BYTES = 1 << 30
 _VERSION = 2
+_RECORD_AGAIN = "record again with `valgrind --tool=dhat`"
 # Smaller blocks are no objects of their own in a recorded run either.
 _SMALL, _SMALL_BLOCKS = 16384, "(small blocks)"
 _MAX_EQUAL_NAMES = 1024  # objects of one name
@@ -49,7 +50,9 @@ class DhatFile:
 def read(path: Path) -> DhatFile:
     """Reads a file. Raises DamagedError, with a one-line message, if it is not a DHAT file."""
     if path.stat().st_size > MAX_BYTES:
-        raise DamagedError(f"{path}: larger than {MAX_BYTES >> 30} GiB, the limit for DHAT files")
+        raise DamagedError(
+            f"{path}: larger than {MAX_BYTES >> 30} GiB, the limit for DHAT files; record a shorter run"
+        )
     return parse(path.read_bytes(), str(path), path.parent)
 
 
@@ -58,25 +61,35 @@ def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> Dh
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"{file}: not JSON, or truncated: {error}") from None
+        raise DamagedError(f"{file}: not JSON, or truncated: {error}; {_RECORD_AGAIN}") from None
     if not isinstance(document, dict) or "dhatFileVersion" not in document:
-        raise OtherKindError(f"{file}: not a DHAT file: dhatFileVersion is missing")
+        raise OtherKindError(
+            f"{file}: not a DHAT file: dhatFileVersion is missing; name a file that `valgrind --tool=dhat` wrote"
+        )
     version = document["dhatFileVersion"]
     if version != _VERSION:
-        raise DamagedError(f"{file}: DHAT version {version!r}; only version {_VERSION} is supported")
+        raise DamagedError(
+            f"{file}: DHAT version {version!r}; only version {_VERSION} is supported; "
+            "record with a Valgrind that writes it"
+        )
     if document.get("mode") != "heap":
-        raise DamagedError(f"{file}: DHAT mode {document.get('mode')!r}; only heap mode counts accesses")
+        raise DamagedError(
+            f"{file}: DHAT mode {document.get('mode')!r}; only heap mode counts accesses; "
+            "record again with `valgrind --tool=dhat --mode=heap`"
+        )
     if document.get("bkacc") is not True:
-        raise DamagedError(f"{file}: accesses were not counted")
+        raise DamagedError(
+            f"{file}: accesses were not counted; record again with `valgrind --tool=dhat --mode=heap`"
+        )
     frames = document.get("ftbl")
     if not isinstance(frames, list) or not all(isinstance(frame, str) for frame in frames):
-        raise DamagedError(f"{file}: ftbl is not a list of frames")
+        raise DamagedError(f"{file}: ftbl is not a list of frames; {_RECORD_AGAIN}")
     points = document.get("pps")
     if not isinstance(points, list):
-        raise DamagedError(f"{file}: pps is not a list of program points")
+        raise DamagedError(f"{file}: pps is not a list of program points; {_RECORD_AGAIN}")
     command = document.get("cmd")
     if not isinstance(command, str):
-        raise DamagedError(f"{file}: cmd is not a string")
+        raise DamagedError(f"{file}: cmd is not a string; {_RECORD_AGAIN}")
     by_program = namer(command, frames, folder) if folder is not None else None
     name = by_program or by_words
     blocks = [
@@ -88,19 +101,19 @@ def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> Dh
 def _count(of: dict[str, Any], key: str, where: str) -> int:
     value = of.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
-        raise DamagedError(f"{where}: {key} is not a count")
+        raise DamagedError(f"{where}: {key} is not a count; {_RECORD_AGAIN}")
     return value
 
 
 def _block(point: object, frames: list[str], name: Namer, where: str) -> Block:
     """Checks one allocation point of DHAT's file, and returns it as a named block."""
     if not isinstance(point, dict):
-        raise DamagedError(f"{where} is not an object")
+        raise DamagedError(f"{where} is not an object; {_RECORD_AGAIN}")
     stack = point.get("fs")
     if not isinstance(stack, list) or not all(
         isinstance(at, int) and not isinstance(at, bool) and 0 <= at < len(frames) for at in stack
     ):
-        raise DamagedError(f"{where}: fs refers to frames that do not exist")
+        raise DamagedError(f"{where}: fs refers to frames that do not exist; {_RECORD_AGAIN}")
     size, reads, writes = (_count(point, key, where) for key in ("mb", "rb", "wb"))
     count = _count(point, "mbk", where) if "mbk" in point else 1
     return Block(name([frames[at] for at in stack]), size, reads, writes, max(count, 1))
@@ -138,7 +151,7 @@ def measured(counted: DhatFile, line: int, bandwidth: float) -> Measured:
     """
     blocks = _objects(counted.blocks)
     if not blocks:
-        raise DamagedError("DHAT recorded no heap block")
+        raise DamagedError("DHAT recorded no heap block; record a program that allocates heap memory")
     moved = sum(block.reads + block.writes for block in blocks)
     phase = Phase("(whole run)", 0, max(moved / bandwidth, 1e-9), 0)
     for which, block in enumerate(blocks):

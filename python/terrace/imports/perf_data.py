@@ -110,7 +110,7 @@ def parse(data: bytes | mmap.mmap, file: str = "the file") -> PerfRecords:
     except DamagedError as error:
         raise type(error)(f"{file}: {error}") from None
     except struct.error:
-        raise DamagedError(f"{file}: a record is truncated") from None
+        raise DamagedError(f"{file}: a record is truncated; record again") from None
 
 
 class _Reader:
@@ -144,37 +144,43 @@ class _Reader:
 
     def _within(self, at: int, end: int, size: int) -> bytes:
         if at + size > end:
-            raise DamagedError("a record is truncated")
+            raise DamagedError("a record is truncated; record again")
         return self.data[at : at + size]
 
     def _section(self, offset: int, size: int, what: str) -> tuple[int, int]:
         if offset + size > len(self.data):
-            raise DamagedError(f"section '{what}' extends beyond the end of the file: it is truncated")
+            raise DamagedError(
+                f"section '{what}' extends beyond the end of the file: it is truncated; record again"
+            )
         return offset, offset + size
 
     def _header(self) -> tuple[int, int]:
         """Checks the file's header, reads its events, and returns where the records begin and end."""
         magic = self.data[:8]
         if magic == _MAGIC_ELSEWHERE:
-            raise DamagedError("written on a machine of the other byte order")
+            raise DamagedError("written on a machine of the other byte order; import it on such a machine")
         if magic != _MAGIC:
-            raise OtherKindError("not a perf.data file: it does not begin with PERFILE2")
+            raise OtherKindError(
+                "not a perf.data file: it does not begin with PERFILE2; name a file that `perf record` wrote"
+            )
         size = struct.unpack_from("<Q", self._within(8, len(self.data), 8))[0]
         if size == _PIPE_HEADER_SIZE:
             raise DamagedError("in pipe format: record it with `perf mem record -o FILE`")
         if size < _HEADER.size or len(self.data) < size:
-            raise DamagedError("the header is truncated")
+            raise DamagedError("the header is truncated; record again")
         _, _, of_attribute, *sections = _HEADER.unpack_from(self.data, 0)
         begin, end = self._section(sections[0], sections[1], "attributes")
         if of_attribute < _MIN_ATTRIBUTE + 16 or (end - begin) % of_attribute != 0:
-            raise DamagedError("the attributes have an invalid size")
+            raise DamagedError("the attributes have an invalid size; record again")
         count = (end - begin) // of_attribute
         if not 1 <= count <= MAX_EVENTS:
-            raise DamagedError(f"the header claims {count} events")
+            raise DamagedError(f"the header claims {count} events, of 1 to {MAX_EVENTS}; record again")
         for at in range(begin, end, of_attribute):
             self._attribute(at, at + of_attribute)
         if sections[3] == 0:
-            raise DamagedError("no data: perf was killed before it finished the file")
+            raise DamagedError(
+                "no data: perf was killed before it finished the file; record again, and let perf end"
+            )
         return self._section(sections[2], sections[3], "data")
 
     def _attribute(self, at: int, end: int) -> None:
@@ -195,10 +201,12 @@ class _Reader:
         at = begin
         while at < end:
             if end - at < _RECORD.size:
-                raise DamagedError(f"a record at byte {at} is truncated")
+                raise DamagedError(f"a record at byte {at} is truncated; record again")
             kind, misc, size = _RECORD.unpack_from(self.data, at)
             if size < _RECORD.size or at + size > end:
-                raise DamagedError(f"a record at byte {at} claims {size} bytes, but only {end - at} are left")
+                raise DamagedError(
+                    f"a record at byte {at} claims {size} bytes, but only {end - at} are left; record again"
+                )
             yield at + _RECORD.size, kind, misc, at + size
             at += size
 
@@ -214,9 +222,11 @@ class _Reader:
             skipped = 8 * sum(1 for bit in before if first.sample_type & bit)
             number = struct.unpack_from("<Q", self._within(at + skipped, end, 8))[0]
         else:
-            raise DamagedError("the file has several events, but samples do not identify theirs")
+            raise DamagedError(
+                "the file has several events, but samples do not identify theirs; record a single event"
+            )
         if number not in self.by_id:
-            raise DamagedError(f"a sample refers to the unknown event {number}")
+            raise DamagedError(f"a sample refers to the unknown event {number}; record again")
         return self.by_id[number]
 
     def _sample(self, at: int, end: int) -> None:

@@ -169,7 +169,8 @@ def measured(
     count = max(1, int(length / step + 0.999999)) if step > 0 else 0
     if not 1 <= count <= MAX_PHASES:
         raise WrongCallError(
-            f"intervals of {step:g} s make {count} phases of {length:g} s; at most {MAX_PHASES} are allowed"
+            f"intervals of {step:g} s make {count} phases of {length:g} s; at most {MAX_PHASES} are allowed; "
+            "give another --interval"
         )
     phases = [Phase(f"interval {n}", n * step, (n + 1) * step, 0) for n in range(count)]
     objects, name = _attribute(recorded, samples, phases, chosen, first, step, memory, read_elf)

@@ -27,7 +27,7 @@ def read(
 ) -> _core.TraceMisses:
     """Replays a trace through a machine's caches; warns if the trace is truncated."""
     if not trace.is_file():
-        raise WrongCallError(f"{trace}: trace file not found")
+        raise WrongCallError(f"{trace}: trace file not found; `terrace lab trace -- PROGRAM` writes one")
     with trace.open("rb") as file:
         is_other_kind = not is_trace(file.read(16))
     try:
@@ -38,5 +38,8 @@ def read(
     if not found.whole:
         warn(f"{trace}: {found.reason}")
     elif found.limited:
-        warn(f"{trace}: truncated: the tracer reached its size limit before the program ended")
+        warn(
+            f"{trace}: truncated: the tracer reached its size limit before the program ended; "
+            "trace with a larger --limit"
+        )
     return found

@@ -130,7 +130,9 @@ def start_up() -> Start:
     """Measures the start-up time of an empty program, the system's `true`."""
     nothing = shutil.which("true")
     if nothing is None:
-        raise TerraceError("the program 'true' is missing; it is needed to measure the start-up time of a program")
+        raise TerraceError(
+            "the program 'true', by which start-up time is measured, is not in PATH; install it (coreutils)"
+        )
     samples = [run([nothing])[1] for _ in range(_RUNS)]
     wall = median_interval([one.wall for one in samples]).middle
     return Start(wall, median_interval([one.processor for one in samples]).middle)

@@ -68,7 +68,10 @@ def measure_paging(source: Path, folder: Path) -> PagingGain:
                 way == "kernel" and one.status is None
             ):
                 reason = (one.errors.strip().splitlines() or ["other results"])[-1]
-                raise TerraceError(f"{_WORKLOAD}, paged by {way}: status {one.status}: {reason}")
+                raise TerraceError(
+                    f"{_WORKLOAD}, paged by {way}, ended with status {one.status}: {reason}; "
+                    "see `terrace machine check`"
+                )
     seconds = {way: statistics.median(one.seconds for one in done) for way, done in runs.items()}
     return PagingGain(
         program=" ".join([_WORKLOAD, *_WORDS]), data_bytes=data, limit_bytes=limit,
@@ -104,7 +107,10 @@ def _resident(command: list[str]) -> int:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise TerraceError(f"{' '.join(command)} ended with status {process.returncode} without a memory limit")
+        raise TerraceError(
+            f"{' '.join(command)} ended with status {process.returncode} without a memory limit; "
+            "run it alone to see why"
+        )
     return usage.ru_maxrss * 1024
 
 

@@ -171,7 +171,8 @@ def check_follows_plan(path: Path) -> None:
     if not run.follows_plan or len(reasons) != 1:
         raise TerraceError(
             f"{path}: a run with a given plan has one plan record and no planner; this one has the planner "
-            f"'{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'})"
+            f"'{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'}); "
+            f"see `terrace show {path}`"
         )
 
 
@@ -187,7 +188,8 @@ def check_planner(path: Path, planner: str) -> None:
     if run.planner != planner or _GIVEN in reasons or bool(reasons) != _plans(planner):
         raise TerraceError(
             f"{path}: a run controlled by '{planner}' has its name and only plans of its own; this one has the "
-            f"planner '{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'})"
+            f"planner '{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'}); "
+            f"see `terrace show {path}`"
         )
 
 

@@ -36,7 +36,9 @@ class Surroundings:
                 with given.open("rb") as stdin:
                     yield stdin, Path(own) if self.folder is not None else None
             except shutil.Error as error:
-                raise TerraceError(f"{self.folder}: cannot copy its files: {error}") from error
+                raise TerraceError(
+                    f"{self.folder}: cannot copy its files: {error}; let them be read, and free space in TMPDIR"
+                ) from error
             except OSError as error:
                 raise TerraceError(str(error)) from error
 

@@ -62,13 +62,17 @@ def examine(program: str) -> Executable:
     with path.open("rb") as file:
         head = file.read(64)
         if len(head) < 52 or head[:4] != b"\x7fELF" or head[4] not in (1, 2) or head[5] not in (1, 2):
-            raise WrongCallError(f"{path} is not an ELF executable: the tracer runs programs, not scripts")
+            raise WrongCallError(
+                f"{path} is not an ELF executable: the tracer runs programs, not scripts; name the program itself"
+            )
         wide, order = head[4] == 2, "<" if head[5] == 1 else ">"
         (number,) = struct.unpack_from(order + "H", head, 18)
         names = _QEMU.get((number, 64 if wide else 32), (None, None))
         isa = names[head[5] - 1]
         if isa is None:
-            raise WrongCallError(f"{path}: QEMU's user mode does not support ELF machine {number}")
+            raise WrongCallError(
+                f"{path}: QEMU's user mode does not support ELF machine {number}; build the program for another"
+            )
         if wide:
             (at,) = struct.unpack_from(order + "Q", head, 32)
             entry, count = struct.unpack_from(order + "HH", head, 54)

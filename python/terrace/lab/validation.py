@@ -100,7 +100,9 @@ def row(
     printed = clock == "printed"
     took = virtual.printed if printed else virtual.process
     if took is None:
-        raise TerraceError(f"{name} printed no time under terrace simulate")
+        raise TerraceError(
+            f"{name} printed no time under terrace simulate; let it print the time of its main loop"
+        )
     waited_least = quiet or samples  # wall clocks of disturbed runs are unreliable
     if printed:
         times = [calibration.number(one.printed) for one in waited_least if one.printed is not None]

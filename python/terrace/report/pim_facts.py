@@ -39,7 +39,10 @@ def replay(trace: Path, machine: str = "", place: str = "") -> Facts:
             whole = _core.replay_pim(read, device, samples=_SAMPLES)
             fullest = _core.replay_pim(read, device, until=whole.peak_operations)
         except MemoryError:
-            raise TerraceError(f"{trace}: a device of {device} needs more memory than this machine has") from None
+            raise TerraceError(
+                f"{trace}: to replay it in a device of {device} needs more memory than this machine has; "
+                "give a --machine with a smaller one"
+            ) from None
     if whole.operations == 0:
         raise WrongCallError(f"{trace}: it contains no operation; record a program that allocates")
     return Facts(trace.name, str(device), whole, fullest)

@@ -54,5 +54,8 @@ def overlap(loop: float, free_loop: float, copies: float) -> float | None:
 def check_bound(cell: str, bound: float, seconds: float) -> float:
     """Returns the seconds. Raises TerraceError if they are below the proven bound."""
     if not seconds >= bound * (1 - _ROUNDING):
-        raise TerraceError(f"{cell}: {seconds!r} s beats the proven bound of {bound!r} s; one of the two is wrong")
+        raise TerraceError(
+            f"{cell}: {seconds!r} s beats the proven bound of {bound!r} s; one of the two is wrong: "
+            "report this error of Terrace with the output of `terrace machine check`"
+        )
     return seconds

@@ -118,7 +118,7 @@ def read_uses(text: str) -> dict[str, Use]:
         name, *words = line.split("\t")
         counts = [int(word) for word in words]
         if len(counts) < len(_COUNTS) or min(counts) < 0:
-            raise ValueError(f"not an event count of a function: {line!r}")
+            raise ValueError(f"not an event count of a function: {line!r}; calibrate again")
         of = dict(zip(_COUNTS, counts, strict=False))
         del of["calls"]
         work = of.pop("work")

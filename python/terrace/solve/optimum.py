@@ -70,7 +70,9 @@ class _Program:
             options={"time_limit": time_limit, "mip_rel_gap": 1e-6},
         )
         if result.x is None:
-            raise TerraceError(f"the solver found no placement: {result.message}")
+            raise TerraceError(
+                f"the solver found no placement: {result.message}; give it more time or fewer objects"
+            )
         bound = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
         return float(result.fun), float(bound), result.x
 

@@ -95,4 +95,4 @@ def _num_excluded(pairs: int, wrong: float) -> int | None:
         below += number
         if below > allowed:
             return total - 1 if total > 0 else None
-    raise AssertionError("all sums together exceed a half")
+    raise AssertionError("the probabilities of all sums do not reach the limit; report this error of Terrace")

@@ -34,7 +34,8 @@ def opened(path: Path) -> sqlite3.Connection:
     version = _pragma(connection, path, "user_version")
     if version != VERSION:
         raise WrongCallError(
-            f"{path} is a profile store of version {version}, this program reads version {VERSION}"
+            f"{path} is a profile store of version {version}, this program reads version {VERSION}: "
+            "record the program again"
         )
     with damage_named(path):
         if damage := find_damage(connection):

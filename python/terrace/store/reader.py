@@ -112,7 +112,9 @@ class Store:
         """Returns the machine of the run. Raises TerraceError if the journal has none."""
         row = self._first("SELECT id, name, description, line, blob FROM machine WHERE id = ?", run.machine)
         if row is None:
-            raise TerraceError(f"{self.path}: process {run.process} has no machine in its journal")
+            raise TerraceError(
+                f"{self.path}: process {run.process} has no machine in its journal; record the program again"
+            )
         key = row[0]
 
         of_machine = "WHERE machine = ? ORDER BY 1, 2"

@@ -203,7 +203,10 @@ def read(path: Path) -> Plans:
         raise TerraceError(f"{path} is damaged: {error or 'it is not JSON'}") from error
     schema = document["schema"].whole()
     if schema != SCHEMA:
-        raise WrongCallError(f"{path} has stencil plans of schema {schema}, this program reads schema {SCHEMA}")
+        raise WrongCallError(
+            f"{path} has stencil plans of schema {schema}, this program reads schema {SCHEMA}; "
+            "run the stencil program again"
+        )
     blocks = [block["name"].text() for block in document["blocks"]]
     datasets = [_dataset(one, len(blocks)) for one in document["datasets"]]
     return Plans(

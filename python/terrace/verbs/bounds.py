@@ -80,13 +80,19 @@ def bounds(
         raise WrongCallError(f"give a profile ({words[0]}) or a program after --, not both")
     if len(words) == 1 and (words[0].endswith(".terrace") or "--" not in sys.argv):
         if cache:
-            raise WrongCallError("--cache requires a program: a profile has the caches of its run")
+            raise WrongCallError(
+                "--cache requires a program: a profile has the caches of its run; give `-- PROGRAM`"
+            )
         if core_time:
-            raise WrongCallError("--core-time requires a program: a profile has the core time of its run")
+            raise WrongCallError(
+                "--core-time requires a program: a profile has the core time of its run; give `-- PROGRAM`"
+            )
         if guided:
             raise WrongCallError("--plan requires a program: give `-- PROGRAM` instead of a profile")
         if phases or loop:
-            raise WrongCallError("--phases and --loop require a program: a profile has those of its run")
+            raise WrongCallError(
+                "--phases and --loop require a program: a profile has those of its run; give `-- PROGRAM`"
+            )
         result = from_profile(Path(words[0]), machine, limit, planner, process)
     else:
         where = [*(["--phases", phases] if phases else []), *(["--loop", loop] if loop else [])]

@@ -208,14 +208,19 @@ def _split_command(words: Sequence[str], given: Sequence[str]) -> tuple[list[str
         raise WrongCallError("compare: put -- before the program: terrace compare -- ./app")
     count = len(given) - 1 - given.index("--")
     if count == 0:
-        raise WrongCallError("compare: the program after -- is missing")
+        raise WrongCallError("compare: the program after -- is missing: terrace compare -- ./app")
     options, program = list(words[:-count]), list(words[-count:])
     if options and not options[0].startswith("-"):
-        raise WrongCallError(f"compare: '{options[0]}' precedes --, where only options of terrace run are allowed")
+        raise WrongCallError(
+            f"compare: '{options[0]}' precedes --, where only options of terrace run are allowed; "
+            "put the program after --"
+        )
     for word in options:
         short = word[1:2] if not word.startswith("--") else ""
         if word.split("=")[0] in _REJECTED or (word.startswith("-") and short and short in _REJECTED_LETTERS):
-            raise WrongCallError(f"compare: {word} is valid for terrace run only: compare writes no profile")
+            raise WrongCallError(
+                f"compare: {word} is valid for terrace run only: compare writes no profile; omit it"
+            )
     return options, program
 
 
@@ -336,7 +341,8 @@ def _print(found: _Comparison, precision: float) -> None:
     if found.is_output_the_same is False:
         warn(
             f"warning: standard output differs in {found.num_different} of {found.pairs} runs with Terrace, "
-            f"and in none of {found.pairs} without"
+            f"and in none of {found.pairs} without; "
+            "compare the outputs, and report wrong results as an error of Terrace"
         )
 
 

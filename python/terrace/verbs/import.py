@@ -68,7 +68,7 @@ def import_file(
     if is_json:
         if process is not None or interval is not None:
             raise WrongCallError(
-                "--process and --interval apply to perf's files: DHAT has one process and no time"
+                "--process and --interval apply to perf's files: DHAT has one process and no time; omit them"
             )
         found = dhat.measured(dhat.read(file), line, bandwidth)
     else:

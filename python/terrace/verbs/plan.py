@@ -87,7 +87,10 @@ def plan(
     coverage, own_machine, loop = store.coverage(run), store.machine(run), store.loop(run)
     model = Model(store, run, machine, exact, hints, progress_by)
     if not model.has_choice:
-        raise WrongCallError(f"{machine or model.machine.name} has one kind of memory: there is nothing to plan")
+        raise WrongCallError(
+            f"{machine or model.machine.name} has one kind of memory: there is nothing to plan; "
+            "give a --machine with more"
+        )
     if sweep:
         if budget or fast or output:
             raise WrongCallError(

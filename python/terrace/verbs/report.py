@@ -48,7 +48,7 @@ def report(
     target = output or file.with_suffix(".html")
     if stencil_plans.is_plans(file):
         if process is not None:
-            raise WrongCallError(f"--process: {file} contains the plans of one process")
+            raise WrongCallError(f"--process: {file} contains the plans of one process; omit the option")
         check_output(target, "page of tile plans", is_tiles)
         plans = stencil_plans.read(file)
         numbers = stencil_facts.chosen(plans, chain, _MANY_CHAINS)
@@ -56,7 +56,7 @@ def report(
         print(target)
         return
     if chain is not None:
-        raise WrongCallError(f"--chain: {file} is a profile, which contains no stencil plans")
+        raise WrongCallError(f"--chain: {file} is a profile, which contains no stencil plans; omit the option")
     check_output(target, "report", is_report)
     page = render(gather(file, process))
     write_whole(target, page)

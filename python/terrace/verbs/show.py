@@ -73,12 +73,13 @@ def show(
     if stencil_plans.is_plans(file):
         if process is not None or exact:
             raise WrongCallError(
-                f"--{'exact' if exact else 'process'}: {file} contains stencil plans, not a profile"
+                f"--{'exact' if exact else 'process'}: {file} contains stencil plans, "
+                "not a profile; omit the option"
             )
         _show_plans(file, chain, everything=all_objects, as_json=json)
         return
     if chain is not None:
-        raise WrongCallError(f"--chain: {file} is a profile, which contains no stencil plans")
+        raise WrongCallError(f"--chain: {file} is a profile, which contains no stencil plans; omit the option")
     store = Store(file)
     run = store.run(process)
     machine = store.machine(run)

@@ -332,7 +332,7 @@ def test_variant_changes_remote_bandwidth():
     # A link that is slower than what is behind it goes on being so.
     linked = _core.Machine.read("p100-pcie")
     assert _core.gpu_balance(_core.gpu_with_remote_bandwidth(linked, 200e9)) == _core.gpu_balance(linked)
-    with pytest.raises(_core.InvalidError, match="a bandwidth above 0 is needed"):
+    with pytest.raises(_core.InvalidError, match="the bandwidth of remote memory must be above 0"):
         _core.gpu_with_remote_bandwidth(machine, 0)
     with pytest.raises(_core.InvalidError, match=r"has no \[\[gpu\]\]"):
         _core.gpu_with_remote_bandwidth(_core.Machine.read("ddr5-cxl"), 1e9)

@@ -115,4 +115,7 @@ def test_profile_refuses_another_core_time(terrace, store_path):
     """The core time of a profile is fixed."""
     done = terrace("bounds", store_path, "--core-time", "1ns")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "terrace: --core-time requires a program: a profile has the core time of its run\n"
+    assert (
+        done.stderr
+        == "terrace: --core-time requires a program: a profile has the core time of its run; give `-- PROGRAM`\n"
+    )

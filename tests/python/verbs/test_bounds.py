@@ -63,7 +63,10 @@ def test_loop_and_phases_are_passed_to_the_run(terrace, folders, store_path):
     for option in ("--loop", "--phases"):
         done = terrace("bounds", store_path, option, "main")
         assert done.returncode == 2
-        assert done.stderr == "terrace: --phases and --loop require a program: a profile has those of its run\n"
+        assert (
+            done.stderr == "terrace: --phases and --loop require a program: "
+            "a profile has those of its run; give `-- PROGRAM`\n"
+        )
 
 
 ONE_KIND = len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) <= 1

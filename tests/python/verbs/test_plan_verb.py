@@ -58,7 +58,10 @@ def test_machine_with_one_kind_of_memory_is_refused_at_once(terrace, store_path,
     """There is nothing to plan."""
     done = terrace("plan", store_path, "--machine", "ddr5-nvme", *more)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "terrace: ddr5-nvme has one kind of memory: there is nothing to plan\n"
+    assert (
+        done.stderr
+        == "terrace: ddr5-nvme has one kind of memory: there is nothing to plan; give a --machine with more\n"
+    )
 
 
 def test_draws_of_a_problem_without_choice_end(store_path):

@@ -182,7 +182,10 @@ def answer(study: Study, program: str, rule: Rule) -> None:
         shares = {"remote": 0.0, "local": 1.0, "interleave": _core.gpu_balance(machine)}
         run = _core.simulate_gpu_share(machine, trace, shares[rule.kind], memory=memory)
     if broken := broken_laws(run):
-        raise TerraceError(f"the simulator lost something in {program} under {rule.name}: {'; '.join(broken)}")
+        raise TerraceError(
+            f"the simulator lost something in {program} under {rule.name}: {'; '.join(broken)}; "
+            "report this error of Terrace with the output of `terrace machine check`"
+        )
     if rule.kind != FIRST:
         run["page_accesses"] = run["page_bytes"] = run[
             "page_numbers"

@@ -174,7 +174,8 @@ class _Profiled:
         items = [i for i, item in enumerate(dump["items"]) if sites.get(_site(dump, item)) == array]
         if not items:
             raise TerraceError(
-                f"{self._cell.workload}: its profile has no object that the source allocates as '{array}'"
+                f"{self._cell.workload}: its profile has no object that the source allocates as '{array}'; "
+                "build it with debug information (-g)"
             )
         size = sum(dump["items"][i]["size"] for i in items)
         return metrics.plan_text(dump, items, self._kind_of(dump), size)

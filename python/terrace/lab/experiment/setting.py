@@ -80,7 +80,8 @@ class Reader:
         bound = self.answers.find(Cell(self.workload, self.machine, "bound", size))
         if bound is None:
             raise TerraceError(
-                f"{self._cell(what, size)}: the study asks no bound of that size, so this time cannot be checked"
+                f"{self._cell(what, size)}: the study asks no bound of that size, so this time cannot be checked; "
+                "add the bound to the experiment's questions"
             )
         return bound
 

@@ -137,7 +137,9 @@ def find_native(hooked: Path, given: Path | None) -> Path:
     path = default_native if given is None else given / hooked.name if given.is_dir() else given
     if not path.is_file():
         if given is not None:
-            raise WrongCallError(f"--native {given}: file {path} not found")
+            raise WrongCallError(
+                f"--native {given}: file {path} not found; name {hooked.name} built with the plain compiler"
+            )
         raise WrongCallError(
             f"--calibrate: native program {path} not found; build {hooked.name} with the plain compiler and the "
             f"same options, and pass it with --native FILE (or as {default_native.name} in the same folder)"
@@ -158,9 +160,11 @@ def has_hooks(path: Path) -> bool:
 def surroundings(stdin: Path | None, folder: Path | None, status: int) -> Surroundings:
     """Returns the environment of the runs. Raises WrongCallError."""
     if stdin is not None and not stdin.is_file():
-        raise WrongCallError(f"--calibrate-stdin: {stdin} is not a file")
+        raise WrongCallError(f"--calibrate-stdin: {stdin} is not a file; name the file of standard input")
     if folder is not None and not folder.is_dir():
-        raise WrongCallError(f"--calibrate-in: {folder} is not a folder")
+        raise WrongCallError(
+            f"--calibrate-in: {folder} is not a folder; name the folder with the program's input files"
+        )
     return Surroundings(stdin, folder, status)
 
 

@@ -148,7 +148,10 @@ def compare(program: list[str], native: str, machine: str, caches: list[str]) ->
         about = _core.Machine.from_bytes(store.machine(run).blob)
         found = read(trace_file, about, run.initiator, [], False)
         if not found.loops_only:
-            raise TerraceError(f"{native} marks no main loop that the tracer could see: is it linked statically?")
+            raise TerraceError(
+                f"{native} marks no main loop that the tracer could see; if it is linked statically, "
+                "link it dynamically"
+            )
         return _compare(store.objects(run), store.fetched_lines(run), found)
 
 

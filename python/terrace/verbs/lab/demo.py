@@ -190,7 +190,10 @@ def demo(
     print(f"{seconds:.0f} s; {output / 'results.json'}; report: {report}")
     if not all(row.verified for row in rows):
         wrong = ", ".join(sorted({row.workload for row in rows if not row.verified}))
-        raise TerraceError(f"{wrong}: wrong results in a run under Terrace; this is an error of Terrace")
+        raise TerraceError(
+            f"{wrong}: wrong results in a run under Terrace; "
+            "report this error of Terrace with the output of `terrace machine check`"
+        )
 
 
 def _show_paging(source: Path, output: Path) -> PagingGain | None:

@@ -172,7 +172,7 @@ def _check_alone(context: typer.Context) -> None:
     ]
     if given:
         raise WrongCallError(
-            f"{', '.join(given)}: the program or trace is missing; without one, programs are listed"
+            f"{', '.join(given)}: the program or trace is missing; name one that `terrace lab gpu` lists"
         )
 
 
@@ -180,13 +180,15 @@ def _check_trace(program: str, size: str | None, times: int, keep: Path | None) 
     """Raises WrongCallError for options that a trace does not take."""
     if keep is not None:
         if _is_trace(program):
-            raise WrongCallError(f"--save-trace: {program} is a trace already")
+            raise WrongCallError(f"--save-trace: {program} is a trace already; omit the option")
         if keep.suffix != ".warps":
             raise WrongCallError(f"--save-trace {keep}: the name of a trace of warps must end in .warps")
     if size is not None and _is_trace(program):
-        raise WrongCallError(f"--size {size}: {program} is a trace, which has a fixed size")
+        raise WrongCallError(f"--size {size}: {program} is a trace, which has a fixed size; omit the option")
     if times != 1 and _is_trace(program):
-        raise WrongCallError(f"--times {times}: {program} is a trace, which has a fixed number of iterations")
+        raise WrongCallError(
+            f"--times {times}: {program} is a trace, which has a fixed number of iterations; omit the option"
+        )
 
 
 def _is_trace(program: str) -> bool:
@@ -201,7 +203,8 @@ def _check_rules(policy: str | None, threshold: int | None, ruled: bool, share: 
         raise WrongCallError("--range, --balanced, --evict and --reverse require migration: give --threshold N")
     if policy not in (None, "touch") and (ruled or threshold is not None):
         raise WrongCallError(
-            f"--threshold, --range, --balanced, --evict and --reverse are options of policy touch, not {policy}"
+            f"--threshold, --range, --balanced, --evict and --reverse are options of policy touch, "
+            f"not {policy}; give --policy touch"
         )
 
 

@@ -109,7 +109,10 @@ def _print(facts: Facts, page: Path) -> None:
     out.print(str(page))
     if whole.differ:
         line, block, recorded, replayed = whole.differences[0]
-        warn(f"line {line}: block {block}: {replayed} in the replay, {recorded} in the trace")
+        warn(
+            f"line {line}: block {block}: {replayed} in the replay, {recorded} in the trace; "
+            "to compare, replay a trace of one thread in its own device"
+        )
 
 
 def sentence(facts: Facts) -> str:

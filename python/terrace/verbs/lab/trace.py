@@ -49,6 +49,6 @@ def trace(
         check_output(output, "trace", is_trace)
     status = tracing.record(program, file, limit=most, loop_only=loop, sysroot=sysroot)
     if not file.exists() or file.stat().st_size == 0:
-        raise TerraceError(f"{file}: no trace was written")
+        raise TerraceError(f"{file}: no trace was written; see the messages of the program and of QEMU above")
     warn(f"{file}: {size(file.stat().st_size)}")
     return status

@@ -116,14 +116,17 @@ def read_cases(path: Path) -> list[Case]:
             Case(entry["name"], entry["measure"], entry.get("calibrate"), entry.get("time", calibrating.TIME))
         )
     if not cases:
-        raise WrongCallError(f"{path}: it contains no [[program]]")
+        raise WrongCallError(f"{path}: it contains no [[program]]; add one with the keys name and measure")
     return cases
 
 
 def _named(cases: Sequence[Case], only: Sequence[str], where: Path) -> list[Case]:
     """Returns the cases that --only names, or all."""
     if missing := set(only) - {case.name for case in cases}:
-        raise WrongCallError(f"{where}: it has no program '{min(missing)}' to validate")
+        raise WrongCallError(
+            f"{where}: it has no program '{min(missing)}' to validate; "
+            f"there are {', '.join(case.name for case in cases)}"
+        )
     return [case for case in cases if not only or case.name in only]
 
 
@@ -197,7 +200,7 @@ def summary(
 def _time(case: Case, said: str) -> str:
     found = calibrating.printed(said, case.time)
     if found is None:
-        raise TerraceError(f"{case.name} printed no time that looks like '{case.time}'")
+        raise TerraceError(f"{case.name} printed no time that looks like '{case.time}'; correct the key time")
     return found
 
 

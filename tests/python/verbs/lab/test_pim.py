@@ -196,7 +196,8 @@ def test_another_device_has_other_outcomes(terrace, tmp_path):
     done = terrace("lab", "pim", trace, "-o", tmp_path / "out")
     assert done.returncode == 0
     assert done.stderr == (
-        "terrace: line 4: block 3: no room in the replay, device 0, subarray 4, row 4 in the trace\n"
+        "terrace: line 4: block 3: no room in the replay, device 0, subarray 4, row 4 in the trace; "
+        "to compare, replay a trace of one thread in its own device\n"
     )
     assert "1 of 3 outcomes are not as recorded" in done.stdout
     assert "Differences from the recording" in (tmp_path / "out" / "replay.html").read_text()

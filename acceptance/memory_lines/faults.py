@@ -189,12 +189,12 @@ _CALLS_REFUSED = tuple(
 )
 FAULTS: dict[str, Fault] = {
     "disk full in the middle": Fault(_full_disk, (f"has no room for all data: {_STAYS}{_NO_SPACE}",)),
-    "I/O errors of writes": Fault(_refuses_writes, (f"cannot be written: {_STAYS}{_IO_ERROR}",)),
+    "I/O errors of writes": Fault(_refuses_writes, (f"cannot be written: {_STAYS.strip()}; .*{_IO_ERROR}",)),
     "I/O errors of reads": Fault(
         _refuses_reads,
         (f"cannot be read: .*{_IO_ERROR}", "did not end by itself"),
         status=BUS_ERROR,
-        also=f"cannot be written: {_STAYS}{_IO_ERROR}",  # if a page is written before that
+        also=f"cannot be written: {_STAYS.strip()}; .*{_IO_ERROR}",  # if a page is written before that
     ),
     "no userfaultfd, --memory": Fault(_fine_disk(_NO_USERFAULTFD), ("which is slower",)),
     **_by_intent("no userfaultfd", _NO_USERFAULTFD, "because this process may not wait for page faults", "", ()),

@@ -54,7 +54,7 @@ class BlobReader {
   }
   // Consumes the next n bytes and returns them.
   const std::byte* take(std::size_t n) {
-    if (n > remaining()) throw Error(Code::corrupt, "a record ends too early");
+    if (n > remaining()) throw Error(Code::corrupt, "a record ends before its last field, so its file is damaged");
     const auto* p = bytes_.data() + at_;
     at_ += n;
     return p;

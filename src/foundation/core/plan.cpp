@@ -57,7 +57,7 @@ Span get_span(BlobReader& in) {
 // Reads a count and checks it against the bytes left, so that a damaged one does not allocate much memory.
 std::uint32_t get_count(BlobReader& in) {
   const auto count = in.get<std::uint32_t>();
-  if (count > in.remaining()) throw Error(Code::corrupt, "a plan's list is longer than the plan");
+  if (count > in.remaining()) throw Error(Code::corrupt, "a plan's list is longer than the plan; record again");
   return count;
 }
 std::vector<std::string> get_texts(BlobReader& in) {
@@ -71,7 +71,8 @@ std::optional<double> get_confidence(BlobReader& in) {
 }
 double get_rate_limit(BlobReader& in) {
   const auto limit = in.get<double>();
-  if (!is_rate_limit(limit)) throw Error(Code::corrupt, "a plan has a rate limit that is no share of full speed");
+  if (!is_rate_limit(limit))
+    throw Error(Code::corrupt, "a plan has a rate limit that is no share of full speed; record again");
   return limit;
 }
 PlanObject get_object(BlobReader& in) {
@@ -147,7 +148,7 @@ void Plan::to_blob(BlobWriter& out) const {
 Plan Plan::from_blob(BlobReader& in) {
   if (const auto version = in.get<std::uint32_t>(); version != k_plan_version) {
     throw Error(Code::corrupt, "a plan of version " + std::to_string(version) + "; this Terrace reads version " +
-                                   std::to_string(k_plan_version));
+                                   std::to_string(k_plan_version) + "; record again");
   }
   Plan plan;
   plan.planner = in.get_string();
@@ -159,20 +160,21 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.lengths.resize(get_count(in));
   for (auto& length : plan.lengths) length = in.get<std::uint64_t>();
   if (!plan.lengths.empty() && plan.lengths.size() != plan.phases.size())
-    throw Error(Code::corrupt, "a plan has lengths of other phases than its own");
+    throw Error(Code::corrupt, "a plan has lengths of other phases than its own; record again");
   plan.times.resize(get_count(in));
   for (auto& time : plan.times) time = get_seconds(in);
   if (!plan.times.empty() && plan.times.size() != plan.phases.size())
-    throw Error(Code::corrupt, "a plan has times of other phases than its own");
+    throw Error(Code::corrupt, "a plan has times of other phases than its own; record again");
   plan.rate_limits.resize(get_count(in));
   for (auto& limit : plan.rate_limits) limit = get_rate_limit(in);
   if (!plan.rate_limits.empty() && plan.rate_limits.size() != plan.phases.size())
-    throw Error(Code::corrupt, "a plan has rate limits of other phases than its own");
+    throw Error(Code::corrupt, "a plan has rate limits of other phases than its own; record again");
   plan.repeats.resize(get_count(in));
   for (auto& repeat : plan.repeats) {
     repeat.last = in.get<std::uint32_t>();
     repeat.from = in.get<std::uint32_t>();
-    if (!is_repeat(plan.phases, repeat)) throw Error(Code::corrupt, "a plan's repeat spans two phases");
+    if (!is_repeat(plan.phases, repeat))
+      throw Error(Code::corrupt, "a plan's repeat spans two phases; record again");
   }
   const auto objects = get_count(in);
   for (std::uint32_t i = 0; i < objects; ++i) plan.objects.push_back(get_object(in));
@@ -180,7 +182,7 @@ Plan Plan::from_blob(BlobReader& in) {
   for (std::uint32_t i = 0; i < moves; ++i) {
     plan.moves.push_back(get_move(in));
     if (plan.moves.back().object >= plan.objects.size())
-      throw Error(Code::corrupt, "a plan moves an object it lacks");
+      throw Error(Code::corrupt, "a plan moves an object it lacks; record again");
   }
   plan.sentinels.resize(get_count(in));
   for (auto& sentinel : plan.sentinels) {
@@ -189,7 +191,7 @@ Plan Plan::from_blob(BlobReader& in) {
     sentinel.chunk = in.get<std::uint32_t>();
     if (sentinel.segment >= plan.phases.size() || sentinel.object >= plan.objects.size() ||
         sentinel.chunk >= plan.objects[sentinel.object].chunks)
-      throw Error(Code::corrupt, "a plan's segment begins with a chunk that it lacks");
+      throw Error(Code::corrupt, "a plan's segment begins with a chunk that it lacks; record again");
   }
   plan.predicted = get_seconds(in);
   plan.predicted_slow = get_seconds(in);

@@ -64,7 +64,8 @@ void put(BlobWriter& out, const Path& path) {
 Source get_source(BlobReader& in) {
   const auto source = in.get<std::uint8_t>();
   if (source > static_cast<std::uint8_t>(Source::kind))
-    throw Error(Code::corrupt, "a path of this blob has the unknown source " + std::to_string(source));
+    throw Error(Code::corrupt, "a recorded machine has a path of the unknown source " + std::to_string(source) +
+                                   "; record again");
   return static_cast<Source>(source);
 }
 void get(BlobReader& in, Path& path) {
@@ -284,8 +285,9 @@ void Machine::to_blob(BlobWriter& out) const {
 Machine Machine::from_blob(BlobReader& in) {
   const auto version = in.get<std::uint32_t>();
   if (version != k_blob_version) {
-    throw Error(Code::corrupt, "a machine of blob version " + std::to_string(version) +
-                                   " cannot be read here; this is version " + std::to_string(k_blob_version));
+    throw Error(Code::corrupt, "a recorded machine has version " + std::to_string(version) +
+                                   "; this Terrace reads version " + std::to_string(k_blob_version) +
+                                   "; record again");
   }
   MachineParts parts;
   parts.name = in.get_string();

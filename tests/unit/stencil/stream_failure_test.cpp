@@ -158,7 +158,9 @@ TEST(StreamFile, RefusedSet_IsReported) {
 }
 
 TEST(StreamFile, MissingFolder_IsNamed) {
-  const auto expected = "folder=/nowhere: no file for memory in /nowhere: No such file or directory";
+  const auto expected =
+      "folder=/nowhere: no file for memory in /nowhere: No such file or directory; name a writable folder on a "
+      "disk";
   EXPECT_EQ(said([&] { const Program program("/nowhere"); }), expected);
   Options paged{.executor = "tiled", .threads = 1, .folder = "/nowhere"};
   paged.is_paged = true;

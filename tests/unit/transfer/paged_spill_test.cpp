@@ -231,7 +231,9 @@ TEST(PagedSpill, MissingFolder_ThrowsWithItsName) {
     make_spill(parts);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "no file for memory in /nowhere/at/all: No such file or directory");
+    EXPECT_STREQ(
+        error.what(),
+        "no file for memory in /nowhere/at/all: No such file or directory; name a writable folder on a disk");
   }
 }
 

@@ -48,8 +48,10 @@ Machine with_core_time(const Machine& machine, Seconds instruction_time) {
 
 Machine with_remote_bandwidth(const Machine& machine, BytesPerSecond bandwidth) {
   auto parts = machine.parts();
-  if (parts.gpus.empty()) throw Error(Code::invalid, "the machine " + machine.name() + " has no [[gpu]]");
-  if (!(bandwidth.value > 0)) throw Error(Code::invalid, "a bandwidth above 0 is needed");
+  if (parts.gpus.empty())
+    throw Error(Code::invalid,
+                "the machine " + machine.name() + " has no [[gpu]]; take one that has, such as gtx480-ddr4");
+  if (!(bandwidth.value > 0)) throw Error(Code::invalid, "the bandwidth of remote memory must be above 0");
   auto& gpu = parts.gpus.front();
   const auto& own = gpu.memories[0];
   auto& remote = gpu.memories[1];

@@ -28,13 +28,15 @@ std::string read_text(const fs::path& path) {
   const File file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (!file) {
     const auto code = errno == ENOENT ? Code::not_found : Code::failed;
-    throw Error(code, "machine file '" + path.string() + "' cannot be read: " + std::strerror(errno));
+    throw Error(code, "machine file '" + path.string() + "' cannot be read: " + std::strerror(errno) +
+                          "; name another file, or a shipped machine");
   }
   std::string text;
   char buffer[65536];
   while (const auto n = std::fread(buffer, 1, sizeof buffer, file.get())) text.append(buffer, n);
   if (std::ferror(file.get()) != 0) {
-    throw Error(Code::failed, "machine file '" + path.string() + "' cannot be read: " + std::strerror(errno));
+    throw Error(Code::failed, "machine file '" + path.string() + "' cannot be read: " + std::strerror(errno) +
+                                  "; name another file, or a shipped machine");
   }
   return text;
 }
@@ -64,7 +66,8 @@ MachineFile load_machine_file(const fs::path& path) { return parse_machine_file(
 void write_machine_file(const fs::path& path, const Machine& machine, const Measurement* measured) {
   const auto failed = write_file_atomically(path, format_machine_file(machine, measured));
   if (!failed.empty())
-    throw Error(Code::failed, "machine file '" + path.string() + "' cannot be written: " + failed);
+    throw Error(Code::failed,
+                "machine file '" + path.string() + "' cannot be written: " + failed + "; name another");
 }
 
 std::vector<std::string> shipped_machines() {

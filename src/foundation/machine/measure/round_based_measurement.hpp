@@ -206,7 +206,8 @@ class RoundBasedMeasurement {
     auto list = found_.processors.at(initiator);
     if (list.size() > parts_.initiators[initiator].cores) list.resize(parts_.initiators[initiator].cores);
     if (list.empty())
-      throw Error(Code::failed, "no processor of " + parts_.initiators[initiator].name + " may be used");
+      throw Error(Code::failed, "no processor of " + parts_.initiators[initiator].name +
+                                    " may be used; allow one (taskset, cpuset), and measure again");
     return list;
   }
 
@@ -236,8 +237,8 @@ class RoundBasedMeasurement {
     if (!share) {
       note("the kernel does not report where pages are; their policy requests the place's node");
     } else if (*share < 0.99) {
-      throw Error(Code::failed,
-                  "only " + percent(*share) + " of the pages are on NUMA node " + std::to_string(node));
+      throw Error(Code::failed, "only " + percent(*share) + " of the pages are on NUMA node " +
+                                    std::to_string(node) + "; free memory there, and measure again");
     }
   }
 

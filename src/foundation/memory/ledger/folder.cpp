@@ -74,7 +74,8 @@ std::string make_ledger_folder() {
     if (problem.empty()) return folder;
     problems.append(problems.empty() ? "" : "; ").append(folder).append(": ").append(problem);
   }
-  throw Error(Code::failed, "no folder for the ledger that the launchers of a job share: " + problems);
+  throw Error(Code::failed,
+              "no folder for the ledger that the launchers of a job share; make one writable: " + problems);
 }
 
 std::vector<std::string> ledger_paths() {

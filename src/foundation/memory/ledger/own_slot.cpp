@@ -34,14 +34,15 @@ struct OwnSlot::ForkLocal {
 
 OwnSlot::OwnSlot(LedgerPage& page) : page_(page), page_creation_time_(since(page)) {
   void* const map = ::mmap(nullptr, k_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (map == MAP_FAILED) throw Error(Code::no_memory, "no memory for a slot of the ledger");
+  if (map == MAP_FAILED)
+    throw Error(Code::no_memory, "no address space for a slot of the job's ledger; raise ulimit -v");
   fork_local_ = static_cast<ForkLocal*>(map);
   is_wiped_on_fork_ = ::madvise(map, k_page, MADV_WIPEONFORK) == 0;
   demands_.fill(k_no_demand);
   if (join()) return;
   ::munmap(map, k_page);
   throw Error(Code::failed, "the job's ledger has " + std::to_string(k_ledger_slots) +
-                                " slots and as many live processes; no more can take part");
+                                " slots and as many live processes; run fewer of the job at once");
 }
 
 OwnSlot::~OwnSlot() {

@@ -52,10 +52,10 @@ PageSentinels::PageSentinels(OnTouch on_touch, void* context, void (*enter)())
   sem_init(&ready_, 0, 0);
   stop_fd_ = move_fd_high(eventfd(0, EFD_CLOEXEC));
   if (stop_fd_ < 0)
-    throw Error(Code::failed, "accesses to pages cannot be watched: no file descriptor left (ulimit -n)");
+    throw Error(Code::failed, "accesses to pages cannot be watched: no file descriptor left; raise ulimit -n");
   if (!start_signal_masked_thread(thread_, "terrace/touch", thread_body, this)) {
     syscall(SYS_close, stop_fd_);
-    throw Error(Code::failed, "accesses to pages cannot be watched: no thread could be started (ulimit -u)");
+    throw Error(Code::failed, "accesses to pages cannot be watched: no thread could be started; raise ulimit -u");
   }
   while (sem_wait(&ready_) != 0) {
   }

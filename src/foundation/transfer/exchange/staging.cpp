@@ -55,7 +55,7 @@ Staging::Staging(Userfault& faults, SlotAccounting& accounting, std::size_t slot
   const auto map = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map < 0)
-    throw Error(Code::failed, "pages cannot be exchanged: no address space for staging memory (ulimit -v)");
+    throw Error(Code::failed, "pages cannot be exchanged: no address space for staging memory; raise ulimit -v");
   mapped_ = static_cast<std::uint64_t>(map);
   scratch_ = align_up(mapped_, k_slot);
   syscall(SYS_munlock, mapped_, mapped_size_);  // the program may have called mlockall(MCL_FUTURE)
@@ -64,8 +64,9 @@ Staging::Staging(Userfault& faults, SlotAccounting& accounting, std::size_t slot
   for (std::size_t i = 0; i < 2 * slots; ++i)
     slots_.push_back({.address = scratch_ + (2 + i) * k_slot, .huge = i >= slots});
   if (slots > 0 && faults_.register_range(slots_.front().address, 2 * slots * k_slot) != 0)
-    throw Error(Code::failed,
-                "pages cannot be exchanged: the kernel refused to register staging memory (userfaultfd)");
+    throw Error(
+        Code::failed,
+        "pages cannot be exchanged: the kernel refused to register staging memory (userfaultfd); free memory");
 }
 
 // Remaps a scratch range, which drops its pages and page tables. If mmap(2) fails the old mapping remains, empty.

@@ -74,8 +74,8 @@ std::vector<double> CopierRig::sweep(Bytes size) {
     copier_->migrate(std::span(&migration, 1), to);
     times.push_back(seconds_now() - begun);
     if (migration.refused)
-      throw Error(Code::failed,
-                  std::string("the system refused to move pages: ") + std::strerror(migration.error));
+      throw Error(Code::failed, std::string("the system refused to move pages: ") +
+                                    std::strerror(migration.error) + "; free memory, and measure again");
     ledger_.give(to, size);
   }
   current_place_ = to;

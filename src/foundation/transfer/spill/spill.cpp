@@ -41,7 +41,8 @@ alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};
 std::uint64_t map_anonymous(std::size_t size) {
   const auto got = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-  if (got == -1) throw Error(Code::failed, "no address space for the tables of memory over a file (ulimit -v)");
+  if (got == -1)
+    throw Error(Code::failed, "no address space for the tables of memory over a file; raise ulimit -v");
   return static_cast<std::uint64_t>(got);
 }
 
@@ -132,7 +133,7 @@ void Spill::acquire_resources() {
     if (const int error = faults_->register_range(address, size); error != 0)
       throw Error(Code::failed,
                   std::string("memory over a file: the kernel refused to watch its pages (userfaultfd): ") +
-                      std::strerror(error));
+                      std::strerror(error) + "; see `terrace machine check`");
 }
 
 // Prepares an anonymous range for chunks. MADV_HUGEPAGE is not for the kernel's own allocations: in such a mapping
@@ -342,7 +343,10 @@ void Spill::on_read_done(ChunkId c, int error) noexcept {
   --reads_;
   if (error != 0) {
     if (++chunk.failed_reads < k_max_read_attempts) return start_read(c, chunk.slot);
-    say_once(said_read_, "the spill file cannot be read: accesses to the lost data raise SIGBUS", error);
+    say_once(said_read_,
+             "the spill file cannot be read: accesses to the lost data raise SIGBUS; check the disk, or name "
+             "another by --spill",
+             error);
     faults_->poison(address_of(c), k_chunk);
     pool_->release(chunk.slot);
     set_prefetched(c, false);
@@ -367,7 +371,10 @@ void Spill::on_write_done(ChunkId c, int error) noexcept {
   chunk.writing = false;
   if (error != 0) {
     if (error != ENOSPC || !said_full_)
-      say_once(said_write_, "the spill file cannot be written: the rest stays in memory", error);
+      say_once(
+          said_write_,
+          "the spill file cannot be written: the rest stays in memory; check the disk, or name another by --spill",
+          error);
     pin(c);
   } else {
     counts_->written.fetch_add(k_chunk, std::memory_order_relaxed);

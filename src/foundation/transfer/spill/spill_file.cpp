@@ -43,7 +43,9 @@ SpillFile::SpillFile(const std::string& folder) : folder_(folder) {
     direct_ = false;
     fd_ = open_unlinked(folder, 0);
   }
-  if (fd_ < 0) throw Error(Code::failed, "no file for memory in " + folder + ": " + std::strerror(errno));
+  if (fd_ < 0)
+    throw Error(Code::failed, "no file for memory in " + folder + ": " + std::strerror(errno) +
+                                  "; name a writable folder on a disk");
 }
 
 SpillFile::~SpillFile() {

@@ -204,7 +204,10 @@ bool Spill::write_sync(ChunkId c, std::uint64_t address) noexcept {
       done += static_cast<std::size_t>(got);
     } else if (got == 0 || errno != EINTR) {
       if (errno != ENOSPC || !said_full_)
-        say_once(said_write_, "the spill file cannot be written: the rest stays in memory", errno);
+        say_once(said_write_,
+                 "the spill file cannot be written: the rest stays in memory; check the disk, or name another by "
+                 "--spill",
+                 errno);
       return false;
     }
   }

@@ -51,7 +51,10 @@ void Spill::continue_reclaim() noexcept {
   if (block.flushing) return finish_reclaim(reclaimed_block_, error);
   // After a write error the block stays with the kernel.
   if (error != 0)
-    say_once(said_kernel_, "the spill file cannot be written: kernel-paged data stay in memory", error);
+    say_once(said_kernel_,
+             "the spill file cannot be written: kernel-paged data stay in memory; check the disk, or name another "
+             "by --spill",
+             error);
   if (error != 0 || !replace_mapping(address_of(first), count * k_chunk)) {
     block.unreclaimable = true;
     is_reclaiming_ = false;
@@ -74,7 +77,10 @@ void Spill::finish_reclaim(Blocks::iterator found, int error) noexcept {
   kernel_paged_ -= block.count;
   num_with_content_ += block.count;
   if (error != 0)
-    say_once(said_lost_, "the spill file cannot be written: accesses to the lost data raise SIGBUS", error);
+    say_once(said_lost_,
+             "the spill file cannot be written: accesses to the lost data raise SIGBUS; check the disk, or name "
+             "another by --spill",
+             error);
   for (auto c = first; c < first + block.count; ++c) {
     chunks_[c].state = error == 0 ? ChunkState::swapped_out : ChunkState::mapped;
     chunks_[c].pinned = error != 0;

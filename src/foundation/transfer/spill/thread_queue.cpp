@@ -50,7 +50,7 @@ class ThreadQueue final : public DiskQueue {
         threads_.resize(static_cast<std::size_t>(&thread - threads_.data()));
         stop();
         throw Error(Code::failed,
-                    "no thread or descriptor to read and write the spill file (ulimit -u, ulimit -n)");
+                    "no thread or descriptor to read and write the spill file; raise ulimit -u and ulimit -n");
       }
   }
   ~ThreadQueue() override { stop(); }

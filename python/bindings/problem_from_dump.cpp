@@ -36,7 +36,7 @@ T get(const nb::handle& row, const char* key) {
 double amount(const nb::handle& row, const char* key, bool positive = false) {
   const auto value = get<double>(row, key);
   if (!std::isfinite(value) || value < 0 || (positive && value <= 0)) {
-    refuse(std::string("'") + key + "' is " + std::to_string(value) + ", not a number " +
+    refuse(std::string("'") + key + "' is " + std::to_string(value) + ", not a finite number " +
            (positive ? "above 0" : "of at least 0"));
   }
   return value;

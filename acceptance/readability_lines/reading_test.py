@@ -136,7 +136,7 @@ def _in_file(item: Item, text: str) -> str:
     else:
         lines = [line for line in text.splitlines() if "SPDX" not in line]
         head = "\n".join(itertools.takewhile(lambda line: line.startswith("//"), lines)) + "\n"
-    name = re.compile(rf"\b{re.escape(item.name.rpartition('::')[2])}\b")
+    name = re.compile(rf"\b{re.escape(item.name.rpartition('::')[2])}\b\s*[](){{}}<,;]")
     body = set(item.text.splitlines())
     uses = [
         f"{number}: {line.strip()}"
@@ -144,7 +144,8 @@ def _in_file(item: Item, text: str) -> str:
         if name.search(line) and line not in body
     ]
     below = f"{mark} --- used in this file ---\n" + "\n".join(uses) + "\n" if uses else ""
-    return f"{mark} --- head of the file ---\n{head}{mark} --- the function ---\n{item.text}{below}"
+    above = f"{mark} --- head of the file ---\n{head}" if head.strip() else ""
+    return f"{above}{mark} --- the function ---\n{item.text}{below}"
 
 
 def _python_functions(path: str, text: str) -> Iterator[Item]:

@@ -70,14 +70,15 @@ TEXTS = {
 }
 
 
-def test_functions_with_comment_declaration_and_owner():
+def test_functions_with_comment_declaration_owner_and_uses():
     found = {item.name: item for item in reading_test.functions(TEXTS)}
     assert set(found) == {"add", "rows", "size_of", "read"}
-    assert found["add"].text.startswith("// Adds two numbers.\nint add(")
-    assert found["add"].text.endswith("return a + b;\n}\n")
-    assert found["rows"].text.startswith("// In Table:\n")
+    assert found["add"].text.startswith("// --- the function ---\n// Adds two numbers.\nint add(")
+    assert found["add"].text.endswith("}\n// --- used in this file ---\n27: return add(entry, 1);\n")
+    assert found["rows"].text.startswith("// --- the function ---\n// In Table:\n")
     assert "// Returns the size of an entry.\nint size_of(int entry);\n" in found["size_of"].text
-    assert found["read"].text.startswith("# In class Reader:\n")
+    head = '# --- head of the file ---\n"""Reads things."""\n'
+    assert found["read"].text.startswith(f"{head}# --- the function ---\n# In class Reader:\n")
     assert (found["size_of"].path, found["size_of"].line) == ("src/a/table.cpp", 21)
 
 

@@ -104,7 +104,7 @@ def test_runner_crashed_program_is_a_failed_step(tree):
     tree.commit("Break it")
     done = tree.run("--only", "toy")
     assert done.returncode == 1
-    assert "acceptance/toy ended with 1 before all was measured" in done.stderr
+    assert "acceptance/toy ended with 1 before all criteria were measured" in done.stderr
 
 
 def test_harness_reduced_run_is_not_kept(tree):

@@ -94,7 +94,8 @@ void check(const Geometry& geometry, const Request& request) {
                     : request.within == Within::bank   ? geometry.subarrays
                                                        : geometry.width();
   const auto asked = [&] { return std::to_string(rows) + " rows x " + std::to_string(subarrays) + " subarrays"; };
-  if (rows == 0 || subarrays == 0) throw Error(Code::invalid, asked() + ": a block has at least one of each");
+  if (rows == 0 || subarrays == 0)
+    throw Error(Code::invalid, asked() + ": request at least one row of one subarray");
   if (rows > geometry.rows || subarrays > most)
     throw Error(Code::invalid, asked() + ": more than the " + std::to_string(geometry.rows) + " x " +
                                    std::to_string(most) + " that there are in a " +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Suppresses SIGXFSZ, which the kernel sends when a write exceeds the file size limit (RLIMIT_FSIZE) and which
-// ends the process by default. The write then just fails with EFBIG. Used where Terrace writes files of its own.
+// ends the process by default. The write then just fails with EFBIG. Used for atomic files, spill files and
+// checkpoints.
 #pragma once
 
 #include <signal.h>

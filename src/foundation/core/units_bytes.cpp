@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats sizes by integer arithmetic only: this runs inside users' processes, and the standard library's
-// formatting of floating point would bring in libm.
+// Formats sizes ("512KiB") for messages, journals and reports of all modules. It uses integer arithmetic only, as
+// it runs inside users' processes, and formatting of floating point would bring in libm.
 #include <array>
 #include <utility>
 

@@ -52,6 +52,7 @@ std::optional<PlaceId> Machine::find_kind(DomainId domain, std::string_view kind
   return std::nullopt;
 }
 
+// Called where budgets and plans name a kind of memory instead of a place.
 std::vector<std::string> Machine::kinds() const {
   std::vector<std::string> kinds;
   for (const auto& place : parts_.places) {

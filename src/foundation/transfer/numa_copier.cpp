@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements prepare, move, commit and rollback of chunk migrations between NUMA nodes, for both copiers in
-// copiers/. See numa_copier.hpp.
+// copiers/. MoveQueue's thread calls it. See numa_copier.hpp.
 #include "transfer/numa_copier.hpp"
 
 #include <algorithm>

@@ -19,6 +19,7 @@ StreamedData::StreamedData(std::unique_ptr<TieredBackend> backend, std::uint64_t
       stream_(std::move(backend), statistics),
       layout_{stream_.chunk(), {}, {}} {}
 
+// Called by the engine when a program declares a dataset.
 void StreamedData::add(const DatasetInfo& info) {
   layout_.shift.push_back(shift_in_page(infos_.size()));
   layout_.is_temporary.push_back(info.is_temporary);

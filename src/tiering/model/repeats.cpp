@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the segment from which a phase repeats its use of data, for plans of phases that run for longer than
-// profiled. See repeats.hpp.
+// Finds the segment from which a phase repeats its use of data. make_plan() stores it in plans with moves, which
+// then hold for phases that run for longer than profiled. See repeats.hpp.
 #include "model/repeats.hpp"
 
 #include <algorithm>

@@ -58,7 +58,7 @@ TEST(Allocator, InvalidRequest_Throws) {
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
     }
   };
-  refused({.shape = {0, 1}}, "0 rows x 1 subarrays: a block has at least one of each");
+  refused({.shape = {0, 1}}, "0 rows x 1 subarrays: request at least one row of one subarray");
   refused({.shape = {1025, 1}}, "1025 rows x 1 subarrays: more than the 1024 x 128 that there are in a device");
   refused({.shape = {1, 17}, .within = Within::bank}, "more than the 1024 x 16 that there are in a bank");
   refused({.shape = {1, 2}, .within = Within::subarray}, "1024 x 1 that there are in a subarray");

@@ -32,8 +32,8 @@ bool Spill::is_being_reclaimed(ChunkId first, ChunkId end) const noexcept {
          first < reclaimed_block_->first + reclaimed_block_->second.count;
 }
 
-// Starts a reclaim by writing dirty pages to the file in the background, which may take long; the program keeps
-// using the mapping.
+// Starts a reclaim of a block that the kernel has paged for a while, by writing its dirty pages to the file in the
+// background, which may take long; the program keeps using the mapping.
 void Spill::start_reclaim(Blocks::iterator found) noexcept {
   found->second.since = steady_ns();
   reclaimed_block_ = found;

@@ -147,7 +147,8 @@ void SpilledHeap::hand_over(Span span) {
   hand_over_with_content(span);
 }
 
-// Ends the engine's management of the range's chunks, which keep their contents and stay resident.
+// Ends the engine's management of the range's chunks, which keep their contents and stay resident. Called when
+// the program unmaps or replaces the range, and when a device's driver pins it.
 void SpilledHeap::hand_over_with_content(Span span) {
   protects_ = true;
   for_each_run({align_down(span.start, k_granule), align_up(span.end, k_granule)},

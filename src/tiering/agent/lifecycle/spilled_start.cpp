@@ -31,7 +31,8 @@ namespace {
 constinit std::atomic<bool> g_refused{false};  // the system lacks support
 constinit std::mutex g_start_mutex;
 
-// Blocks signals and cancellation of the calling thread: a signal handler might also allocate.
+// Blocks signals and cancellation of the thread that starts the spilled heap: a signal handler might also
+// allocate.
 class ScopedAsyncBlock {
  public:
   ScopedAsyncBlock() noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects profiles by simulated hardware sampling of the stream of misses: time samples and miss samples
-// (`--collector simulated-sampling`; also calibrates Unimem's model).
+// (`--collector simulated-sampling`; also calibrates Unimem's model). The runtime passes it each quantum of
+// misses.
 //
 // *Time samples*, one in each interval (Unimem's 1,000 cycles) of a core's own progress, that is core time plus
 // exposed latency with the present placement; time lost to saturated memories retires no instruction and is not

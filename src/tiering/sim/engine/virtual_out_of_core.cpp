@@ -112,7 +112,7 @@ void VirtualMachine::price_out_of_core(const observe::Quantum& quantum, Seconds 
   charge_background_work();
 }
 
-// Frees an object's block; the freeing thread waits until no I/O of the block is in flight.
+// Frees an object's block when the program frees the object; the thread waits until no I/O of it is in flight.
 void VirtualMachine::release_file(ChunkId first) {
   const auto block = file_pages_->forget(first);
   if (block.count == 0) return spill_->keep(Bytes{file_pages_->pinned_bytes()});

@@ -306,8 +306,7 @@ TEST_F(Replays, Recording_TrailingData_IsReported) {
   const auto replayed = replay("s.terrace", std::string(k_there) + "--planner slow-only");
   EXPECT_EQ(replayed.status, 1);
   EXPECT_TRUE(
-      replayed.output.starts_with("terrace: app.misses: what follows its last frame is none of the "
-                                  "recording, at byte "))
+      replayed.output.starts_with("terrace: app.misses: what follows the last frame was not replayed, at byte "))
       << replayed.output;
   EXPECT_EQ(std::ranges::count(replayed.output, '\n'), 1) << replayed.output;
   expect_equal(rows("r.terrace", k_of_the_verb), rows("s.terrace", k_of_the_verb), "with what follows");

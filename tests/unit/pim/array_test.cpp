@@ -199,7 +199,7 @@ TEST(Array, UnalignedOrOutsideOperand_Throws) {
       [&] {
         array.logic(Gate::and_, row(0), row(1), {0, 1, 1, 1});
       },
-      "and: an operand is in subarray 1 of device 0, the target in subarray 0 of device 0; bring it");
+      "and: an operand is in subarray 1 of device 0, the target in subarray 0 of device 0; copy it");
   expect_refused([&] { array.copy(row(0), {1, 0, 1, 1}); }, "copy it there first");
   expect_refused([&] { array.invert(row(0, 2), row(1)); }, "the target in subarrays 0-1 of device 0");
   expect_refused([&] { array.fill(row(0), true, Where{{0, 3, 0, 1}}); }, "copy it there first");

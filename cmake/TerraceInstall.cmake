@@ -36,6 +36,12 @@ if(TARGET terrace_stencil_library)
     OPTIONAL EXCLUDE_FROM_ALL)
   install(FILES ${PROJECT_SOURCE_DIR}/include/terrace/stencil/hdf5.hpp
     DESTINATION ${TERRACE_INCLUDEDIR}/terrace/stencil COMPONENT stencil_hdf5 EXCLUDE_FROM_ALL)
+else()
+  # `make demo` configures without it.
+  foreach(component stencil stencil_hdf5)
+    install(CODE "message(FATAL_ERROR \"this build has no stencil library; \`make build\` adds it\")"
+      COMPONENT ${component} EXCLUDE_FROM_ALL)
+  endforeach()
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${TERRACE_DATADIR} COMPONENT sim

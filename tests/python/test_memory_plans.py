@@ -39,7 +39,10 @@ def test_plan_selects_resident_data(tmp_path, disk):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (PLAN.format(name="a", place="hbm"), 'a: with --memory, a whole object has the place "memory" or "file"'),
+        (
+            PLAN.format(name="a", place="hbm"),
+            'a: with --memory, a whole object has the place "memory" or "file"; write one of them',
+        ),
         (
             'schema = 2\nphases = ["x"]\n[[object]]\nname = "a"\nplace = "memory"\n'
             '[[segment]]\nname = "x"\nmoves = [{ object = "a", to = "file" }]\n',

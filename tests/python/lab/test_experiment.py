@@ -21,28 +21,13 @@ from terrace.lab.study import check_follows_plan, outcome
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[3]
-MG_ITERATIONS = 12  # in place of 30: they are equal
 TABLES = ("averages", "slowdowns", "managed", "baselines", "gap_parts", "techniques", "switched_off", "moves")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def source(tmp_path_factory):
-    """Makes a source tree whose MG has fewer iterations."""
-    copy = tmp_path_factory.mktemp("source")
-    shutil.copytree(ROOT / "workloads", copy / "workloads")
-    (copy / "include").symlink_to(ROOT / "include")
-    manifest = copy / "workloads" / "mg" / "workload.toml"
-    text = manifest.read_text()
-    assert text.count("--class S --iterations 30") == 1
-    manifest.write_text(text.replace("--class S --iterations 30", f"--class S --iterations {MG_ITERATIONS}"))
-    global SOURCE
-    SOURCE = copy
 
 
 def command(name, folder, *words):
     """Returns the command line of an experiment."""
     here = [sys.executable, "-P", "-m", "terrace", "lab", "experiment", name, "--small"]
-    return [*here, "--source", str(SOURCE), "-o", str(folder), "-j", "2", *map(str, words)]
+    return [*here, "--source", str(ROOT), "-o", str(folder), "-j", "2", *map(str, words)]
 
 
 def run(name, folder, *words):
@@ -160,13 +145,13 @@ def test_tables_equal_single_replays(small, tmp_path):
         best = replayed("--planner", "fast-only")
         assert float(row["fast_only_s"]) == best.loop
         # The later half of both, iteration by iteration.
-        half = {"mg": MG_ITERATIONS // 2, "sp": 200}[name]
+        half = {"mg": 15, "sp": 200}[name]
         slower = sum(live.iterations[half:]) / sum(best.iterations[half:]) - 1
         assert float(row["steady_gap"]) == pytest.approx(slower, abs=1e-12)
         planned = replayed("--plan", plan)
         check_follows_plan(planned.store)
         assert float(row["planned_s"]) == planned.loop
-        assert int(row["iterations"]) == {"mg": MG_ITERATIONS, "sp": 400}[name]
+        assert int(row["iterations"]) == {"mg": 30, "sp": 400}[name]
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ def test_prices_of_another_problem_are_refused():
         problem.bound_at([1.0], [1.0, 2.0])
     with pytest.raises(TerraceError, match="the same items and places"), core_errors():
         _core.Problem.in_sequence([problem, _core.Problem.from_dump(instance(2))])
-    with pytest.raises(TerraceError, match="no iterations"), core_errors():
+    with pytest.raises(TerraceError, match="at least one iteration"), core_errors():
         _core.Problem.in_sequence([])
 
 

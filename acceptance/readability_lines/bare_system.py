@@ -37,6 +37,15 @@ exec chroot "$1" bash -euo pipefail -c "$2"
 """
 
 
+def _passed() -> dict[str, str]:
+    return {name: os.environ[name] for name in _PASSED if name in os.environ}
+
+
+def _copied(value: str) -> str:
+    """Returns the value of a setting in the bare system. Files have other paths, which no package overwrites."""
+    return f"/host{value}" if value.startswith("/") and Path(value).is_file() else value
+
+
 @dataclass
 class Ended:
     """Outcome of a command in the bare system."""
@@ -60,11 +69,12 @@ class BareSystem:
     def install(self) -> None:
         """Installs the system and its compiler, and clones the repository."""
         run(["debootstrap", "--variant=minbase", RELEASE, self.root], timeout=TIMEOUT_SECONDS)
-        for file in ["/etc/resolv.conf", *(os.environ[name] for name in _PASSED if name in os.environ)]:
-            if file.startswith("/") and Path(file).is_file():
-                copy = self.root / file.lstrip("/")
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(Path(file).resolve(), copy)
+        copies = {"/etc/resolv.conf": "/etc/resolv.conf", **{file: _copied(file) for file in _passed().values()}}
+        for file, copy in copies.items():
+            if copy != file or file == "/etc/resolv.conf":
+                target = self.root / copy.lstrip("/")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(Path(file).resolve(), target)
         install = f"apt-get -qq update && apt-get -qq install -y --no-install-recommends {' '.join(PRESENT)}"
         if (done := self.run(install)).status != 0:
             raise Unavailable(f"the bare system's packages cannot be installed: {done.last_line}")
@@ -75,7 +85,7 @@ class BareSystem:
         cores = ",".join(str(core) for core in sorted(os.sched_getaffinity(0))[:NUM_CORES])
         words = ["taskset", "-c", cores, "unshare", "-m", "bash", "-c", _ENTER, "-", str(self.root), command]
         environment = {
-            **{name: os.environ[name] for name in _PASSED if name in os.environ},
+            **{name: _copied(value) for name, value in _passed().items()},
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": "/root",
             "LANG": "C.UTF-8",

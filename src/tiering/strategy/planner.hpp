@@ -35,8 +35,7 @@ class Planner : public Variant {
   // Returns a strategy that profiles the running program and follows this planner's plans. Defined in
   // learning/start_planner.cpp.
   [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override;
-  // Returns false for planners that use no traffic: they choose a place at allocation, without a profiled
-  // iteration.
+  // Returns false for placements that are decided at allocation, without a profiled iteration (static/).
   [[nodiscard]] virtual bool needs_profile() const { return true; }
   [[nodiscard]] virtual Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                         Effort effort) const = 0;

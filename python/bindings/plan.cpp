@@ -155,6 +155,8 @@ void bind_plan(nb::module_& module) {
       "segment_labels", [](const std::vector<std::string>& names) { return segment_labels(names); }, "names"_a,
       "Returns readable, unique names of phases and segments by position: \"matvec 3, 12 %\".");
   module.def("planners", &strategy::planner_names, "Returns the planners' names.");
+  module.def("profiling_planners", &strategy::profiling_planner_names,
+             "Returns the names of planners that decide from a profiled iteration.");
   module.def("policies", &strategy::simulation_only_names,
              "Returns the names of policies that act in virtual time without a plan, and cache mode.");
   module.def(

@@ -33,7 +33,6 @@ STUDY_CACHE = 20e6
 
 
 MACHINES = ("unimem-bw2", "unimem-lat4")
-STATIC = ("first-touch", "interleave", "weighted-interleave")  # place at allocation and do not learn
 _GIVEN = "given by --plan"  # the journal's reason of a plan that the user gave
 
 
@@ -185,17 +184,12 @@ def check_planner(path: Path, planner: str) -> None:
     store = Store(path)
     run = store.run()
     reasons = store.plan_reasons(run)
-    if run.planner != planner or _GIVEN in reasons or bool(reasons) != _plans(planner):
+    if run.planner != planner or _GIVEN in reasons or bool(reasons) != (planner in _core.profiling_planners()):
         raise TerraceError(
             f"{path}: a run controlled by '{planner}' has its name and only plans of its own; this one has the "
             f"planner '{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'}); "
             f"see `terrace show {path}`"
         )
-
-
-def _plans(planner: str) -> bool:
-    """Returns whether the planner makes plans during the run; static placements and policies do not."""
-    return planner not in ("slow-only", "fast-only", *STATIC, *_core.policies())
 
 
 def record(

@@ -20,7 +20,6 @@ from terrace.store.summary import groups
 from terrace.store.values import BetweenIterations, Profile, Run
 
 # Planners without a search, for comparison.
-_NO_PLANNERS = ("slow-only", "fast-only", "first-touch", "interleave", "weighted-interleave")
 _MIN_SHARE = 1 / 128
 _REFINEMENTS = 3
 _CURVE_PASSES = 200  # subgradient passes; any number gives a valid bound, more give a tighter one
@@ -217,8 +216,7 @@ def price(store: Store, run: Run, profile: Profile, steps: Steps | None = None) 
     model = Model(store, run, exact=profile.exact)
     exact = store.has_profile(run, exact=True)
     bounder = Model(store, run, exact=True) if exact else model
-    searching = run.planner in _core.planners() and run.planner not in _NO_PLANNERS
-    planner = run.planner if searching else "auto"
+    planner = run.planner if run.planner in _core.profiling_planners() else "auto"
     slow, fast = model.seconds("slow-only"), model.seconds("fast-only")
     curve = model.curve(curve_sizes(model.profile.footprint, model.most_fast), planner, steps, None, bounder)
     for _ in range(_REFINEMENTS):

@@ -147,7 +147,8 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   line += fmt::format("read {} and wrote {}", bytes(one.read), bytes(one.written)) + of_plan(one, spec);
   line += waited(one);
   if (tells_forecast(one))
-    line += fmt::format("; predicted {:.2g} s for {:.2g} s", to_seconds(one.predicted), to_seconds(one.measured));
+    line += fmt::format("; {:.2g} s of the run were predicted as {:.2g} s", to_seconds(one.measured),
+                        to_seconds(one.predicted));
   if (one.given > 0)
     line += fmt::format("; {} were paged by the kernel, {:.3g} s of the waits", bytes(one.given),
                         to_seconds(one.paged_waited));

@@ -39,6 +39,10 @@ std::vector<std::string_view> planner_names() {
   return names_of([](const Variant& variant) { return variant.planner() != nullptr; });
 }
 
+std::vector<std::string_view> profiling_planner_names() {
+  return names_of([](const Variant& variant) { return variant.planner() && variant.planner()->needs_profile(); });
+}
+
 std::vector<std::string_view> simulation_only_names() {
   return names_of([](const Variant& variant) { return variant.is_simulation_only(); });
 }

@@ -56,6 +56,8 @@ class Planner : public Variant {
 // Returns the planner of that name. Throws Error{invalid} if there is no such variant or if it makes no plans.
 const Planner& find_planner(std::string_view name);
 std::vector<std::string_view> planner_names();
+// Returns the names of the planners that need a profile (Planner::needs_profile).
+std::vector<std::string_view> profiling_planner_names();
 // Returns the names of the variants that decide at run time and work in virtual time only.
 std::vector<std::string_view> simulation_only_names();
 

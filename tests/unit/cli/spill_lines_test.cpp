@@ -29,7 +29,7 @@ SpilledProcess with_waits(std::uint64_t waited, std::uint64_t measured) {
 }
 
 TEST(SpillLines, PredictionOfMostWaits_IsReported) {
-  EXPECT_NE(line_of(with_waits(2 * k_second, 3 * k_second)).find("waited 2 s; predicted 3 s for 3 s"),
+  EXPECT_NE(line_of(with_waits(2 * k_second, 3 * k_second)).find("waited 2 s; 3 s of the run were predicted as 3 s"),
             std::string::npos);
 }
 

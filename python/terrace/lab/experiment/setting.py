@@ -8,7 +8,7 @@ from pathlib import Path
 
 from terrace import _core
 from terrace.errors import TerraceError
-from terrace.lab import study, workloads
+from terrace.lab import workloads
 from terrace.lab.experiment.cells import Answer, Answers, Cell
 from terrace.lab.workloads import Workload
 from terrace.solve.figures import check_bound
@@ -52,10 +52,9 @@ def baselines() -> dict[str, str]:
 
     Those that learn offline follow a plan from a profile, the others act during the run.
     """
-    planners = [name for name in _core.planners() if name not in _OURS]
-    policies = _core.policies()
-    live = {name: f"live {name}" for name in [*planners, *policies]}
-    return {name: live[name] if name in study.STATIC + tuple(policies) else f"planned {name}" for name in live}
+    names = [name for name in [*_core.planners(), *_core.policies()] if name not in _OURS]
+    offline = _core.profiling_planners()
+    return {name: f"planned {name}" if name in offline else f"live {name}" for name in names}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ C++ does the numerics.
 """
 
 import itertools
+import os
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +24,9 @@ from terrace.store.values import BetweenIterations, Profile, Run
 # Planners without a search, for comparison.
 _MIN_SHARE = 1 / 128
 _REFINEMENTS = 3
-_CURVE_PASSES = 200  # subgradient passes; any number gives a valid bound, more give a tighter one
+# Subgradient passes; any number gives a valid bound, more give a tighter one.
+_CURVE_PASSES = 200
+_QUICK_CURVE_PASSES = 80
 _PAGE = 4096
 ENOUGH = 0.9  # of the gain
 
@@ -112,10 +116,10 @@ class Model:
         """Returns a sentence for each name in the hints that is not in the profile."""
         return self.hints.unused(self.profile) if self.hints else []
 
-    def decide(self, problem: _core.Problem, planner: str) -> _core.Decision:
-        """Returns the decision of a planner."""
+    def decide(self, problem: _core.Problem, planner: str, quick: bool = False) -> _core.Decision:
+        """Returns the decision of a planner; `quick`: with the effort of a live run."""
         with core_errors():
-            return _core.decide(problem, planner, self.calibration)
+            return _core.decide(problem, planner, self.calibration, quick)
 
     def plan(self, problem: _core.Problem, planner: str) -> _core.Plan:
         """Returns the plan in names, with its lower bound."""
@@ -138,21 +142,29 @@ class Model:
         steps: Steps | None = None,
         budgets: Mapping[int, list[int]] | None = None,
         bounder: "Model | None" = None,
+        quick: bool = False,
     ) -> list[CurvePoint]:
-        """Returns the planner's predicted time and lower bound for each size.
+        """Returns the planner's predicted time and lower bound for each size, computed by all cores.
 
         Sizes are of the fastest kind, unless `budgets` gives the budget of each size. The bound is from
-        `bounder`'s profile, if given.
+        `bounder`'s profile, if given. `quick`: the planner decides with the effort of a live run,
+        and bounds are looser.
         """
-        points = []
-        for size in sizes:
+        passes = _QUICK_CURVE_PASSES if quick else _CURVE_PASSES
+
+        def point(size: int) -> CurvePoint:
             budget = budgets[size] if budgets else self.budget(str(size))
             problem = self.problem(budget)
-            prediction = self.decide(problem, planner).prediction
-            bound = (bounder.problem(budget) if bounder else problem).lower_bound(prediction.total, _CURVE_PASSES)
-            points.append(CurvePoint(size, prediction.total, bound, prediction.moves, prediction.moved))
-            if steps:
-                steps.done()
+            prediction = self.decide(problem, planner, quick).prediction
+            bound = (bounder.problem(budget) if bounder else problem).lower_bound(prediction.total, passes)
+            return CurvePoint(size, prediction.total, bound, prediction.moves, prediction.moved)
+
+        points = []
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:  # _core releases the interpreter's lock
+            for one in pool.map(point, sizes):
+                points.append(one)
+                if steps:
+                    steps.done()
         return _monotone(points)
 
     def benefits(self, names: list[str]) -> list[float]:
@@ -218,12 +230,13 @@ def price(store: Store, run: Run, profile: Profile, steps: Steps | None = None) 
     bounder = Model(store, run, exact=True) if exact else model
     planner = run.planner if run.planner in _core.profiling_planners() else "auto"
     slow, fast = model.seconds("slow-only"), model.seconds("fast-only")
-    curve = model.curve(curve_sizes(model.profile.footprint, model.most_fast), planner, steps, None, bounder)
+    sizes = curve_sizes(model.profile.footprint, model.most_fast)
+    curve = model.curve(sizes, planner, steps, None, bounder, quick=True)
     for _ in range(_REFINEMENTS):
         # Refine the curve around the sufficient size, which is the page's headline.
         size = _between(curve, slow - ENOUGH * (slow - fast))
         if size is not None:
-            curve = _monotone([*curve, *model.curve([size], planner, None, None, bounder)])
+            curve = _monotone([*curve, *model.curve([size], planner, None, None, bounder, quick=True)])
     budget = model.budget(run.budget or None)
     placed = model.decide(model.problem(budget), planner).prediction.total
     bound = bound_of_profile(bounder.problem(budget), placed, store, run, budget, quick=True)

@@ -380,6 +380,7 @@ def _write(name: str, rows: Mapping[str, Document]) -> None:
 
 
 def _print(row: Document) -> None:
+    """Prints a criterion's verdict, goal and measured value."""
     print(f"{'holds      ' if row['verdict'] == HOLDS else 'FALLS SHORT'}  {row['item']}")
     print(f"             goal      {row['goal']}")
     for number, text in enumerate(row["measured"].splitlines() or [""]):

@@ -167,7 +167,8 @@ class Fault:
 def _by_intent(
     name: str, before: Sequence[str | Path], at_touch: str, at_once: str, calls: Sequence[str]
 ) -> dict[str, Fault]:
-    """Returns all ways to place data by intent, each with its message, if any."""
+    """Returns the faults of allocation by intent: of pages at first touch, at once, and by calls, with the messages
+    that each must print."""
 
     def fault(options: Sequence[str], program: Sequence[str], *lines: str) -> Fault:
         said = tuple(line for line in lines if line)

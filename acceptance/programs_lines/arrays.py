@@ -1,4 +1,4 @@
-"""Runs NumPy's own tests of its core with every array's data by intent; results must equal those without. A
+"""Runs NumPy's own tests of its core with every array allocated by intent; results must equal those without. A
 criterion of acceptance/programs."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements arithmetic on horizontal elements, which lie along a row, for Alu. Carries propagate sideways, and
-// distant ones cost most. So a parallel-prefix adder computes them in log2(width) steps (Kogge and Stone, IEEE
+// Implements arithmetic of processing in memory on horizontal elements, whose bits lie along a DRAM row, for Alu.
+// Carries propagate along the row, and distant ones cost most. So a parallel-prefix adder computes them in log2(width) steps (Kogge and Stone, IEEE
 // Transactions on Computers 22(8), 1973). A mask row that is clear at every element's lowest column keeps carries
 // within elements.
 #pragma once

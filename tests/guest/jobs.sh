@@ -65,7 +65,7 @@ job machine terrace machine --json
 job two_nodes "$guest/two_nodes_test"  # alone: it fills a node
 # On this kernel, not the host's.
 job page_watches "$build/tests/unit/observe/page_watches_test"
-# Data by intent run alone, too.
+# Jobs of allocation by intent run alone, too.
 few=("--gtest_filter=*EverySpill*bandwidth_cores0_at_touch:Both/*AtOnce")
 if is_soak; then few=(); fi
 job ordered "$guest/ordered_spill_test" "${few[@]}"

@@ -1,4 +1,4 @@
-// Data by intent on real nodes, page by page against the kernel's own account. Runs in a guest (tests/guest/vm.py)
+// Tests allocation by intent on real nodes, page by page against the kernel's own account. Runs in a guest (tests/guest/vm.py)
 // with two nodes or more; anywhere else it has nothing to say. What is expected of a place comes from sysfs.
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -52,7 +52,7 @@ def test_page_watches_work_on_this_kernel(guest):
         assert f"[       OK ] PageWatches.TouchedPages_AreCounted/{watch}" in said
 
 
-# --- data by intent ----------------------------------------------------------------------------------------------
+# --- allocation by intent ----------------------------------------------------------------------------------------
 
 
 def test_ordered_spill_pages_lie_in_order(guest):

@@ -1,4 +1,4 @@
-// Implements the random data by intent of one process of the stress test. See stress_intents.hpp.
+// Implements the random allocation by intent of one process of the stress test. See stress_intents.hpp.
 #include "stress_intents.hpp"
 
 #include <sys/mman.h>

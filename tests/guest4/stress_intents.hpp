@@ -1,4 +1,4 @@
-// Data by intent of one process of the stress: blocks, at once and at touch, and mappings of its own. At random
+// Allocation by intent in one process of the stress test: blocks, at once and at touch, and mappings of its own. At random
 // they are touched, applied to another intent in part, and released. Data that no budget had space for are
 // released at once: otherwise the kernel would place them anywhere.
 #pragma once

@@ -1,5 +1,5 @@
 // One process of the stress: at random it allocates, touches, moves and frees, through the provider, the mover and
-// the ledger that a program under Terrace has; a third of its steps are of data by intent. It checks the data that
+// the ledger that a program under Terrace has; a third of its steps allocate by intent. It checks the data that
 // it has written, and counts damaged ones.
 #pragma once
 

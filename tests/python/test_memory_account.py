@@ -122,6 +122,15 @@ def test_no_advice_on_instrumentation_if_accesses_are_unneeded(big, disk, tmp_pa
     assert "terrace-cc" not in done.stderr
 
 
+def test_show_prints_paging_not_loops(big, disk, tmp_path, terrace):
+    profile = tmp_path / "run.terrace"
+    assert run("--memory", "64MiB", "--spill", disk, "-o", profile, "--", big, "heap", 100).returncode == 0
+    shown = terrace("show", profile).stdout
+    assert "observed paging (--memory), not accesses" in shown
+    assert "100MiB of data in 64MiB of memory: read " in " ".join(shown.split())
+    assert "loop" not in shown
+
+
 def test_json_has_the_report(big, disk, tmp_path):
     words = ("--memory", "64MiB", "--spill", disk, "--json")
     for output in ((), ("-o", tmp_path / "run.terrace")):

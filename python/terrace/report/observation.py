@@ -5,6 +5,7 @@
 All subcommands use these sentences.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ _MAX_ITEMS = 4
 _MAX_OTHERS = 3
 # Prefix of the verdict on parts of selected loops, as of the main loop (src/tiering/runtime/loop_candidates.cpp).
 WITHIN_PREFIX = "within "
+# Part of a note on out-of-core paging (src/tiering/cli/spill_lines.cpp).
+_PAGING = re.compile(r" of data in \S+ of memory: ")
 # Prefix of the note for uninstrumented programs (agent/page_use_monitor.cpp), and its continuation if
 # misses are known nevertheless.
 _WATCHED_PREFIX = "no hooks: objects are watched by "
@@ -100,6 +103,11 @@ def observed_accesses(
             "and cost no time."
         )
     return said + _coverage_sentences(coverage)
+
+
+def paging(notes: Sequence[Note]) -> list[str]:
+    """Returns the notes on out-of-core paging, one for each process whose data exceeded --memory."""
+    return [note.text for note in notes if _PAGING.search(note.text)]
 
 
 def watched_pages(notes: Sequence[Note]) -> bool:

@@ -153,6 +153,7 @@ class View:
         self.sensitivity, self.counters, self.coverage = sensitivity, counters, coverage
         self.levels, self.benefits = levels, benefits
         self.notes, self.others, self.missing = notes, others, missing
+        self.paging = observation.paging(notes)
         # Heading of the counts: page references of the kernel indicate use, not misses.
         self.uses = "used" if observation.watched_pages(notes) and not profile.exact else "misses"
         lines = profile.reads + profile.writes
@@ -236,6 +237,10 @@ class View:
     def print(self, out: Console, *, everything: bool) -> None:
         """Prints tables: phases, objects x phases, what was not observed."""
         self._print_head(out)
+        if not self.phases and self.paging:
+            for note in self.notes[1:] if self.notes[0].text.startswith("no access") else self.notes:
+                out.print(note.text, markup=False)
+            return
         if not self.phases:
             self._print_sizes(out, None if everything else _MANY)
             self._print_notes(out)
@@ -279,6 +284,9 @@ class View:
             out.print(sentence, markup=False)
         for sentence in observation.other_loops(self.loop, self.candidates):
             out.print(sentence, markup=False)
+        if not self.phases and self.paging:
+            out.print("Terrace observed paging (--memory), not accesses; terrace record profiles these.\n")
+            return
         if not self.phases:
             out.print(f"{self.missing[0].upper()}{self.missing[1:]}. Objects, the largest first:\n", markup=False)
             return
@@ -287,8 +295,7 @@ class View:
             f"{what}, traffic and exposure are {source}, of {many} iteration{'s' * (many != 1)}.", markup=False
         )
         out.print(
-            "Times are per iteration, summed by phase name; waited is the total of the loop.\n",
-            markup=False,
+            "Times are per iteration, summed by phase name; waited is the total of the loop.\n", markup=False
         )
 
     def _print_levels(self, out: Console) -> None:
@@ -299,13 +306,8 @@ class View:
         rows = table("level", "accesses", "C-AMAT", "hits", "pure misses")
         for level in used:
             hits, misses = level.hit_time / level.accesses, level.pure_miss_time / level.accesses
-            rows.add_row(
-                level.name,
-                units.count(level.accesses),
-                units.seconds(level.camat or 0.0),
-                units.seconds(hits),
-                units.seconds(misses),
-            )
+            times = (units.seconds(value) for value in (level.camat or 0.0, hits, misses))
+            rows.add_row(level.name, units.count(level.accesses), *times)
         out.print(rows)
 
     def _print_phases(self, out: Console) -> None:
@@ -317,13 +319,9 @@ class View:
             rows.add_row(
                 profiled.name,
                 str(phase.runs),
-                units.seconds(phase.mean),
-                units.seconds(min(phase.times, default=0.0)),
-                units.seconds(max(phase.times, default=0.0)),
+                *map(units.seconds, (phase.mean, min(phase.times, default=0.0), max(phase.times, default=0.0))),
                 units.percent(phase.mean / total),
-                units.seconds(phase.waited),
-                units.seconds(profiled.time),
-                units.seconds(profiled.core),
+                *map(units.seconds, (phase.waited, profiled.time, profiled.core)),
                 units.count(self.misses[:, p].sum()),
                 units.size(self.bytes[:, p].sum()),
             )

@@ -27,7 +27,7 @@ struct DataByIntent {
   // Bytes by place, the last entry for what was left to the kernel.
   using ByPlace = std::array<std::uint64_t, memory::k_counted_places + 1>;
   std::map<std::string, ByPlace> intents;  // by intent; only intents that placed data
-  int processes = 0;                       // that could place data by intent
+  int processes = 0;                       // that could allocate by intent
   int uncounted = 0;                       // processes without counts, because their file could not be created
   std::filesystem::path folder;            // of those counts
   int error = 0;                           // errno of the first range that was refused

@@ -124,7 +124,7 @@ bool has_nothing_to_place(const LaunchOptions& options, const runtime::Session& 
          configuration.machine.fastest_first(configuration.domain).size() < 2 && journals.has_no_accesses();
 }
 
-// Returns lines on out-of-core memory, data by intent, and processes without Terrace.
+// Returns lines on out-of-core memory, allocation by intent, and processes without Terrace.
 std::vector<std::string> find_memory_messages(const LaunchOptions& options, const runtime::Session& session,
                                               const JournalFolder& journals, const ChildExit& ending) {
   const auto& folder = journals.path();

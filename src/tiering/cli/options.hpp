@@ -55,7 +55,7 @@ struct LaunchOptions {
   std::optional<double> report_every{};  // run, out-of-core: seconds between two reports; none: as on a terminal
   std::string intent;                    // run: ordering that data are placed by; "": a planner places data
   double watermark = memory::k_free_watermark;  // run: share of each place that orderings leave free
-  bool eager = false;                           // run: data by intent are placed at allocation
+  bool eager = false;                           // run: --intent places pages at allocation, not at first touch
   std::string gauges;                           // run: file for Prometheus' textfile collector; "": none
   bool json = false;
   bool quiet = false;

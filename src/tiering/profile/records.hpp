@@ -146,7 +146,7 @@ struct ProofRecord {
 // Prefix of the note on a program without instrumentation hooks.
 inline constexpr std::string_view k_no_access = "no access was seen";
 // Complete text of that note where no policy needed accesses.
-inline constexpr std::string_view k_no_access_needed = "no access was seen, and none was needed";
+inline constexpr std::string_view k_no_access_needed = "no access was seen; this run needs no profile";
 // Prefix of the note that states the source of phases.
 inline constexpr std::string_view k_phases_from = "phases: ";
 

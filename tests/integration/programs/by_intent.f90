@@ -1,4 +1,4 @@
-! The calls that place data by intent, from Fortran: prints what they answer, and where the data are.
+! Calls the functions of allocation by intent from Fortran; prints their results and the place of the data.
 program by_intent
   use, intrinsic :: iso_c_binding, only: c_associated, c_f_pointer, c_null_char, c_ptr, c_size_t
   use terrace

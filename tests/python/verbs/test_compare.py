@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -227,6 +228,8 @@ def test_predicted_gain_equals_paging_waits(terrace):
     sweep = "x = bytearray(128 << 20)\nfor _ in range(3):\n    x[::4096] = bytes(32768)"
     words = ("--pairs", 2, "--memory", "64MiB", "--spill", "/var/tmp", "--", sys.executable, "-c", sweep)
     found = _compared(terrace, *words)
+    shown = " ".join(terrace("compare", *words).stdout.split())
+    assert re.search(r"Each run with Terrace read \S+iB and wrote \S+iB; its threads waited \S+ for that", shown)
     shares = []
     for seconds, account in zip(found["with"]["times_s"], found["with"]["accounts"], strict=True):
         longer = account["over_file"]["longer_s"]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits, without allocation, the environment that exec and posix_spawn pass to the next program (leaving.cpp). See
-// passed_environment.hpp.
+// Edits, without allocation, the environment that exec and posix_spawn pass to the next program (leaving.cpp), and
+// notes a program that cannot load Terrace, for the launcher's summary. See passed_environment.hpp.
 #include "agent/lifecycle/passed_environment.hpp"
 
 #include <dlfcn.h>

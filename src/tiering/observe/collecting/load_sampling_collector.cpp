@@ -81,8 +81,8 @@ void LoadSamplingCollector::count(const Quantum& quantum, const Tally& tally) {
   for (const auto& miss : quantum.misses) sample(miss);
 }
 
-// Marks the page of a miss as referenced, and counts the miss as a load or store sample if its block's sample
-// falls on it.
+// Marks the page of a miss as referenced. Counts the miss as a sample if it is the one of the current sampling
+// interval that the load or store counter selects.
 void LoadSamplingCollector::sample(const Miss& miss) {
   const bool owned = miss.chunk != memory::k_no_chunk;
   if (miss.kind != MissKind::writeback && owned && sources_.references) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures progress (`--progress accesses`) in accesses, as the hooks report them.
+// Measures how far an iteration has advanced by counting accesses that the hooks report (`--progress accesses` of
+// terrace simulate and record). Segments of phases begin at such progress.
 #include "observe/progress_variant.hpp"
 
 namespace terrace::observe {

@@ -265,7 +265,8 @@ std::string PlanExecutor::describe_phases_not_begun(bool in_loop) const {
          (plan.moves.empty() ? "; it only said where objects are at first" : ", so none of its moves was made");
 }
 
-// Considers only objects that the plan places or moves; it may name others.
+// Returns a line for the summary that names the objects of the plan which the program never allocated. Objects that
+// the plan neither places nor moves are not named.
 std::string PlanExecutor::describe_missing_objects() const {
   const auto& plan = active_.given();
   std::set<std::uint32_t> wanted;

@@ -238,8 +238,7 @@ class View:
         """Prints tables: phases, objects x phases, what was not observed."""
         self._print_head(out)
         if not self.phases and self.paging:
-            for note in self.notes[1:] if self.notes[0].text.startswith("no access") else self.notes:
-                out.print(note.text, markup=False)
+            self._print_stored_notes(out)
             return
         if not self.phases:
             self._print_sizes(out, None if everything else _MANY)
@@ -265,6 +264,9 @@ class View:
             out.print(f"note: {uncalibrated}", markup=False)
         if calibrated := observation.calibrated(self.run):
             out.print(f"note: {calibrated}", markup=False)
+        self._print_stored_notes(out)
+
+    def _print_stored_notes(self, out: Console) -> None:
         for note in self.notes:
             out.print(f"{note.severity}: {note.text}", markup=False)
 

@@ -54,7 +54,9 @@ class BlobReader {
   }
   // Consumes the next n bytes and returns them.
   const std::byte* take(std::size_t n) {
-    if (n > remaining()) throw Error(Code::corrupt, "a record ends before its last field, so its file is damaged");
+    if (n > remaining())
+      throw Error(Code::corrupt,
+                  "a record ends before its last field: the file is damaged and must be recorded again");
     const auto* p = bytes_.data() + at_;
     at_ += n;
     return p;

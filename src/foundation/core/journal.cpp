@@ -181,21 +181,21 @@ bool has_journal_magic(std::span<const std::byte> file) {
 JournalEnd read_journal(std::span<const std::byte> file, const std::function<void(const JournalRecord&)>& visit) {
   const auto begin = file.first(std::min(file.size(), k_header_bytes));
   if (std::all_of(begin.begin(), begin.end(), [](std::byte b) { return b == std::byte{0}; }))
-    throw Error(Code::corrupt, "an empty journal: its process wrote nothing before it ended; record again");
+    throw Error(Code::corrupt, "the journal is empty: its process wrote nothing before it ended; record again");
   if (file.size() < k_header_bytes) {
     throw Error(Code::corrupt, "the journal has " + std::to_string(file.size()) + " bytes, but its header has " +
                                    std::to_string(k_header_bytes) + "; record again");
   }
   if (!has_journal_magic(file)) {
     throw Error(Code::corrupt,
-                "not a journal: it does not begin with \"TERRACEJ\"; name journals that Terrace wrote");
+                "this is not a journal: it does not begin with \"TERRACEJ\"; name a *.journal that Terrace wrote");
   }
   if (crc32c(file.first(k_header_checked)) != load<std::uint32_t>(file, k_header_checked)) {
     throw Error(Code::corrupt, "the journal's header is damaged; record again");
   }
   if (const auto version = load<std::uint32_t>(file, 8); version != k_journal_version) {
     throw Error(Code::corrupt, "the journal has version " + std::to_string(version) +
-                                   ", this program reads version " + std::to_string(k_journal_version) +
+                                   ", this Terrace reads version " + std::to_string(k_journal_version) +
                                    "; merge it with the Terrace that wrote it");
   }
   JournalEnd end;

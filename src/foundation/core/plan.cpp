@@ -57,7 +57,8 @@ Span get_span(BlobReader& in) {
 // Reads a count and checks it against the bytes left, so that a damaged one does not allocate much memory.
 std::uint32_t get_count(BlobReader& in) {
   const auto count = in.get<std::uint32_t>();
-  if (count > in.remaining()) throw Error(Code::corrupt, "a plan's list is longer than the plan; record again");
+  if (count > in.remaining())
+    throw Error(Code::corrupt, "the plan is damaged: it ends within a list; record again");
   return count;
 }
 std::vector<std::string> get_texts(BlobReader& in) {
@@ -72,8 +73,13 @@ std::optional<double> get_confidence(BlobReader& in) {
 double get_rate_limit(BlobReader& in) {
   const auto limit = in.get<double>();
   if (!is_rate_limit(limit))
-    throw Error(Code::corrupt, "a plan has a rate limit that is no share of full speed; record again");
+    throw Error(Code::corrupt, "the plan is damaged: rate limit " + std::to_string(limit) +
+                                   " is not above 0 and at most 1; record again");
   return limit;
+}
+[[noreturn]] void throw_count_mismatch(const Plan& plan, std::size_t count, const char* what) {
+  throw Error(Code::corrupt, "the plan is damaged: it has " + std::to_string(plan.phases.size()) +
+                                 " phases, but " + what + " of " + std::to_string(count) + "; record again");
 }
 PlanObject get_object(BlobReader& in) {
   PlanObject object;
@@ -147,8 +153,9 @@ void Plan::to_blob(BlobWriter& out) const {
 
 Plan Plan::from_blob(BlobReader& in) {
   if (const auto version = in.get<std::uint32_t>(); version != k_plan_version) {
-    throw Error(Code::corrupt, "a plan of version " + std::to_string(version) + "; this Terrace reads version " +
-                                   std::to_string(k_plan_version) + "; record again");
+    throw Error(Code::corrupt, "the plan has version " + std::to_string(version) +
+                                   ", this Terrace reads version " + std::to_string(k_plan_version) +
+                                   "; record again");
   }
   Plan plan;
   plan.planner = in.get_string();
@@ -160,21 +167,21 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.lengths.resize(get_count(in));
   for (auto& length : plan.lengths) length = in.get<std::uint64_t>();
   if (!plan.lengths.empty() && plan.lengths.size() != plan.phases.size())
-    throw Error(Code::corrupt, "a plan has lengths of other phases than its own; record again");
+    throw_count_mismatch(plan, plan.lengths.size(), "lengths");
   plan.times.resize(get_count(in));
   for (auto& time : plan.times) time = get_seconds(in);
   if (!plan.times.empty() && plan.times.size() != plan.phases.size())
-    throw Error(Code::corrupt, "a plan has times of other phases than its own; record again");
+    throw_count_mismatch(plan, plan.times.size(), "times");
   plan.rate_limits.resize(get_count(in));
   for (auto& limit : plan.rate_limits) limit = get_rate_limit(in);
   if (!plan.rate_limits.empty() && plan.rate_limits.size() != plan.phases.size())
-    throw Error(Code::corrupt, "a plan has rate limits of other phases than its own; record again");
+    throw_count_mismatch(plan, plan.rate_limits.size(), "rate limits");
   plan.repeats.resize(get_count(in));
   for (auto& repeat : plan.repeats) {
     repeat.last = in.get<std::uint32_t>();
     repeat.from = in.get<std::uint32_t>();
     if (!is_repeat(plan.phases, repeat))
-      throw Error(Code::corrupt, "a plan's repeat spans two phases; record again");
+      throw Error(Code::corrupt, "the plan is damaged: one of its repeats spans two phases; record again");
   }
   const auto objects = get_count(in);
   for (std::uint32_t i = 0; i < objects; ++i) plan.objects.push_back(get_object(in));
@@ -182,7 +189,9 @@ Plan Plan::from_blob(BlobReader& in) {
   for (std::uint32_t i = 0; i < moves; ++i) {
     plan.moves.push_back(get_move(in));
     if (plan.moves.back().object >= plan.objects.size())
-      throw Error(Code::corrupt, "a plan moves an object it lacks; record again");
+      throw Error(Code::corrupt, "the plan is damaged: a move names object " +
+                                     std::to_string(plan.moves.back().object) + ", and there are " +
+                                     std::to_string(plan.objects.size()) + "; record again");
   }
   plan.sentinels.resize(get_count(in));
   for (auto& sentinel : plan.sentinels) {
@@ -191,7 +200,8 @@ Plan Plan::from_blob(BlobReader& in) {
     sentinel.chunk = in.get<std::uint32_t>();
     if (sentinel.segment >= plan.phases.size() || sentinel.object >= plan.objects.size() ||
         sentinel.chunk >= plan.objects[sentinel.object].chunks)
-      throw Error(Code::corrupt, "a plan's segment begins with a chunk that it lacks; record again");
+      throw Error(Code::corrupt,
+                  "the plan is damaged: a segment begins with a chunk that the plan does not have; record again");
   }
   plan.predicted = get_seconds(in);
   plan.predicted_slow = get_seconds(in);

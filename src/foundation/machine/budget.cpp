@@ -21,9 +21,9 @@ void allow_in_domain(const Machine& machine, Budget& budget, DomainId domain, st
     present += place.capacity;
   }
   if (left.value > 0) {
-    throw Error(Code::invalid, "a budget of " + format(size) + " of " + std::string(kind) + " is more than the " +
-                                   format(present) + " that domain '" + machine.domains()[domain].name +
-                                   "' has; ask for at most that");
+    throw Error(Code::invalid, "budget " + std::string(kind) + "=" + format(size) + ": domain '" +
+                                   machine.domains()[domain].name + "' has only " + format(present) + " of " +
+                                   std::string(kind) + "; give at most that");
   }
 }
 
@@ -114,9 +114,8 @@ Budget parse_budget(const Machine& machine, std::string_view text) {
     }
     const auto& place = machine.place(*id);
     if (word.size > place.capacity) {
-      throw Error(Code::invalid, "a budget of " + format(word.size) + " is more than the " +
-                                     format(place.capacity) + " that place '" + place.name +
-                                     "' has; ask for at most that");
+      throw Error(Code::invalid, "budget " + place.name + "=" + format(word.size) + ": place '" + place.name +
+                                     "' has only " + format(place.capacity) + "; give at most that");
     }
     budget[*id] = word.size;
   }

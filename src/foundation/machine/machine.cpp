@@ -91,8 +91,8 @@ BytesPerSecond Machine::copy_bandwidth(PlaceId from, PlaceId to) const {
     }
     if (read != nullptr && write != nullptr) return std::min(read->read, write->write);
   }
-  throw Error(Code::not_found, "machine '" + parts_.name + "': no initiator sees both " + place(from).name +
-                                   " and " + place(to).name + "; add a [[copy]] to its file");
+  throw Error(Code::not_found, "machine '" + parts_.name + "': no initiator has paths to both " +
+                                   place(from).name + " and " + place(to).name + "; add a [[copy]] to its file");
 }
 
 const BackingFile* Machine::find_backing_file(PlaceId place) const {

@@ -64,8 +64,8 @@ void put(BlobWriter& out, const Path& path) {
 Source get_source(BlobReader& in) {
   const auto source = in.get<std::uint8_t>();
   if (source > static_cast<std::uint8_t>(Source::kind))
-    throw Error(Code::corrupt, "a recorded machine has a path of the unknown source " + std::to_string(source) +
-                                   "; record again");
+    throw Error(Code::corrupt, "the recorded machine is damaged: a path has the unknown source of figures " +
+                                   std::to_string(source) + "; record again");
   return static_cast<Source>(source);
 }
 void get(BlobReader& in, Path& path) {
@@ -285,8 +285,8 @@ void Machine::to_blob(BlobWriter& out) const {
 Machine Machine::from_blob(BlobReader& in) {
   const auto version = in.get<std::uint32_t>();
   if (version != k_blob_version) {
-    throw Error(Code::corrupt, "a recorded machine has version " + std::to_string(version) +
-                                   "; this Terrace reads version " + std::to_string(k_blob_version) +
+    throw Error(Code::corrupt, "the recorded machine has version " + std::to_string(version) +
+                                   ", this Terrace reads version " + std::to_string(k_blob_version) +
                                    "; record again");
   }
   MachineParts parts;

@@ -223,8 +223,9 @@ const StatedOrdering* stated_ordering(const Machine& machine, InitiatorId initia
 
 std::vector<RankedPlace> rank_places(const Machine& machine, InitiatorId initiator, std::string_view intent) {
   if (initiator >= machine.initiators().size())
-    throw Error(Code::not_found, "machine '" + machine.name() + "' has no initiator " + std::to_string(initiator) +
-                                     "; it has 0 to " + std::to_string(machine.initiators().size() - 1));
+    throw Error(Code::not_found, "machine '" + machine.name() + "' has no initiator (set of cores) number " +
+                                     std::to_string(initiator) + "; its file defines " +
+                                     std::to_string(machine.initiators().size()) + ", numbered from 0");
   const auto normal = [&] { return rank_by_rule(machine, initiator, *find_rule(k_normal)); };
   if (const auto* stated = stated_ordering(machine, initiator, intent))
     return StatedOrderRanker(machine, normal()).order(*stated);

@@ -51,8 +51,8 @@ Ledger::Ledger(LedgerPage& page, machine::Budget budget, LedgerSettings settings
     : page_(page), budget_(std::move(budget)), settings_(std::move(settings)), slot_(page) {
   if (budget_.size() > k_ledger_places) {
     throw Error(Code::unsupported, "the machine has " + std::to_string(budget_.size()) +
-                                       " places; a ledger supports at most " + std::to_string(k_ledger_places) +
-                                       "; name a machine with fewer");
+                                       " places, and the job's ledger supports at most " +
+                                       std::to_string(k_ledger_places) + "; name one with fewer by --machine");
   }
 }
 
@@ -210,8 +210,8 @@ Bytes Ledger::outstanding(PlaceId place) const {
 
 Bytes Ledger::available(PlaceId place) const {
   if (place >= budget_.size())
-    throw Error(Code::invalid, "the ledger has no place " + std::to_string(place) + "; pass one below " +
-                                   std::to_string(budget_.size()));
+    throw Error(Code::invalid, "the ledger has no place number " + std::to_string(place) + "; it has " +
+                                   std::to_string(budget_.size()) + " places, numbered from 0");
   return {available_to_this_process(place, sum_of_others(place, LivenessCheck::skip_dead))};
 }
 

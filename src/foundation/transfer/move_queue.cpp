@@ -99,8 +99,9 @@ bool MoveQueue::ensure_thread() {
 Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
   for (const auto& request : requests)
     if (request.to >= machine_.places().size())
-      throw Error(Code::invalid, "a move to place " + std::to_string(request.to) + "; the machine has only " +
-                                     std::to_string(machine_.places().size()) + " places");
+      throw Error(Code::invalid, "data cannot be moved to place number " + std::to_string(request.to) +
+                                     ": the machine has " + std::to_string(machine_.places().size()) +
+                                     " places, numbered from 0");
   Transfer transfer;
   transfer.result.asked = clock_.now();
   const Lock lock(mutex_);

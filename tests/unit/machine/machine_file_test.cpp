@@ -332,10 +332,11 @@ INSTANTIATE_TEST_SUITE_P(
             "x.toml:37: measured.date: expected a text, found a date or time; write for example \"a "
             "sentence\""},
         Bad{"mlp = 10", "mlp = t\n",
-            "x.toml:16: this is not TOML: Error while parsing boolean: expected 'true', saw 't?'"},
+            "x.toml:16: this is not TOML: Error while parsing boolean: expected 'true', saw 't?'; correct the "
+            "line"},
         Bad{"mlp = 10", "mlp = 10\nmlp = 11",
             "x.toml:17: this is not TOML: Error while parsing key-value pair: cannot redefine existing integer "
-            "'mlp'"}));
+            "'mlp'; correct the line"}));
 
 TEST(FindMachine, PathsNamesAndFolders_AreFound) {
   EXPECT_EQ(find_machine("unimem-bw2"), fs::path(TERRACE_SOURCE_DIR "/machines/unimem-bw2.toml"));

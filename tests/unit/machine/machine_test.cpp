@@ -281,9 +281,8 @@ TEST(Budget, InvalidWord_IsNamed) {
       {"hbm=1GiB,hbm=2GiB", "budget: 'hbm' is given twice; give it once"},
       {"hbm=1GiB,", "budget: '' is not NAME=SIZE; write for example hbm=16GiB"},
       {"hbm=lots", "'lots' is not a size; write for example 16GiB, 64MiB or 200MB"},
-      {"hbm=9GiB",
-       "a budget of 9GiB of hbm is more than the 8GiB that domain 'socket1' has; ask for at most that"},
-      {"hbm0=17GiB", "a budget of 17GiB is more than the 16GiB that place 'hbm0' has; ask for at most that"},
+      {"hbm=9GiB", "budget hbm=9GiB: domain 'socket1' has only 8GiB of hbm; give at most that"},
+      {"hbm0=17GiB", "budget hbm0=17GiB: place 'hbm0' has only 16GiB; give at most that"},
       {"", "'' is not a size; write for example 16GiB, 64MiB or 200MB"},
   };
   for (const auto& [text, message] : cases) {

@@ -290,7 +290,9 @@ class Discovery {
   // Handles containers that hide all NUMA nodes: the memory exists nevertheless.
   void add_only_place() {
     const auto memory = physical_memory();
-    if (memory.value == 0) throw Error(Code::unsupported, "hwloc reports no memory; name a machine file instead");
+    if (memory.value == 0)
+      throw Error(Code::unsupported,
+                  "hwloc reports no memory on this machine; name a machine file with --machine");
     parts_.nodes.push_back({"ddr0", 0, PlaceId{0}});
     parts_.places.push_back({"ddr0", "ddr", memory, {4096}, 0, -1});
   }

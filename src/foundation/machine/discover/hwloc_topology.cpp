@@ -38,7 +38,7 @@ HwlocTopology::Handle HwlocTopology::make() {
   const ScopedEnvironmentVariable without_plugins("HWLOC_PLUGINS_PATH", "/dev/null");
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0)
-    throw Error(Code::unsupported, "hwloc cannot be initialised; name a machine file instead");
+    throw Error(Code::unsupported, "hwloc cannot be initialised; name a machine file with --machine");
   return Handle(raw);
 }
 
@@ -49,7 +49,7 @@ HwlocTopology HwlocTopology::of_this_machine() {
   if (access("/sys/devices/system/cpu/cpu0/cache/index0/size", R_OK) == 0)
     hwloc_topology_set_components(topology.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   if (hwloc_topology_load(topology.get()) != 0) {
-    throw Error(Code::unsupported, "hwloc cannot see this machine; name a machine file instead");
+    throw Error(Code::unsupported, "hwloc cannot discover this machine; name a machine file with --machine");
   }
   return HwlocTopology(std::move(topology));
 }

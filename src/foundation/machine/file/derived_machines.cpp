@@ -50,8 +50,10 @@ Machine with_remote_bandwidth(const Machine& machine, BytesPerSecond bandwidth) 
   auto parts = machine.parts();
   if (parts.gpus.empty())
     throw Error(Code::invalid,
-                "the machine " + machine.name() + " has no [[gpu]]; take one that has, such as gtx480-ddr4");
-  if (!(bandwidth.value > 0)) throw Error(Code::invalid, "the bandwidth of remote memory must be above 0");
+                "the machine " + machine.name() + " has no [[gpu]]; name one that has, such as gtx480-ddr4");
+  if (!(bandwidth.value > 0))
+    throw Error(Code::invalid,
+                "the bandwidth of remote memory must be above 0, and " + format(bandwidth) + " was given");
   auto& gpu = parts.gpus.front();
   const auto& own = gpu.memories[0];
   auto& remote = gpu.memories[1];

@@ -58,7 +58,8 @@ void throw_parse_error(const toml::parse_error& error, const std::string& file) 
   std::string why(error.description());
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   std::replace_if(why.begin(), why.end(), is_control, '?');
-  throw Error(Code::invalid, file + ":" + std::to_string(line) + ": this is not TOML: " + why);
+  throw Error(Code::invalid,
+              file + ":" + std::to_string(line) + ": this is not TOML: " + why + "; correct the line");
 }
 
 // Returns the key with the table's prefix, as messages name it.

@@ -178,7 +178,8 @@ ChaseCycle ChaseCycle::one_line_per_page(std::span<ChaseLine> memory, std::size_
 
 void ChaseCycle::link(std::size_t count, std::uint64_t seed, const std::function<ChaseLine*(std::size_t)>& line) {
   if (count < 2 || count > 0xffffffffu) {
-    throw Error(Code::invalid, "a chase over " + std::to_string(count) + " lines; it takes 2 to 2^32 - 1");
+    throw Error(Code::invalid, "a pointer chase over " + std::to_string(count) +
+                                   " cache lines cannot be measured; it needs from 2 to 2^32 - 1");
   }
   // Link a random permutation end to end: one cycle through all lines, all orders equally likely (Fisher-Yates).
   std::vector<std::uint32_t> order(count);
@@ -211,7 +212,8 @@ void chase_many(std::span<ChaseLine*> from, std::size_t hops) {
     case 32:
       return chase_k<32>(from, hops);
     default:
-      throw Error(Code::invalid, std::to_string(from.size()) + " chases at once; it takes 4, 8, 16 or 32");
+      throw Error(Code::invalid, std::to_string(from.size()) +
+                                     " concurrent pointer chases cannot be measured; give 4, 8, 16 or 32");
   }
 }
 

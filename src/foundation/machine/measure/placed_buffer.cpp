@@ -53,8 +53,8 @@ PlacedBuffer::PlacedBuffer(Bytes size, Pages pages, int numa_node) : size_(size.
   map_size_ = align_up(size_, k_huge_page) + k_huge_page;
   map_ = ::mmap(nullptr, map_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map_ == MAP_FAILED) {
-    throw Error(Code::no_memory, "no memory for a measurement, which needs " + format(size) + ": " +
-                                     std::strerror(errno) + "; free some, and measure again");
+    throw Error(Code::no_memory, "a measurement needs " + format(size) + " of memory: " + std::strerror(errno) +
+                                     "; free memory, or raise ulimit -v, and measure again");
   }
   const auto address = reinterpret_cast<std::uintptr_t>(map_);
   begin_ = static_cast<std::byte*>(map_) + (align_up(address, k_huge_page) - address);
@@ -64,7 +64,7 @@ PlacedBuffer::PlacedBuffer(Bytes size, Pages pages, int numa_node) : size_(size.
     const std::string why = std::strerror(errno);
     ::munmap(map_, map_size_);
     throw Error(Code::unsupported, "memory cannot be put on NUMA node " + std::to_string(numa_node) + ": " + why +
-                                       "; let this process use it (numactl, cpuset)");
+                                       "; let this process use that node (numactl, cpuset)");
   }
   for (std::size_t at = 0; at < size_; at += 4096) begin_[at] = std::byte{1};
 }

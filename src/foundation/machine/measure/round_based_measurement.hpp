@@ -206,8 +206,8 @@ class RoundBasedMeasurement {
     auto list = found_.processors.at(initiator);
     if (list.size() > parts_.initiators[initiator].cores) list.resize(parts_.initiators[initiator].cores);
     if (list.empty())
-      throw Error(Code::failed, "no processor of " + parts_.initiators[initiator].name +
-                                    " may be used; allow one (taskset, cpuset), and measure again");
+      throw Error(Code::failed, "this process may use no processor of " + parts_.initiators[initiator].name +
+                                    "; allow one (taskset, cpuset), and measure again");
     return list;
   }
 
@@ -223,8 +223,10 @@ class RoundBasedMeasurement {
     const Bytes max_size{std::min(available.value, parts_.places[place].capacity.value) / 2 / parts};
     const auto size = std::min(requested, max_size);
     if (size < found_.last_level.at(initiator) || size < 8 * k_mib) {
-      throw Error(Code::no_memory, "only " + format(available) +
-                                       " is free, too little to measure memory and not caches; free some");
+      throw Error(
+          Code::no_memory,
+          "only " + format(available) + " of " + parts_.places[place].name +
+              " are free, too little to measure memory and not caches; free memory there, and measure again");
     }
     return size;
   }
@@ -237,7 +239,7 @@ class RoundBasedMeasurement {
     if (!share) {
       note("the kernel does not report where pages are; their policy requests the place's node");
     } else if (*share < 0.99) {
-      throw Error(Code::failed, "only " + percent(*share) + " of the pages are on NUMA node " +
+      throw Error(Code::failed, "only " + percent(*share) + " of the measured pages are on NUMA node " +
                                     std::to_string(node) + "; free memory there, and measure again");
     }
   }

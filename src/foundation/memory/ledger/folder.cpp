@@ -75,7 +75,7 @@ std::string make_ledger_folder() {
     problems.append(problems.empty() ? "" : "; ").append(folder).append(": ").append(problem);
   }
   throw Error(Code::failed,
-              "no folder for the ledger that the launchers of a job share; make one writable: " + problems);
+              "no folder for the ledger that a job's launches share; make one of these usable: " + problems);
 }
 
 std::vector<std::string> ledger_paths() {

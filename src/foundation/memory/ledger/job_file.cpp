@@ -39,8 +39,8 @@ LedgerDescription make_description(const JobDescription& given) {
   copy_name(description.job, given.job);
   if (given.places.size() > k_ledger_places)
     throw Error(Code::unsupported, "the machine has " + std::to_string(given.places.size()) +
-                                       " places; a ledger supports at most " + std::to_string(k_ledger_places) +
-                                       "; name a machine with fewer");
+                                       " places, and the job's ledger supports at most " +
+                                       std::to_string(k_ledger_places) + "; name one with fewer by --machine");
   description.places = static_cast<std::uint32_t>(given.places.size());
   for (std::size_t i = 0; i < given.places.size(); ++i) {
     copy_name(description.place[i].name, given.places[i].name);
@@ -100,7 +100,8 @@ JobFile::JobFile(const std::string& folder, const JobDescription& description)
   // The existing ledger has other places or budgets.
   path_ = folder + "/" + ledger_file_name(description.job + "-" + std::to_string(::getpid()));
   ::unlink(path_.c_str());  // left by a dead process with the same number
-  if (!create(description)) throw Error(Code::failed, path_ + ": the ledger cannot be made; remove the file");
+  if (!create(description))
+    throw Error(Code::failed, path_ + ": the job's ledger cannot be created, because this file exists; remove it");
 }
 
 // Writes a temporary file and links it to its path once it is whole. Returns false if the path exists.
@@ -126,7 +127,8 @@ bool JobFile::create(const JobDescription& description) {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
   if (!made)
-    throw Error(Code::failed, path_ + ": the ledger cannot be made; check its folder: " + std::strerror(error));
+    throw Error(Code::failed, path_ + ": the job's ledger cannot be created: " + std::strerror(error) +
+                                  "; check the folder's mode and free space");
   return false;
 }
 
@@ -135,7 +137,8 @@ bool JobFile::join(const JobDescription& description) {
   const int fd = open_ledger(path_);
   if (fd < 0) {
     if (errno == ENOENT) return false;
-    throw Error(Code::failed, path_ + ": the ledger cannot be opened; remove the file: " + std::strerror(errno));
+    throw Error(Code::failed,
+                path_ + ": the job's ledger cannot be opened: " + std::strerror(errno) + "; remove this file");
   }
   if (remove_if_stale(fd, path_) || ::flock(fd, LOCK_SH | LOCK_NB) != 0 || !is_there(fd, path_)) {
     ::close(fd);

@@ -24,8 +24,9 @@ int open_ledger(const std::string& path) noexcept {
 MappedPage::MappedPage(const std::string& path, Access access) {
   const int fd = open_ledger(path);
   if (fd < 0)
-    throw Error(errno == ENOENT ? Code::not_found : Code::failed,
-                path + ": the ledger cannot be opened; start the program again: " + std::strerror(errno));
+    throw Error(
+        errno == ENOENT ? Code::not_found : Code::failed,
+        path + ": the job's ledger cannot be opened: " + std::strerror(errno) + "; start the program again");
   try {
     map(fd, path, access);
   } catch (...) {
@@ -47,14 +48,15 @@ void MappedPage::map(int fd, const std::string& path, Access access) {
     throw Error(Code::failed,
                 path + ": the job's ledger has to be a regular file of this user with mode 0600; remove it");
   if (status.st_size != static_cast<off_t>(sizeof(LedgerPage)))
-    throw Error(Code::corrupt, path + ": the file is no ledger of this version; remove it");
+    throw Error(Code::corrupt, path + ": this file is not a ledger of this version of terrace; remove it");
   const int protection = PROT_READ | (access == Access::write ? PROT_WRITE : 0);
   void* const map = ::mmap(nullptr, sizeof(LedgerPage), protection, MAP_SHARED, fd, 0);
-  if (map == MAP_FAILED) throw Error(Code::failed, path + ": no address space for the ledger; raise ulimit -v");
+  if (map == MAP_FAILED)
+    throw Error(Code::failed, path + ": no address space for the job's ledger; raise ulimit -v");
   page_ = static_cast<LedgerPage*>(map);
   if (load(page_->magic) == k_ledger_magic && load(page_->size) == sizeof(LedgerPage)) return;
   ::munmap(map, sizeof(LedgerPage));
-  throw Error(Code::corrupt, path + ": the file is no ledger of this version; remove it");
+  throw Error(Code::corrupt, path + ": this file is not a ledger of this version of terrace; remove it");
 }
 
 MappedPage::~MappedPage() {

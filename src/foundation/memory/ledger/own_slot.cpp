@@ -42,7 +42,7 @@ OwnSlot::OwnSlot(LedgerPage& page) : page_(page), page_creation_time_(since(page
   if (join()) return;
   ::munmap(map, k_page);
   throw Error(Code::failed, "the job's ledger has " + std::to_string(k_ledger_slots) +
-                                " slots and as many live processes; run fewer of the job at once");
+                                " slots, and live processes use all; run fewer processes of the job at once");
 }
 
 OwnSlot::~OwnSlot() {

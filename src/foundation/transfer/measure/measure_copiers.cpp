@@ -164,7 +164,8 @@ class CopierMeasurer {
 
   void check_deadline() const {
     if (Clock::now() > deadline_)
-      throw Error(Code::failed, "the time was up; measure again when the machine is idle");
+      throw Error(Code::failed,
+                  "the time limit of the measurement was reached; measure again when the machine is idle");
   }
 
   // Returns the time that a running thread loses for each 2 MiB chunk that is moved, less its loss in as much idle

@@ -46,13 +46,12 @@ bool wait_for(sem_t& semaphore, long max_ns) noexcept {
 PagedSpill::PagedSpill(const Parts& parts) : SpillEngine(parts), count_(parts.size / k_chunk) {
   const auto got = syscall(SYS_mmap, nullptr, count_ * sizeof(State), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-  if (got == -1)
-    throw Error(Code::failed, "no address space for the table of memory over a file; raise ulimit -v");
+  if (got == -1) throw Error(Code::failed, "--memory: no address space for the table of chunks; raise ulimit -v");
   states_ = static_cast<State*>(memory_at(static_cast<std::uint64_t>(got)));
   sem_init(&called_, 0, 0);
   sem_init(&started_, 0, 0);
   if (!start_signal_masked_thread(thread_, "terrace/spill", thread_body, this))
-    problem_ = "no thread could be started for memory over a file (ulimit -u)";
+    problem_ = "--memory: no thread could be started; raise ulimit -u";
   else
     wait_for(started_);
   if (problem_.empty()) return;

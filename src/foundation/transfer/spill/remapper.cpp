@@ -20,7 +20,7 @@ Remapper::Remapper(void (*enter)())
     : enter_(enter), event_fd_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
   if (event_fd_ >= 0 && start_signal_masked_thread(thread_, "terrace/remap", thread_body, this)) return;
   if (event_fd_ >= 0) syscall(SYS_close, event_fd_);
-  throw Error(Code::failed, "no thread or descriptor for memory over a file; raise ulimit -u and ulimit -n");
+  throw Error(Code::failed, "--memory: no thread or file descriptor left; raise ulimit -u and ulimit -n");
 }
 
 Remapper::~Remapper() {

@@ -41,8 +41,7 @@ alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};
 std::uint64_t map_anonymous(std::size_t size) {
   const auto got = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-  if (got == -1)
-    throw Error(Code::failed, "no address space for the tables of memory over a file; raise ulimit -v");
+  if (got == -1) throw Error(Code::failed, "--memory: no address space for the tables of chunks; raise ulimit -v");
   return static_cast<std::uint64_t>(got);
 }
 
@@ -59,7 +58,7 @@ Spill::Spill(const Parts& parts)
   sem_init(&forked_, 0, 0);
   next_file_chunk_ = static_cast<std::uint32_t>(count_);
   if (!start_signal_masked_thread(thread_, "terrace/spill", thread_body, this))
-    problem_ = "no thread could be started for memory over a file (ulimit -u)";
+    problem_ = "--memory: no thread could be started; raise ulimit -u";
   else
     while (sem_wait(&started_) != 0) {
     }
@@ -105,8 +104,7 @@ void Spill::acquire_resources() {
   unshare_file_table();
   faults_.emplace(k_required_features);
   if (!faults_->is_available())
-    throw Error(Code::failed,
-                "memory over a file cannot service page faults, " + why_no_userfault(faults_->error()));
+    throw Error(Code::failed, "--memory: page faults cannot be handled, " + why_no_userfault(faults_->error()));
   file_.emplace(parts_.folder);
   if (parts_.ring) disk_ = make_ring_queue(file_->fd());
   if (!disk_) disk_ = make_thread_queue(file_->fd(), k_disk_threads);
@@ -132,7 +130,7 @@ void Spill::acquire_resources() {
        {std::pair(base_, count_ * k_chunk), std::pair(call_page_, std::size_t{k_page})})
     if (const int error = faults_->register_range(address, size); error != 0)
       throw Error(Code::failed,
-                  std::string("memory over a file: the kernel refused to watch its pages (userfaultfd): ") +
+                  std::string("--memory: the kernel refused to watch the data's pages (userfaultfd): ") +
                       std::strerror(error) + "; see `terrace machine check`");
 }
 
@@ -345,7 +343,7 @@ void Spill::on_read_done(ChunkId c, int error) noexcept {
     if (++chunk.failed_reads < k_max_read_attempts) return start_read(c, chunk.slot);
     say_once(said_read_,
              "the spill file cannot be read: accesses to the lost data raise SIGBUS; check the disk, or name "
-             "another by --spill",
+             "another folder by --spill",
              error);
     faults_->poison(address_of(c), k_chunk);
     pool_->release(chunk.slot);
@@ -373,7 +371,8 @@ void Spill::on_write_done(ChunkId c, int error) noexcept {
     if (error != ENOSPC || !said_full_)
       say_once(
           said_write_,
-          "the spill file cannot be written: the rest stays in memory; check the disk, or name another by --spill",
+          "the spill file cannot be written: the rest stays in memory; check the disk, or name another folder by "
+          "--spill",
           error);
     pin(c);
   } else {

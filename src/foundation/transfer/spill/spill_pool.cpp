@@ -32,7 +32,7 @@ SpillPool::SpillPool(Userfault& faults, std::size_t max_slots) : faults_(faults)
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
     if (got != -1) break;
     if (max_slots <= k_min_pool_slots)
-      throw Error(Code::failed, "no address space for memory over a file; raise ulimit -v");
+      throw Error(Code::failed, "--memory: no address space for chunks; raise ulimit -v");
   }
   mapped_ = static_cast<std::uint64_t>(got);
   scratch_ = align_up(mapped_, k_chunk);
@@ -44,7 +44,7 @@ SpillPool::SpillPool(Userfault& faults, std::size_t max_slots) : faults_(faults)
   if (const int error = faults_.register_range(slots_, max_slots * k_chunk); error != 0) {
     syscall(SYS_munmap, mapped_, mapped_size_);
     throw Error(Code::failed,
-                std::string("memory over a file: the kernel refused to watch its pages (userfaultfd): ") +
+                std::string("--memory: the kernel refused to watch the data's pages (userfaultfd): ") +
                     std::strerror(error) + "; see `terrace machine check`");
   }
   empty_.reserve(max_slots);

@@ -53,7 +53,7 @@ void Spill::continue_reclaim() noexcept {
   if (error != 0)
     say_once(said_kernel_,
              "the spill file cannot be written: kernel-paged data stay in memory; check the disk, or name another "
-             "by --spill",
+             "folder by --spill",
              error);
   if (error != 0 || !replace_mapping(address_of(first), count * k_chunk)) {
     block.unreclaimable = true;
@@ -79,7 +79,7 @@ void Spill::finish_reclaim(Blocks::iterator found, int error) noexcept {
   if (error != 0)
     say_once(said_lost_,
              "the spill file cannot be written: accesses to the lost data raise SIGBUS; check the disk, or name "
-             "another by --spill",
+             "another folder by --spill",
              error);
   for (auto c = first; c < first + block.count; ++c) {
     chunks_[c].state = error == 0 ? ChunkState::swapped_out : ChunkState::mapped;

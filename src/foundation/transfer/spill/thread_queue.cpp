@@ -49,8 +49,9 @@ class ThreadQueue final : public DiskQueue {
       if (event_fd_ < 0 || !start_signal_masked_thread(thread, "terrace/disk", thread_body, this)) {
         threads_.resize(static_cast<std::size_t>(&thread - threads_.data()));
         stop();
-        throw Error(Code::failed,
-                    "no thread or descriptor to read and write the spill file; raise ulimit -u and ulimit -n");
+        throw Error(
+            Code::failed,
+            "no thread or file descriptor to read and write the spill file; raise ulimit -u and ulimit -n");
       }
   }
   ~ThreadQueue() override { stop(); }

@@ -26,9 +26,11 @@ namespace {
     if (needed > there)
       throw Error(Code::invalid, "a CTA of the kernel " + kernel.name + " needs " + std::to_string(needed) + " " +
                                      what + ", more than an SM has, " + std::to_string(there) +
-                                     ": launch smaller CTAs, or use a larger GPU");
-  throw Error(Code::invalid, "the kernel " + kernel.name +
-                                 " needs more than an SM has: launch smaller CTAs, or use a larger GPU");
+                                     "; launch smaller CTAs, or name a machine with a larger GPU by --machine");
+  throw Error(
+      Code::invalid,
+      "the kernel " + kernel.name +
+          " needs more than an SM has; launch smaller CTAs, or name a machine with a larger GPU by --machine");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t k_max_address = std::uint64_t{1} << 57;
 constexpr std::size_t k_max_line_length = 1 << 16;
+constexpr std::size_t k_max_excerpt = 40;  // characters of a line in a message
 
 // Returns the product of a triple such as "(16,4,1)"; 0 if it is malformed.
 std::uint64_t product_of(std::string_view text) {
@@ -86,7 +87,8 @@ void AccelSimReader::read_list(bool with_copies) {
     const auto& line = lines_.line();
     if (line.starts_with("kernel")) {
       if (line.find('/') != std::string::npos)
-        lines_.fail("a kernel's file is in the folder of its list: name it without a path");
+        lines_.fail("'" + line.substr(0, k_max_excerpt) +
+                    "': a kernel's file must be in the folder of the list: name it without a path");
       // A name that is too long names no file either.
       if (std::error_code ignored; !std::filesystem::is_regular_file(list_.parent_path() / line, ignored))
         lines_.fail("there is no file " + line);
@@ -96,10 +98,10 @@ void AccelSimReader::read_list(bool with_copies) {
       words.next();
       const auto address = words.number(16, k_max_address);
       const auto bytes = words.number(10, k_max_address);
-      if (!address || !bytes || *bytes == 0) lines_.fail("a copy is MemcpyHtoD,ADDRESS,BYTES");
+      if (!address || !bytes || *bytes == 0) lines_.fail("a copy is MemcpyHtoD,ADDRESS,BYTES: correct the line");
       if (with_copies) add_allocation(lines_, {"copy " + std::to_string(allocations_.size()), *address, *bytes});
     } else {
-      lines_.fail("'" + line.substr(0, 40) +
+      lines_.fail("'" + line.substr(0, k_max_excerpt) +
                   "' is neither MemcpyHtoD,ADDRESS,BYTES nor a kernel's file: correct or remove the line");
     }
   }
@@ -183,7 +185,8 @@ Kernel AccelSimReader::open_kernel(const std::string& name) {
     const std::string_view line = lines_.line();
     const auto equals = line.find(" = ");
     if (!line.starts_with('-') || equals == std::string_view::npos)
-      lines_.fail("a line of the head is -KEY = VALUE: correct this one, or record the trace again");
+      lines_.fail("expected -KEY = VALUE in the head, found '" + std::string(line.substr(0, k_max_excerpt)) +
+                  "': correct the line, or record the trace again");
     const auto key = line.substr(1, equals - 1);
     const auto value = line.substr(equals + 3);
     TraceWords words(value, ' ');
@@ -206,13 +209,15 @@ Kernel AccelSimReader::open_kernel(const std::string& name) {
          {std::pair("shmem base_addr", &bases_.shared), std::pair("local mem base_addr", &bases_.local)}) {
       if (key != of) continue;
       const auto read = words.number(16, k_max_address - k_window);
-      if (!read) lines_.fail("'" + std::string(value) + "' is no address");
+      if (!read)
+        lines_.fail("'" + std::string(value) + "' is no address for " + std::string(key) +
+                    ": record the trace again");
       *base = *read;
     }
   }
   if (kernel.ctas == 0 || kernel.threads == 0 || kernel.threads > k_max_threads)
-    lines_.fail(
-        "the head says no grid, or CTAs of none or of more than 1024 threads: correct grid dim and block dim");
+    lines_.fail("the head gives " + std::to_string(kernel.ctas) + " CTAs of " + std::to_string(kernel.threads) +
+                " threads; a kernel has at least 1 CTA, of 1 to 1024 threads: correct grid dim and block dim");
   if (version < 3 || version > 5)
     lines_.fail("the trace has tracer version " + std::to_string(version) +
                 ", and 3 to 5 are read: record it again with one of these");
@@ -225,7 +230,8 @@ bool AccelSimReader::next_cta(Cta& cta) {
   cta.clear();
   while (lines_.next() && lines_.line() != "#BEGIN_TB") {
     if (!lines_.line().starts_with('#'))
-      lines_.fail("a CTA begins with #BEGIN_TB: correct this line, or record the trace again");
+      lines_.fail("expected #BEGIN_TB, which begins a CTA, found '" + lines_.line().substr(0, k_max_excerpt) +
+                  "': correct the line, or record the trace again");
   }
   if (lines_.line() != "#BEGIN_TB")
     lines_.fail("the file ends before the kernel's last CTA: record the trace again");
@@ -270,8 +276,8 @@ std::uint64_t AccelSimReader::read_number(std::string_view after, std::uint64_t 
     TraceWords words(line.substr(after.size()), ' ');
     if (const auto number = words.number(10, most)) return *number;
   }
-  lines_.fail("'" + std::string(after) + "' and a number of at most " + std::to_string(most) +
-              " are wanted here: record the trace again");
+  lines_.fail("expected '" + std::string(after) + "' and a number of at most " + std::to_string(most) +
+              ", found '" + std::string(line.substr(0, k_max_excerpt)) + "': record the trace again");
 }
 
 }  // namespace terrace::gpu_sim

@@ -56,7 +56,7 @@ WarpFileReader::WarpFileReader(const std::filesystem::path& path)
   std::uint32_t version = 0;
   if (std::fread(magic.data(), 1, magic.size(), state_->file) != magic.size() ||
       std::string_view(magic.data(), magic.size()) != k_warps_magic)
-    fail("no trace of warps begins here");
+    fail("this is not a trace of warps (*.warps)");
   state_->at = magic.size();
   if (std::fread(&version, 1, sizeof version, state_->file) != sizeof version) fail("the file ends in its head");
   if (version != k_warps_version)
@@ -70,7 +70,7 @@ WarpFileReader::~WarpFileReader() = default;
 bool WarpFileReader::next(TraceEvent& event) {
   auto& state = *state_;
   for (Cta passed_over; state.ctas_left != 0;) next_cta(passed_over);
-  if (!state.ctas.at_end()) fail("a block holds more CTAs than its kernel");
+  if (!state.ctas.at_end()) fail("a block has more CTAs than the kernel");
   if (state.ended) return false;
   const auto block = read_block();
   sim::ColumnReader in(state.stored);
@@ -110,7 +110,7 @@ bool WarpFileReader::next(TraceEvent& event) {
   } catch (const Error& error) {
     fail(error.what());
   }
-  fail("a block of an unknown kind");
+  fail("a block has an unknown kind");
 }
 
 bool WarpFileReader::next_cta(Cta& cta) {
@@ -118,7 +118,7 @@ bool WarpFileReader::next_cta(Cta& cta) {
   if (state.ctas_left == 0) return false;
   if (state.ctas.at_end()) {
     const auto block = read_block();
-    if (block.kind != k_ctas_block) fail("a kernel has fewer CTAs than it says");
+    if (block.kind != k_ctas_block) fail("a kernel has fewer CTAs than it states");
     decompress(block.size);
     state.ctas = sim::ColumnReader(state.bytes);
   }
@@ -198,7 +198,7 @@ WarpFileReader::Block WarpFileReader::read_block() {
 void WarpFileReader::decompress(std::uint32_t size) {
   auto& state = *state_;
   if (ZSTD_getFrameContentSize(state.stored.data(), state.stored.size()) != size)
-    fail("a block has another size than it says");
+    fail("a block's size is not the one that it states");
   state.bytes.resize(size);
   const auto got =
       ZSTD_decompressDCtx(state.zstd, state.bytes.data(), size, state.stored.data(), state.stored.size());

@@ -74,9 +74,9 @@ WarpFileWriter::WarpFileWriter(const std::filesystem::path& path)
   bool is_replaced = !fs::exists(status);
   if (fs::is_regular_file(status)) {
     if (!is_empty_or_trace(path))
-      throw Error(
-          Code::invalid,
-          path_.string() + ": a file is there that is no trace of warps, and is not overwritten; name another");
+      throw Error(Code::invalid,
+                  path_.string() +
+                      ": this file exists and is not a trace of warps, so it is not overwritten; name another");
     // A symbolic link stays one. A file without a name, such as /proc/self/fd/5 may be, is written directly.
     const auto found = fs::canonical(path, problem);
     is_replaced = !problem;

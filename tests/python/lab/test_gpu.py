@@ -224,7 +224,7 @@ def test_save_trace_is_atomic(tmp_path):
     kept.write_text("a letter")
     done = run("needle", "--size", "test", "--keep", kept)
     assert done.returncode == 2
-    assert "a file is there that is no trace of warps, and is not overwritten" in done.stderr
+    assert "this file exists and is not a trace of warps, so it is not overwritten" in done.stderr
     assert kept.read_text() == "a letter"
     kept.unlink()
 

@@ -249,7 +249,8 @@ TEST_F(AccelSim, Errors_NameTheOffset) {
   const auto place = (folder_ / "kernel-1.traceg").string() + ", byte ";
   EXPECT_EQ(complaint(k_head + "thread block = 0,0,0\n"),
             place + std::to_string(k_head.size()) +
-                ": a CTA begins with #BEGIN_TB: correct this line, or record the trace again");
+                ": expected #BEGIN_TB, which begins a CTA, found 'thread block = 0,0,0': correct the line, or "
+                "record the trace again");
   EXPECT_NE(complaint(k_head + cta("", "")).find("the file ends before the kernel's last CTA"), std::string::npos);
   EXPECT_NE(
       complaint(k_head + cta("0000 ffffffff 1 R2 LDG.E 1 R4 4 3 0x1000 \n", "")).find("not as its mode says"),
@@ -258,7 +259,7 @@ TEST_F(AccelSim, Errors_NameTheOffset) {
                 .find("an address is beyond 57 bits"),
             std::string::npos);
   EXPECT_NE(complaint(k_head + cta("0000 zz 0 EXIT 0 0\n", "")).find("the mask of its lanes"), std::string::npos);
-  EXPECT_NE(complaint("-grid dim = (1,1,1)\n#\n").find("the head says no grid"), std::string::npos);
+  EXPECT_NE(complaint("-grid dim = (1,1,1)\n#\n").find("the head gives 1 CTAs of 0 threads"), std::string::npos);
   write("kernelslist.g", "MemcpyHtoD,xyz,12\n");
   EXPECT_NE(complaint(good).find("kernelslist.g, byte 0: a copy is MemcpyHtoD,ADDRESS,BYTES"), std::string::npos);
   write("kernelslist.g", "kernel-9.traceg\n");

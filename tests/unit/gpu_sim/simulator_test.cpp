@@ -254,14 +254,14 @@ TEST(GpuSimulator, KernelLargerThanAnSm_IsRejected) {
     return "none";
   };
   EXPECT_EQ(said({"large", 1, 32, 20, 64 << 10}),
-            "a CTA of the kernel large needs 65536 bytes of shared memory, more than an SM has, 49152: "
-            "launch smaller CTAs, or use a larger GPU");
+            "a CTA of the kernel large needs 65536 bytes of shared memory, more than an SM has, 49152; "
+            "launch smaller CTAs, or name a machine with a larger GPU by --machine");
   EXPECT_EQ(said({"large", 1, 768, 22, 0}),
-            "a CTA of the kernel large needs 16896 registers, more than an SM has, 16384: "
-            "launch smaller CTAs, or use a larger GPU");
+            "a CTA of the kernel large needs 16896 registers, more than an SM has, 16384; "
+            "launch smaller CTAs, or name a machine with a larger GPU by --machine");
   EXPECT_EQ(said({"large", 1, 769, 20, 0}),
-            "a CTA of the kernel large needs 25 warps, more than an SM has, 24: "
-            "launch smaller CTAs, or use a larger GPU");
+            "a CTA of the kernel large needs 25 warps, more than an SM has, 24; "
+            "launch smaller CTAs, or name a machine with a larger GPU by --machine");
 }
 
 // A load of 32 missing lines: one cycle of lookup, and misses in the others.

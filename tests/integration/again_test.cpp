@@ -74,7 +74,8 @@ TEST_F(Replanning, Loop_AfterALoopWithoutMisses_IsLearned) {
   const auto done = run(TERRACE_LAUNCHER " simulate -q -o later.terrace " + options_ + "-- ./later");
   ASSERT_EQ(done.status, 0) << done.output;
   EXPECT_EQ(number("later.terrace", "SELECT count(*) FROM loop WHERE name = 'first'"), 1);
-  EXPECT_EQ(number("later.terrace", "SELECT count(*) FROM note WHERE text LIKE '%first% missed in no object%'"),
+  EXPECT_EQ(number("later.terrace",
+                   "SELECT count(*) FROM note WHERE text LIKE '%first% had no cache miss in an object%'"),
             1);
   EXPECT_EQ(number("later.terrace", "SELECT count(*) FROM plan WHERE loop = 'second'"), 1);
   EXPECT_GE(number("later.terrace", "SELECT count(*) FROM move WHERE NOT refused"), 1);

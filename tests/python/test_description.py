@@ -112,7 +112,7 @@ def test_names_equal_tables():
 def test_unknown_kind_of_names_is_refused():
     done = subprocess.run([TERRACE, "--names", "chairs"], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("terrace: there are no names of the kind 'chairs'; there are machines, ")
+    assert done.stderr.startswith("terrace: --names: there is no kind of names 'chairs'; there are machines, ")
 
 
 def test_workload_names_equal_folder(tmp_path):

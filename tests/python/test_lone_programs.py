@@ -44,13 +44,13 @@ def test_process_without_limit_states_reason():
     code = "import resource; print(len(bytearray(8 << 20)))"
     for files in range(4, 12):
         done = run(*MEMORY, "--", "sh", "-c", f"ulimit -n {files}; exec {sys.executable} -c '{code}'")
-        if "needs for itself" in done.stderr:
+        if "file for counters" in done.stderr:
             break
     else:
         pytest.fail("no such limit makes it fail")
     assert (
-        "a file that Terrace needs for itself cannot be made: Too many open files; raise ulimit -n, or free space "
-        "in $TMPDIR; the program runs" in done.stderr
+        "--memory: a file for counters cannot be created in $TMPDIR: Too many open files; raise ulimit -n, or "
+        "free space there; the program runs" in done.stderr
     )
     assert "/tmp/terrace-" not in done.stderr
 

@@ -306,7 +306,7 @@ def test_different_budget_in_one_job_is_reported(tmp_path):
     done = run("-q", "--fast", "1GiB", "--", *inner, "--fast", "2GiB", "--", "true", env=environment, cwd=tmp_path)
     assert done.returncode == 0
     said = (
-        "terrace: job 4711 has a ledger for other places or budgets on this node; this launch has one of its own"
+        "terrace: job 4711 has a ledger for other places or budgets on this node; this launch uses a private one"
     )
     assert done.stderr.startswith(said)
     same = run("-q", "--fast", "1GiB", "--", *inner, "--fast", "1GiB", "--", "true", env=environment, cwd=tmp_path)

@@ -113,7 +113,7 @@ def test_empty_value_is_refused(verb, option):
     """It may come from an unset variable of a script; ignoring it would silently drop the request."""
     words = {"machine": (), "merge": ("journals",)}.get(verb, ("--", "true"))
     assert refused(run(option, "", *words, verb=verb)) == (
-        f"terrace: {option}: its value is empty; leave it out, or give one\n"
+        f"terrace: {option}: the value is empty; give one, or leave the option out\n"
     )
 
 

@@ -41,12 +41,12 @@ def test_plan_selects_resident_data(tmp_path, disk):
     [
         (
             PLAN.format(name="a", place="hbm"),
-            'a: with --memory, a whole object has the place "memory" or "file"; write one of them',
+            'object \'a\': with --memory, the place of a whole object is "memory" or "file"; write one of them',
         ),
         (
             'schema = 2\nphases = ["x"]\n[[object]]\nname = "a"\nplace = "memory"\n'
             '[[segment]]\nname = "x"\nmoves = [{ object = "a", to = "file" }]\n',
-            "with --memory, accesses decide when data move: leave the moves out",
+            "with --memory, accesses decide when data move: remove 'moves' from each [[segment]]",
         ),
     ],
 )

@@ -82,9 +82,8 @@ Counts* make_counts(const std::string& directory, const char* prefix) {
 transfer::SpillCounts& counts_in(const std::string& directory) {
   auto* const counts = make_counts<transfer::SpillCounts>(directory, runtime::k_spill_counts);
   if (!counts)
-    throw Error(Code::failed,
-                std::string("memory over a file: a file that Terrace needs for itself cannot be made: ") +
-                    std::strerror(errno) + "; raise ulimit -n, or free space in $TMPDIR");
+    throw Error(Code::failed, std::string("--memory: a file for counters cannot be created in $TMPDIR: ") +
+                                  std::strerror(errno) + "; raise ulimit -n, or free space there");
   return *counts;
 }
 
@@ -102,7 +101,7 @@ std::optional<Bytes> free_in(const std::string& folder) {
 Bytes max_data(const runtime::SpillSpec& spec) {
   const auto disk = free_in(spec.folder);
   if (!disk)
-    throw Error(Code::failed, "memory over a file: the free space in " + spec.folder +
+    throw Error(Code::failed, "--memory: the free space in " + spec.folder +
                                   " is unknown: " + std::strerror(errno) + "; name another folder with --spill");
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   return SpilledHeap::max_data(Bytes{spec.memory.value + pages * k_page}, *disk);
@@ -146,9 +145,9 @@ void check_address_space() {
   const auto least = 2 * g_spec.memory.value;
   if (limit && reservable(Bytes{least}).value < least)
     throw Error(Code::failed, "address space is limited (ulimit -v " + std::to_string(limit->value >> 10) +
-                                  "), and memory over a file of " + format(g_spec.memory) + " needs " +
+                                  "), and --memory " + format(g_spec.memory) + " needs at least " +
                                   format(Bytes{8 * g_spec.memory.value}) +
-                                  " of it at least; raise the limit, or lower --memory");
+                                  " of it; raise the limit, or lower --memory");
 }
 
 // Returns the peak of resident memory in bytes (VmHWM), or 0 if unknown.

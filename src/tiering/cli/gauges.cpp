@@ -65,8 +65,9 @@ void add_holdings(std::string& text, const std::vector<LedgerView>& ledgers, std
 
 void check_gauges(const std::filesystem::path& path) {
   if (path.extension() != ".prom")
-    throw Error(Code::invalid, "--gauges " + path.string() +
-                                   ": the name has to end in .prom, as the textfile collector reads it");
+    throw Error(Code::invalid,
+                "--gauges " + path.string() +
+                    ": the name has to end in .prom for the textfile collector; write for example terrace.prom");
   check_output_file("--gauges", path);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return;

@@ -42,7 +42,7 @@ JobLedgers::JobLedgers(runtime::Session& session, const std::filesystem::path& f
   const bool is_real = session.backend == runtime::Backend::real;
   std::optional<std::string> shared;  // the folder that launches have in common
   const auto use_own_ledger = [&](const Error& why) {
-    sentences.push_back(std::string(why.what()) + "; this launch has one of its own");
+    sentences.push_back(std::string(why.what()) + "; this launch uses a private ledger");
     shared.reset();
   };
   if (is_real) {
@@ -62,8 +62,8 @@ JobLedgers::JobLedgers(runtime::Session& session, const std::filesystem::path& f
         configuration.ledger = files_.back()->path();
         if (configuration.ledger != *shared + "/" + memory::ledger_file_name(job))
           sentences.push_back(
-              fmt::format("job {} has a ledger for other places or budgets on this node; this launch has one of "
-                          "its own, so its launches may hold more together than any of their budgets",
+              fmt::format("job {} has a ledger for other places or budgets on this node; this launch uses "
+                          "a private one, so the launches of the job may together exceed each of their budgets",
                           job));
         continue;
       } catch (const Error& error) {

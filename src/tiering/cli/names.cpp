@@ -66,7 +66,7 @@ int print_names(std::string_view kind) {
   if (found == k_kinds.end()) {
     std::string all;
     for (const auto& known : k_kinds) all += (all.empty() ? "" : ", ") + std::string(known.name);
-    throw Error(Code::invalid, "there are no names of the kind '" + std::string(kind) + "'; there are " + all);
+    throw Error(Code::invalid, "--names: there is no kind of names '" + std::string(kind) + "'; there are " + all);
   }
   for (const auto& name : found->list()) fmt::print("{}\n", name);
   return 0;

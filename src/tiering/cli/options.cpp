@@ -104,7 +104,7 @@ ConfigurationOptions parse_configuration(const std::string& text, const Configur
                                      "free-moves, hints, cores, memory");
   }
   if (configuration.label.empty())
-    throw Error(Code::invalid, "--config '" + text + "' needs a label=NAME of its own");
+    throw Error(Code::invalid, "--config '" + text + "' has no label; add label=NAME");
   return configuration;
 }
 

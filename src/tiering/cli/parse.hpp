@@ -58,7 +58,7 @@ inline void check_values(const CLI::App& app) {
     if (option->get_type_name() == k_forwarded_arguments) continue;
     for (const auto& value : option->results()) {
       if (value.empty())
-        throw Error(Code::invalid, option->get_name() + ": its value is empty; leave it out, or give one");
+        throw Error(Code::invalid, option->get_name() + ": the value is empty; give one, or leave the option out");
       if (value == "--" || (value.front() == '-' && app.get_option_no_throw(value)))
         throw Error(Code::invalid, option->get_name() + " has no value: '" + value +
                                        "' follows it; write the value after the option");

@@ -78,8 +78,9 @@ void check_planner_options(const ConfigurationOptions& options) {
                     "or add --refine-plan to let the planner refine the plan during the run");
   const auto* planner = strategy::find_variant(options.planner).planner();
   if (!planner || !planner->needs_profile())
-    throw Error(Code::invalid, "--refine-plan: --planner " + options.planner +
-                                   " makes no plan from a profile; leave it out, or give one that does");
+    throw Error(Code::invalid,
+                "--refine-plan: --planner " + options.planner +
+                    " makes no plan from a profile; leave --planner out, or give one that does, such as auto");
 }
 
 // Cuts the budget to the control group's limit. Adds a sentence if the user stated the budget.
@@ -115,7 +116,8 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   if (core_times.program) machine = machine::with_core_time(machine, *core_times.program);
   if (options.domain >= machine.domains().size())
     throw Error(Code::invalid, "--domain " + std::to_string(options.domain) + ": " + machine.name() + " has " +
-                                   std::to_string(machine.domains().size()) + " domains, counted from 0");
+                                   std::to_string(machine.domains().size()) + " domains; give a number below " +
+                                   std::to_string(machine.domains().size()));
   const auto domain = static_cast<DomainId>(options.domain);
   const auto initiator = machine.domains()[domain].initiator;
   runtime::SessionConfiguration configuration{options.label, machine};
@@ -138,7 +140,9 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   if (launch.profile && !configuration.hints.empty())
     throw Error(Code::invalid, "--profile plans nothing and ignores hints; leave out --hints and --define");
   if (!options.fast.empty() && !options.budget.empty())
-    throw Error(Code::invalid, "--fast and --budget exclude each other; write the fast kind into --budget");
+    throw Error(
+        Code::invalid,
+        "--fast and --budget cannot be used together; leave --fast out, and write for example --budget hbm=4GiB");
   if (!options.fast.empty()) check_fast(options.fast);
   configuration.budget_text = options.fast.empty() ? options.budget : options.fast;
   if (configuration.budget_text.empty() && configuration.plan)
@@ -206,10 +210,10 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
       origin = "--plan: its segments begin by " + plan.progress;
     }
     if (wanted != chosen && chosen->segment_start() == observe::SegmentStart::count)
-      throw Error(Code::invalid,
-                  "--plan: its segments begin by " + plan.progress + ", not by " + std::string(chosen->name()) +
-                      ": all plans of a run, and --progress, have to say the same; make the plans with one "
-                      "--progress, and give no other");
+      throw Error(Code::invalid, "--plan: its segments begin by " + plan.progress + ", but " +
+                                     (options.progress.empty() ? "those of another plan by " : "--progress is ") +
+                                     std::string(chosen->name()) +
+                                     "; make all plans of a run with one --progress, and give no other");
   }
   if (!chosen) chosen = &observe::find_progress(usual);
   refuse_if_unavailable(*chosen);
@@ -295,10 +299,10 @@ void adopt_loop_of_plans(const runtime::Session& session, runtime::PhaseSpec& ph
 std::string create_recording(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0)
-    throw Error(
-        errno == EEXIST ? Code::invalid : Code::failed,
-        "--misses " + path + ": " +
-            (errno == EEXIST ? "this file exists, and is not overwritten; name another" : std::strerror(errno)));
+    throw Error(errno == EEXIST ? Code::invalid : Code::failed,
+                "--misses " + path + ": " +
+                    (errno == EEXIST ? "this file exists, and is not overwritten" : std::strerror(errno)) +
+                    "; name another");
   close(file);
   return std::filesystem::absolute(path).string();
 }
@@ -345,7 +349,7 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
                                             "on " + session.configurations.front().machine.name(), "there");
     if (!difference.empty())
       throw Error(Code::invalid, "configurations of one run share the caches: " + configuration.machine.name() +
-                                     " has others (" + difference + "); simulate it in a run of its own");
+                                     " has others (" + difference + "); simulate it in a separate run");
   }
   const auto& first = session.configurations.front();
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];

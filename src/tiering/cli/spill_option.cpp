@@ -76,7 +76,7 @@ void test_backing_file(const std::string& folder) {
   }
   // If the file system cannot reserve space, a full disk shows at the first writes.
   if (error != 0 && error != EOPNOTSUPP)
-    throw Error(Code::invalid, "--spill " + folder + ": a file there cannot have " +
+    throw Error(Code::invalid, "--spill " + folder + ": a file there cannot grow to " +
                                    format(Bytes{transfer::SpillEngine::k_chunk}) + " (" + std::strerror(error) +
                                    "); free space, or name another folder");
 }
@@ -128,7 +128,8 @@ std::vector<runtime::SpillSpec::Rule> read_rules(const std::string& path) {
   if (path.empty()) return {};
   const auto plan = strategy::read_plan_file(path);
   if (!plan.moves.empty())
-    throw Error(Code::invalid, path + ": with --memory, accesses decide when data move: leave the moves out");
+    throw Error(Code::invalid,
+                path + ": with --memory, accesses decide when data move: remove 'moves' from each [[segment]]");
   std::vector<runtime::SpillSpec::Rule> rules;
   for (const auto& object : plan.objects) {
     if (object.parts.empty()) continue;
@@ -137,8 +138,9 @@ std::vector<runtime::SpillSpec::Rule> read_rules(const std::string& path) {
     if (!is_whole || (place != k_in_memory && place != k_in_file))
       throw Error(
           Code::invalid,
-          fmt::format("{}: {}: with --memory, a whole object has the place \"{}\" or \"{}\"; write one of them",
-                      path, object.name, k_in_memory, k_in_file));
+          fmt::format(
+              "{}: object '{}': with --memory, the place of a whole object is \"{}\" or \"{}\"; write one of them",
+              path, object.name, k_in_memory, k_in_file));
     rules.push_back({object.name, place == k_in_memory});
   }
   return rules;

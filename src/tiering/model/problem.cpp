@@ -315,7 +315,7 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
                      const machine::Budget& budget, std::size_t max_items, const Directives& directives) {
   if (profile.iterations.empty() || usual_phase_count(profile.iterations) == 0) {
     throw Error(Code::invalid, "the profile of loop '" + profile.loop +
-                                   "' holds no iteration with a phase; profile at least one iteration");
+                                   "' has no iteration with a phase; record at least one iteration of it");
   }
   Problem problem;
   problem.machine = machine.name();

@@ -33,9 +33,10 @@ Relaxation::Relaxation(const Problem& problem)
     most = std::max(most, places_.back().size());
   }
   if (most > k_max_places_of_domain) {
-    throw Error(Code::unsupported,
-                "a domain with " + std::to_string(most) + " places; bounds are computed for up to " +
-                    std::to_string(k_max_places_of_domain) + ": use a machine file with fewer places in a domain");
+    throw Error(Code::unsupported, "a domain of the machine has " + std::to_string(most) +
+                                       " places, and bounds are computed for up to " +
+                                       std::to_string(k_max_places_of_domain) +
+                                       "; name a machine with fewer places in each domain");
   }
   form_bundles();
   const auto load_on = [&](const ItemCell& cell, PlaceId p) -> Load {

@@ -275,15 +275,15 @@ TEST(RecordingDamage, TooManyChunks_AreRejected) {
   };
   EXPECT_EQ(
       MadeUp().refused(added(1, 1 << 20, false)),
-      "with the object \"a\" of 1048576 chunks, a recording's objects have more than 131072 at the same time "
-      "beyond the usual 64 each: they cannot be replayed");
+      "the object \"a\" has 1048576 chunks: with it, objects have more than 131072 chunks at the same time beyond "
+      "64 each, which cannot be replayed");
   EXPECT_EQ(MadeUp().refused(added(136, k_tebibyte, false)), "accepted");
   EXPECT_NE(MadeUp().refused(added(137, k_tebibyte, false)), "accepted");
   EXPECT_EQ(MadeUp().refused(added(1092, k_tebibyte, true)), "accepted");
   EXPECT_EQ(
       MadeUp().refused(added(1093, k_tebibyte, true)),
-      "with the object \"a\" of 1024 chunks, a recording's objects have more than 1048576 over the run beyond "
-      "the usual 64 each: they cannot be replayed");
+      "the object \"a\" has 1024 chunks: with it, objects have more than 1048576 chunks over the run beyond 64 "
+      "each, which cannot be replayed");
   EXPECT_EQ(MadeUp().refused(added(100'000, 64, false)), "accepted");
 }
 

@@ -44,8 +44,8 @@ LoadSamplingCollector::LoadSamplingCollector(const machine::Machine& machine, In
   for (const auto& cache : machine.initiators()[initiator].caches)
     cached_lines_ += static_cast<double>(cache.size.value) / static_cast<double>(line_);
   if (!std::isfinite(interval_) || interval_ <= 0)
-    throw Error(Code::invalid,
-                "a sample interval of " + std::to_string(interval.value) + " s; --sample must be above 0 cycles");
+    throw Error(Code::invalid, "--sample: a sample interval of " + std::to_string(interval.value) +
+                                   " s is not above 0; give a larger number of cycles");
 }
 
 // Adds traffic to the counters of a place, and to the time that the core is stalled.

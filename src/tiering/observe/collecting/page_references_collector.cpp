@@ -20,8 +20,8 @@ PageReferencesCollector::PageReferencesCollector(const machine::Machine& machine
       overhead_(1),
       estimator_(machine, initiator, cores, chunks, window_) {
   if (!std::isfinite(window_) || window_ <= 0)
-    throw Error(Code::invalid, "a window of page references of " + std::to_string(window.value) +
-                                   " s; --sample must be above 0 cycles");
+    throw Error(Code::invalid, "--sample: a window of page references of " + std::to_string(window.value) +
+                                   " s is not above 0; give a larger number of cycles");
 }
 
 void PageReferencesCollector::count(const Quantum& quantum, const Tally& tally) {

@@ -26,8 +26,8 @@ SamplingCollector::SamplingCollector(const machine::Machine& machine, InitiatorI
       generator_(seed),
       overhead_(cores) {
   if (!std::isfinite(interval_) || interval_ <= 0)
-    throw Error(Code::invalid,
-                "a sample interval of " + std::to_string(interval.value) + " s; --sample must be above 0 cycles");
+    throw Error(Code::invalid, "--sample: a sample interval of " + std::to_string(interval.value) +
+                                   " s is not above 0; give a larger number of cycles");
   in_interval_ = generator_.draw();
   to_sample_ = in_interval_ * interval_;
 }

@@ -31,9 +31,10 @@ PerfEvent PerfEvent::from_blob(BlobReader& blob) {
   event.period = blob.get<std::uint64_t>();
   event.format = blob.get<AccessFormat>();
   if (event.format > AccessFormat::spe)
-    throw Error(Code::corrupt,
-                "the session has an event of an unknown format of accesses: start the program with this version "
-                "of terrace");
+    throw Error(
+        Code::corrupt,
+        "the session has a perf event of a format that this version does not know; start the program with the "
+        "terrace that is installed with this library");
   event.has_leader = blob.get<std::uint8_t>() != 0;
   event.leader_config = blob.get<std::uint64_t>();
   event.choice = blob.get<std::uint8_t>();

@@ -82,7 +82,7 @@ class Store::Impl {
       auto& o = result.emplace_back();
       o.id = static_cast<ObjectId>(query.integer(0));
       o.name = query.text(1);
-      o.kind = parse_kind(query.text(2));
+      o.kind = parse_kind(query.text(2), path);
       o.size = {static_cast<std::uint64_t>(query.integer(3))};
       o.chunk_size = {static_cast<std::uint64_t>(query.integer(4))};
       o.first_chunk = static_cast<ChunkId>(query.integer(5));

@@ -96,12 +96,12 @@ void add_paths(Database& database, std::int64_t id, const machine::Machine& mach
 
 std::string kind_name(observe::ObjectKind kind) { return k_kind_names.at(static_cast<std::size_t>(kind)); }
 
-observe::ObjectKind parse_kind(const std::string& name) {
+observe::ObjectKind parse_kind(const std::string& name, const std::string& store) {
   for (std::size_t k = 0; k < k_kind_names.size(); ++k) {
     if (name == k_kind_names[k]) return static_cast<observe::ObjectKind>(k);
   }
   throw Error(Code::corrupt,
-              "the store is damaged: it has an object of unknown kind \"" + name + "\"; record again");
+              store + " is damaged: it has an object of unknown kind \"" + name + "\"; record again");
 }
 
 RunRows::RunRows(Database& database, const std::string& journal)

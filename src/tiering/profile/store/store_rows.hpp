@@ -72,6 +72,7 @@ class RunRows {
 std::int64_t add_machine(Database& database, const std::string& blob);
 
 std::string kind_name(observe::ObjectKind kind);
-observe::ObjectKind parse_kind(const std::string& name);
+// Throws Error{corrupt} for an unknown kind; `store`: the file, for its message.
+observe::ObjectKind parse_kind(const std::string& name, const std::string& store);
 
 }  // namespace terrace::profile

@@ -201,9 +201,10 @@ void LearningStrategy::plan_from_profile(std::string_view loop, Requests& reques
     model::drop_unreached_segments(problem);
     if (model::cell_count(problem) == 0) {
       has_no_misses_ = true;
-      throw Error(Code::not_found, "the first iteration of " + profile.loop +
-                                       " missed in no object: the caches hold what it uses, or it has no hooks; "
-                                       "build it with terrace-cc then");
+      throw Error(Code::not_found,
+                  "the first iteration of " + profile.loop +
+                      " had no cache miss in an object: the caches hold its data, or it has no hooks; "
+                      "in that case build it with terrace-cc");
     }
     pending_plans_ = make_pending_plans(*planner_, problem, context_.calibration, *context_.clock, is_reprofiling_,
                                         payback_.must_pay(), why_);

@@ -55,7 +55,7 @@ std::unique_ptr<Policy> make_gpu_policy(std::string_view name, const TouchRules&
     if (!names.empty()) names += ", ";
     names += known;
   }
-  throw Error(Code::invalid, "no policy '" + std::string(name) + "' for a GPU; there are " + names);
+  throw Error(Code::invalid, "there is no policy '" + std::string(name) + "' for a GPU; there are " + names);
 }
 
 }  // namespace terrace::strategy

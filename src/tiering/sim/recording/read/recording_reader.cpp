@@ -53,10 +53,10 @@ class LargeObjects {
 
  private:
   [[noreturn]] void refuse(const observe::NewObject& object, const char* when, std::uint64_t most) const {
-    throw Error(Code::corrupt,
-                "with the object \"" + std::string(object.name) + "\" of " + std::to_string(object.chunks) +
-                    " chunks, a recording's objects have more than " + std::to_string(most) + " " + when +
-                    " beyond the usual " + std::to_string(usual_) + " each: they cannot be replayed");
+    throw Error(Code::corrupt, "the object \"" + std::string(object.name) + "\" has " +
+                                   std::to_string(object.chunks) + " chunks: with it, objects have more than " +
+                                   std::to_string(most) + " chunks " + when + " beyond " + std::to_string(usual_) +
+                                   " each, which cannot be replayed");
   }
 
   std::uint32_t usual_;

@@ -67,7 +67,7 @@ Allocator::Allocator(const Geometry& geometry, std::uint8_t tag)
       tag_(tag),
       birth_(next_birth()),
       width_bits_(static_cast<std::uint32_t>(std::bit_width(geometry.width() - 1))) {
-  if (tag == 0) throw Error(Code::invalid, "an allocator's tag is 1 to 255");
+  if (tag == 0) throw Error(Code::invalid, "the tag of an allocator is 0; pass 1 to 255");
   bitmaps_.reserve(geometry.devices);
   for (std::uint32_t i = 0; i < geometry.devices; ++i)
     bitmaps_.emplace_back(geometry.rows, geometry.width(), geometry.subarrays);
@@ -95,24 +95,26 @@ void check(const Geometry& geometry, const Request& request) {
                                                        : geometry.width();
   const auto asked = [&] { return std::to_string(rows) + " rows x " + std::to_string(subarrays) + " subarrays"; };
   if (rows == 0 || subarrays == 0)
-    throw Error(Code::invalid, asked() + ": request at least one row of one subarray");
+    throw Error(Code::invalid, asked() + " were requested; request at least 1 row of 1 subarray");
   if (rows > geometry.rows || subarrays > most)
-    throw Error(Code::invalid, asked() + ": more than the " + std::to_string(geometry.rows) + " x " +
-                                   std::to_string(most) + " that there are in a " +
+    throw Error(Code::invalid, asked() + " were requested, but a " +
                                    (request.within == Within::subarray ? "subarray"
                                     : request.within == Within::bank   ? "bank"
                                                                        : "device") +
+                                   " has " + std::to_string(geometry.rows) + " x " + std::to_string(most) +
                                    "; request fewer");
   if (request.row_alignment == 0 || request.subarray_alignment == 0)
-    throw Error(Code::invalid, "an alignment of 0; pass 1 where any row or subarray will do");
+    throw Error(Code::invalid, "alignment to " + std::to_string(request.row_alignment) + " rows and " +
+                                   std::to_string(request.subarray_alignment) +
+                                   " subarrays was requested; pass 1 instead of 0 for any position");
 }
 
 void check_member(const Geometry& geometry, const Request& request) {
   check(geometry, request);
   if (request.fit == Fit::best || request.beside)
-    throw Error(
-        Code::invalid,
-        "a block of a group has neither a best fit nor a block beside it; allocate it outside of the group");
+    throw Error(Code::invalid,
+                "a request of a group has a best fit or a block beside it, which groups do not support; allocate "
+                "it alone");
 }
 
 Handle Allocator::allocate(const Request& request) {
@@ -160,7 +162,7 @@ Handle Allocator::allocate_among(const Banks& banks, const Request& request) {
 Handle Allocator::allocate_beside(const Request& request) {
   const auto beside = block(request.beside);
   if (!beside)
-    throw Error(Code::invalid, "beside: that is no block, or one that was released; pass an allocated block");
+    throw Error(Code::invalid, "beside: the block does not exist or was released; pass an allocated block");
   const auto bank = beside->device * geometry_.banks + beside->subarray / geometry_.subarrays;
   const auto width = request.shape.subarrays;
   switch (request.share) {
@@ -186,8 +188,9 @@ Handle Allocator::allocate_beside(const Request& request) {
 
 std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests, Within share) {
   if (requests.empty() || requests.size() > k_max_group)
-    throw Error(Code::invalid, "a group of " + std::to_string(requests.size()) + " blocks; allocate 1 to " +
-                                   std::to_string(k_max_group) + " at a time");
+    throw Error(Code::invalid, "a group of " + std::to_string(requests.size()) +
+                                   " blocks was requested; request 1 to " + std::to_string(k_max_group) +
+                                   " at a time");
   for (const auto& request : requests) check_member(geometry_, request);
   const Locked locked(*this, all());
   const auto taken = [&](std::uint32_t device, const std::optional<std::vector<FreeBitmap::Spot>>& spots) {

@@ -24,7 +24,8 @@ std::string place(const Line& line) {
 // Returns the row cycles in which a bus or an interface passes one row of a subarray.
 std::uint64_t pass(std::uint32_t columns, std::uint32_t bits, std::uint32_t beats, const char* what) {
   if (bits == 0 || beats == 0)
-    throw Error(Code::invalid, std::string(what) + " of 0 bits per row cycle; set its bits and beats in Costs");
+    throw Error(Code::invalid, std::string(what) + " of " + std::to_string(bits) + " bits and " +
+                                   std::to_string(beats) + " beats; set both above 0 in Costs");
   return ceil_div(ceil_div(columns, bits), beats);
 }
 
@@ -72,16 +73,16 @@ void Array::need_inside(const char* what, const Line& line) const {
       std::uint64_t{line.subarray} + line.subarrays <= geometry_.width())
     return;
   if (line.subarrays == 0)
-    throw Error(Code::invalid, std::string(what) + ": a row of no subarrays; pass one of at least 1");
+    throw Error(Code::invalid, std::string(what) + ": the row spans 0 subarrays; pass one that spans at least 1");
   throw Error(Code::invalid, std::string(what) + ": row " + std::to_string(line.row) + " of " + place(line) +
-                                 " is outside of " + describe(geometry_));
+                                 " is outside of " + describe(geometry_) + "; pass a row inside");
 }
 
 void Array::need_beside(const char* what, const Line& to, const Line& other) const {
   need_inside(what, other);
   if (to.device == other.device && to.subarray == other.subarray && to.subarrays == other.subarrays) return;
   throw Error(Code::invalid, std::string(what) + ": an operand is in " + place(other) + ", the target in " +
-                                 place(to) + "; copy it there first by transfer()");
+                                 place(to) + "; copy it there first with transfer()");
 }
 
 std::uint64_t Array::unit(const Line& line, std::uint32_t n) const {
@@ -171,8 +172,8 @@ void Array::shift(const Line& to, const Line& from, std::int64_t by) {
   const auto distance =
       by < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(by) : static_cast<std::uint64_t>(by);
   if (distance == 0 || distance >= geometry_.columns)
-    throw Error(Code::invalid, "shift by " + std::to_string(by) + " columns; a subarray has " +
-                                   std::to_string(geometry_.columns) + ": shift by fewer, and for 0 call copy()");
+    throw Error(Code::invalid, "shift by " + std::to_string(by) + " columns, but a subarray has " +
+                                   std::to_string(geometry_.columns) + "; shift by fewer, or call copy() for 0");
   std::vector<Word> moved(words());
   for (std::uint32_t n = 0; n < to.subarrays; ++n) {
     std::fill(moved.begin(), moved.end(), 0);
@@ -186,8 +187,8 @@ void Array::transfer(const Line& to, const Line& from) {
   need_inside("transfer", to);
   need_inside("transfer", from);
   if (to.subarrays != from.subarrays)
-    throw Error(Code::invalid,
-                "transfer: from " + place(from) + " to " + place(to) + "; both must span as many subarrays");
+    throw Error(Code::invalid, "transfer: from " + place(from) + " to " + place(to) +
+                                   "; pass two rows that span equally many subarrays");
   const auto stays = [&](std::uint32_t n) {
     return to.device == from.device &&
            (to.subarray + n) / geometry_.subarrays == (from.subarray + n) / geometry_.subarrays;

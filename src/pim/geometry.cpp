@@ -12,8 +12,8 @@ namespace {
 
 void need_less(std::uint32_t value, std::uint32_t end, const char* what) {
   if (value >= end)
-    throw Error(Code::invalid, std::string(what) + " " + std::to_string(value) + " is outside: there are " +
-                                   std::to_string(end) + ", counted from 0");
+    throw Error(Code::invalid, std::string(what) + " " + std::to_string(value) + " does not exist: there are " +
+                                   std::to_string(end) + ", counted from 0; pass a smaller number");
 }
 
 }  // namespace
@@ -50,7 +50,8 @@ Address address_of(const Geometry& geometry, std::uint64_t bit) {
   address.bank = part(geometry.banks);
   address.device = part(geometry.devices);
   if (bit != 0)
-    throw Error(Code::invalid, "bit " + std::to_string(asked) + " is outside of " + describe(geometry));
+    throw Error(Code::invalid, "bit " + std::to_string(asked) + " is outside of " + describe(geometry) +
+                                   "; pass a smaller number");
   return address;
 }
 

@@ -29,7 +29,7 @@ std::vector<Block> Lease::together(const std::vector<Shape>& shapes) {
   for (const auto& shape : shapes) requests.push_back({.shape = shape, .dim = Dim::vertical});
   const auto handles = allocator_.allocate_group(requests, Within::subarray);
   if (handles.empty())
-    throw Error(Code::no_memory, "no room for " + std::to_string(shapes.size()) +
+    throw Error(Code::no_memory, "no space for " + std::to_string(shapes.size()) +
                                      " vectors in the same subarrays; release blocks, or use a larger device");
   std::vector<Block> blocks;
   blocks.reserve(handles.size());

@@ -113,13 +113,14 @@ void need_as_many(const Vector& vector, std::size_t values) {
 void check(const Geometry& geometry, const Vector& vector) {
   const auto& block = vector.block;
   if (vector.count == 0 || vector.bits == 0 || vector.bits > k_max_bits)
-    throw Error(Code::invalid, named(vector) + ": a vector has at least one element, of 1 to 64 bits");
+    throw Error(Code::invalid, named(vector) + ": pass at least one element, of 1 to 64 bits");
   if (vector.dim == Dim::horizontal && vector.bits > geometry.columns)
     throw Error(Code::invalid, named(vector) + ": a subarray has " + std::to_string(geometry.columns) +
                                    " columns; take elements of fewer bits");
   if (vector.rotation >= vector.bits || (vector.rotation != 0 && vector.dim == Dim::horizontal))
-    throw Error(Code::invalid, named(vector) + ", rotated by " + std::to_string(vector.rotation) +
-                                   ": a vertical vector is rotated by less than its bits, a horizontal one by 0");
+    throw Error(Code::invalid,
+                named(vector) + ", rotated by " + std::to_string(vector.rotation) +
+                    ": pass a rotation below the bits of a vertical vector, or 0 for a horizontal one");
   if (block.shape.rows == 0 || block.shape.subarrays == 0 || block.device >= geometry.devices ||
       std::uint64_t{block.row} + block.shape.rows > geometry.rows ||
       std::uint64_t{block.subarray} + block.shape.subarrays > geometry.width())
@@ -213,12 +214,12 @@ Vector copied(Array& array, const Vector& vector, const Block& to) {
   const auto extent = extent_of(geometry, vector);
   if (extent_of(geometry, copy) != extent)
     throw Error(Code::invalid, named(vector) + " fill " + std::to_string(extent.subarrays) +
-                                   " subarrays and need as many where they are copied to; the block given has " +
-                                   std::to_string(to.shape.subarrays));
+                                   " subarrays, but the target block has " + std::to_string(to.shape.subarrays) +
+                                   "; pass one with equally many");
   if (overlap(place_of(geometry, vector), place_of(geometry, copy)))
     throw Error(Code::invalid, named(vector) + ": the block at row " + std::to_string(to.row) +
-                                   " overlaps what is copied from row " + std::to_string(vector.block.row) +
-                                   "; pass a block apart from it");
+                                   " overlaps the vector that is copied from row " +
+                                   std::to_string(vector.block.row) + "; pass a block that does not overlap it");
   const bool here = is_row_aligned(geometry, vector, copy);
   for (std::uint32_t group = 0; group < groups_of(geometry, vector); ++group) {
     const auto source = row_group(geometry, vector, group), target = row_group(geometry, copy, group);
@@ -232,10 +233,11 @@ Vector align_to(Array& array, const Vector& vector, const Vector& target, const 
   if (is_row_aligned(array.geometry(), vector, target)) return vector;
   const auto copy = copied(array, vector, blocks(extent_of(array.geometry(), vector)));
   if (!is_row_aligned(array.geometry(), copy, target))
-    throw Error(Code::invalid, "a block was given in subarray " + std::to_string(copy.block.subarray) +
-                                   " of device " + std::to_string(copy.block.device) + "; the target's are at " +
-                                   std::to_string(target.block.subarray) + " of " +
-                                   std::to_string(target.block.device) + "; give one there");
+    throw Error(Code::invalid,
+                "align_to(): the block for the copy is in subarray " + std::to_string(copy.block.subarray) +
+                    " of device " + std::to_string(copy.block.device) + ", the target in subarray " +
+                    std::to_string(target.block.subarray) + " of device " + std::to_string(target.block.device) +
+                    "; pass a block in the target's subarrays");
   return copy;
 }
 

@@ -41,10 +41,12 @@ def replay(trace: Path, machine: str = "", place: str = "") -> Facts:
         except MemoryError:
             raise TerraceError(
                 f"{trace}: to replay it in a device of {device} needs more memory than this machine has; "
-                "give a --machine with a smaller one"
+                "give a --machine with a smaller device"
             ) from None
     if whole.operations == 0:
-        raise WrongCallError(f"{trace}: it contains no operation; record a program that allocates")
+        raise WrongCallError(
+            f"{trace}: the trace contains no operation; record a program that allocates PIM memory"
+        )
     return Facts(trace.name, str(device), whole, fullest)
 
 

@@ -88,7 +88,8 @@ Handle handle_of(const void* pointer) { return {reinterpret_cast<std::uint64_t>(
 
 Dim dim_of(BMEM_DIM dim) {
   if (dim != BMEM_HORI && dim != BMEM_VERT)
-    throw Error(Code::invalid, "the dimension is neither BMEM_HORI nor BMEM_VERT");
+    throw Error(Code::invalid, "dimension " + std::to_string(static_cast<int>(dim)) +
+                                   " does not exist; pass BMEM_HORI or BMEM_VERT");
   return dim == BMEM_HORI ? Dim::horizontal : Dim::vertical;
 }
 
@@ -101,13 +102,15 @@ Within within_of(bmem_within within) {
     case BMEM_SUBARRAY:
       return Within::subarray;
   }
-  throw Error(Code::invalid, "within and share are BMEM_DEVICE, BMEM_BANK or BMEM_SUBARRAY");
+  throw Error(Code::invalid, "within or share is " + std::to_string(static_cast<int>(within)) +
+                                 "; pass BMEM_DEVICE, BMEM_BANK or BMEM_SUBARRAY");
 }
 
 // Converts the C API's request; 0 as alignment means any.
 Request request_of(const bmem_request& asked) {
   if (asked.fit != BMEM_FIRST && asked.fit != BMEM_BEST)
-    throw Error(Code::invalid, "the fit is neither BMEM_FIRST nor BMEM_BEST");
+    throw Error(Code::invalid, "fit " + std::to_string(static_cast<int>(asked.fit)) +
+                                   " does not exist; pass BMEM_FIRST or BMEM_BEST");
   const auto any = [](std::uint32_t alignment) { return alignment == 0 ? 1 : alignment; };
   return {.shape = {asked.rows, asked.subarrays},
           .dim = dim_of(asked.dim),

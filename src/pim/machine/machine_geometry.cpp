@@ -25,9 +25,9 @@ PlaceId find_device(const machine::Machine& machine, const std::string& name) {
   const auto devices = names_of_devices(machine);
   if (devices.empty())
     throw Error(Code::not_found, "machine '" + machine.name() +
-                                     "' has no place that computes; give one a [place.geometry] in its file");
+                                     "' has no PIM place; add [place.geometry] to a [[place]] in its file");
   throw Error(Code::not_found,
-              "machine '" + machine.name() + "' has no place '" + name + "' that computes; there is " + devices);
+              "machine '" + machine.name() + "' has no PIM place '" + name + "'; name one of: " + devices);
 }
 
 Geometry device_of(const machine::Machine& machine, const std::string& name) {

@@ -4,6 +4,7 @@
 #include "pim/published/contig_vectors.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "core/error.hpp"
 
@@ -17,12 +18,16 @@ ContigVectors::ContigVectors(std::uint32_t rows, std::uint32_t subarrays, Update
       subarray_contig_(rows, subarrays),
       row_contig_(subarrays, rows),
       deep_(subarrays) {
-  if (rows == 0 || subarrays == 0) throw Error(Code::invalid, "a device has at least one row and one subarray");
+  if (rows == 0 || subarrays == 0)
+    throw Error(Code::invalid, "a device of " + std::to_string(rows) + " rows and " + std::to_string(subarrays) +
+                                   " subarrays; pass at least 1 of each");
 }
 
 std::optional<Block> ContigVectors::allocate(const Shape& shape) {
   if (shape.rows == 0 || shape.subarrays == 0)
-    throw Error(Code::invalid, "a block has at least one row and one subarray");
+    throw Error(Code::invalid, "a block of " + std::to_string(shape.rows) + " rows x " +
+                                   std::to_string(shape.subarrays) +
+                                   " subarrays was requested; request at least 1 of each");
   const std::lock_guard guard(lock_);
   const auto spot = search(shape);
   if (!spot) return std::nullopt;

@@ -295,7 +295,7 @@ Trace parse_trace(std::string_view text, const std::string& file) { return Parse
 Trace read_trace(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
-    throw Error(Code::not_found, "there is no trace " + path.string() + "; name one that a recorder wrote");
+    throw Error(Code::not_found, path.string() + ": trace file not found; name one that BMEM_TRACE=FILE wrote");
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   // Inserting an empty buffer would set the stream's failbit, but reading an empty file is no failure.

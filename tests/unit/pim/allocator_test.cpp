@@ -58,13 +58,14 @@ TEST(Allocator, InvalidRequest_Throws) {
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
     }
   };
-  refused({.shape = {0, 1}}, "0 rows x 1 subarrays: request at least one row of one subarray");
-  refused({.shape = {1025, 1}}, "1025 rows x 1 subarrays: more than the 1024 x 128 that there are in a device");
-  refused({.shape = {1, 17}, .within = Within::bank}, "more than the 1024 x 16 that there are in a bank");
-  refused({.shape = {1, 2}, .within = Within::subarray}, "1024 x 1 that there are in a subarray");
-  refused({.shape = {0xffffffff, 0xffffffff}}, "more than");
-  refused({.shape = {1, 1}, .row_alignment = 0}, "an alignment of 0");
-  refused({.shape = {1, 1}, .beside = {12345}}, "beside: that is no block");
+  refused({.shape = {0, 1}}, "0 rows x 1 subarrays were requested; request at least 1 row of 1 subarray");
+  refused({.shape = {1025, 1}},
+          "1025 rows x 1 subarrays were requested, but a device has 1024 x 128; request fewer");
+  refused({.shape = {1, 17}, .within = Within::bank}, "a bank has 1024 x 16");
+  refused({.shape = {1, 2}, .within = Within::subarray}, "a subarray has 1024 x 1");
+  refused({.shape = {0xffffffff, 0xffffffff}}, "request fewer");
+  refused({.shape = {1, 1}, .row_alignment = 0}, "alignment to 0 rows and 1 subarrays");
+  refused({.shape = {1, 1}, .beside = {12345}}, "beside: the block does not exist");
   EXPECT_THROW(allocator.allocate_group({}, Within::bank), Error);
   EXPECT_THROW(allocator.allocate_group(std::vector(9, Request{.shape = {1, 1}}), Within::bank), Error);
   const Request best{.shape = {1, 1}, .fit = Fit::best};

@@ -188,7 +188,7 @@ TEST(Array, OtherCosts_AreApplied) {
   array.transfer({0, 1, 0, 1}, row(0));
   EXPECT_EQ(array.cycles(), (Cycles{4 + 2 + 1, 1 + 17 + 1, 0}));
   EXPECT_DOUBLE_EQ(time_of(array.costs(), array.cycles()).value, 26 * 45.75e-9);
-  expect_refused([] { Array(k_small, {.bus_beats = 0}); }, "a bus of 0 bits");
+  expect_refused([] { Array(k_small, {.bus_beats = 0}); }, "bits and 0 beats; set both above 0");
   expect_refused([] { Array({.rows = 1}); }, "banks: there are 0");
 }
 
@@ -206,11 +206,11 @@ TEST(Array, UnalignedOrOutsideOperand_Throws) {
   expect_refused([&] { array.fill(row(16), true); },
                  "set: row 16 of subarray 0 of device 0 is outside of 2 devices");
   expect_refused([&] { array.fill(row(0, 7), true); }, "subarrays 0-6 of device 0 is outside");
-  expect_refused([&] { array.fill(row(0, 0), true); }, "no subarrays");
+  expect_refused([&] { array.fill(row(0, 0), true); }, "spans 0 subarrays");
   expect_refused([&] { array.shift(row(0), row(1), 0); }, "shift by 0 columns");
   expect_refused([&] { array.shift(row(0), row(1), -136); }, "a subarray has 136");
   expect_refused([&] { array.shift(row(0), row(1), INT64_MIN); }, "a subarray has 136");
-  expect_refused([&] { array.transfer(row(0, 2), row(1)); }, "both must span as many");
+  expect_refused([&] { array.transfer(row(0, 2), row(1)); }, "span equally many");
   expect_refused([&] { array.store(row(0), std::vector<Word>(2)); }, "2 words for a row of 3");
   expect_refused([&] { array.store(row(0, 2), std::vector<Word>(3)); }, "one subarray at a time");
   expect_refused([&] { static_cast<void>(array.load(row(0, 2))); }, "one subarray at a time");

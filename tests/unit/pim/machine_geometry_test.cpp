@@ -34,11 +34,11 @@ TEST(MachineGeometry, PimPlace_GivesGeometryOfItsCapacity) {
 TEST(MachineGeometry, UnknownPlace_NamesPimPlaces) {
   auto parts = machine::example_parts();
   EXPECT_EQ(complaint(machine::Machine(parts), ""),
-            "machine 'example' has no place that computes; give one a [place.geometry] in its file");
+            "machine 'example' has no PIM place; add [place.geometry] to a [[place]] in its file");
   machine::set_geometry(parts, 0);
   machine::set_geometry(parts, 3);
   EXPECT_EQ(complaint(machine::Machine(parts), "ddr0"),
-            "machine 'example' has no place 'ddr0' that computes; there is hbm0, hbm1");
+            "machine 'example' has no PIM place 'ddr0'; name one of: hbm0, hbm1");
 }
 
 }  // namespace

@@ -102,9 +102,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"a 1 16 1 v", "a 1 16x 1 v", "t:4: rows: '16x' is no number from 1 to 4294967295"},
         Bad{"a 1 16 1 v = 0 0 0", "a 1 16", "t:4: subarrays: missing; add it"},
         Bad{"a 1 16 1 v = 0 0 0", "a 1 65 1",
-            "t:4: 65 rows x 1 subarrays: more than the 64 x 8 that there are in a device; request fewer"},
+            "t:4: 65 rows x 1 subarrays were requested, but a device has 64 x 8; request fewer"},
         Bad{"3 2 h best in=bank", "3 5 h best in=bank",
-            "t:5: 3 rows x 5 subarrays: more than the 64 x 4 that there are in a bank; request fewer"},
+            "t:5: 3 rows x 5 subarrays were requested, but a bank has 64 x 4; request fewer"},
         Bad{"in=bank", "in=banc", "t:5: in: 'banc' is none of subarray, bank and device"},
         Bad{"best", "worst",
             "t:5: 'worst' is no option; those are h, v, first, best, in=, align=, beside=, share= and, last, = "
@@ -126,8 +126,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"share=subarray", "in=subarray",
             "t:8: 'in=subarray' is no option of a group; write for example 'g 2 share=subarray'"},
         Bad{"a 5 4 1 v", "a 5 4 1 v best",
-            "t:9: a block of a group has neither a best fit nor a block beside it; allocate it outside of the "
-            "group"},
+            "t:9: a request of a group has a best fit or a block beside it, which groups do not support; "
+            "allocate it alone"},
         Bad{"a 5 4 1 v", "a 5 4 1 v beside=1", "t:9: a block of a group has no 'beside'; remove it"},
         Bad{"f 2", "f 2\nf 2", "t:12: block 2 was released before; remove this line"},
         Bad{"f 2", "f 4", "t:11: block 4 found no room; remove this line"},

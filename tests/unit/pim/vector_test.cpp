@@ -267,9 +267,17 @@ TEST(Vectors, MismatchedOperands_ThrowOneLine) {
   expect_refused([&] { alu.rotate(to, a, 8); }, "rotation by 8");
   expect_refused([&] { rotated(along, 1); }, "only vertical");
   expect_refused([&] { write(bench.array, a, Values(3)); }, "3 values for 100 vertical elements of 8 bits");
-  expect_refused([&] { copied(bench.array, a, {0, 0, 0, {16, 1}}); }, "need as many where they are copied to");
+  expect_refused(
+      [&] {
+        copied(bench.array, a, {0, 0, 0, {16, 1}});
+      },
+      "but the target block has 1; pass one with equally many");
   expect_refused([&] { copied(bench.array, a, {0, 0, 0, {7, 2}}); }, "do not fit into 7 rows");
-  expect_refused([&] { copied(bench.array, a, {0, 1, a.block.row + 4, {8, 2}}); }, "overlaps what is copied");
+  expect_refused(
+      [&] {
+        copied(bench.array, a, {0, 1, a.block.row + 4, {8, 2}});
+      },
+      "overlaps the vector that is copied");
   Alu poor(bench.array, {0, 1, 500, {1, 2}});
   expect_refused([&] { poor.add(to, a, a); }, "scratch of 1 rows");
   Alu over(bench.array, {0, 1, a.block.row, {2, 2}});

@@ -110,7 +110,7 @@ def _print(facts: Facts, page: Path) -> None:
     if whole.differ:
         line, block, recorded, replayed = whole.differences[0]
         warn(
-            f"line {line}: block {block}: {replayed} in the replay, {recorded} in the trace; "
+            f"{facts.name}, line {line}: block {block}: {replayed} in the replay, {recorded} in the trace; "
             "to compare, replay a trace of one thread in its own device"
         )
 

@@ -92,7 +92,7 @@ def test_geometry_equals_machine(geometry):
     assert imi.shape_of(1 << 20, "h") == (1, 128)  # 1 MiB is a row of all subarrays
     assert imi.shape_of(64 << 20, "v") == (1024, 8)  # 64 MiB are all rows of eight
     assert geometry.units * geometry.row_bytes == geometry.capacity
-    with pytest.raises(_core.InvalidError, match="no place that computes"):
+    with pytest.raises(_core.InvalidError, match="no PIM place"):
         _core.PimGeometry.of_machine(_core.Machine.read("unimem-bw2"))
     with pytest.raises(_core.InvalidError, match="whole bytes"):
         _core.PimGeometry(1024, 12, 16, 8)
@@ -196,7 +196,7 @@ def test_another_device_has_other_outcomes(terrace, tmp_path):
     done = terrace("lab", "pim", trace, "-o", tmp_path / "out")
     assert done.returncode == 0
     assert done.stderr == (
-        "terrace: line 4: block 3: no room in the replay, device 0, subarray 4, row 4 in the trace; "
+        "terrace: app.pim, line 4: block 3: no room in the replay, device 0, subarray 4, row 4 in the trace; "
         "to compare, replay a trace of one thread in its own device\n"
     )
     assert "1 of 3 outcomes are not as recorded" in done.stdout
@@ -210,18 +210,18 @@ def test_another_device_has_other_outcomes(terrace, tmp_path):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["missing.pim"], "there is no trace missing.pim; name one that a recorder wrote"),
+        (["missing.pim"], "missing.pim: trace file not found; name one that BMEM_TRACE=FILE wrote"),
         (
             ["bad.pim"],
             "bad.pim:3: block 7 has not been allocated; that line must come first",
         ),
-        (["empty.pim"], "empty.pim: it contains no operation; record a program that allocates"),
+        (["empty.pim"], "empty.pim: the trace contains no operation; record a program that allocates PIM memory"),
         (
             ["good.pim", "--machine", "unimem-bw2"],
-            "machine 'unimem-bw2' has no place that computes; give one a [place.geometry] in its file",
+            "machine 'unimem-bw2' has no PIM place; add [place.geometry] to a [[place]] in its file",
         ),
         (["good.pim", "-m", "imi-ddr4", "--place", "ddr"],
-         "machine 'imi-ddr4' has no place 'ddr' that computes; there is imi"),
+         "machine 'imi-ddr4' has no PIM place 'ddr'; name one of: imi"),
         (["good.pim", "--place", "imi"], "--place imi: give the --machine that has it as well"),
         (["good.pim", "-o", "bad.pim"], "--output bad.pim: File exists; name a writable folder"),
     ],

@@ -71,8 +71,8 @@ TEST(Gpu, Programs_ForTheGpu_AreBuilt) {
                                    " jacobi cells=16 2>&1");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_EQ(outcome.output,
-            "terrace-stencils: loop 'start' was compiled for a GPU alone: take executor=gpu, or compile without "
-            "nvcc\n");
+            "terrace-stencils: loop 'start' was compiled for a GPU only: run it with executor=gpu, or compile the "
+            "program without nvcc\n");
 }
 
 TEST(Gpu, Run_WithoutGpu_FailsWithOneLine) {

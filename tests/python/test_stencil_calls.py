@@ -60,7 +60,7 @@ def call(words, **variables):
         (f"jacobi {MACHINE} cells=-4", "cells=-4: 1 at least"),
         (
             f"jacobi {MACHINE} how=bogus",
-            "how=bogus: there is no such mode; there are cache, flat-fast, flat-slow, slots, streamed, unified",
+            "how=bogus: there is no such mode; set one of cache, flat-fast, flat-slow, slots, streamed, unified",
         ),
         (
             f"jacobi {MACHINE} how=flat-slow memory=1GiB",

@@ -42,8 +42,9 @@ void set_bodies(Loop& loop, const Kernel& kernel, const Arguments&... arguments)
     };
   if constexpr (k_is_for_gpu_alone<Kernel>) {
     loop.body = [](const Call& call) {
-      throw std::logic_error("loop '" + call.loop.name +
-                             "' was compiled for a GPU alone: take executor=gpu, or compile without nvcc");
+      throw std::logic_error(
+          "loop '" + call.loop.name +
+          "' was compiled for a GPU only: run it with executor=gpu, or compile the program without nvcc");
     };
     return;
   } else

@@ -119,7 +119,8 @@ class TERRACE_STENCIL_PUBLIC Context {
                 const Orientation& orientation = {}) {
     if (&from.engine() != engine_.get() || &to.engine() != engine_.get())
       throw std::invalid_argument(
-          "a transfer's datasets belong to the context that makes it: pass two of that context");
+          "transfer(): one of its datasets belongs to another context: pass two datasets of the context that is "
+          "called");
     detail::transfer(*engine_, from.id(), from_range, to.id(), to_range, orientation);
   }
 

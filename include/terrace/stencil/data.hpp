@@ -78,7 +78,9 @@ class Dataset {
 
   [[nodiscard]] DatasetId id() const { return id_; }
   [[nodiscard]] Engine& engine() const {
-    if (!engine_) throw std::invalid_argument("a dataset that was made by Dataset() is used: take one of a block");
+    if (!engine_)
+      throw std::invalid_argument(
+          "an empty dataset, made by Dataset(), is used: assign it one that Block::dataset() returns");
     return *engine_;
   }
   [[nodiscard]] bool is_of(const Engine* engine) const { return engine_ == engine; }
@@ -118,8 +120,8 @@ class Line {
  private:
   static std::size_t length(std::ptrdiff_t begin, std::ptrdiff_t end) {
     if (end < begin)
-      throw std::invalid_argument("a line from " + std::to_string(begin) + " to " + std::to_string(end) +
-                                  ": its end is before its beginning: pass the smaller index first");
+      throw std::invalid_argument("a Line from " + std::to_string(begin) + " to " + std::to_string(end) +
+                                  " ends before it begins: pass the smaller index first");
     return static_cast<std::size_t>(end - begin);
   }
 
@@ -196,8 +198,8 @@ template <class T>
 T Reduction<T>::value() const {
   if (!engine_)
     throw std::invalid_argument(
-        "a reduction that was made without a context is asked for its value: take "
-        "Context::sum(), minimum() or maximum()");
+        "value() was called on an empty reduction: assign it one that Context::sum(), minimum() or maximum() "
+        "returns");
   T number{};
   detail::value_of(*engine_, id_, reinterpret_cast<std::byte*>(&number));
   return number;

@@ -202,7 +202,7 @@ void launch(const Kernel& kernel, const DeviceCall& call, Bound... bound) {
   if (error != cudaSuccess)
     throw std::runtime_error("loop '" + call.loop.name +
                              "': its kernel cannot be launched: " + cudaGetErrorString(error) +
-                             ": compile it for this GPU (nvcc -arch, -maxrregcount), or choose another executor");
+                             ": compile it for this GPU (nvcc -arch, -maxrregcount), or set another executor=");
 }
 
 TERRACE_STENCIL_END_TARGET

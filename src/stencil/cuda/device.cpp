@@ -69,7 +69,7 @@ Result Event::wait() const { return device_.driver().synchronize_event(handle_);
 Buffer::Buffer(const Device& device, std::size_t size, const char* what) : device_(&device), size_(size) {
   const auto result = device.driver().allocate(&address_, size);
   if (result == k_success) return;
-  throw Error(Code::no_memory, "the GPU has no " + std::to_string(size) + " bytes for " + what + ": " +
+  throw Error(Code::no_memory, "the GPU cannot allocate " + std::to_string(size) + " bytes for " + what + ": " +
                                    device.driver().text_of(result) + ": make memory=SIZE smaller");
 }
 

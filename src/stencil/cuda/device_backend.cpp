@@ -27,9 +27,9 @@ DeviceBackend::DeviceBackend(std::shared_ptr<const Device> device, std::size_t m
     for (std::size_t made = 0; made < memory / chunk_; ++made) {
       Frame frame;
       if (const auto result = driver_.create(&frame.memory, chunk_, &allocation, 0); result != k_success)
-        throw Error(Code::no_memory, "memory=" + format(Bytes{memory}) + ": the GPU gives " +
+        throw Error(Code::no_memory, "memory=" + format(Bytes{memory}) + ": the GPU can allocate only " +
                                          format(Bytes{made * chunk_}) + " (" + driver_.text_of(result) +
-                                         "): ask for less");
+                                         "): make memory=SIZE smaller");
       frames_.push_back(frame);
     }
   } catch (...) {

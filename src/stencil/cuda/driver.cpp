@@ -16,8 +16,8 @@ template <class Function>
 void load(void* library, Function& function, const char* name) {
   function = reinterpret_cast<Function>(dlsym(library, name));
   if (!function)
-    throw Error(Code::unsupported, std::string("executor=gpu needs a newer driver: its ") + k_library +
-                                       " has no " + name + ": update it, or choose another executor");
+    throw Error(Code::unsupported, std::string("executor=gpu needs a newer CUDA driver: ") + k_library +
+                                       " has no " + name + ": update the driver, or choose another executor");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ Context distributed(std::unique_ptr<Ranks> ranks, const Options& options) {
 
 Engine& Context::own() const {
   if (!engine_)
-    throw std::invalid_argument("a context that was moved elsewhere is used: use the one that it was moved to");
+    throw std::invalid_argument("a Context that was moved from is used: use the Context that it was moved to");
   return *engine_;
 }
 
@@ -56,8 +56,8 @@ Range range_of(const Engine& engine, DatasetId dataset) { return engine.info(dat
 void check_range(const Engine& engine, DatasetId dataset, const Range& range) { engine.check(range, dataset); }
 void refuse_count(const Engine& engine, DatasetId dataset, const Range& range, std::size_t count) {
   throw std::invalid_argument("dataset '" + engine.info(dataset).name + "': " + std::to_string(count) +
-                              " numbers are given for the " + std::to_string(range.points()) + " points of " +
-                              text_of(range) + ": give one for each point");
+                              " values were passed for the " + std::to_string(range.points()) + " points of " +
+                              text_of(range) + ": pass one for each point");
 }
 void refuse_block(const std::string& what, const std::string& name) {
   throw std::invalid_argument(what + " '" + name +

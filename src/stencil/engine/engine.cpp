@@ -34,12 +34,12 @@ Engine::Engine(const Options& options, std::unique_ptr<Executor> executor)
 BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size) {
   if (size.empty() || size.size() > k_max_dims)
     throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size.size()) +
-                                   " dimensions: a block has 1 to " + std::to_string(k_max_dims));
+                                   " dimensions: give it 1 to " + std::to_string(k_max_dims));
   BlockInfo block{name, size.size(), {}};
   for (std::size_t d = 0; d < size.size(); ++d) {
     if (size[d] < 1)
       throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size[d]) +
-                                     " points in dimension " + std::to_string(d) + ": it needs at least one");
+                                     " points in dimension " + std::to_string(d) + ": give it at least one");
     block.range.end[d] = size[d];
   }
   block.range.sides = size.size();
@@ -58,7 +58,7 @@ DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_
     if (halo.low[d] > 0 || halo.high[d] < 0)
       throw Error(Code::invalid, "the dataset '" + name + "' has a halo of " + std::to_string(halo.low[d]) +
                                      " to " + std::to_string(halo.high[d]) + " in dimension " + std::to_string(d) +
-                                     ": its low side is 0 or less, its high side 0 or more");
+                                     ": pass a low side of at most 0 and a high side of at least 0");
     info.range.begin[d] += halo.low[d];
     info.range.end[d] += halo.high[d];
   }

@@ -29,7 +29,7 @@ void check_lines(const Loop& loop) {
     if (line.begin <= begin && line.end >= end) continue;
     throw Error(Code::invalid, "loop '" + loop.name + "', line " + std::to_string(i + 1) + " of " +
                                    std::to_string(loop.lines.size()) + ", along " + "xyz"[line.axis] +
-                                   ": it has " + std::to_string(line.end - line.begin) + " numbers, " +
+                                   ": it has " + std::to_string(line.end - line.begin) + " values, " +
                                    std::to_string(line.begin) + ".." + std::to_string(line.end) +
                                    ", the loop's range is " + std::to_string(begin) + ".." + std::to_string(end) +
                                    " there: make it cover that range");
@@ -89,13 +89,13 @@ void check_sides(const std::string& what, const Range& range, const BlockInfo& b
   if (range.sides > k_max_dims || (range.sides > 0 && range.sides < block.dims))
     throw Error(Code::invalid, what + ": its range has " + dimensions_text(range.sides) + ", the block '" +
                                    block.name + "' has " + std::to_string(block.dims) +
-                                   ": say begin and end in each, {0, 1} for the first layer");
+                                   ": state begin and end in each, {0, 1} for the first layer");
   if (range.empty()) return;
   for (auto d = block.dims; d < k_max_dims; ++d)
     if (range.begin[d] != 0 || range.end[d] != 1)
       throw Error(Code::invalid, what + ": its range " + text_of(range) + " goes into dimension " +
                                      std::to_string(d + 1) + ", the block '" + block.name + "' has " +
-                                     dimensions_text(block.dims) + ": it is 0..1 in the others");
+                                     dimensions_text(block.dims) + ": make the range 0..1 in the others");
 }
 
 void check_loop(const Loop& loop, const std::vector<BlockInfo>& blocks, const std::deque<DatasetInfo>& datasets) {

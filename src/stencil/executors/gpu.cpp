@@ -116,8 +116,9 @@ class GpuVariant final : public ExecutorVariant {
     auto device = std::make_shared<const Device>();
     const auto smallest = device->granularity();
     if (options.memory < k_min_chunks * smallest)
-      throw Error(Code::invalid, "executor=gpu needs memory=SIZE, " + format(Bytes{k_min_chunks * smallest}) +
-                                     " at least: how much of the datasets may be in the GPU's memory");
+      throw Error(Code::invalid,
+                  "executor=gpu needs memory=SIZE, the GPU memory for datasets: set it to at least " +
+                      format(Bytes{k_min_chunks * smallest}));
     const auto chunk = chunk_size(options.memory, std::max(k_gpu_chunks.largest, smallest), smallest);
     return std::make_unique<Gpu>(options, std::move(device), chunk, statistics);
   }

@@ -23,8 +23,9 @@ class StreamedVariant final : public ExecutorVariant {
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
     constexpr auto least = k_min_chunks * k_processor_chunks.smallest;
     if (options.memory < least)
-      throw Error(Code::invalid, "executor=streamed needs memory=SIZE, " + format(Bytes{least}) +
-                                     " at least: how much of the datasets may be in memory");
+      throw Error(Code::invalid,
+                  "executor=streamed needs memory=SIZE, the memory for datasets: set it to at least " +
+                      format(Bytes{least}));
     const auto chunk = chunk_size(options.memory, k_processor_chunks.largest, k_processor_chunks.smallest);
     return make_streamed(options, std::make_unique<FileBackend>(options.folder, options.memory, chunk),
                          statistics);

@@ -10,13 +10,13 @@ namespace {
 void write(const Hdf5File& file, hid_t object, const std::string& name, hid_t in_file, hid_t in_memory,
            const Handle& space, const void* values) {
   const auto is_there = H5Aexists(object, name.c_str());
-  file.need(is_there, "its attributes cannot be looked up: name another file");
+  file.need(is_there, "its HDF5 attributes cannot be looked up: name another file");
   if (is_there > 0)
-    file.need(H5Adelete(object, name.c_str()), "an attribute cannot be replaced: name another file");
+    file.need(H5Adelete(object, name.c_str()), "an HDF5 attribute cannot be replaced: name another file");
   const Handle attribute(H5Acreate2(object, name.c_str(), in_file, space.get(), H5P_DEFAULT, H5P_DEFAULT),
                          H5Aclose);
   if (!attribute || H5Awrite(attribute.get(), in_memory, values) < 0)
-    file.fail(Code::failed, "the attribute '" + name + "' cannot be written: name another file");
+    file.fail(Code::failed, "the HDF5 attribute '" + name + "' cannot be written: name another file");
 }
 
 struct Found {
@@ -30,14 +30,14 @@ struct Found {
 Found find(const Hdf5File& file, hid_t object, const std::string& name) {
   Found found;
   const auto is_there = H5Aexists(object, name.c_str());
-  if (is_there < 0) file.fail(Code::corrupt, "its attributes cannot be read: take an older file");
+  if (is_there < 0) file.fail(Code::corrupt, "its HDF5 attributes cannot be read: name an older copy");
   if (is_there == 0) return found;
   found.attribute = Handle(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose);
   const Handle type(found.attribute ? H5Aget_type(found.attribute.get()) : -1, H5Tclose);
   const Handle space(found.attribute ? H5Aget_space(found.attribute.get()) : -1, H5Sclose);
   const auto count = space ? H5Sget_simple_extent_npoints(space.get()) : -1;
   if (!type || count < 0)
-    file.fail(Code::corrupt, "the attribute '" + name + "' cannot be read: take an older file");
+    file.fail(Code::corrupt, "the HDF5 attribute '" + name + "' cannot be read: name an older copy");
   found.kind = H5Tget_class(type.get());
   found.bytes = H5Tget_size(type.get());
   found.count = static_cast<std::size_t>(count);
@@ -46,7 +46,7 @@ Found find(const Hdf5File& file, hid_t object, const std::string& name) {
 
 void read(const Hdf5File& file, const Found& found, const std::string& name, hid_t in_memory, void* values) {
   if (H5Aread(found.attribute.get(), in_memory, values) < 0)
-    file.fail(Code::corrupt, "the attribute '" + name + "' cannot be read: take an older file");
+    file.fail(Code::corrupt, "the HDF5 attribute '" + name + "' cannot be read: name an older copy");
 }
 
 herr_t add_name(hid_t /*object*/, const char* name, const H5A_info_t* /*info*/, void* names) {
@@ -99,7 +99,7 @@ std::vector<std::string> attribute_names(const Hdf5File& file, hid_t object) {
   std::vector<std::string> names;
   hsize_t from = 0;
   if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &from, add_name, &names) < 0)
-    file.fail(Code::corrupt, "its attributes cannot be read: take an older file");
+    file.fail(Code::corrupt, "its HDF5 attributes cannot be read: name an older copy");
   return names;
 }
 

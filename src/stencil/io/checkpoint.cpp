@@ -51,8 +51,9 @@ void refuse_others(const io::Hdf5File& file, const std::vector<io::Part>& parts)
   for (const auto& part : parts) wanted.insert(part.name);
   for (const auto& name : io::stored_names(file))
     if (!wanted.contains(name))
-      throw Error(Code::invalid, file.path() + ": the checkpoint has a dataset '" + name +
-                                     "', which the program has not: name a file of the same program and size");
+      throw Error(Code::invalid,
+                  file.path() + ": the checkpoint has a dataset '" + name +
+                      "', which this program does not have: name a file of the same program and size");
 }
 
 using Numbers = std::map<std::string, io::NamedNumber>;
@@ -64,7 +65,7 @@ void write_numbers(const io::Hdf5File& file, const Numbers& values) {
     if (name.empty() || name.find('\0') != std::string::npos)
       throw Error(
           Code::invalid,
-          file.path() + ": Checkpoint has a number with an empty name, or one with a zero byte: give it a name");
+          file.path() + ": the name of a number in the checkpoint is empty, or has a zero byte: rename it");
     io::write_number(file, root.get(), name, number);
   }
 }
@@ -75,7 +76,7 @@ Numbers read_numbers(const io::Hdf5File& file) {
   const io::Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);
   for (const auto& name : io::attribute_names(file, root.get())) {
     const auto number = io::read_number(file, root.get(), name);
-    if (!number) file.fail(Code::corrupt, "the number '" + name + "' cannot be read: take an older checkpoint");
+    if (!number) file.fail(Code::corrupt, "the number '" + name + "' cannot be read: name an older checkpoint");
     values[name] = *number;
   }
   return values;
@@ -91,8 +92,9 @@ T number_named(const Numbers& values, const std::string& name, const char* kind)
     known.append(known.empty() ? "'" : ", '")
         .append(other)
         .append(number.index() == 0 ? "' (integer)" : "' (real)");
-  throw Error(Code::not_found, std::string("the checkpoint has no ") + kind + " number '" + name + "'; it has " +
-                                   (known.empty() ? "none" : known));
+  throw Error(Code::not_found,
+              std::string("the checkpoint has no ") + kind + " number '" + name + "'; it has " +
+                  (known.empty() ? "no numbers: set() it before write()" : known + ": request one of these"));
 }
 
 }  // namespace

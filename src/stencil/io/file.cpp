@@ -24,7 +24,8 @@ bool is_about_room(int error) { return error == ENOSPC || error == EDQUOT || err
 
 void lock(const std::string& path, int descriptor, bool is_alone) {
   if (flock(descriptor, (is_alone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw Error(Code::failed, path + ": another program has it open: wait for it, or name another file");
+    throw Error(Code::failed,
+                path + ": another program has this file open: wait until it ends, or name another file");
 }
 
 File::File(std::string path, Use use) : path_(std::move(path)) {
@@ -36,11 +37,11 @@ File::File(std::string path, Use use) : path_(std::move(path)) {
   }
   if (descriptor_ < 0)
     throw Error(errno == ENOENT ? Code::not_found : Code::failed,
-                path_ + ": it cannot be opened: " + std::strerror(errno) + ": name another");
+                path_ + ": the file cannot be opened: " + std::strerror(errno) + ": name another file");
   struct stat about {};
   if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) {
     close(descriptor_);
-    throw Error(Code::failed, path_ + ": it is no regular file: name another");
+    throw Error(Code::failed, path_ + ": this is not a regular file: name another file");
   }
   try {
     if (use != Use::read_complete) lock(path_, descriptor_, use == Use::change);
@@ -110,9 +111,9 @@ void File::keep(const char* what, int error) {
 
 void File::check() const {
   if (failed_)
-    throw Error(Code::failed,
-                path_ + ": it cannot be " + failed_ + ": " + std::strerror(error_) +
-                    (is_about_room(error_) ? ": make room, or name a file elsewhere" : ": name another file"));
+    throw Error(Code::failed, path_ + ": the file cannot be " + failed_ + ": " + std::strerror(error_) +
+                                  (is_about_room(error_) ? ": free space on its disk, or name a file elsewhere"
+                                                         : ": name another file"));
 }
 
 }  // namespace terrace::stencil::io

@@ -35,7 +35,7 @@ std::string hdf5_reason() {
   std::string text;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &text);
   std::ranges::replace(text, '\n', ' ');
-  return text.empty() ? "HDF5 gives no reason" : text;
+  return text.empty() ? "HDF5 gives no reason" : "HDF5: " + text;
 }
 
 Hdf5File::Hdf5File(File& file, std::uint64_t user_block, bool is_made, Use use)
@@ -52,7 +52,8 @@ Hdf5File::Hdf5File(File& file, std::uint64_t user_block, bool is_made, Use use)
   id_ = Handle(is_made ? H5Fcreate(name, H5F_ACC_TRUNC, creation.get(), access.get())
                        : H5Fopen(name, use == Use::change ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access.get()),
                H5Fclose);
-  if (!id_) fail(is_made ? Code::failed : Code::corrupt, "it cannot be opened as an HDF5 file: name another");
+  if (!id_)
+    fail(is_made ? Code::failed : Code::corrupt, "the file cannot be opened as an HDF5 file: name another file");
 }
 
 Hdf5File::~Hdf5File() {
@@ -63,14 +64,14 @@ Hdf5File Hdf5File::make(File& file, std::uint64_t user_block) { return {file, us
 Hdf5File Hdf5File::open(File& file, Use use) { return {file, 0, false, use}; }
 
 void Hdf5File::close() {
-  need(id_.reset(), "it cannot be closed");
+  need(id_.reset(), "the file cannot be closed: name another file");
   file_->check();
 }
 
 void Hdf5File::fail(Code code, const std::string& what) const {
   const auto reason = hdf5_reason();
   file_->check();
-  throw Error(code, path() + ": " + what + ": " + reason);
+  throw Error(code, path() + ": " + what + " (" + reason + ")");
 }
 
 }  // namespace terrace::stencil::io

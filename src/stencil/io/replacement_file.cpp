@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& path, const char* what) {
-  throw Error(Code::failed, path + ": " + what + ": " + std::strerror(errno));
+[[noreturn]] void fail(const std::string& path, const std::string& what, const char* advice) {
+  throw Error(Code::failed, path + ": " + what + ": " + std::strerror(errno) + ": " + advice);
 }
 
 // Follows symbolic links: the target is replaced, the link stays.
@@ -28,7 +28,8 @@ std::string target_of(const std::string& path) {
   std::error_code problem;
   const auto status = fs::status(path, problem);
   if (!fs::exists(status)) return path;
-  if (!fs::is_regular_file(status)) throw Error(Code::failed, path + ": it is no regular file: name another");
+  if (!fs::is_regular_file(status))
+    throw Error(Code::failed, path + ": this is not a regular file: name another file");
   const auto found = fs::canonical(path, problem);
   return problem ? path : found.string();
 }
@@ -46,13 +47,13 @@ bool is_still(const std::string& name, int descriptor) {
 void sync_folder(const std::string& path, const std::string& target) {
   const auto folder = fs::path(target).parent_path();
   const auto descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) fail(path, "its folder cannot be opened to sync it: make it readable");
+  if (descriptor < 0) fail(path, "its folder cannot be opened for fsync()", "make the folder readable");
   // Some file systems cannot sync directories.
   const auto is_synced = fsync(descriptor) == 0 || errno == EINVAL;
   const auto error = errno;
   close(descriptor);
   errno = error;
-  if (!is_synced) fail(path, "its folder cannot be synced: name a file elsewhere");
+  if (!is_synced) fail(path, "fsync() of its folder failed", "name a file elsewhere");
 }
 
 }  // namespace
@@ -60,7 +61,7 @@ void sync_folder(const std::string& path, const std::string& target) {
 ReplacementFile::ReplacementFile(const std::string& path) : target_(target_of(path)), name_(target_ + ".part") {
   do {
     const auto descriptor = open(name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (descriptor < 0) fail(path, (name_ + " cannot be made: name a file in a writable folder").c_str());
+    if (descriptor < 0) fail(path, name_ + " cannot be created", "name a file in a writable folder");
     file_ = std::make_unique<File>(path, descriptor);
     lock(path, descriptor, true);
   } while (!is_still(name_, file_->descriptor()));
@@ -77,7 +78,7 @@ void ReplacementFile::commit() {
   file_->sync();
   file_->check();
   if (std::rename(name_.c_str(), target_.c_str()) != 0)
-    fail(file_->path(), "it cannot be renamed: name a file elsewhere");
+    fail(file_->path(), name_ + " cannot be renamed to it", "name a file elsewhere");
   name_.clear();
   sync_folder(file_->path(), target_);
 }

@@ -62,7 +62,7 @@ std::uint64_t checksum_of(const std::vector<char>& bytes, std::size_t size) {
 }
 
 [[noreturn]] void damaged(const File& file, const std::string& what) {
-  throw Error(Code::corrupt, file.path() + ": the checkpoint is damaged: " + what + ": take an older one");
+  throw Error(Code::corrupt, file.path() + ": the checkpoint is damaged: " + what + ": restore an older one");
 }
 
 }  // namespace
@@ -92,23 +92,23 @@ void check_seal(File& file) {
   file.check();
   if (!is_read || std::string_view(head.magic, k_magic.size()) != k_magic)
     throw Error(Code::invalid, file.path() +
-                                   ": it is no checkpoint, or its beginning is damaged: name the file that "
+                                   ": this is no checkpoint, or its header is damaged: name a file that "
                                    "Checkpoint::write made");
   if (head.extents > size / sizeof(Extent) || head.seal_bytes != size_for(head.extents) || head.seal_bytes > size)
-    damaged(file, "its beginning is");
+    damaged(file, "its header is invalid");
   std::vector<char> bytes(head.seal_bytes);
   (void)file.read(0, bytes.data(), bytes.size());
   file.check();
   std::uint64_t own = 0;
   std::memcpy(&own, &bytes[bytes.size() - sizeof own], sizeof own);
-  if (own != checksum_of(bytes, bytes.size() - sizeof own)) damaged(file, "its beginning is");
+  if (own != checksum_of(bytes, bytes.size() - sizeof own)) damaged(file, "its header is invalid");
   if (head.file_bytes != size)
     damaged(file, "it has " + std::to_string(size) + " of " + std::to_string(head.file_bytes) + " bytes");
   std::vector<Extent> extents(head.extents);
   if (!extents.empty()) std::memcpy(extents.data(), &bytes[sizeof head], extents.size() * sizeof(Extent));
   const auto found = checksum_between(file, head.seal_bytes, size, extents);
   file.check();
-  if (found != head.checksum) damaged(file, "its description of the datasets is");
+  if (found != head.checksum) damaged(file, "its description of the datasets is invalid");
 }
 
 }  // namespace terrace::stencil::io

@@ -121,7 +121,7 @@ void for_pieces(const Hdf5File& file, const Part& part, const Handle& space, Act
     const Handle in_memory(H5Screate_simple(static_cast<int>(dims), &count[k_max_dims - dims], nullptr), H5Sclose);
     if (!in_memory || H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &from[k_max_dims - dims], nullptr,
                                           &count[k_max_dims - dims], nullptr) < 0)
-      file.fail(Code::failed, "'" + part.name + "' cannot be copied");
+      file.fail(Code::failed, "dataset '" + part.name + "' cannot be copied: name another file");
     action(slab, piece, in_memory);
   });
 }
@@ -147,7 +147,7 @@ Handle make(const Hdf5File& file, const Part& part) {
   Handle made(H5Dcreate2(file.id(), part.name.c_str(), type_in_file(*part.info().number), space.get(), links.get(),
                          creation.get(), H5P_DEFAULT),
               H5Dclose);
-  if (!made) file.fail(Code::failed, "'" + part.name + "' cannot be made: name another file");
+  if (!made) file.fail(Code::failed, "dataset '" + part.name + "' cannot be created: name another file");
   return made;
 }
 
@@ -158,12 +158,12 @@ Handle open(const Hdf5File& file, const Part& part) {
     const auto names = stored_names(file);
     for (std::size_t i = 0; i < std::min(names.size(), k_max_names); ++i)
       known += (known.empty() ? "'" : ", '") + names[i] + "'";
-    throw Error(Code::not_found, file.path() + ": there is no dataset '" + part.name + "' in it; there " +
-                                     (names.empty() ? "is none" : "are " + known) +
+    throw Error(Code::not_found, file.path() + ": the file has no dataset '" + part.name +
+                                     "': " + (names.empty() ? "it has none" : "request one of " + known) +
                                      (names.size() > k_max_names ? " and others" : ""));
   }
   Handle found(H5Dopen2(file.id(), part.name.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!found) file.fail(Code::corrupt, "'" + part.name + "' cannot be opened as a dataset: name another");
+  if (!found) file.fail(Code::corrupt, "'" + part.name + "' cannot be opened as a dataset: request another");
   return found;
 }
 
@@ -172,15 +172,16 @@ void compare(const Hdf5File& file, const Part& part, const Handle& found) {
   const Handle type(H5Dget_type(found.get()), H5Tclose);
   const Handle space(H5Dget_space(found.get()), H5Sclose);
   const auto dims = space ? H5Sget_simple_extent_ndims(space.get()) : -1;
-  if (!type || dims < 0) file.fail(Code::corrupt, "'" + part.name + "' cannot be read: take an older file");
+  if (!type || dims < 0)
+    file.fail(Code::corrupt, "dataset '" + part.name + "' cannot be read: name an older copy");
   std::vector<hsize_t> lengths(static_cast<std::size_t>(dims));
   if (dims > 0 && H5Sget_simple_extent_dims(space.get(), lengths.data(), nullptr) < 0)
-    file.fail(Code::corrupt, "'" + part.name + "' cannot be read: take an older file");
+    file.fail(Code::corrupt, "dataset '" + part.name + "' cannot be read: name an older copy");
   const auto number = *part.info().number;
   const auto refuse = [&](const std::string& has) {
-    throw Error(Code::invalid, file.path() + ": the dataset '" + part.name + "' is " + has + " there, " +
+    throw Error(Code::invalid, file.path() + ": the dataset '" + part.name + "' is " + has + ", but " +
                                    name_of(number) + " of " + stencil::text_of(part.range) +
-                                   " is wanted: name a file of the same program and size");
+                                   " was requested: name a file of the same program and size");
   };
   if (H5Sget_simple_extent_type(space.get()) != H5S_SIMPLE || lengths.size() > k_max_dims)
     refuse(text_of_type(type.get()) + " of " + std::to_string(dims) + " dimensions");
@@ -206,13 +207,13 @@ void check_part(const std::string& path, const Part& part) {
   if (!part.info().number)
     throw Error(Code::invalid, path + ": the dataset '" + part.info().name + "' has elements of " +
                                    std::to_string(part.info().element) +
-                                   " bytes that are no numbers of a known type: files can have double, float, "
-                                   "std::int64_t and std::int32_t");
+                                   " bytes of a type that files cannot store: use double, float, "
+                                   "std::int64_t or std::int32_t");
   const auto& name = part.name;
   if (name.empty() || name.front() == '/' || name.back() == '/' || name.find("//") != std::string::npos ||
       name.find('\0') != std::string::npos || name == ".")
     throw Error(Code::invalid, path + ": '" + name +
-                                   "' can be no dataset's name in a file: take one as 'u' or "
+                                   "' cannot be the name of a dataset in a file: choose one like 'u' or "
                                    "'after/u'");
   if (!part.info().range.contains(part.range) || part.range.empty())
     throw Error(Code::invalid, path + ": dataset '" + part.info().name + "': " + stencil::text_of(part.range) +
@@ -231,7 +232,7 @@ Extent write_part(const Hdf5File& file, const Part& part) {
     checksum.add(piece.data(), piece.size());
     if (H5Dwrite(stored.get(), type_in_memory(*part.info().number), in_memory.get(), space.get(), H5P_DEFAULT,
                  piece.data()) < 0)
-      file.fail(Code::failed, "'" + part.name + "' cannot be written: name another file");
+      file.fail(Code::failed, "dataset '" + part.name + "' cannot be written: name another file");
     file.file().check();
   });
   // Write the checksum last: if the program ends before, the old checksum does not match the values.
@@ -253,22 +254,22 @@ void StoredDataset::read(const Hdf5File& file, const Part& part) const {
   for_pieces(file, part, space, [&](const Range& slab, std::vector<std::byte>& piece, const Handle& in_memory) {
     if (H5Dread(id_.get(), type_in_memory(*part.info().number), in_memory.get(), space.get(), H5P_DEFAULT,
                 piece.data()) < 0)
-      file.fail(Code::corrupt, "'" + part.name + "' cannot be read: take an older file");
+      file.fail(Code::corrupt, "dataset '" + part.name + "' cannot be read: name an older copy");
     checksum.add(piece.data(), piece.size());
     part.engine.set(part.dataset, slab, piece.data());
   });
   if (expected && std::bit_cast<std::uint64_t>(expected->front()) != checksum.value())
     throw Error(
         Code::corrupt,
-        file.path() + ": the numbers of '" + part.name +
-            "' are not those that were written: the file is damaged, or another program changed them: take "
-            "an older one");
+        file.path() + ": the values of dataset '" + part.name +
+            "' differ from those written: the file is damaged, or another program changed them: name an older "
+            "copy");
 }
 
 std::vector<std::string> stored_names(const Hdf5File& file) {
   std::vector<std::string> links, names;
   if (H5Lvisit(file.id(), H5_INDEX_NAME, H5_ITER_INC, add_dataset, &links) < 0)
-    file.fail(Code::corrupt, "its groups cannot be read: take an older file");
+    file.fail(Code::corrupt, "its HDF5 groups cannot be read: name an older copy");
   for (const auto& link : links)
     if (const Handle found(H5Dopen2(file.id(), link.c_str(), H5P_DEFAULT), H5Dclose); found) names.push_back(link);
   return names;

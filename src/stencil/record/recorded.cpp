@@ -39,15 +39,16 @@ Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, s
     if (std::filesystem::is_directory(there) || access(file_.c_str(), W_OK) != 0)
       throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " +
                                     std::strerror(std::filesystem::is_directory(there) ? EISDIR : errno) +
-                                    ": name another");
+                                    ": name another file");
     return;
   }
   if (!is_ours(file_))
-    throw Error(Code::invalid,
-                "plans=" + file_ + ": a file is there that has no plans, and is not overwritten: name another");
+    throw Error(
+        Code::invalid,
+        "plans=" + file_ + ": a file is there that has no plans, and is not overwritten: name another file");
   // Check now, not after everything has been computed.
   if (const auto failed = write_file_atomically(file_, record_.text()); !failed.empty())
-    throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " + failed + ": name another");
+    throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " + failed + ": name another file");
 }
 
 Recorded::~Recorded() {

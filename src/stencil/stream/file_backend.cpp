@@ -70,9 +70,9 @@ std::byte* FileBackend::add_dataset(const std::string& name, const std::vector<b
   }
   if (error != 0 && error != EOPNOTSUPP) {
     munmap(dataset.first, size);
-    throw Error(Code::failed, "no room for the dataset '" + name + "', " + format(Bytes{size}) + ", " +
-                                  room_in(file_, error) +
-                                  ": take another folder or a smaller problem: " + std::strerror(error));
+    throw Error(Code::failed, "no space for the dataset '" + name + "', " + format(Bytes{size}) + ", " +
+                                  room_in(file_, error) + ": " + std::strerror(error) +
+                                  ": set folder=PATH to another disk, or choose a smaller problem");
   }
   file_end_ += size;
   datasets_.push_back(dataset);

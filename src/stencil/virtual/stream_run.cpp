@@ -39,7 +39,7 @@ void StreamRun::advance() {
   if (!ended)
     throw Error(
         Code::failed,
-        "streaming is deadlocked: a step waits for chunks that no transfer fetches: report this with the command");
+        "streaming is deadlocked: a step waits for chunks that no transfer fetches: report this error of Terrace");
   if (*ended == Lane::loops) return;
   auto& lane = *ended == Lane::in ? coming_ : leaving_;
   scheduler_.done(lane.front());

@@ -60,9 +60,8 @@ CopyPrice TwoTierMachine::map_price(double bytes) const { return is_gpu ? CopyPr
 void SlowMemoryBudget::reserve(double bytes) {
   taken_ += bytes;
   if (taken_ > bytes_)
-    throw Error(Code::invalid, "the datasets do not fit into " + name_ + ", which has room for " +
-                                   format(bytes_of(bytes_)) +
-                                   ": give slow_memory=SIZE to price a machine that has more");
+    throw Error(Code::invalid, "the datasets do not fit into " + name_ + ", which has a capacity of " +
+                                   format(bytes_of(bytes_)) + ": set slow_memory=SIZE to simulate a larger one");
 }
 
 TwoTierMachine two_tier_machine(const machine::Machine& machine, const TwoTierOptions& options) {
@@ -71,7 +70,7 @@ TwoTierMachine two_tier_machine(const machine::Machine& machine, const TwoTierOp
     by_speed.emplace_back(bandwidth_of(machine.path(0, place)), place);
   if (by_speed.size() < 2)
     throw Error(Code::invalid, "the machine " + machine.name() +
-                                   " has one memory only: name a machine file with two, for streaming");
+                                   " has only one memory: set machine=FILE to a machine with two memories");
   std::ranges::stable_sort(by_speed, std::greater{}, &std::pair<double, PlaceId>::first);
   const auto fast = by_speed[0].second, slow = by_speed[1].second;
   TwoTierMachine tiers;

@@ -80,7 +80,7 @@ const ModeVariant& find_mode(std::string_view name) {
     names.push_back(mode->name);
   }
   throw Error(Code::invalid,
-              "how=" + std::string(name) + ": there is no such mode; there are " + join_names(names));
+              "how=" + std::string(name) + ": there is no such mode; set one of " + join_names(names));
 }
 
 std::unique_ptr<Executor> make_virtual_executor(Mode& mode) { return std::make_unique<VirtualExecutor>(mode); }

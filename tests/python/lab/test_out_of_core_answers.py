@@ -67,7 +67,7 @@ def test_too_small_slow_memory_is_enlarged_and_reported():
     assert out_of_core.price(question)["slow_bytes"] == 176e9
     assert out_of_core.price(replace(question, size=96))["slow_bytes"] == 128 << 30
     with pytest.raises(
-        _core.InvalidError, match=r"the datasets do not fit into ddr, which has room for 128GiB: give slow"
+        _core.InvalidError, match=r"the datasets do not fit into ddr, which has a capacity of 128GiB: set slow"
     ):
         _core.price_stencil(question.program, question.arguments, _core.Machine.read(GPU), how="flat-slow")
     study = out_of_core.Study("", ["cloverleaf2d"], [160], [])

@@ -104,7 +104,9 @@ TEST(CheckpointCrash, FullDisk_KeepsPreviousCheckpoint) {
     small.write(path, 1);
     small.write(path, 2);
     auto error = error_of([&] { large.write(path, 3); }, Code::failed);
-    if (error != path + ": it cannot be written: No space left on device: make room, or name a file elsewhere")
+    if (error != path +
+                     ": the file cannot be written: No space left on device: free space on its disk, or name a "
+                     "file elsewhere")
       return error;
     if (small.restored(path) != 2) return "another step";
     if (folder.names() != std::vector<std::string>{"state.h5"}) return "the draft is left";
@@ -129,7 +131,9 @@ TEST(CheckpointCrash, SizeLimitAnywhere_KeepsPreviousCheckpoint) {
       limit_files_to(limit);
       return error_of([&] { state.write(path, 2); }, Code::failed);
     });
-    ASSERT_EQ(found, path + ": it cannot be written: File too large: make room, or name a file elsewhere")
+    ASSERT_EQ(
+        found,
+        path + ": the file cannot be written: File too large: free space on its disk, or name a file elsewhere")
         << limit;
     ASSERT_EQ(state.restored(path), 1) << limit;
     ASSERT_EQ(folder.names(), std::vector<std::string>{"state.h5"});
@@ -221,11 +225,13 @@ TEST(CheckpointCrash, SizeLimit_KeepsOtherDatasetsOfFile) {
       limit_files_to(before.size() + more);
       return error_of([&] { write_hdf5(path, other, "other"); }, Code::failed);
     });
-    EXPECT_EQ(found, path + ": it cannot be written: File too large: make room, or name a file elsewhere");
+    EXPECT_EQ(
+        found,
+        path + ": the file cannot be written: File too large: free space on its disk, or name a file elsewhere");
     read_hdf5(path, other, "kept");
     EXPECT_EQ(bytes_of(other), bytes_of(numbers));
     EXPECT_EQ(error_of([&] { read_hdf5(path, other, "other"); }, Code::not_found),
-              path + ": there is no dataset 'other' in it; there are 'kept'");
+              path + ": the file has no dataset 'other': request one of 'kept'");
   }
   // A newly created file is removed.
   (void)in_child([&]() -> std::string {

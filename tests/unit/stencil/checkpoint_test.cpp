@@ -56,7 +56,7 @@ TEST(Checkpoints, Restore_IsBitwiseEqual) {
     EXPECT_EQ(other.checkpoint.integer("largest"), std::numeric_limits<std::int64_t>::max());
     EXPECT_EQ(error_of([&] { (void)other.checkpoint.integer("not there"); }, Code::not_found),
               "the checkpoint has no integer number 'not there'; it has 'infinity' (real), 'largest' (integer), "
-              "'step' (integer), 'time / s' (real)");
+              "'step' (integer), 'time / s' (real): request one of these");
     EXPECT_NE(error_of([&] { (void)other.checkpoint.real("step"); }, Code::not_found), "no error");
   }
   EXPECT_EQ(folder.names(), std::vector<std::string>{"state.h5"});
@@ -123,7 +123,7 @@ TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
     (void)grid.dataset<std::int32_t>("n");
     save(context, path);
   }
-  const auto wanted = " is wanted: name a file of the same program and size";
+  const auto wanted = " was requested: name a file of the same program and size";
   EXPECT_EQ(
       restoring(path,
                 [](Context& context) {
@@ -154,7 +154,7 @@ TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
                   (void)context.block("mesh", {6, 4}).dataset<float>("u");
                 },
                 Code::not_found),
-            path + ": there is no dataset 'mesh/u' in it; there are 'grid/n', 'grid/u'");
+            path + ": the file has no dataset 'mesh/u': request one of 'grid/n', 'grid/u'");
   EXPECT_EQ(
       restoring(path,
                 [](Context& context) {
@@ -162,8 +162,8 @@ TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
                   (void)grid.dataset<double>("u", {{-1, -1}, {1, 1}});
                 }),
       path +
-          ": the checkpoint has a dataset 'grid/n', which the program has not: name a file of the same program "
-          "and size");
+          ": the checkpoint has a dataset 'grid/n', which this program does not have: name a file of the same "
+          "program and size");
 }
 
 // Nothing is changed before everything is validated.
@@ -191,7 +191,7 @@ TEST(Checkpoints, InvalidName_IsRefused) {
   Checkpoint checkpoint(context);
   checkpoint.set("", 1);
   EXPECT_EQ(error_of([&] { checkpoint.write(path); }, Code::invalid),
-            path + ": Checkpoint has a number with an empty name, or one with a zero byte: give it a name");
+            path + ": the name of a number in the checkpoint is empty, or has a zero byte: rename it");
   // A duplicate name is refused as soon as both the dataset and the checkpoint exist.
   const auto text =
       "two datasets are called 'u' in the block 'block', which a checkpoint cannot tell apart: name one of them "
@@ -211,8 +211,8 @@ TEST(Checkpoints, InvalidName_IsRefused) {
   EXPECT_EQ(
       error_of([&] { save(other, path); }, Code::invalid),
       path +
-          ": the dataset 'flags' has elements of 8 bytes that are no numbers of a known type: files can have "
-          "double, float, std::int64_t and std::int32_t");
+          ": the dataset 'flags' has elements of 8 bytes of a type that files cannot store: use double, float, "
+          "std::int64_t or std::int32_t");
   EXPECT_TRUE(folder.names().empty());
 }
 
@@ -262,13 +262,12 @@ TEST(Checkpoints, OtherFile_IsRefused) {
   auto u = context.block("block", {4}).dataset<double>("u");
   const auto plain = folder / "plain.h5";
   write_hdf5(plain, u, "block/u");
-  const auto text =
-      ": it is no checkpoint, or its beginning is damaged: name the file that Checkpoint::write made";
+  const auto text = ": this is no checkpoint, or its header is damaged: name a file that Checkpoint::write made";
   EXPECT_EQ(error_of([&] { restore(context, plain); }, Code::invalid), plain + text);
   write_content(folder / "empty", "");
   EXPECT_EQ(error_of([&] { restore(context, folder / "empty"); }, Code::invalid), folder / "empty" + text);
   EXPECT_EQ(error_of([&] { restore(context, folder / "none"); }, Code::not_found),
-            folder / "none" + ": it cannot be opened: No such file or directory: name another");
+            folder / "none" + ": the file cannot be opened: No such file or directory: name another file");
 }
 
 TEST(Checkpoints, UnwritablePath_IsRefused) {
@@ -277,10 +276,10 @@ TEST(Checkpoints, UnwritablePath_IsRefused) {
   state.fill(1);
   EXPECT_EQ(error_of([&] { state.checkpoint.write(folder / "none/state.h5"); }, Code::failed),
             folder / "none/state.h5" + ": " + folder / "none/state.h5.part" +
-                " cannot be made: name a file in a writable folder: No such file or directory");
+                " cannot be created: No such file or directory: name a file in a writable folder");
   std::filesystem::create_directory(folder / "folder");
   EXPECT_EQ(error_of([&] { state.checkpoint.write(folder / "folder"); }, Code::failed),
-            folder / "folder" + ": it is no regular file: name another");
+            folder / "folder" + ": this is not a regular file: name another file");
   // A symbolic link stays a link.
   write_content(folder / "folder/state.h5", "");
   std::filesystem::create_symlink("folder/state.h5", folder / "link.h5");
@@ -306,7 +305,7 @@ TEST(Checkpoints, ConcurrentWriter_IsRefused) {
   const auto other = open((path + ".part").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
   EXPECT_EQ(error_of([&] { state.checkpoint.write(path); }, Code::failed),
-            path + ": another program has it open: wait for it, or name another file");
+            path + ": another program has this file open: wait until it ends, or name another file");
   close(other);
   state.checkpoint.write(path);
   // A complete checkpoint can be read despite a lock: its writer holds one for a moment after the rename.

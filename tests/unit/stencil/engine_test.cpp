@@ -83,11 +83,11 @@ TEST_F(Refused, EmptyBlockOrDataset_IsNamed) {
   EXPECT_EQ(refusal([&] {
               (void)context.block("flat", {4, 0});
             }),
-            "the block 'flat' has 0 points in dimension 1: it needs at least one");
+            "the block 'flat' has 0 points in dimension 1: give it at least one");
   EXPECT_EQ(refusal([&] {
               (void)context.block("many", {4, 4, 4, 4});
             }),
-            "the block 'many' has 4 dimensions: a block has 1 to 3");
+            "the block 'many' has 4 dimensions: give it 1 to 3");
 }
 
 TEST_F(Refused, ValuesOutsideDataset_AreNamed) {
@@ -129,21 +129,20 @@ TEST_F(Refused, HandlesWithoutContext_AreNamed) {
   EXPECT_EQ(wrong_call([&] { (void)Block{}.dataset<double>("w"); }), "dataset 'w': " + block_text);
   EXPECT_EQ(wrong_call([&] { (void)Block{}.temporary<double>("w"); }), "dataset 'w': " + block_text);
   Dataset<double> none;
-  const auto text = "a dataset that was made by Dataset() is used: take one of a block";
+  const auto text = "an empty dataset, made by Dataset(), is used: assign it one that Block::dataset() returns";
   EXPECT_EQ(wrong_call([&] { (void)none.get(Range{}); }), text);
   EXPECT_EQ(wrong_call([&] { none.set(Range{}, std::vector<double>(1)); }), text);
   EXPECT_EQ(wrong_call([&] { (void)none.name(); }), text);
   EXPECT_EQ(wrong_call([&] { (void)none.range(); }), text);
   EXPECT_EQ(wrong_call([&] { context.transfer(none, Range{}, u, Range{}); }), text);
-  EXPECT_EQ(
-      wrong_call([&] { (void)Sum<double>{}.value(); }),
-      "a reduction that was made without a context is asked for its value: take Context::sum(), minimum() or "
-      "maximum()");
+  EXPECT_EQ(wrong_call([&] { (void)Sum<double>{}.value(); }),
+            "value() was called on an empty reduction: assign it one that Context::sum(), minimum() or maximum() "
+            "returns");
 }
 
 TEST_F(Refused, MovedFromContext_Throws) {
   const Context there = std::move(context);
-  const auto text = "a context that was moved elsewhere is used: use the one that it was moved to";
+  const auto text = "a Context that was moved from is used: use the Context that it was moved to";
   EXPECT_EQ(wrong_call([&] { context.run(); }), text);
   EXPECT_EQ(wrong_call([&] { static_cast<void>(context.block("b", {4})); }), text);
   EXPECT_EQ(wrong_call([&] { static_cast<void>(context.sum<double>()); }), text);
@@ -152,7 +151,8 @@ TEST_F(Refused, MovedFromContext_Throws) {
   EXPECT_EQ(wrong_call([&] { static_cast<void>(context.waiting()); }), text);
   EXPECT_EQ(wrong_call([&] { static_cast<void>(context.engine()); }), text);
   EXPECT_EQ(wrong_call([&] { context.transfer(u, u.range(), u, u.range()); }),
-            "a transfer's datasets belong to the context that makes it: pass two of that context");
+            "transfer(): one of its datasets belongs to another context: pass two datasets of the context that is "
+            "called");
   EXPECT_EQ(there.options().executor, "serial");
 }
 
@@ -160,7 +160,7 @@ TEST_F(Refused, WrongNumberOfValues_IsNamed) {
   EXPECT_EQ(wrong_call([&] {
               v.set(Range{{0, 4}, {0, 3}}, std::vector<double>(11));
             }),
-            "dataset 'v': 11 numbers are given for the 12 points of 0..4 x 0..3 x 0..1: give one for each point");
+            "dataset 'v': 11 values were passed for the 12 points of 0..4 x 0..3 x 0..1: pass one for each point");
   // Refused before memory is allocated.
   EXPECT_EQ(refusal([&] {
               (void)v.get(Range{{0, std::ptrdiff_t{1} << 60}, {0, 6}});
@@ -171,15 +171,15 @@ TEST_F(Refused, WrongNumberOfValues_IsNamed) {
 
 TEST_F(Refused, RangeOfOtherDimensions_IsNamed) {
   const auto one =
-      "loop 'sweep': its range has 1 dimension, the block 'block' has 2: say begin and end in each, {0, 1} "
+      "loop 'sweep': its range has 1 dimension, the block 'block' has 2: state begin and end in each, {0, 1} "
       "for the first layer";
   EXPECT_EQ(loop(Range{{0, 8}}), one);
   EXPECT_EQ(loop(Range{{0, 8}}, write(v)), one);
   EXPECT_EQ(loop(context.block("row", {8}).range(), write(v)), one);
   EXPECT_EQ(
       loop(Range{{0, 8}, {0, 6}, {0, 2}}),
-      "loop 'sweep': its range 0..8 x 0..6 x 0..2 goes into dimension 3, the block 'block' has 2 dimensions: it "
-      "is 0..1 in the others");
+      "loop 'sweep': its range 0..8 x 0..6 x 0..2 goes into dimension 3, the block 'block' has 2 dimensions: make "
+      "the range 0..1 in the others");
   EXPECT_EQ(loop(Range{{0, 8}, {0, 6}, {0, 1}, {0, 1}}).substr(0, 40), "loop 'sweep': its range has 4 dimensions");
   EXPECT_EQ(loop(Range{{0, 8}, {0, 6}, {0, 1}}, write(v)), "nothing is refused");
   EXPECT_EQ(loop(Range::from_to({0, 0, 0}, {8, 1, 1}), write(v)), "nothing is refused");
@@ -204,7 +204,7 @@ TEST_F(Refused, RangeEndsBeforeBegin_IsNamed) {
   EXPECT_EQ(wrong_call([&] {
               static_cast<void>(v.set(Range{{0, 8}, {6, 0}}, std::vector<double>(1)));
             }),
-            "dataset 'v': 1 numbers are given for the 0 points of 0..8 x 6..0 x 0..1: give one for each point");
+            "dataset 'v': 1 values were passed for the 0 points of 0..8 x 6..0 x 0..1: pass one for each point");
 }
 
 // The conditions of a loop's static_asserts.
@@ -243,17 +243,17 @@ TEST_F(Refused, ShortLine_IsNamed) {
   const Line<double, 0> across(0, 8);
   const Line<double, 1> along(1, 6);
   EXPECT_EQ(loop(block.range(), write(v), read(across), read(along)),
-            "loop 'sweep', line 2 of 2, along y: it has 5 numbers, 1..6, the loop's range is 0..6 there: make it "
+            "loop 'sweep', line 2 of 2, along y: it has 5 values, 1..6, the loop's range is 0..6 there: make it "
             "cover that range");
   EXPECT_EQ(loop(Range{{0, 9}, {0, 6}}, read(u, Stencil{{-1, 0}}), read(across)),
-            "loop 'sweep', line 1 of 1, along x: it has 8 numbers, 0..8, the loop's range is 0..9 there: make it "
+            "loop 'sweep', line 1 of 1, along x: it has 8 values, 0..8, the loop's range is 0..9 there: make it "
             "cover that range");
   EXPECT_EQ(loop(block.range(), read(Line<double, 1>{})),
-            "loop 'sweep', line 1 of 1, along y: it has 0 numbers, 0..0, the loop's range is 0..6 there: make it "
+            "loop 'sweep', line 1 of 1, along y: it has 0 values, 0..0, the loop's range is 0..6 there: make it "
             "cover that range");
   EXPECT_EQ(loop(Range{{0, 8}, {1, 6}}, write(v), read(across), read(along)), "nothing is refused");
   EXPECT_EQ(wrong_call([] { Line<double, 0>(4, 0); }),
-            "a line from 4 to 0: its end is before its beginning: pass the smaller index first");
+            "a Line from 4 to 0 ends before it begins: pass the smaller index first");
   EXPECT_EQ((Line<double, 0>(4, 4).end()), 4);
 }
 
@@ -270,11 +270,11 @@ TEST_F(Refused, ValuesOfTemporary_AreNamed) {
 }
 
 TEST_F(Refused, InvalidHalo_IsNamed) {
-  EXPECT_EQ(
-      refusal([&] {
-        static_cast<void>(block.dataset<double>("w", {{1, 1}, {1, 1}}));
-      }),
-      "the dataset 'w' has a halo of 1 to 1 in dimension 0: its low side is 0 or less, its high side 0 or more");
+  EXPECT_EQ(refusal([&] {
+              static_cast<void>(block.dataset<double>("w", {{1, 1}, {1, 1}}));
+            }),
+            "the dataset 'w' has a halo of 1 to 1 in dimension 0: pass a low side of at most 0 and a high side of "
+            "at least 0");
   EXPECT_NE(refusal([&] {
               static_cast<void>(block.dataset<double>("w", {{0, -1}, {0, -1}}));
             }),

@@ -60,7 +60,7 @@ TEST_F(GpuKernels, LaunchFailure_NamesLoop) {
   } catch (const std::runtime_error& error) {
     EXPECT_EQ(std::string(error.what()),
               "loop 'start': its kernel cannot be launched: too many resources requested for launch: compile it "
-              "for this GPU (nvcc -arch, -maxrregcount), or choose another executor");
+              "for this GPU (nvcc -arch, -maxrregcount), or set another executor=");
   }
 }
 
@@ -74,8 +74,9 @@ TEST_F(GpuKernels, OtherExecutor_Throws) {
     context.run();
     ADD_FAILURE() << "it runs";
   } catch (const std::logic_error& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "loop 'start' was compiled for a GPU alone: take executor=gpu, or compile without nvcc");
+    EXPECT_EQ(
+        std::string(error.what()),
+        "loop 'start' was compiled for a GPU only: run it with executor=gpu, or compile the program without nvcc");
   }
 }
 

@@ -232,12 +232,11 @@ TEST_F(Gpu, NoDevice_IsOneLine) {
 }
 
 TEST_F(Gpu, DeviceOutOfMemory_IsOneLine) {
-  EXPECT_EQ(
-      refusal([] { Context context({.executor = "gpu"}); }),
-      "executor=gpu needs memory=SIZE, 256KiB at least: how much of the datasets may be in the GPU's memory");
+  EXPECT_EQ(refusal([] { Context context({.executor = "gpu"}); }),
+            "executor=gpu needs memory=SIZE, the GPU memory for datasets: set it to at least 256KiB");
   // In chunks of 64 KiB.
   EXPECT_EQ(refusal([] { Context context({.executor = "gpu", .memory = 2000 * k_page}); }),
-            "memory=8000KiB: the GPU gives 3968KiB (out of memory): ask for less");
+            "memory=8000KiB: the GPU can allocate only 3968KiB (out of memory): make memory=SIZE smaller");
   Context context(k_options);
   const auto block = context.block("block", {80, 60});
   fake_cuda::fail("cuMemHostAlloc", 0, 2);

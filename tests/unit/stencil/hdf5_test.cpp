@@ -144,40 +144,40 @@ struct Hdf5Refuses : testing::Test {
 TEST_F(Hdf5Refuses, AnotherType_Throws) {
   const auto v = grid.dataset<float>("v", {{-1, -1}, {1, 1}});
   const auto text = path +
-                    ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1 there, float32 of "
-                    "-1..7 x -1..5 x 0..1 is wanted: name a file of the same program and size";
+                    ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1, but float32 of "
+                    "-1..7 x -1..5 x 0..1 was requested: name a file of the same program and size";
   EXPECT_EQ(reading(v, "after/u"), text);
   EXPECT_EQ(error_of([&] { write_hdf5(path, v, "after/u"); }, Code::invalid), text);
   EXPECT_EQ(reading(grid.dataset<std::int64_t>("n", {{-1, -1}, {1, 1}}), "after/u"),
             path +
-                ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1 there, int64 of -1..7 x -1..5 x 0..1 "
-                "is wanted: name a file of the same program and size");
+                ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1, but int64 of -1..7 x -1..5 x 0..1 "
+                "was requested: name a file of the same program and size");
 }
 
 TEST_F(Hdf5Refuses, AnotherRange_Throws) {
   EXPECT_EQ(reading(grid.dataset<double>("v"), "after/u"),
             path +
-                ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1 there, float64 of 0..6 x 0..4 x 0..1 "
-                "is wanted: name a file of the same program and size");
+                ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1, but float64 of 0..6 x 0..4 x 0..1 "
+                "was requested: name a file of the same program and size");
   // A range elsewhere with the same number of points.
   EXPECT_EQ(reading(grid.dataset<double>("v", {{0, -1}, {2, 1}}), "after/u"),
             path +
-                ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1 there, float64 of 0..8 x -1..5 x 0..1 "
-                "is wanted: name a file of the same program and size");
+                ": the dataset 'after/u' is float64 of -1..7 x -1..5 x 0..1, but float64 of 0..8 x -1..5 x 0..1 "
+                "was requested: name a file of the same program and size");
 }
 
 TEST_F(Hdf5Refuses, MissingName_Throws) {
-  EXPECT_EQ(reading(u, "u", Code::not_found), path + ": there is no dataset 'u' in it; there are 'after/u'");
+  EXPECT_EQ(reading(u, "u", Code::not_found), path + ": the file has no dataset 'u': request one of 'after/u'");
   EXPECT_EQ(reading(u, "after/u/v", Code::not_found),
-            path + ": there is no dataset 'after/u/v' in it; there are 'after/u'");
+            path + ": the file has no dataset 'after/u/v': request one of 'after/u'");
   EXPECT_TRUE(reading(u, "after", Code::corrupt)
-                  .starts_with(path + ": 'after' cannot be opened as a dataset: name another: "));
+                  .starts_with(path + ": 'after' cannot be opened as a dataset: request another (HDF5: "));
   for (const std::string name : {"", "/", "/u", "u/", "a//u", "."})
     EXPECT_EQ(reading(u, name), path + ": '" + name +
-                                    "' can be no dataset's name in a file: take one as 'u' or "
+                                    "' cannot be the name of a dataset in a file: choose one like 'u' or "
                                     "'after/u'");
   EXPECT_EQ(error_of([&] { read_hdf5(folder / "none.h5", u, "u"); }, Code::not_found),
-            folder / "none.h5" + ": it cannot be opened: No such file or directory: name another");
+            folder / "none.h5" + ": the file cannot be opened: No such file or directory: name another file");
 }
 
 TEST_F(Hdf5Refuses, NonNumericElements_Throw) {
@@ -187,8 +187,8 @@ TEST_F(Hdf5Refuses, NonNumericElements_Throw) {
   EXPECT_EQ(
       reading(grid.dataset<Pair>("pairs"), "after/u"),
       path +
-          ": the dataset 'pairs' has elements of 16 bytes that are no numbers of a known type: files can have "
-          "double, float, std::int64_t and std::int32_t");
+          ": the dataset 'pairs' has elements of 16 bytes of a type that files cannot store: use double, float, "
+          "std::int64_t or std::int32_t");
   EXPECT_NE(reading(grid.dataset<std::uint32_t>("counts"), "after/u").find("elements of 4 bytes"),
             std::string::npos);
 }
@@ -207,13 +207,15 @@ TEST_F(Hdf5Refuses, RangeOutsideDataset_Throws) {
 TEST_F(Hdf5Refuses, OtherFile_Throws) {
   write_content(folder / "text", "step 3\n");
   EXPECT_EQ(error_of([&] { read_hdf5(folder / "text", u, "u"); }, Code::corrupt),
-            folder / "text" + ": it cannot be opened as an HDF5 file: name another: file signature not found");
+            folder / "text" +
+                ": the file cannot be opened as an HDF5 file: name another file (HDF5: file signature not found)");
   EXPECT_EQ(error_of([&] { write_hdf5(folder / "text", u, "u"); }, Code::corrupt),
-            folder / "text" + ": it cannot be opened as an HDF5 file: name another: file signature not found");
+            folder / "text" +
+                ": the file cannot be opened as an HDF5 file: name another file (HDF5: file signature not found)");
   EXPECT_EQ(content_of(folder / "text"), "step 3\n");
   const auto above = std::filesystem::path(path).parent_path().string();
   EXPECT_EQ(error_of([&] { read_hdf5(above, u, "u"); }, Code::failed),
-            above + ": it is no regular file: name another");
+            above + ": this is not a regular file: name another file");
 }
 
 // Changes each byte of a file in turn: reading must give the written values or an error. Returns the first
@@ -298,7 +300,8 @@ TEST_F(Foreign, BigEndianChunked_IsRead) {
 
 TEST_F(Foreign, OtherTypeOrShape_IsRefused) {
   const std::array<std::int16_t, 12> numbers{};
-  const auto wanted = " there, float64 of 0..4 x 0..3 x 0..1 is wanted: name a file of the same program and size";
+  const auto wanted =
+      ", but float64 of 0..4 x 0..3 x 0..1 was requested: name a file of the same program and size";
   const auto refusal = [&] { return error_of([&] { read_hdf5(path, u, "u"); }, Code::invalid); };
   make(H5T_STD_U16LE, {3, 4}, numbers.data(), H5T_NATIVE_INT16, false);
   EXPECT_EQ(refusal(), path + ": the dataset 'u' is unsigned int16 of 4 x 3 x 1 points" + wanted);

@@ -323,11 +323,11 @@ TEST(Plans, OtherFile_IsNotReplaced) {
   EXPECT_EQ(refusal(file), "nothing is refused");
   std::ofstream(file) << "mine";
   EXPECT_EQ(refusal(file),
-            "plans=" + file + ": a file is there that has no plans, and is not overwritten: name another");
+            "plans=" + file + ": a file is there that has no plans, and is not overwritten: name another file");
   EXPECT_EQ(refusal("/no/where"),
-            "plans=/no/where: it cannot be written: No such file or directory: name another");
+            "plans=/no/where: it cannot be written: No such file or directory: name another file");
   std::filesystem::remove(file);
-  EXPECT_EQ(refusal("/"), "plans=/: it cannot be written: Is a directory: name another");
+  EXPECT_EQ(refusal("/"), "plans=/: it cannot be written: Is a directory: name another file");
 }
 
 }  // namespace

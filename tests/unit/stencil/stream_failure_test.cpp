@@ -188,9 +188,9 @@ TEST(StreamFile, FullDisk_IsReported) {
     // A dataset that does not fit is refused at once; existing ones keep working.
     Program program(folder);
     const auto refused = said([&] { (void)program.block.dataset<double>("more", {{0, 0}, {0, 900}}); });
-    if (refused.rfind("no room for the dataset 'more', 4180KiB, in folder=" + folder + ", which has ", 0) != 0 ||
-        refused.find("iB free: take another folder or a smaller problem: ") == std::string::npos ||
-        !refused.ends_with(": No space left on device"))
+    if (refused.rfind("no space for the dataset 'more', 4180KiB, in folder=" + folder + ", which has ", 0) != 0 ||
+        refused.find("iB free: No space left on device: ") == std::string::npos ||
+        !refused.ends_with(": set folder=PATH to another disk, or choose a smaller problem"))
       return "more: " + refused;
     program.start();
     program.add();

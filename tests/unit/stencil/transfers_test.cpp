@@ -254,7 +254,8 @@ TEST_F(RefusedTransfers, InvalidTransfer_StatesReason) {
   Context other(Options{.executor = "serial", .threads = 1});
   const auto far = other.block("far", {8}).dataset<double>("far");
   EXPECT_EQ(transfer({{0, 4}, {0, 1}}, far, {{0, 4}}),
-            "a transfer's datasets belong to the context that makes it: pass two of that context");
+            "transfer(): one of its datasets belongs to another context: pass two datasets of the context that is "
+            "called");
   // Empty transfers do nothing.
   EXPECT_EQ(transfer({{0, 0}, {0, 6}}, v, {{0, 0}, {0, 6}}), "nothing is refused");
 }

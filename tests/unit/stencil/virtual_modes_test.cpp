@@ -195,7 +195,8 @@ TEST(Streamed, TooLargeChain_IsRefused) {
     made->run(sweeps(2, 400, 100));
     FAIL();
   } catch (const InsufficientMemory& error) {
-    EXPECT_STREQ(error.what(), "97.7KiB has no space for a tile of 100 loops: make memory=SIZE larger");
+    EXPECT_STREQ(error.what(),
+                 "the fast memory of 97.7KiB has no space for a tile of 100 loops: make memory=SIZE larger");
   }
 }
 

@@ -13,9 +13,10 @@ class FlatFast final : public Mode {
   void add(const DatasetInfo& info) override {
     bytes_ += static_cast<double>(info.bytes());
     if (bytes_ > tiers_.fast_bytes)
-      throw Error(Code::invalid, "the datasets do not fit into " + tiers_.fast_name + ", which has room for " +
+      throw Error(Code::invalid, "the datasets do not fit into " + tiers_.fast_name +
+                                     ", which has a capacity of " +
                                      format(Bytes{static_cast<std::uint64_t>(tiers_.fast_bytes)}) +
-                                     ": give memory=SIZE to price a machine that has more");
+                                     ": set memory=SIZE to simulate a larger one");
   }
   void run(std::span<const Loop> chain) override {
     for (const auto& loop : chain) {

@@ -56,9 +56,9 @@ class Streamed final : public Mode {
     auto plan = tiers_.is_gpu ? plan_whole_steps(chain, capacity, 0, is_reversed)
                               : plan_cache_steps(chain, capacity, {{}, tiers_.cache, tiers_.threads}, is_reversed);
     if (!capacity.fits(*plan.stream))
-      throw InsufficientMemory(format(Bytes{static_cast<std::uint64_t>(tiers_.fast_bytes)}) +
-                               " has no space for a tile of " + std::to_string(chain.size()) +
-                               " loops: make memory=SIZE larger");
+      throw InsufficientMemory(
+          "the fast memory of " + format(Bytes{static_cast<std::uint64_t>(tiers_.fast_bytes)}) +
+          " has no space for a tile of " + std::to_string(chain.size()) + " loops: make memory=SIZE larger");
     return plan;
   }
 

@@ -37,8 +37,8 @@ using namespace gpu_sim;
 
 const machine::Gpu& gpu_of(const machine::Machine& machine) {
   if (machine.parts().gpus.empty())
-    throw Error(Code::invalid,
-                "the machine " + machine.name() + " has no [[gpu]]; take one that has, such as gtx480-ddr4");
+    throw Error(Code::invalid, "the machine " + machine.name() +
+                                   " has no [[gpu]] in its file; name one that has, such as gtx480-ddr4");
   return machine.parts().gpus.front();
 }
 
@@ -72,9 +72,9 @@ std::vector<std::uint64_t> capacities(const machine::Machine& machine, std::opti
   for (const auto& memory : gpu_of(machine).memories) bytes.push_back(machine.place(memory.place).capacity.value);
   if (own && *own > bytes.front()) {
     const auto& place = machine.place(gpu_of(machine).memories.front().place);
-    throw Error(Code::invalid, "the GPU's own memory is to have " + format(Bytes{*own}) + ", and " + place.name +
-                                   " of " + machine.name() + " has " + format(place.capacity) +
-                                   "; ask for at most that");
+    throw Error(Code::invalid, format(Bytes{*own}) + " of GPU memory were requested, but " + place.name + " of " +
+                                   machine.name() + " has " + format(place.capacity) +
+                                   "; request at most that (--memory)");
   }
   if (own) bytes.front() = *own;
   return bytes;
@@ -88,7 +88,7 @@ RunCounts simulate(const machine::Machine& machine, const machine::Gpu& gpu, con
   auto run = Simulator(gpu, *trace, decider, capacities(machine, own)).run(wanted);
   if (run.kernels.empty())
     throw Error(Code::invalid,
-                name.path + ": the trace has no kernel; name the trace of a program that launches some");
+                name.path + ": the trace has no kernel; name the trace of a program that launches kernels");
   return run;
 }
 

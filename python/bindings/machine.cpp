@@ -66,8 +66,9 @@ void bind_machine(nb::module_& module) {
           "initiator",
           [](const Machine& self, unsigned domain) {
             if (domain >= self.domains().size())
-              throw Error(Code::invalid, self.name() + " has " + std::to_string(self.domains().size()) +
-                                             " domains, counted from 0: there is no " + std::to_string(domain));
+              throw Error(Code::invalid, "domain " + std::to_string(domain) + ": machine " + self.name() +
+                                             " has domains 0 to " + std::to_string(self.domains().size() - 1) +
+                                             "; name one of them");
             return self.domains()[domain].initiator;
           },
           "domain"_a, "Returns the domain's initiator.")

@@ -37,9 +37,9 @@ void bind_missing_names(nb::module_& module) {
   module.def("__getattr__", [](const std::string& name) -> nb::object {
     if (name.starts_with('_')) throw nb::attribute_error(name.c_str());
     throw Error(Code::unsupported,
-                "this build has no " + name +
+                "this build of Terrace has no " + name +
                     ": it was configured without the stencil library, PIM or the GPU simulator, "
-                    "as `make demo` does; `make build` adds them");
+                    "as `make demo` does; run `make build`, which adds them");
   });
 }
 #endif

@@ -170,8 +170,8 @@ void bind_plan(nb::module_& module) {
       [](const std::vector<std::string>& parts) {
         for (const auto& part : parts)
           if (std::ranges::count(strategy::k_search_steps, part) == 0)
-            throw Error(Code::not_found,
-                        "the planners have no part '" + part + "'; pass names that planner_parts() returns");
+            throw Error(Code::not_found, "leave_out(): the planners have no part '" + part +
+                                             "'; pass names that planner_parts() returns");
         strategy::disabled_search_steps() = parts;
       },
       "parts"_a, "Disables these parts in searches of this thread; an empty list enables all.");

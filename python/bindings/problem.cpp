@@ -59,10 +59,10 @@ Schedule schedule_from(const Problem& problem, const std::vector<model::Placemen
     bool fits = row.size() == problem.items.size();
     for (const auto place : row) fits = fits && place < problem.places.size();
     if (!fits)
-      throw Error(Code::invalid,
-                  "a row of the schedule does not fit the problem; pass a place's number for each of the " +
-                      std::to_string(problem.items.size()) + " items, below " +
-                      std::to_string(problem.places.size()));
+      throw Error(Code::invalid, "row " + std::to_string(&row - schedule.phases.data()) +
+                                     " of the schedule does not fit the problem; pass a place number below " +
+                                     std::to_string(problem.places.size()) + " for each of the " +
+                                     std::to_string(problem.items.size()) + " items");
   }
   return schedule;
 }

@@ -17,7 +17,8 @@ namespace {
 
 // Throws Error{invalid} for a dump that cannot be read.
 [[noreturn]] void refuse(const std::string& what) {
-  throw Error(Code::invalid, "a problem's dump: " + what + "; pass one that Problem.to_json() wrote");
+  throw Error(Code::invalid,
+              "the JSON text of a problem is invalid: " + what + "; pass one that Problem.to_json() returned");
 }
 
 // Returns a field of a row. Throws Error{invalid} if it is missing or of another type.

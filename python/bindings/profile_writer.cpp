@@ -61,7 +61,8 @@ class ProfileWriter {
   ChunkId object(const std::string& name, const std::string& kind, std::uint64_t size, std::uint64_t chunk_size,
                  std::uint64_t address) {
     if (size == 0 || chunk_size == 0)
-      throw Error(Code::invalid, "object '" + name + "' has no size; pass a size and a chunk size above 0");
+      throw Error(Code::invalid, "object '" + name + "': size " + std::to_string(size) + ", chunk size " +
+                                     std::to_string(chunk_size) + "; pass both above 0");
     profile::ObjectRecord record;
     record.object = {objects_++,
                      name,
@@ -89,9 +90,9 @@ class ProfileWriter {
              const std::vector<double>& squares) {
     for (const auto* column : {&reads, &writes, &exposures, &cell_samples, &squares})
       if (column->size() != chunks.size())
-        throw Error(
-            Code::invalid,
-            "the columns of a phase's cells differ in length; pass a number of each column for each chunk");
+        throw Error(Code::invalid, "phase '" + name + "': a column has " + std::to_string(column->size()) +
+                                       " values for " + std::to_string(chunks.size()) +
+                                       " chunks; pass one value for each chunk");
     observe::Phase phase;
     phase.name = name;
     phase.time = {ended - begun};
@@ -102,8 +103,8 @@ class ProfileWriter {
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       if (chunks[i] >= next_chunk_ || (i > 0 && chunks[i] <= chunks[i - 1]))
         throw Error(Code::invalid,
-                    "a phase's cells are not in the order of their chunks; pass known chunks in ascending order, "
-                    "each once");
+                    "phase '" + name + "': chunk " + std::to_string(chunks[i]) +
+                        " is unknown or out of order; pass known chunks in ascending order, each once");
       phase.cells.push_back({chunks[i], reads[i], writes[i], exposures[i], cell_samples[i], squares[i]});
     }
     const auto index = static_cast<PhaseIndex>(iteration_.phases.size());
@@ -121,7 +122,8 @@ class ProfileWriter {
     profile::append(journal_, profile::LoopEndRecord{{at}, 1, 1});
     profile::append(journal_, profile::EndRecord{{at}, "exit"});
     if (journal_.lost() > 0)
-      throw Error(Code::failed, journal_.path() + ": the journal could not be written: free space on its disk");
+      throw Error(Code::failed,
+                  journal_.path() + ": this profile could not be written completely: free space on its disk");
   }
 
  private:

@@ -22,9 +22,9 @@ TraceMisses misses_of(const std::string& path, const machine::Machine& given, un
                       const std::vector<std::string>& caches, std::uint64_t big_block, bool whole_run) {
   const auto machine = machine::with_cache_sizes(given, caches);
   if (initiator >= machine.initiators().size())
-    throw Error(Code::invalid, machine.name() + " has initiators 0 to " +
-                                   std::to_string(machine.initiators().size() - 1) + "; there is no initiator " +
-                                   std::to_string(initiator));
+    throw Error(Code::invalid, "initiator " + std::to_string(initiator) + ": machine " + machine.name() +
+                                   " has initiators 0 to " + std::to_string(machine.initiators().size() - 1) +
+                                   "; pass one of them");
   tracer::TraceMissesOptions options;
   options.caches.levels = machine.initiators()[initiator].caches;
   options.caches.line = machine.parts().line;

@@ -70,7 +70,7 @@ def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> Dh
     if version != _VERSION:
         raise DamagedError(
             f"{file}: DHAT version {version!r}; only version {_VERSION} is supported; "
-            "record with a Valgrind that writes it"
+            f"record with a Valgrind that writes version {_VERSION}"
         )
     if document.get("mode") != "heap":
         raise DamagedError(
@@ -83,13 +83,13 @@ def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> Dh
         )
     frames = document.get("ftbl")
     if not isinstance(frames, list) or not all(isinstance(frame, str) for frame in frames):
-        raise DamagedError(f"{file}: ftbl is not a list of frames; {_RECORD_AGAIN}")
+        raise DamagedError(f"{file}: key 'ftbl' is not a list of frames; {_RECORD_AGAIN}")
     points = document.get("pps")
     if not isinstance(points, list):
-        raise DamagedError(f"{file}: pps is not a list of program points; {_RECORD_AGAIN}")
+        raise DamagedError(f"{file}: key 'pps' is not a list of program points; {_RECORD_AGAIN}")
     command = document.get("cmd")
     if not isinstance(command, str):
-        raise DamagedError(f"{file}: cmd is not a string; {_RECORD_AGAIN}")
+        raise DamagedError(f"{file}: key 'cmd' is not a string; {_RECORD_AGAIN}")
     by_program = namer(command, frames, folder) if folder is not None else None
     name = by_program or by_words
     blocks = [
@@ -101,7 +101,7 @@ def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> Dh
 def _count(of: dict[str, Any], key: str, where: str) -> int:
     value = of.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
-        raise DamagedError(f"{where}: {key} is not a count; {_RECORD_AGAIN}")
+        raise DamagedError(f"{where}: key '{key}' is not a count; {_RECORD_AGAIN}")
     return value
 
 
@@ -113,7 +113,7 @@ def _block(point: object, frames: list[str], name: Namer, where: str) -> Block:
     if not isinstance(stack, list) or not all(
         isinstance(at, int) and not isinstance(at, bool) and 0 <= at < len(frames) for at in stack
     ):
-        raise DamagedError(f"{where}: fs refers to frames that do not exist; {_RECORD_AGAIN}")
+        raise DamagedError(f"{where}: key 'fs' refers to frames that do not exist; {_RECORD_AGAIN}")
     size, reads, writes = (_count(point, key, where) for key in ("mb", "rb", "wb"))
     count = _count(point, "mbk", where) if "mbk" in point else 1
     return Block(name([frames[at] for at in stack]), size, reads, writes, max(count, 1))
@@ -151,7 +151,9 @@ def measured(counted: DhatFile, line: int, bandwidth: float) -> Measured:
     """
     blocks = _objects(counted.blocks)
     if not blocks:
-        raise DamagedError("DHAT recorded no heap block; record a program that allocates heap memory")
+        raise DamagedError(
+            f"DHAT recorded no heap block of '{counted.command}'; record a program that allocates heap memory"
+        )
     moved = sum(block.reads + block.writes for block in blocks)
     phase = Phase("(whole run)", 0, max(moved / bandwidth, 1e-9), 0)
     for which, block in enumerate(blocks):

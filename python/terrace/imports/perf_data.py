@@ -20,6 +20,7 @@ _RECORD = struct.Struct("<IHH")  # type, misc, size
 _ATTRIBUTE = struct.Struct("<IIQQQQQ")  # type, size, config, period, sample type, read format, flags
 _MIN_ATTRIBUTE = 64
 MAX_EVENTS = 4096
+_RECORD_AGAIN = "record again with `perf mem record`"
 
 # Bits of an attribute's sample type, in the order of their meaning, not of the fields.
 IP, TID, TIME, ADDR, READ, CALLCHAIN, ID, CPU, PERIOD, STREAM_ID, RAW = (1 << bit for bit in range(11))
@@ -110,7 +111,7 @@ def parse(data: bytes | mmap.mmap, file: str = "the file") -> PerfRecords:
     except DamagedError as error:
         raise type(error)(f"{file}: {error}") from None
     except struct.error:
-        raise DamagedError(f"{file}: a record is truncated; record again") from None
+        raise DamagedError(f"{file}: a record is truncated; {_RECORD_AGAIN}") from None
 
 
 class _Reader:
@@ -136,7 +137,7 @@ class _Reader:
                     "<Q", self._within(at, high, 16 if kind == LOST else 8), -8
                 )[0]
             elif kind in _COMPRESSED:
-                raise DamagedError("compressed (perf record -z): decompress with `perf inject -i FILE -o PLAIN`")
+                raise DamagedError("compressed (perf record -z): import PLAIN of `perf inject -i FILE -o PLAIN`")
         types = self.attributes
         self.result.has_weight = any(one.sample_type & (WEIGHT | WEIGHT_STRUCT) for one in types)
         self.result.has_source = any(one.sample_type & DATA_SRC for one in types)
@@ -144,42 +145,44 @@ class _Reader:
 
     def _within(self, at: int, end: int, size: int) -> bytes:
         if at + size > end:
-            raise DamagedError("a record is truncated; record again")
+            raise DamagedError(f"a record is truncated; {_RECORD_AGAIN}")
         return self.data[at : at + size]
 
     def _section(self, offset: int, size: int, what: str) -> tuple[int, int]:
         if offset + size > len(self.data):
-            raise DamagedError(
-                f"section '{what}' extends beyond the end of the file: it is truncated; record again"
-            )
+            raise DamagedError(f"truncated: section '{what}' extends beyond the end of the file; {_RECORD_AGAIN}")
         return offset, offset + size
 
     def _header(self) -> tuple[int, int]:
         """Checks the file's header, reads its events, and returns where the records begin and end."""
         magic = self.data[:8]
         if magic == _MAGIC_ELSEWHERE:
-            raise DamagedError("written on a machine of the other byte order; import it on such a machine")
+            raise DamagedError(
+                "byte order is big-endian, which is not supported; record on a little-endian machine"
+            )
         if magic != _MAGIC:
             raise OtherKindError(
                 "not a perf.data file: it does not begin with PERFILE2; name a file that `perf record` wrote"
             )
         size = struct.unpack_from("<Q", self._within(8, len(self.data), 8))[0]
         if size == _PIPE_HEADER_SIZE:
-            raise DamagedError("in pipe format: record it with `perf mem record -o FILE`")
+            raise DamagedError(
+                "in perf's pipe format, which is not supported; record to a file with `perf mem record -o FILE`"
+            )
         if size < _HEADER.size or len(self.data) < size:
-            raise DamagedError("the header is truncated; record again")
+            raise DamagedError(f"the header is truncated; {_RECORD_AGAIN}")
         _, _, of_attribute, *sections = _HEADER.unpack_from(self.data, 0)
         begin, end = self._section(sections[0], sections[1], "attributes")
         if of_attribute < _MIN_ATTRIBUTE + 16 or (end - begin) % of_attribute != 0:
-            raise DamagedError("the attributes have an invalid size; record again")
+            raise DamagedError(f"the event attributes have an invalid size; {_RECORD_AGAIN}")
         count = (end - begin) // of_attribute
         if not 1 <= count <= MAX_EVENTS:
-            raise DamagedError(f"the header claims {count} events, of 1 to {MAX_EVENTS}; record again")
+            raise DamagedError(f"the header claims {count} events, not 1 to {MAX_EVENTS}; {_RECORD_AGAIN}")
         for at in range(begin, end, of_attribute):
             self._attribute(at, at + of_attribute)
         if sections[3] == 0:
             raise DamagedError(
-                "no data: perf was killed before it finished the file; record again, and let perf end"
+                f"no data: perf was killed before it finished the file; {_RECORD_AGAIN}, and let perf end"
             )
         return self._section(sections[2], sections[3], "data")
 
@@ -201,11 +204,11 @@ class _Reader:
         at = begin
         while at < end:
             if end - at < _RECORD.size:
-                raise DamagedError(f"a record at byte {at} is truncated; record again")
+                raise DamagedError(f"the record at byte {at} is truncated; {_RECORD_AGAIN}")
             kind, misc, size = _RECORD.unpack_from(self.data, at)
             if size < _RECORD.size or at + size > end:
                 raise DamagedError(
-                    f"a record at byte {at} claims {size} bytes, but only {end - at} are left; record again"
+                    f"the record at byte {at} claims {size} bytes, but only {end - at} are left; {_RECORD_AGAIN}"
                 )
             yield at + _RECORD.size, kind, misc, at + size
             at += size
@@ -223,10 +226,10 @@ class _Reader:
             number = struct.unpack_from("<Q", self._within(at + skipped, end, 8))[0]
         else:
             raise DamagedError(
-                "the file has several events, but samples do not identify theirs; record a single event"
+                "its samples do not state which of several events they count; record one event (perf record -e)"
             )
         if number not in self.by_id:
-            raise DamagedError(f"a sample refers to the unknown event {number}; record again")
+            raise DamagedError(f"a sample refers to the unknown event {number}; {_RECORD_AGAIN}")
         return self.by_id[number]
 
     def _sample(self, at: int, end: int) -> None:

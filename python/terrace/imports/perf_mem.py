@@ -157,11 +157,13 @@ def measured(
     samples = [one for one in recorded.samples if 0 < one.address < _KERNEL]
     counts = Counter(one.process for one in samples)
     if not counts:
-        raise WrongCallError("no sample has an address: record with `perf mem record` or `perf record -d`")
+        raise WrongCallError(
+            "no sample of the perf file has an address: record with `perf mem record` or `perf record -d`"
+        )
     chosen = counts.most_common(1)[0][0] if process is None else process
     if chosen not in counts:
         others = ", ".join(str(number) for number, _ in counts.most_common(10))
-        raise WrongCallError(f"no sample belongs to process {chosen}; sampled processes: {others}")
+        raise WrongCallError(f"--process {chosen}: no sample belongs to it; sampled processes: {others}")
     samples = sorted((one for one in samples if one.process == chosen), key=lambda one: one.time)
     first, last = samples[0].time, samples[-1].time
     length = max(last - first, 1) * 1e-9
@@ -169,8 +171,8 @@ def measured(
     count = max(1, int(length / step + 0.999999)) if step > 0 else 0
     if not 1 <= count <= MAX_PHASES:
         raise WrongCallError(
-            f"intervals of {step:g} s make {count} phases of {length:g} s; at most {MAX_PHASES} are allowed; "
-            "give another --interval"
+            f"--interval {step:g}: it divides the {length:g} s of samples into {count} phases; "
+            f"give one that makes 1 to {MAX_PHASES}"
         )
     phases = [Phase(f"interval {n}", n * step, (n + 1) * step, 0) for n in range(count)]
     objects, name = _attribute(recorded, samples, phases, chosen, first, step, memory, read_elf)

@@ -52,12 +52,14 @@ def limited_group(memory: int) -> Iterator[Path]:
     try:
         group.mkdir()
     except OSError as error:
-        raise NoLimitError(f"no control group can be made: {error.strerror}") from error
+        raise NoLimitError(f"no control group can be made in {folder}: {error.strerror}") from error
     try:
         try:
             (group / limit).write_text(str(memory))
         except OSError as error:
-            raise NoLimitError(f"the limit of a control group cannot be set: {error.strerror}") from error
+            raise NoLimitError(
+                f"the memory limit of the control group {group} cannot be set: {error.strerror}"
+            ) from error
         yield group / members
     finally:
         _remove(group, members)

@@ -67,10 +67,10 @@ def measure_paging(source: Path, folder: Path) -> PagingGain:
             if (one.status != 0 or _result(one.output) != expected) and not (
                 way == "kernel" and one.status is None
             ):
-                reason = (one.errors.strip().splitlines() or ["other results"])[-1]
+                reason = (one.errors.strip().splitlines() or ["its results differ from those in memory"])[-1]
                 raise TerraceError(
-                    f"{_WORKLOAD}, paged by {way}, ended with status {one.status}: {reason}; "
-                    "see `terrace machine check`"
+                    f"comparison of paging: {_WORKLOAD} in the variant '{way}' ended with status {one.status}: "
+                    f"{reason}; run `terrace machine check`"
                 )
     seconds = {way: statistics.median(one.seconds for one in done) for way, done in runs.items()}
     return PagingGain(

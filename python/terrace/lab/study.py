@@ -169,8 +169,8 @@ def check_follows_plan(path: Path) -> None:
     reasons = store.plan_reasons(run)
     if not run.follows_plan or len(reasons) != 1:
         raise TerraceError(
-            f"{path}: a run with a given plan has one plan record and no planner; this one has the planner "
-            f"'{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'}); "
+            f"{path}: the run should follow the given plan alone, but it has the planner '{run.planner}' and "
+            f"{len(reasons)} plan records ({'; '.join(reasons) or 'none'}); "
             f"see `terrace show {path}`"
         )
 
@@ -186,8 +186,8 @@ def check_planner(path: Path, planner: str) -> None:
     reasons = store.plan_reasons(run)
     if run.planner != planner or _GIVEN in reasons or bool(reasons) != (planner in _core.profiling_planners()):
         raise TerraceError(
-            f"{path}: a run controlled by '{planner}' has its name and only plans of its own; this one has the "
-            f"planner '{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'}); "
+            f"{path}: the planner '{planner}' should control the run, but it has the planner '{run.planner}' and "
+            f"{len(reasons)} plan records ({'; '.join(reasons) or 'none'}); "
             f"see `terrace show {path}`"
         )
 

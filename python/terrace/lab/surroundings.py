@@ -37,7 +37,7 @@ class Surroundings:
                     yield stdin, Path(own) if self.folder is not None else None
             except shutil.Error as error:
                 raise TerraceError(
-                    f"{self.folder}: cannot copy its files: {error}; let them be read, and free space in TMPDIR"
+                    f"{self.folder}: cannot copy its files: {error}; make them readable, or free space in TMPDIR"
                 ) from error
             except OSError as error:
                 raise TerraceError(str(error)) from error

@@ -71,7 +71,8 @@ def examine(program: str) -> Executable:
         isa = names[head[5] - 1]
         if isa is None:
             raise WrongCallError(
-                f"{path}: QEMU's user mode does not support ELF machine {number}; build the program for another"
+                f"{path}: QEMU's user mode does not support ELF machine {number}; "
+                "build the program for another architecture"
             )
         if wide:
             (at,) = struct.unpack_from(order + "Q", head, 32)
@@ -93,7 +94,7 @@ def _part(name: str) -> Path:
         for candidate in (here / ".." / "lib" / "terrace" / name, here / ".." / "access" / "qemu" / name):
             if candidate.exists():
                 return candidate.resolve()
-    raise TerraceError(f"{name} not found next to {program or 'terrace'}; reinstall Terrace")
+    raise TerraceError(f"the tracer's file {name} was not found next to {program or 'terrace'}; reinstall Terrace")
 
 
 def qemu_for(isa: str) -> str:
@@ -102,7 +103,9 @@ def qemu_for(isa: str) -> str:
         found = shutil.which(name)
         if found:
             return found
-    raise TerraceError(f"qemu-{isa} is not installed: the tracer runs in QEMU's user mode (Debian: qemu-user)")
+    raise TerraceError(
+        f"qemu-{isa}, which runs the traced program, was not found; install it (Debian package: qemu-user)"
+    )
 
 
 def command(

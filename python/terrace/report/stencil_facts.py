@@ -5,6 +5,7 @@ ahead of its tile), and the reach of tiles. `terrace show` and `terrace report` 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from terrace.errors import WrongCallError
 from terrace.store.stencil_plans import Chain, Loop, Plan, Plans
@@ -29,13 +30,13 @@ def points(count: int) -> str:
     return f"{count} point{'s' * (count != 1)}"
 
 
-def chosen(plans: Plans, number: int | None, most: int) -> list[int]:
+def chosen(file: Path, plans: Plans, number: int | None, most: int) -> list[int]:
     """Returns the numbers of the chains to show: `number`, or else the longest ones in order of occurrence."""
     if not plans.chains:
-        raise WrongCallError("no chain ran: the file contains no plans; let the program terminate normally")
+        raise WrongCallError(f"{file}: no chain ran, so it contains no plans; let the program terminate normally")
     if number is not None:
         if not 1 <= number <= len(plans.chains):
-            raise WrongCallError(f"--chain {number}: there are chains 1 to {len(plans.chains)}")
+            raise WrongCallError(f"--chain {number}: {file} has chains 1 to {len(plans.chains)}; give one of them")
         return [number]
     order = sorted(range(1, len(plans.chains) + 1), key=lambda n: -plans.chains[n - 1].seconds)
     return sorted(order[:most])

@@ -118,7 +118,9 @@ def read_uses(text: str) -> dict[str, Use]:
         name, *words = line.split("\t")
         counts = [int(word) for word in words]
         if len(counts) < len(_COUNTS) or min(counts) < 0:
-            raise ValueError(f"not an event count of a function: {line!r}; calibrate again")
+            raise ValueError(
+                f"the calibrating run wrote {line!r} instead of the event counts of a function; calibrate again"
+            )
         of = dict(zip(_COUNTS, counts, strict=False))
         del of["calls"]
         work = of.pop("work")

@@ -99,7 +99,10 @@ def linear_bound(dump: Dump, time_limit: float = 60) -> float:
     program = _Program(dump)
     solver = program.solve({"time_limit": time_limit})
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        raise TerraceError(f"the solver found no bound: {solver.modelStatusToString(solver.getModelStatus())}")
+        status = solver.modelStatusToString(solver.getModelStatus())
+        raise TerraceError(
+            f"the linear program of the lower bound was not solved: {status} (limit: {time_limit:g} s)"
+        )
     return float(solver.getInfo().objective_function_value * program.second) + constant(dump)
 
 

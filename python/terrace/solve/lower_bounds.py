@@ -161,7 +161,7 @@ def lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float], fl
             overall = max(overall, linear.linear_bound(json.loads(problem.to_json()), _SOLVER_SECONDS))
             means = "linear program"
         except TerraceError as error:
-            warn(f"{error}; using the bound that its prices prove")
+            warn(f"{error}; the bound shown is valid, but may be lower than necessary")
     return _by_name(problem), overall, means
 
 

@@ -71,7 +71,8 @@ class _Program:
         )
         if result.x is None:
             raise TerraceError(
-                f"the solver found no placement: {result.message}; give it more time or fewer objects"
+                f"the solver found no placement in {time_limit:g} s: {result.message}; "
+                "give it more time or fewer objects"
             )
         bound = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
         return float(result.fun), float(bound), result.x

@@ -34,7 +34,7 @@ def opened(path: Path) -> sqlite3.Connection:
     version = _pragma(connection, path, "user_version")
     if version != VERSION:
         raise WrongCallError(
-            f"{path} is a profile store of version {version}, this program reads version {VERSION}: "
+            f"{path} is a profile store of version {version}, this Terrace reads version {VERSION}: "
             "record the program again"
         )
     with damage_named(path):

@@ -113,7 +113,7 @@ class Store:
         row = self._first("SELECT id, name, description, line, blob FROM machine WHERE id = ?", run.machine)
         if row is None:
             raise TerraceError(
-                f"{self.path}: process {run.process} has no machine in its journal; record the program again"
+                f"{self.path}: the machine of process {run.process} is missing; record the program again"
             )
         key = row[0]
 

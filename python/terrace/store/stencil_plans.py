@@ -204,7 +204,7 @@ def read(path: Path) -> Plans:
     schema = document["schema"].whole()
     if schema != SCHEMA:
         raise WrongCallError(
-            f"{path} has stencil plans of schema {schema}, this program reads schema {SCHEMA}; "
+            f"{path} has stencil plans of schema {schema}, this Terrace reads schema {SCHEMA}; "
             "run the stencil program again"
         )
     blocks = [block["name"].text() for block in document["blocks"]]

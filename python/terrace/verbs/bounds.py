@@ -74,7 +74,7 @@ def bounds(
 ) -> None:
     """Compute what any placement could gain at best."""
     if budget and fast:
-        raise WrongCallError("--fast is shorthand for --budget: give one of them")
+        raise WrongCallError(f"--budget {budget} and --fast {fast}: both state the budget; give one of them")
     limit = budget or fast
     if len(words) > 1 and words[0].endswith(".terrace") and Path(words[0]).is_file():
         raise WrongCallError(f"give a profile ({words[0]}) or a program after --, not both")

@@ -88,7 +88,8 @@ def compare(
     for name in ("TERRACE", "TERRACE_SESSION"):
         if os.environ.get(name):
             raise WrongCallError(
-                f"compare: {name} is set: both variants would use Terrace; unset it, or run this outside"
+                f"compare: {name} is set: both variants would use Terrace; unset it, "
+                "or call compare outside of `terrace run`"
             )
     around = Surroundings(stdin, inside, status or 0)
     with tempfile.TemporaryDirectory(prefix="terrace-compare-") as folder, signals_as_interrupts():

@@ -68,7 +68,8 @@ def import_file(
     if is_json:
         if process is not None or interval is not None:
             raise WrongCallError(
-                "--process and --interval apply to perf's files: DHAT has one process and no time; omit them"
+                f"--process and --interval apply to files of perf: {file} is from DHAT, "
+                "with one process and no times; omit them"
             )
         found = dhat.measured(dhat.read(file), line, bandwidth)
     else:

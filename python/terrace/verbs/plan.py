@@ -79,7 +79,7 @@ def plan(
 ) -> None:
     """Choose placements for a machine and a budget; predict the gain."""
     if budget and fast:
-        raise WrongCallError("--fast is shorthand for --budget: give one of them")
+        raise WrongCallError(f"--budget {budget} and --fast {fast}: both state the budget; give one of them")
     if output:
         check_output(output, "plan", is_plan)
     store = Store(file)
@@ -327,7 +327,9 @@ def parse_sweep(text: str) -> tuple[str, list[int]]:
         raise WrongCallError(f"--sweep '{text}' is not KIND=LOW:HIGH, as in fast=64MiB:4GiB")
     low, high = units.parse_size(found[2]), units.parse_size(found[3])
     if not 0 < low <= high:
-        raise WrongCallError(f"--sweep '{text}' ranges from {found[2]} to {found[3]}; the first must be smaller")
+        raise WrongCallError(
+            f"--sweep '{text}' ranges from {found[2]} to {found[3]}; give a smaller size above 0 first"
+        )
     sizes = {low, high}
     power = 4096
     while power < high:

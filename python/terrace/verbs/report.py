@@ -51,7 +51,7 @@ def report(
             raise WrongCallError(f"--process: {file} contains the plans of one process; omit the option")
         check_output(target, "page of tile plans", is_tiles)
         plans = stencil_plans.read(file)
-        numbers = stencil_facts.chosen(plans, chain, _MANY_CHAINS)
+        numbers = stencil_facts.chosen(file, plans, chain, _MANY_CHAINS)
         write_whole(target, stencil_page.render(plans, numbers, file.name))
         print(target)
         return

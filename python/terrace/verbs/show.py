@@ -109,7 +109,7 @@ def show(
 def _show_plans(file: Path, chain: int | None, *, everything: bool, as_json: bool) -> None:
     """Prints the plans of stencil chains, if the file holds those."""
     plans = stencil_plans.read(file)
-    numbers = stencil_facts.chosen(plans, chain, len(plans.chains) if everything or as_json else 1)
+    numbers = stencil_facts.chosen(file, plans, chain, len(plans.chains) if everything or as_json else 1)
     if as_json:
         print_json(stencil_tables.document(plans, numbers))
     else:

@@ -248,7 +248,7 @@ def test_import_file_without_known_objects_fails(terrace, tmp_path):
 
 
 def test_measured_samples_without_addresses_refused():
-    with pytest.raises(WrongCallError, match="no sample has an address"):
+    with pytest.raises(WrongCallError, match="no sample of the perf file has an address"):
         perf_mem.measured(perf_data.parse(File(ALWAYS).sample().bytes()), MEMORY)
 
 

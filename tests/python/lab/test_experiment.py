@@ -329,7 +329,7 @@ def test_baselines_tables_equal_cells(mg_alone, tmp_path):
     ("words", "said"),
     [
         (["--only", "cg,nothing"], "unknown program 'nothing'"),
-        (["--shard", "3/2"], "give for example 2/8"),
+        (["--shard", "3/2"], "--shard 3/2 is not NUMBER/COUNT; give for example 2/8"),
         (["--source", "/nowhere"], "/nowhere/workloads: no subfolder has a workload.toml"),
     ],
 )
@@ -344,7 +344,7 @@ def test_folder_holds_a_single_experiment(tmp_path):
     (tmp_path / "settings.json").write_text('{"schema": 1, "experiment": "two-level", "class": "A"}')
     done = run("unimem", tmp_path)
     assert done.returncode == 2
-    assert "holds two-level in class A (schema 1): name another folder" in done.stderr
+    assert "has answers with other settings: two-level in class A (schema 1): name another folder" in done.stderr
 
 
 def test_gap_parts_equal_other_tables(small):

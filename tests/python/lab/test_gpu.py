@@ -81,7 +81,7 @@ def test_pages_without_capacity_are_reported(tmp_path):
     assert "pages placed" not in run(kept).stdout
     done = run(kept, "--memory", "17GiB")
     assert done.returncode == 2
-    assert "the GPU's own memory is to have 17GiB, and gddr of gtx480-ddr4 has " in done.stderr
+    assert "17GiB of GPU memory were requested, but gddr of gtx480-ddr4 has " in done.stderr
 
 
 def test_camat_by_kernel_and_over_time(tmp_path):

@@ -53,7 +53,7 @@ def test_check_follows_plan_rejects_refined_plan(plan):
     words = ["simulate", "-q", "-m", MACHINE, *CACHE, "--fast", FAST, "--plan", plan, "--refine-plan", "-o", store]
     study.run_terrace([*map(str, words), "--", *MG, "--iterations", "40"])  # planning takes most of twenty
     assert len(Store(store).plans(Store(store).run())) > 1
-    with pytest.raises(TerraceError, match="one plan record and no planner"):
+    with pytest.raises(TerraceError, match="should follow the given plan alone"):
         study.check_follows_plan(store)
 
 
@@ -67,12 +67,12 @@ def test_check_planner_accepts_only_its_runs(plan):
     for name in named:
         study.check_planner(outcomes[name].store, name)
     for path, planner in (("auto", "unimem"), ("unimem", "auto"), ("given", "auto"), ("given", "plan")):
-        with pytest.raises(TerraceError, match=f"a run controlled by '{planner}' has its name"):
+        with pytest.raises(TerraceError, match=f"the planner '{planner}' should control the run"):
             study.check_planner(outcomes[path].store, planner)
     live = outcomes["auto"].store
     with sqlite3.connect(live) as database:  # a policy makes no plans
         database.execute("UPDATE run SET planner = 'memtis'")
-    with pytest.raises(TerraceError, match="a run controlled by 'memtis' has its name"):
+    with pytest.raises(TerraceError, match="the planner 'memtis' should control the run"):
         study.check_planner(live, "memtis")
     with sqlite3.connect(live) as database:  # a planner makes one at least
         database.execute("UPDATE run SET planner = 'auto'")

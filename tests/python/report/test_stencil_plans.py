@@ -254,7 +254,9 @@ def refusal(done, status):
 
 def test_wrong_calls_are_refused(terrace, cloverleaf, tmp_path, store_path):
     many = len(stencil_plans.read(cloverleaf).chains)
-    assert f"there are chains 1 to {many}" in refusal(terrace("show", cloverleaf, "--chain", many + 1), 2)
+    assert f"has chains 1 to {many}; give one of them" in refusal(
+        terrace("show", cloverleaf, "--chain", many + 1), 2
+    )
     assert "not a profile" in refusal(terrace("show", cloverleaf, "--exact"), 2)
     assert "no stencil plans" in refusal(terrace("show", store_path, "--chain", 1), 2)
     assert "no stencil plans" in refusal(terrace("report", store_path, "--chain", 1), 2)
@@ -270,7 +272,7 @@ def test_damaged_files_are_refused(terrace, cloverleaf, tmp_path):
     for verb in ("show", "report"):
         assert f"{path} is damaged" in refusal(terrace(verb, path), 1)
     path.write_text(text.replace('"schema":1', '"schema":7', 1))
-    assert "of schema 7, this program reads schema 1" in refusal(terrace("show", path), 2)
+    assert "of schema 7, this Terrace reads schema 1" in refusal(terrace("show", path), 2)
     path.write_text(text.replace('"access":"read"', '"access":"guess"', 1))
     assert ".access is not one of read, " in refusal(terrace("show", path), 1)
     document = json.loads(text)

@@ -257,5 +257,5 @@ def test_prices_of_another_problem_are_refused():
 
 
 def test_solver_time_limit_is_reported():
-    with pytest.raises(TerraceError, match="the solver found no bound: Time limit"):
+    with pytest.raises(TerraceError, match="was not solved: Time limit"):
         linear_bound(instance(3), 0.0)

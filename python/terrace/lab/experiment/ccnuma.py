@@ -183,7 +183,7 @@ def answer(study: Study, program: str, rule: Rule) -> None:
         run = _core.simulate_gpu_share(machine, trace, shares[rule.kind], memory=memory)
     if broken := broken_laws(run):
         raise TerraceError(
-            f"the simulator lost something in {program} under {rule.name}: {'; '.join(broken)}; "
+            f"{program} under {rule.name}: the simulator's counts contradict each other: {'; '.join(broken)}; "
             "report this error of Terrace with the output of `terrace machine check`"
         )
     if rule.kind != FIRST:

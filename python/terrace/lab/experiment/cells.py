@@ -108,7 +108,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     number, slash, count = text.partition("/")
     if slash and number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count):
         return int(number), int(count)
-    raise WrongCallError(f"--shard {text}: give for example 2/8 for the second of eight")
+    raise WrongCallError(f"--shard {text} is not NUMBER/COUNT; give for example 2/8 for the second of eight")
 
 
 def document(content: dict[str, Any]) -> str:
@@ -123,7 +123,10 @@ def read_document(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise TerraceError(f"{path} cannot be read ({error}): remove it and run again") from error
     if content.get("schema") != SCHEMA:
-        raise TerraceError(f"{path} is of another version: name another folder with --output")
+        raise TerraceError(
+            f"{path} has schema {content.get('schema')}, this Terrace reads schema {SCHEMA}: "
+            "name another folder with --output"
+        )
     return content
 
 

@@ -118,7 +118,7 @@ def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
     if there != wanted:
         said = json.loads(there)
         raise WrongCallError(
-            f"{folder} holds {said.get('experiment')} in class {said.get('class')}"
+            f"{folder} has answers with other settings: {said.get('experiment')} in class {said.get('class')}"
             f"{', cache ' + said['cache'] if 'cache' in said else ''} (schema {said.get('schema')}): "
             "name another folder with --output"
         )

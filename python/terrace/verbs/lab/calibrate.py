@@ -125,8 +125,8 @@ def find_hooked(name: str) -> Path:
         raise WrongCallError(f"--calibrate: {name} is not a file; give the path of the program itself")
     if not has_hooks(path):
         raise WrongCallError(
-            f"--calibrate: {name} is not instrumented, so nothing can be fitted; build it with terrace-cc, name "
-            "it instead of its launcher (fit it with terrace lab calibrate and pass the result with --core-time)"
+            f"--calibrate: {name} is not instrumented, so nothing can be fitted; build it with terrace-cc, or, if "
+            "it launches the program, fit that with `terrace lab calibrate` and pass --core-time"
         )
     return path.resolve()
 

@@ -124,8 +124,8 @@ def _named(cases: Sequence[Case], only: Sequence[str], where: Path) -> list[Case
     """Returns the cases that --only names, or all."""
     if missing := set(only) - {case.name for case in cases}:
         raise WrongCallError(
-            f"{where}: it has no program '{min(missing)}' to validate; "
-            f"there are {', '.join(case.name for case in cases)}"
+            f"--only {min(missing)}: {where} has no program of that name; "
+            f"it has {', '.join(case.name for case in cases)}"
         )
     return [case for case in cases if not only or case.name in only]
 
@@ -200,7 +200,9 @@ def summary(
 def _time(case: Case, said: str) -> str:
     found = calibrating.printed(said, case.time)
     if found is None:
-        raise TerraceError(f"{case.name} printed no time that looks like '{case.time}'; correct the key time")
+        raise TerraceError(
+            f"{case.name} printed no time that looks like '{case.time}'; correct the key time of its [[program]]"
+        )
     return found
 
 
@@ -211,7 +213,7 @@ def _words(words: Sequence[str], threads: int) -> list[str]:
 def _numbers(text: str) -> list[int]:
     numbers = [int(word) for word in text.split(",") if word.isdigit() and int(word) > 0]
     if len(numbers) != len(text.split(",")):
-        raise WrongCallError(f"--threads {text}: give positive numbers, separated by commas")
+        raise WrongCallError(f"--threads {text}: give positive whole numbers, separated by commas")
     return numbers
 
 

@@ -80,7 +80,7 @@ def _limited(program: str, arguments: Mapping[str, str], limit: float, **options
 
 
 def _chunk(memory: int) -> int:
-    """Returns the chunk size of `streamed` (docs/how-to/stencils.md, "Data in a file")."""
+    """Returns the chunk size of `streamed` (docs/explanation/stencils.md, "Data in a file")."""
     chunk = 2 << 20
     while chunk > 4096 and memory // chunk < 100:
         chunk //= 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures stencil programs on a GPU, with data of half, 3 and 10 times what they may take of its memory, for
-# docs/how-to/stencils.md:
+# docs/reference/stencils.md:
 #
 #     bash bench/gpu/stencils.sh BUILD RESULT.json
 #

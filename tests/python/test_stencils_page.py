@@ -1,4 +1,4 @@
-"""docs/how-to/stencils.md: its program is built and run by its commands, and its tables are complete."""
+"""Stencil pages: their commands build and run their programs, and the tables of the reference are complete."""
 
 from __future__ import annotations
 
@@ -11,21 +11,34 @@ import subprocess
 import pytest
 from conftest import BUILD, ROOT
 
-PAGE = (ROOT / "docs" / "how-to" / "stencils.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "how-to" / "stencils.md").read_text(encoding="utf-8")
+REFERENCE = (ROOT / "docs" / "reference" / "stencils.md").read_text(encoding="utf-8")
 PREFIX = ROOT / ".venv"
 PROGRAMS = BUILD / "workloads" / "stencils" / "terrace-stencils"
 MACHINE = f"machine={ROOT / 'machines' / 'p100-nvlink.toml'}"
+SOURCE = re.compile(r"// (\w+\.cpp): ")  # begins a block that is a whole file
 
 
 def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    """Returns the blocks of a language on both pages."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", f"{GUIDE}\n{REFERENCE}", re.MULTILINE | re.DOTALL)
+
+
+def commands(word):
+    """Returns the only block of commands that contains the word."""
+    (text,) = (block for block in blocks("sh") if word in block)
+    return text
+
+
+def tables(head):
+    """Returns the rows of the reference's tables whose first column has that heading."""
+    texts = [text.partition("\n\n")[0] for text in REFERENCE.split(f"\n| {head} |")[1:]]
+    return [row for text in texts for row in text.splitlines()[2:]]
 
 
 def column(head):
     """Returns the code words of the first column of each table with that heading, without values."""
-    tables = [text.partition("\n\n")[0] for text in PAGE.split(f"\n| {head} |")[1:]]
-    rows = [row for table in tables for row in table.splitlines()[2:]]
-    return [word.partition("=")[0] for row in rows for word in re.findall("`([^`]+)`", row.split("|")[1])]
+    return [word.partition("=")[0] for row in tables(head) for word in re.findall("`([^`]+)`", row.split("|")[1])]
 
 
 def run(*command, folder=None, **variables):
@@ -42,11 +55,13 @@ def said(text):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Returns a folder in which the page's first commands have built its program, with their output."""
+    """Returns a folder in which the guide's first commands have built its program, with their output."""
     path = tmp_path_factory.mktemp("stencils")
     for source in blocks("cpp"):
-        (path / re.match(r"// (\w+\.cpp): ", source)[1]).write_text(source)
-    done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[0], folder=path)
+        if name := SOURCE.match(source):
+            (path / name[1]).write_text(source)
+    assert {file.name for file in path.iterdir()} == {"heat.cpp", "spread.cpp", "resumed.cpp"}
+    done = run("bash", "-euo", "pipefail", "-c", commands("executor=parallel ./heat"), folder=path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warning" not in done.stderr
     (path / "printed").write_text(done.stdout)
@@ -55,13 +70,31 @@ def folder(tmp_path_factory):
 
 def test_program_prints_the_same_in_every_mode(folder):
     lines = (folder / "printed").read_text().splitlines()
-    assert len(lines) == len(re.findall(r"\./heat$", blocks("sh")[0], re.MULTILINE)) == 4
-    assert len(set(lines)) == 1
+    runs = re.findall(r"\./heat$", commands("executor=parallel ./heat"), re.MULTILINE)
+    assert len(lines) == len(runs) == 5
+    (shown,) = blocks("text")
+    assert set(lines) == {shown.strip()}
 
 
 def test_program_passes_its_checks(folder):
-    done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[1], folder=folder)
+    done = run("bash", "-euo", "pipefail", "-c", commands("TERRACE_STENCIL_CHECKS"), folder=folder)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_program_with_a_fixed_boundary_value_gains_heat(folder):
+    (fragment,) = (block for block in blocks("cpp") if not SOURCE.match(block))
+    source = (folder / "heat.cpp").read_text()
+    mirror, loop = "    mirror({{0, n}, {-1, 0}}, 0, 1);\n", "  for (int step = 1;"
+    assert source.count(mirror) == source.count(loop) == 1
+    (folder / "fixed.cpp").write_text(source.replace(mirror, "").replace(loop, fragment + loop))
+    build = commands("TERRACE_STENCIL_CHECKS").replace("heat.cpp", "fixed.cpp").replace("checked", "fixed")
+    printed = set()
+    for executor in ("serial", "tiled"):
+        done = run("bash", "-uo", "pipefail", "-c", build, folder=folder, TERRACE_STENCIL=f"executor={executor}")
+        assert (done.returncode, done.stderr) == (1, "")  # heat is not conserved
+        printed.add(done.stdout)
+    (line,) = printed
+    assert float(re.match(r"heat (\S+), ", line)[1]) > 100 * 25
 
 
 def test_cmake_builds_the_program(folder):
@@ -93,7 +126,7 @@ def test_program_on_ranks_prints_the_same(folder, tmp_path):
         pytest.skip("no MPI: no mpicxx that compiles")
     found = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     found |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[3], folder=folder, **found)
+    done = run("bash", "-euo", "pipefail", "-c", commands("mpirun"), folder=folder, **found)
     assert done.returncode == 0, done.stdout + done.stderr
     one, two = done.stdout.splitlines()
     assert one == two
@@ -105,7 +138,7 @@ def test_program_resumes_from_its_checkpoint(folder, tmp_path):
         done = run("cmake", "--install", BUILD, "--prefix", tmp_path, "--component", component)
         assert done.returncode == 0, done.stdout + done.stderr
     found = {"PKG_CONFIG_PATH": str(tmp_path / "lib" / "pkgconfig")}
-    done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[4], folder=folder, **found)
+    done = run("bash", "-euo", "pipefail", "-c", commands("./resumed"), folder=folder, **found)
     assert done.returncode == 0, done.stdout + done.stderr
     whole, part, rest = done.stdout.splitlines()
     assert whole == rest
@@ -113,14 +146,13 @@ def test_program_resumes_from_its_checkpoint(folder, tmp_path):
     assert part.startswith("step 35, ")
 
 
-def test_every_word_and_executor_is_listed(folder):
-    assert sorted(column("word")) == said(run("./heat", folder=folder, TERRACE_STENCIL="x=1").stderr)
+def test_every_option_and_executor_is_listed(folder):
+    assert sorted(column("option")) == said(run("./heat", folder=folder, TERRACE_STENCIL="x=1").stderr)
     assert sorted(column("executor")) == said(run("./heat", folder=folder, TERRACE_STENCIL="executor=x").stderr)
 
 
 def test_refusals_equal_the_page(folder):
-    table = PAGE[PAGE.index("\n| it says |") :].lstrip("\n").partition("\n\n")[0]
-    messages = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
+    messages = [re.match(r"\| `([^`]+)` \|", row)[1] for row in tables("error")]
     patterns = [re.sub(r"\\\.\\\.\\\.|\bN\b|FOLDER", ".*", re.escape(message)) for message in messages]
     too_far = (str(PROGRAMS), "wave", "dims=3", "cells=64", "steps=2")  # a loop that reads nine planes
     without_folder = (("./heat",), "memory=4MiB,folder=/no/where", 1)
@@ -135,12 +167,12 @@ def test_every_statistic_is_listed():
     of_a_loop, of_all = (text.partition("};")[0] for text in re.split(r"^struct \w+ {", header, flags=re.M)[1:])
     member = re.compile(r"^  \S.*? (\w+)(?: = 0)?;", re.MULTILINE)
     assert set(member.findall(of_all)) <= set(column("member"))
-    (by_loop,) = re.findall(r"^\| `by_loop`.*$", PAGE, re.MULTILINE)
+    (by_loop,) = re.findall(r"^\| `by_loop`.*$", REFERENCE, re.MULTILINE)
     assert all(f"`{name}`" in by_loop for name in member.findall(of_a_loop))
 
 
 def test_every_mode_and_argument_is_listed():
-    assert sorted(column("how")) == said(run(PROGRAMS, "jacobi", "how=x", MACHINE).stderr)
+    assert sorted(column("mode")) == said(run(PROGRAMS, "jacobi", "how=x", MACHINE).stderr)
     refusal = run(PROGRAMS, "jacobi", "x=1", MACHINE).stderr
     own = ["cells", "iterations", "chain", "source", "checkpoint", "every", "restart"]
     assert sorted([*column("argument"), *own]) == said(refusal)
@@ -150,7 +182,7 @@ def test_every_program_is_listed_with_its_arguments():
     listed = re.findall(r"^(\w+) .*\n((?:  .*\n)+)", run(PROGRAMS).stdout, re.MULTILINE)
     assert sorted(column("program")) == sorted(name for name, _ in listed)
     for name, about in listed:
-        (row,) = re.findall(rf"^\| `{name}`.*$", PAGE, re.MULTILINE)
+        (row,) = (row for row in tables("program") if row.startswith(f"| `{name}`"))
         assert re.findall(r"`(\w+)`", row.split("|")[2]) == re.findall(r"^  (\w+)=", about, re.MULTILINE)
 
 
@@ -158,21 +190,24 @@ def test_every_key_is_listed():
     found = json.loads(run(PROGRAMS, "jacobi", "cells=64", MACHINE).stdout)
     assert set(found) - {"schema"} == set(column("key of the JSON"))
     here = json.loads(run(PROGRAMS, "jacobi", "cells=64", TERRACE_STENCIL="executor=serial").stdout)
-    assert all(f"`{key}`" in PAGE for key in set(here) - {"schema"})
-    assert all(f"`{key}`" in PAGE for result in here["results"].values() for key in result)
+    assert all(f"`{key}`" in REFERENCE for key in set(here) - {"schema"})
+    assert all(f"`{key}`" in REFERENCE for result in here["results"].values() for key in result)
 
 
 def test_examples_run():
-    shown = re.findall(r"^    (terrace-stencils.*?)(?: {2,}#.*)?$", PAGE, re.MULTILINE)
+    pattern = re.compile(r"^    (terrace-stencils.*?)(?: {2,}#.*)?$", re.MULTILINE)
+    shown = set(pattern.findall(REFERENCE))
     assert len(shown) == 3
-    for command in shown:
+    assert len(pattern.findall(GUIDE)) == 1
+    assert shown.issuperset(pattern.findall(GUIDE))
+    for command in sorted(shown):
         done = run(PROGRAMS, *command.split()[1:], folder=ROOT)
         assert done.returncode == 0, done.stderr
 
 
 def test_plans_are_shown_as_on_the_page(folder):
     path = f"{PREFIX / 'bin'}:{os.environ['PATH']}"
-    done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[2], folder=folder, PATH=path)
+    done = run("bash", "-euo", "pipefail", "-c", commands("terrace show"), folder=folder, PATH=path)
     assert done.returncode == 0, done.stderr
     assert "140 loops, ran 9 times" in done.stdout
     assert (folder / "heat.html").exists()
@@ -185,7 +220,7 @@ def test_every_key_of_the_plans_is_listed(folder):
         for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
             yield from keys(one)
 
-    table = PAGE[PAGE.index("\n| in the file |") :].lstrip("\n").partition("\n\n")[0]
+    table = "\n".join(tables("key of the file"))
     plain = (
         "name block element begin end is_temporary seconds dataset access low high offsets reductions loops runs"
     )

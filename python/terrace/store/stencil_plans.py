@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads plans of stencil chains, written with `TERRACE_STENCIL=plans=FILE` (docs/how-to/stencils.md), for `terrace
-show` and `terrace report`."""
+"""Reads plans of stencil chains, written with `TERRACE_STENCIL=plans=FILE` (docs/reference/stencils.md), for
+`terrace show` and `terrace report`."""
 
 from __future__ import annotations
 

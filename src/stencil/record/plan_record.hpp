@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the plans of the chains that ran as a JSON document, which docs/how-to/stencils.md describes. Each
+// Records the plans of the chains that ran as a JSON document, which docs/reference/stencils.md describes. Each
 // distinct chain, and each distinct plan of it, is written once. Used by the decorator Recorded (plans=FILE); read
 // by `terrace show` and `terrace report`.
 #pragma once

@@ -5,7 +5,7 @@
 // The program is unchanged, and its results are bitwise equal to those of one process. Each process (rank)
 // computes a part of each block, cut in z, in y, or in both. Ranks exchange halos once before a chain, and
 // compute points near their borders redundantly instead of exchanging again. A chain that needs more layers
-// than the narrowest part has runs in pieces.
+// than Options::depth runs in pieces.
 //
 // All functions are collective: all ranks call loops, Dataset::get() (which returns the values of all ranks),
 // Dataset::set() (of which each rank keeps its part) and Reduction::value() with the same arguments. If one

@@ -1,4 +1,4 @@
-"""Criteria of `acceptance/memory` on real memory: allocation by intent, memory over a file, faults, kills."""
+"""Criteria of `acceptance/memory` on real memory: allocation by intent, out-of-core memory, faults, kills."""
 
 ORDER = ("allocation_cost", "over_file", "faults")
 OPTIONS = {

@@ -1,4 +1,4 @@
-"""Injects faults into programs over a file: full and failing disks, system calls that the kernel refuses. Criteria
+"""Injects faults into out-of-core programs: full and failing disks, system calls that the kernel refuses. Criteria
 of acceptance/memory.
 
 The program computes as in memory, and a message says what is wrong. If data cannot be read back, the program ends.
@@ -96,20 +96,20 @@ def _disk(size: int) -> Iterator[Disk]:
 
 
 def _full_disk() -> FaultOutcome:
-    """Runs over a file on a disk with space for a half of the evicted data."""
+    """Runs out of core on a disk with space for a half of the evicted data."""
     with _disk(80 * MIB) as disk:
         return _over_file(disk.folder)
 
 
 def _refuses_writes() -> FaultOutcome:
-    """Runs over a file on a disk whose second half has I/O errors, while the file system has free space."""
+    """Runs out of core on a disk whose second half has I/O errors, while the file system has free space."""
     with _disk(DISK) as disk:
         disk.shrink(DISK // 2)
         return _over_file(disk.folder)
 
 
 def _refuses_reads() -> FaultOutcome:
-    """Runs over a file on a disk that fails with I/O errors when a part of the data has been written."""
+    """Runs out of core on a disk that fails with I/O errors when a part of the data has been written."""
     with _disk(DISK) as disk:
 
         def fail(process: subprocess.Popen[str]) -> None:
@@ -122,7 +122,7 @@ def _refuses_reads() -> FaultOutcome:
 
 
 def _fine_disk(before: Sequence[str | Path]) -> Callable[[], FaultOutcome]:
-    """Returns a run over a file on an intact disk of the program's own, so that remaining files show."""
+    """Returns an out-of-core run on an intact disk of the program's own, so that remaining files show."""
 
     def whole() -> FaultOutcome:
         with _disk(DISK) as disk:
@@ -167,7 +167,7 @@ class Fault:
 def _by_intent(
     name: str, before: Sequence[str | Path], at_touch: str, at_once: str, calls: Sequence[str]
 ) -> dict[str, Fault]:
-    """Returns the faults of allocation by intent: of pages at first touch, at once, and by calls, with the messages
+    """Returns the faults of allocation by intent: of pages at first touch, at once and by calls, with the messages
     that each must print."""
 
     def fault(options: Sequence[str], program: Sequence[str], *lines: str) -> Fault:

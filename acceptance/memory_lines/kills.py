@@ -49,7 +49,7 @@ def _is_killed(places: Places, options: Sequence[str | Path], turn: int, after: 
 
 
 def kills() -> Measured:
-    """Kills the program, or also the launcher, at random moments; data are over a file, or by intent.
+    """Kills the program, or also the launcher, at random moments; data are out of core, or allocated by intent.
 
     A killed launcher leaves the journals, so that `terrace merge` can read the observations until then, and the
     ledger, which the next launcher removes."""

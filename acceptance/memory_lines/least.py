@@ -1,5 +1,5 @@
 """Computes a lower bound of the bytes that any schedule moves between a file and a memory that is too small. The
-study of memory over a file (study.py) compares measured bytes with it.
+study of out-of-core memory (study.py) compares measured bytes with it.
 
 Virtual time computes it: the program, built with the wrappers, runs on a machine with a file, and of each page it
 is known when it is touched. From one touch to the next a page stays in memory, or is read again; the most that can

@@ -1,4 +1,4 @@
-"""Compares memory over a file with the kernel's paging: the goals for the results that study.py measures. Criteria
+"""Compares out-of-core memory with the kernel's paging: the goals for the results that study.py measures. Criteria
 of acceptance/memory."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measures whole programs over a file and under the kernel's own paging: one memory limit, interleaved, one disk.
+"""Measures whole programs out of core and under the kernel's own paging: one memory limit, interleaved, one disk.
 over_file.py judges the results."""
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _simulate(programs: Iterable[str]) -> None:
 
 
 def _account(output: str) -> dict[str, Any]:
-    """Returns Terrace's closing report about data over a file, empty if the run ended before it."""
+    """Returns Terrace's closing report about out-of-core data, empty if the run ended before it."""
     said = [line for line in output.splitlines() if line.startswith(_JSON)]
     found = json.loads(said[-1]) if said else {}
     return dict(found.get("over_file", {}))

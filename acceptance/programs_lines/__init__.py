@@ -1,4 +1,4 @@
-"""Criteria of `acceptance/programs` on unmodified programs: output, cost, memory over a file, guests."""
+"""Criteria of `acceptance/programs` on unmodified programs: output, cost, out-of-core memory, guests."""
 
 ORDER = ("cost", "arrays", "watched", "over_file", "predicted", "wrong_plan", "references", "small", "launch")
 OPTIONS = {

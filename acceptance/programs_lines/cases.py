@@ -46,7 +46,7 @@ class Case:
     command: Callable[[Prefix], list[str]]
     make: Callable[[Path], None] = _nothing  # the folder that each run gets a copy of
     files: Callable[[Path], str] = _no_files  # the parts of a run's folder that have to be equal
-    is_large: bool = False  # it holds hundreds of MB: memory over a file is of use
+    is_large: bool = False  # it holds hundreds of MB: out-of-core memory is of use
     is_timed: bool = True  # it does not sleep for most of its time
     errors_count: bool = True  # standard error is equal in every run
     env: Mapping[str, str] = field(default_factory=dict)

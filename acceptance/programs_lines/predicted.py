@@ -1,4 +1,4 @@
-"""Compares gains that runs over a file report with those that `terrace compare` measures, and forecasts of time
+"""Compares gains that out-of-core runs report with those that `terrace compare` measures, and forecasts of time
 with the measured time. Criteria of acceptance/programs.
 
 Ten programs run at half of their footprint. A run computes its reported gain from the time that it lost, at its

@@ -1,4 +1,4 @@
-// Uses one part of its data eight times as often as the other. wrong_plan.py runs it with its data over a file,
+// Uses one part of its data eight times as often as the other. wrong_plan.py runs it out of core,
 // where an iteration takes a second or more.
 //
 //   wrong_plan HOT COLD ITERATIONS    MiB; writes each iteration's seconds, and a sum at the end that no placement

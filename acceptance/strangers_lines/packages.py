@@ -69,7 +69,7 @@ def modes(folder: Path) -> dict[str, list[str]]:
     obeys = ["--plan", str(plan)]
     return {
         "by intent": ["run", "--intent", "bandwidth"],
-        "over a file": ["run", "--memory", "512MiB", "--spill", str(folder)],
+        "out of core": ["run", "--memory", "512MiB", "--spill", str(folder)],
         "observed": ["run", "--profile", "-o", "observed.terrace"],
         "live": ["run", "-m", str(here), "-o", "live.terrace"],
         "obeying a plan": ["run", "-m", str(here), *obeys, "-o", "obeyed.terrace"],

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-  MIN = 4 << 20,  // as large as Terrace's blocks over a file: k_big_block in src/foundation/core/big_block.hpp
+  MIN = 4 << 20,  // as large as Terrace's out-of-core blocks: k_big_block in src/foundation/core/big_block.hpp
   MAX_BLOCKS = 4096,
   PAGE = 4096
 };

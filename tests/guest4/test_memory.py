@@ -95,9 +95,9 @@ def test_budgets_stay_within_the_groups_limit(guest):
 
 def test_memory_over_a_file_reports_kernel_paging_in_one_line(guest):
     assert guest.status("limited_spill") == 0
-    said = [line for line in guest.errors("limited_spill").splitlines() if "memory over a file" in line]
+    said = [line for line in guest.errors("limited_spill").splitlines() if "out-of-core memory" in line]
     assert len(said) == 1
-    assert said[0].startswith("terrace: memory over a file needs Linux 6.8")
+    assert said[0].startswith("terrace: out-of-core memory needs Linux 6.8")
     assert said[0].endswith("which is slower")
     assert "Verification SUCCESSFUL" in guest.text("limited_spill")
 

@@ -17,7 +17,7 @@ class Spilled : public ProgramTest {
   Spilled() : ProgramTest("spilled") {}
   void SetUp() override {
     const auto probe = with("64MiB", TERRACE_LARGE_DATA " 8");
-    if (probe.output.find("memory over a file needs") != std::string::npos) GTEST_SKIP() << probe.output;
+    if (probe.output.find("out-of-core memory needs") != std::string::npos) GTEST_SKIP() << probe.output;
   }
   [[nodiscard]] Outcome with(const std::string& memory, const std::string& command,
                              const std::string& options = "") const {

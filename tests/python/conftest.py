@@ -158,6 +158,6 @@ def disk(tmp_path_factory):
     """Returns a folder on a disk; requires the right to handle page faults."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="terrace-") as folder:
         probe = run("--memory", "64MiB", "--spill", folder, "--", "true")
-        if "memory over a file needs" in probe.stderr or "is in memory itself" in probe.stderr:
+        if "out-of-core memory needs" in probe.stderr or "is in memory itself" in probe.stderr:
             pytest.skip(probe.stderr)
         yield Path(folder)

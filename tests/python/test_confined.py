@@ -162,7 +162,7 @@ def test_no_call_of_terrace_kills_the_program(how, when, options, program, alone
     plain = alone(how, when)
     assert plain[0] in (5, 6), plain
     if how in ("all-threads", "strict") and when == "after" and "--memory" in options:
-        pytest.skip("data over a file need threads of Terrace's beside the program's: a line says so")
+        pytest.skip("out-of-core data need threads of Terrace's beside the program's: a line says so")
     ours = ended([TERRACE, "run", *options, "--", program, how, when], tmp_path)
     assert ours[:2] == plain[:2], ours[2]
     if not options:
@@ -183,7 +183,7 @@ def test_requested_feature_reports_the_filter(options, program, tmp_path):
 def test_backing_file_warns_of_the_filter(program, tmp_path):
     status, _, said = ended([TERRACE, "run", "--memory", "1GiB", "--", program, "prctl", "after"], tmp_path)
     assert status == 5
-    assert "while it has data over a file: Terrace's threads go on for these" in said
+    assert "while it has out-of-core data: Terrace's threads go on for these" in said
 
 
 def test_filter_check_does_not_end_the_process(tmp_path):

@@ -13,7 +13,7 @@ WAYS = {
     "profile": ["--profile"],
     "two kinds of memory": ["--machine", MACHINE, "--fast", "64MiB"],
     "an intent": ["--machine", MACHINE, "--intent", "capacity"],
-    "over a file": ["--memory", "256MiB", "--spill", "/var/tmp"],
+    "out of core": ["--memory", "256MiB", "--spill", "/var/tmp"],
 }
 # A small block is the last of many: by then they are by the intent, or over the file.
 SOURCE = r"""
@@ -62,7 +62,7 @@ def program(tmp_path_factory):
 
 
 def options(way: str, folder: Path) -> list[object]:
-    return [*WAYS[way], *([] if way in ("an intent", "over a file") else ["-o", folder / "p.terrace"])]
+    return [*WAYS[way], *([] if way in ("an intent", "out of core") else ["-o", folder / "p.terrace"])]
 
 
 def told(what: str) -> str:
@@ -77,7 +77,7 @@ def test_free_of_non_block_ends_the_program(program, tmp_path, way, what):
     assert told(what) in done.stderr
 
 
-@pytest.mark.parametrize("way", ["an intent", "over a file"])
+@pytest.mark.parametrize("way", ["an intent", "out of core"])
 def test_free_inside_small_block_ends_the_program(program, way):
     what = "inside"
     done = run(*WAYS[way], "--", program, what, SMALL)

@@ -8,7 +8,7 @@ import pytest
 from conftest import TERRACE, run
 
 MEMORY = ("--memory", "64MiB", "--spill", "/var/tmp")
-NOTHING = "terrace: nothing was put over a file: no process had a block of 4MiB or more, or 16MiB in memory"
+NOTHING = "terrace: nothing was managed out of core: no process had a block of 4MiB or more, or 16MiB in memory"
 
 TRIES = """
 import os, subprocess, sys, time

@@ -240,7 +240,7 @@ def test_unmanaged_data_is_reported(big, disk):
     done = run("--memory", "64MiB", "--spill", disk, "--", big, "shared", 300)
     assert done.returncode == 0
     first, last = done.stderr.splitlines()
-    assert "memory that cannot be over a file" in first and "give at least" in first
+    assert "memory that cannot be out of core" in first and "give at least" in first
     assert last.startswith(
         "terrace: its data are in mappings below 4MiB, which stay in memory, or in what else is not taken"
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the out-of-core data of a process (docs/reference/store.md, table spill): bytes read and written, waiting
-time. The experiments on memory over a file use it."""
+time. The experiments on out-of-core memory use it."""
 
 from __future__ import annotations
 

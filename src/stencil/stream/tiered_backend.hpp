@@ -2,7 +2,7 @@
 // Interface of a fast and a slow memory between which Stream (stream.hpp) moves chunks of datasets. Each
 // dataset has fixed addresses in the fast memory for all of its chunks. A resident chunk has a frame: physical
 // memory of one chunk, which can be remapped from one chunk's addresses to another's. In the slow memory each
-// chunk has storage of its own. Implemented by FileBackend (memory over a file) and DeviceBackend (GPU over host).
+// chunk has storage of its own. Implemented by FileBackend (out-of-core memory) and DeviceBackend (GPU over host).
 //
 // Not thread-safe: a stream calls one function at a time. Functions throw Error, whose text states what failed
 // and why.

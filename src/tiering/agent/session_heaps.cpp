@@ -113,7 +113,7 @@ void report_refused(std::size_t size, std::size_t alignment) {
   if (!create_marker(g_said_marker)) return;
   try {
     if (alignment > k_huge_page) {
-      report_sentence(("the address space of data over a file has no block aligned to " +
+      report_sentence(("the address space of out-of-core data has no block aligned to " +
                        format(Bytes{alignment}) + ": a block of " + format(Bytes{size}) + " stays in memory")
                           .c_str());
       return;
@@ -221,7 +221,7 @@ SpilledHeap* make_spilled() noexcept {
                   "root, or vm.unprivileged_userfaultfd = 1): without"
                 : "is paged by the kernel, " + why_no_userfault(problem) + "";
       report_sentence(
-          ("memory over a file " + why + ", data are mappings of the file that the kernel pages, which is slower")
+          ("out-of-core memory " + why + ", data are mappings of the file that the kernel pages, which is slower")
               .c_str());
     }
     g_counts->paged = parts.paged;
@@ -238,7 +238,7 @@ SpilledHeap* make_spilled() noexcept {
 void warn_confined_over_file() noexcept {
   if (!create_marker(g_said_marker)) return;
   report_sentence(
-      "the program filters its system calls (seccomp) while it has data over a file: Terrace's threads go on for "
+      "the program filters its system calls (seccomp) while it has out-of-core data: Terrace's threads go on for "
       "these, and a filter that holds for all threads and does not allow what they call ends the program");
 }
 

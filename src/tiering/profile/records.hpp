@@ -183,7 +183,7 @@ struct LoopCandidate {
 struct LoopsRecord {  // of the whole process; the last record is valid
   std::vector<LoopCandidate> loops;
 };
-// Cumulative statistics of a process's memory over a file (docs/how-to/out-of-core.md).
+// Cumulative statistics of a process's out-of-core memory (docs/how-to/out-of-core.md).
 struct FileIoTotals {
   Bytes read{}, written{};          // file I/O
   std::uint64_t prefetched = 0;     // chunks read before their access

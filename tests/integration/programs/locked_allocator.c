@@ -63,7 +63,7 @@ void* realloc(void* block, size_t size) {
 #endif
 
 #ifndef LIBRARY
-enum { BLOCK = 10000 };  // no block is large enough to be one over a file
+enum { BLOCK = 10000 };  // no block is large enough to be managed out of core
 
 static uint64_t sum_of(char** blocks, size_t count) {
   uint64_t sum = 0;

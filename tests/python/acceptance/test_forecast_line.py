@@ -1,4 +1,4 @@
-"""Forecasts of time over a file: errors of turns, and what counts where there is no forecast."""
+"""Forecasts of the time of out-of-core runs: errors by segment, and what counts without a forecast."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ TEST(MachineCheck, PageExchange_ReportsReason) {
 
 TEST(MachineCheck, MemoryOverFile_ReportsReason) {
   PlayedCalls calls;
-  EXPECT_EQ(check(k_laptop, calls).at("memory over a file").verdict, Verdict::yes);
+  EXPECT_EQ(check(k_laptop, calls).at("out-of-core memory").verdict, Verdict::yes);
   // Without permission the system call fails, or the device: it does not exist, or is not accessible.
   for (const auto& [error, found, advice] :
        {std::tuple{EINVAL, "the kernel's userfaultfd cannot", "Linux 6.8"},
@@ -180,7 +180,7 @@ TEST(MachineCheck, MemoryOverFile_ReportsReason) {
         std::tuple{ENOENT, "no right to userfaultfd: ENOENT", "/dev/userfaultfd"},
         std::tuple{EACCES, "no right to userfaultfd: EACCES", "/dev/userfaultfd"}}) {
     calls.touches_error = error;
-    const auto line = check(k_laptop, calls).at("memory over a file");
+    const auto line = check(k_laptop, calls).at("out-of-core memory");
     expect_limited(line, found, advice);
     EXPECT_TRUE(contains(line.advice, "slower")) << line.advice;
     EXPECT_EQ(fact(line, "works"), Fact(false));

@@ -31,7 +31,7 @@ TEST_P(SpillTest, UnevictableMemoryExceedsLimit_WorkingSetStays) {
   EXPECT_GT(memory.counts().max_over_limit, 0U);
   EXPECT_LE(memory.counts().max_over_limit, 2 * k_chunks * k_chunk);
   EXPECT_EQ(memory.counts().over_limit_reasons, std::uint32_t{k_over_rest});
-  EXPECT_NE(said().find("memory that cannot be over a file"), std::string::npos) << said();
+  EXPECT_NE(said().find("memory that cannot be out of core"), std::string::npos) << said();
   EXPECT_NE(said().find("of --memory 64MiB: give at least "), std::string::npos) << said();
 }
 

@@ -18,7 +18,7 @@ _FEW_CORES, _FEW_SIZES = CORES[:1], ("2/3", "1/2")
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Returns all cells (simulations to run): in memory, and over a file at each size."""
+    """Returns all cells (simulations to run): in memory, and out of core at each size."""
     asked: list[Cell] = []
     for name in setting.workloads:
         for machine in MACHINES:

@@ -140,7 +140,7 @@ class SystemChecker {
     const int error = calls_.try_trap_faults();
     const bool old = error == EINVAL || error == ENOSYS;
     const std::string instead = "run --memory uses mappings paged by the kernel, which is slower; ";
-    add("memory over a file", error == 0 ? Verdict::yes : Verdict::limited,
+    add("out-of-core memory", error == 0 ? Verdict::yes : Verdict::limited,
         error == 0 ? "userfaultfd reports page faults"
         : old      ? "the kernel's userfaultfd cannot report faults by thread and move pages"
                    : (error == EPERM || error == EACCES || error == ENOENT ? "no right to userfaultfd: "

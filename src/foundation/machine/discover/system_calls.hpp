@@ -23,7 +23,7 @@ class SystemCalls {
   virtual int try_move_page(int node) = 0;
   // Opens what page exchange needs: userfaultfd with UFFDIO_MOVE. EINVAL: the kernel lacks it.
   virtual int try_exchange_pages() = 0;
-  // Opens what memory over a file needs: userfaultfd that reports faults with their thread, moves pages, and
+  // Opens what out-of-core memory needs: userfaultfd that reports faults with their thread, moves pages, and
   // reports mremap. EINVAL: the kernel lacks it.
   virtual int try_trap_faults() = 0;
   // Opens a hardware counter of this process's cache misses (perf_event_open).

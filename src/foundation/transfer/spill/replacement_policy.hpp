@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the interface of replacement policies of memory over a file: which chunk is prefetched next, and which
+// Declares the interface of replacement policies of out-of-core memory: which chunk is prefetched next, and which
 // is evicted.
 //
 // The spill engine (spill.hpp, and sim/engine/virtual_spill.hpp in virtual time) reports accesses and state

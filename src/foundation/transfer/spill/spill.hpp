@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Declares out-of-core memory: a user-space pager that keeps some 2 MiB chunks of a range in memory and the others
-// in a file. The agent's heap over a file (`terrace run --memory`) calls it by SpillEngine.
+// in a file. The agent's out-of-core heap (`terrace run --memory`) calls it by SpillEngine.
 //
 // A pager thread services page faults (userfaultfd(2)), prefetches and evicts chunks as the replacement policy
 // (replacement_policy.hpp) decides, and writes dirty chunks back. States of a chunk: chunk_state.hpp.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the statistics of memory over a file, in shared memory: the spill engine of each process writes them;
+// Declares the statistics of out-of-core memory, in shared memory: the spill engine of each process writes them;
 // the launcher reads them, for the lines that `terrace run` prints while and after the program runs. Units are
 // bytes, chunks and nanoseconds.
 #pragma once
@@ -43,7 +43,7 @@ struct SpillCounts {
   std::atomic<bool> plan_undone;             // and reverted
   std::atomic<double> plan_gain;             // share of time saved in the latest trial
   std::atomic<bool> paged;                   // the kernel pages everything (PagedSpill)
-  std::atomic<bool> active;                  // false: the process's memory is not over a file
+  std::atomic<bool> active;                  // false: the process's memory is not out of core
   std::atomic<std::int32_t> process;         // process id
   std::array<char, 32> program;              // process name; set before `active`
 };

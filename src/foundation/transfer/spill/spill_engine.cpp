@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the common code of the spill engines, and their factory, which the agent's heap over a file calls.
+// Implements the common code of the spill engines, and their factory, which the agent's out-of-core heap calls.
 // See spill_engine.hpp.
 #include "transfer/spill/spill_engine.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the interface of the engines that keep data over a file (out-of-core memory). The agent's heap uses it
+// Declares the interface of the engines that keep out-of-core data. The agent's heap uses it
 // under `terrace run --memory`.
 //
 // Two implementations: Spill (spill.hpp) moves 2 MiB chunks between memory and the file in a user-space pager;

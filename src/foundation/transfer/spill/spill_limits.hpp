@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the constants of memory over a file: limits, intervals and thresholds of the spill engines and of their
+// Defines the constants of out-of-core memory: limits, intervals and thresholds of the spill engines and of their
 // simulation (sim/engine/virtual_spill.hpp), and the smallest limit that the launcher accepts.
 #pragma once
 

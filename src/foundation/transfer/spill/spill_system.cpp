@@ -58,7 +58,7 @@ void warn_memory_too_small(Bytes memory, Bytes taken, void (*say)(const char* se
   char text[512];
   std::snprintf(
       text, sizeof text,
-      "memory that cannot be over a file (small blocks, code, stacks) takes %s of --memory %s: give at least %s, "
+      "memory that cannot be out of core (small blocks, code, stacks) takes %s of --memory %s: give at least %s, "
       "and more if it grows",
       format(taken).c_str(), format(memory).c_str(), format(spill_limits::min_memory(taken)).c_str());
   say(text);

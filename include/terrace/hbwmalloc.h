@@ -32,7 +32,7 @@ extern "C" {
 /* Which places an allocation may use, and in which order. */
 typedef enum {
   HBW_POLICY_BIND = 1,       /* the nearest fast node only; NULL and ENOMEM if it is full */
-  HBW_POLICY_PREFERRED = 2,  /* the nearest fast node, then the others; the default */
+  HBW_POLICY_PREFERRED = 2,  /* the nearest fast node, then ordinary memory, nearest first; the default */
   HBW_POLICY_INTERLEAVE = 3, /* all fast nodes round-robin by small page; NULL and ENOMEM if they are full */
   HBW_POLICY_BIND_ALL = 4    /* all fast nodes, nearest first; NULL and ENOMEM if they are full */
 } hbw_policy_t;

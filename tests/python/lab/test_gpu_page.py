@@ -1,4 +1,4 @@
-"""docs/how-to/gpu-placement.md: its tables list every policy, every policy option, and every key of --json."""
+"""docs/reference/gpu-placement.md: its tables list every policy, every policy option, and every key of --json."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import sys
 from conftest import ROOT
 from terrace import _core
 
-PAGE = (ROOT / "docs" / "how-to" / "gpu-placement.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "gpu-placement.md").read_text(encoding="utf-8")
 
 
 def first_column(head):

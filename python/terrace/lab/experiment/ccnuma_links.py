@@ -141,7 +141,7 @@ def section(links: Links) -> Section:
     return Section(
         "Other links",
         f"{', '.join(links.shipped[0].programs)} on {MACHINE} with other remote bandwidths, and on the "
-        "shipped machines with a GPU (docs/how-to/gpu-placement.md). 1.0 is a run with all pages in the GPU's "
+        "shipped machines with a GPU (docs/reference/gpu-placement.md). 1.0 is a run with all pages in the GPU's "
         "own memory: higher values use both bandwidths, lower ones lose to the link. Geometric means.",
         pictures=[
             _lines(sweep, "GB/s", "speed, 1 = all local", "remote bandwidth, GB/s"),

@@ -58,7 +58,7 @@ class Variant final : public PageWatchVariant {
   [[nodiscard]] std::string_view name() const override { return "clear-refs"; }
   [[nodiscard]] std::string unavailable_reason() const override {
     const auto file = syscall(SYS_openat, AT_FDCWD, k_clear, O_WRONLY | O_CLOEXEC);
-    if (file < 0) return std::string(k_clear) + ": " + std::strerror(errno);
+    if (file < 0) return std::string(k_clear).append(": ").append(std::strerror(errno));
     syscall(SYS_close, file);
     ClearRefs watch;
     auto why = try_watch(watch, k_smaps);

@@ -45,7 +45,7 @@ class Variant final : public PageWatchVariant {
   [[nodiscard]] std::string_view name() const override { return "soft-dirty"; }
   [[nodiscard]] std::string unavailable_reason() const override {
     if (const int error = write_small_file(k_clear, "4"); error < 0)
-      return std::string(k_clear) + ": " + std::strerror(-error);
+      return std::string(k_clear).append(": ").append(std::strerror(-error));
     SoftDirty watch;
     return try_watch(watch, "soft-dirty in /proc/self/pagemap (CONFIG_MEM_SOFT_DIRTY)");
   }

@@ -58,7 +58,7 @@ Span get_span(BlobReader& in) {
 std::uint32_t get_count(BlobReader& in) {
   const auto count = in.get<std::uint32_t>();
   if (count > in.remaining())
-    throw Error(Code::corrupt, "the plan is damaged: it ends within a list; record again");
+    throw Error(Code::corrupt, "the stored plan is damaged: it ends within a list; record the profile again");
   return count;
 }
 std::vector<std::string> get_texts(BlobReader& in) {
@@ -73,13 +73,14 @@ std::optional<double> get_confidence(BlobReader& in) {
 double get_rate_limit(BlobReader& in) {
   const auto limit = in.get<double>();
   if (!is_rate_limit(limit))
-    throw Error(Code::corrupt, "the plan is damaged: rate limit " + std::to_string(limit) +
-                                   " is not above 0 and at most 1; record again");
+    throw Error(Code::corrupt, "the stored plan is damaged: rate limit " + std::to_string(limit) +
+                                   " is not above 0 and at most 1; record the profile again");
   return limit;
 }
 [[noreturn]] void throw_count_mismatch(const Plan& plan, std::size_t count, const char* what) {
-  throw Error(Code::corrupt, "the plan is damaged: it has " + std::to_string(plan.phases.size()) +
-                                 " phases, but " + what + " of " + std::to_string(count) + "; record again");
+  throw Error(Code::corrupt, "the stored plan is damaged: it has " + std::to_string(plan.phases.size()) +
+                                 " phases, but " + what + " of " + std::to_string(count) +
+                                 "; record the profile again");
 }
 PlanObject get_object(BlobReader& in) {
   PlanObject object;
@@ -155,7 +156,7 @@ Plan Plan::from_blob(BlobReader& in) {
   if (const auto version = in.get<std::uint32_t>(); version != k_plan_version) {
     throw Error(Code::corrupt, "the plan has version " + std::to_string(version) +
                                    ", this Terrace reads version " + std::to_string(k_plan_version) +
-                                   "; record again");
+                                   "; record the profile again");
   }
   Plan plan;
   plan.planner = in.get_string();
@@ -181,7 +182,8 @@ Plan Plan::from_blob(BlobReader& in) {
     repeat.last = in.get<std::uint32_t>();
     repeat.from = in.get<std::uint32_t>();
     if (!is_repeat(plan.phases, repeat))
-      throw Error(Code::corrupt, "the plan is damaged: one of its repeats spans two phases; record again");
+      throw Error(Code::corrupt,
+                  "the stored plan is damaged: one of its repeats spans two phases; record the profile again");
   }
   const auto objects = get_count(in);
   for (std::uint32_t i = 0; i < objects; ++i) plan.objects.push_back(get_object(in));
@@ -189,9 +191,9 @@ Plan Plan::from_blob(BlobReader& in) {
   for (std::uint32_t i = 0; i < moves; ++i) {
     plan.moves.push_back(get_move(in));
     if (plan.moves.back().object >= plan.objects.size())
-      throw Error(Code::corrupt, "the plan is damaged: a move names object " +
+      throw Error(Code::corrupt, "the stored plan is damaged: a move names object " +
                                      std::to_string(plan.moves.back().object) + ", and there are " +
-                                     std::to_string(plan.objects.size()) + "; record again");
+                                     std::to_string(plan.objects.size()) + "; record the profile again");
   }
   plan.sentinels.resize(get_count(in));
   for (auto& sentinel : plan.sentinels) {
@@ -201,7 +203,8 @@ Plan Plan::from_blob(BlobReader& in) {
     if (sentinel.segment >= plan.phases.size() || sentinel.object >= plan.objects.size() ||
         sentinel.chunk >= plan.objects[sentinel.object].chunks)
       throw Error(Code::corrupt,
-                  "the plan is damaged: a segment begins with a chunk that the plan does not have; record again");
+                  "the stored plan is damaged: a segment begins with a chunk that the plan does not have; record "
+                  "the profile again");
   }
   plan.predicted = get_seconds(in);
   plan.predicted_slow = get_seconds(in);

@@ -56,7 +56,7 @@ WarpFileReader::WarpFileReader(const std::filesystem::path& path)
   std::uint32_t version = 0;
   if (std::fread(magic.data(), 1, magic.size(), state_->file) != magic.size() ||
       std::string_view(magic.data(), magic.size()) != k_warps_magic)
-    fail("this is not a trace of warps (*.warps)");
+    fail("not a trace of GPU warps; give a *.warps file that terrace lab gpu --save-trace wrote");
   state_->at = magic.size();
   if (std::fread(&version, 1, sizeof version, state_->file) != sizeof version) fail("the file ends in its head");
   if (version != k_warps_version)

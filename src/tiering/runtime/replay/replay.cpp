@@ -62,11 +62,10 @@ class Replay final : public sim::ReplaySink {
     if (!as_recorded ||
         runtime_->add_object(object.name, object.kind, reinterpret_cast<const void*>(object.address),
                              object.size) != object.id)
-      throw Error(
-          Code::corrupt,
-          "the recording's object \"" + std::string(object.name) +
-              "\" has other chunks (units of migration) than this version of terrace makes: another version "
-              "recorded it");
+      throw Error(Code::corrupt,
+                  "the recording's object \"" + std::string(object.name) +
+                      "\" has other chunks (units of migration) than this version of Terrace makes; record again "
+                      "with this version");
   }
   void on_hint(const observe::ProgramHint& hint) override {
     const auto complaint = runtime_->on_hint(hint);

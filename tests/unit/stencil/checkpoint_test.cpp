@@ -130,7 +130,7 @@ TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
                   const auto grid = context.block("grid", {8, 4});
                   (void)grid.dataset<double>("u", {{-1, -1}, {1, 1}});
                 }),
-      path + ": the dataset 'grid/u' is float64 of -1..7 x -1..5 x 0..1 there, float64 of -1..9 x -1..5 x 0..1" +
+      path + ": the dataset 'grid/u' is float64 of -1..7 x -1..5 x 0..1, but float64 of -1..9 x -1..5 x 0..1" +
           wanted);
   EXPECT_EQ(
       restoring(path,
@@ -138,7 +138,7 @@ TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
                   const auto grid = context.block("grid", {6, 4});
                   (void)grid.dataset<float>("u", {{-1, -1}, {1, 1}});
                 }),
-      path + ": the dataset 'grid/u' is float64 of -1..7 x -1..5 x 0..1 there, float32 of -1..7 x -1..5 x 0..1" +
+      path + ": the dataset 'grid/u' is float64 of -1..7 x -1..5 x 0..1, but float32 of -1..7 x -1..5 x 0..1" +
           wanted);
   // Uses another type of the same size in bytes.
   EXPECT_EQ(restoring(path,
@@ -146,7 +146,7 @@ TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
                         const auto grid = context.block("grid", {6, 4});
                         (void)grid.dataset<float>("n");
                       }),
-            path + ": the dataset 'grid/n' is int32 of 0..6 x 0..4 x 0..1 there, float32 of 0..6 x 0..4 x 0..1" +
+            path + ": the dataset 'grid/n' is int32 of 0..6 x 0..4 x 0..1, but float32 of 0..6 x 0..4 x 0..1" +
                 wanted);
   EXPECT_EQ(restoring(
                 path,

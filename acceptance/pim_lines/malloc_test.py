@@ -1,5 +1,5 @@
-"""Measures the paper's second benchmark, malloc-test, in every configuration of its table 2. Criteria of
-acceptance/pim.
+"""Compares times of malloc-test, the second benchmark of the paper on bmem (docs/results/pim.md), with its table 2
+in every configuration. Criteria of acceptance/pim.
 
 The machine may have other things to do. Series of 1 and 2 threads are taken when nothing interrupted the threads;
 beside all of them stands a loop that shares nothing, which says what the machine itself makes of more threads.

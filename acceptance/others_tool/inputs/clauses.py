@@ -1,5 +1,5 @@
-"""Writes a random formula in conjunctive normal form with three literals a clause, in DIMACS' format (input of SAT
-solvers)."""
+"""Writes a random formula in conjunctive normal form with three literals a clause, in DIMACS' format (input of
+SAT solvers). A recipe of `acceptance/others` names it for the program that reads such files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Writes random points of the unit cube, a numbered line each."""
+"""Writes random points of the unit cube, a numbered line each. A recipe of `acceptance/others` names it for the
+program that reads such files."""
 
 from __future__ import annotations
 

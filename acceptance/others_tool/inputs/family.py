@@ -1,5 +1,5 @@
-"""Writes sequences of one ancestor, as FASTA: each a mutated copy of an earlier one, all of the same length (input
-of alignment programs)."""
+"""Writes sequences of one ancestor, as FASTA: each a mutated copy of an earlier one, all of the same length
+(input of alignment programs). A recipe of `acceptance/others` names it for the program that reads such files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Writes a genome of random bases with repeats, and reads that were drawn from it with errors, as FASTA (input of
-read mappers)."""
+"""Writes a genome of random bases with repeats, and reads that were drawn from it with errors, as FASTA (input
+of read mappers). A recipe of `acceptance/others` names it for the program that reads such files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Writes the graph of a grid in three dimensions with some random edges, in METIS' format (input of graph
-partitioners)."""
+partitioners). A recipe of `acceptance/others` names it for the program that reads such files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Writes the edges of a random graph of groups, a line each with its weight (label format of MCL)."""
+"""Writes the edges of a random graph of groups, a line each with its weight (label format of MCL). A recipe of
+`acceptance/others` names it for the program that reads such files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Writes a picture of smooth colours with noise, as a binary PPM (input of image codecs)."""
+"""Writes a picture of smooth colours with noise, as a binary PPM (input of image codecs). A recipe of
+`acceptance/others` names it for the program that reads such files."""
 
 from __future__ import annotations
 

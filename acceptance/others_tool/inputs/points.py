@@ -1,4 +1,5 @@
-"""Writes labelled points of two overlapping clouds, in the format of LIBSVM (input of classifiers)."""
+"""Writes labelled points of two overlapping clouds, in the format of LIBSVM (input of classifiers). A recipe of
+`acceptance/others` names it for the program that reads such files."""
 
 from __future__ import annotations
 

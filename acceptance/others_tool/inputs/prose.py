@@ -1,4 +1,5 @@
-"""Writes text of words that follow Zipf's law, of a given size (input of compressors)."""
+"""Writes text of words that follow Zipf's law, of a given size (input of compressors). A recipe of
+`acceptance/others` names it for the program that reads such files."""
 
 from __future__ import annotations
 

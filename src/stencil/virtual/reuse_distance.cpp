@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums the bytes of the distinct blocks accessed since a block was, in a Fenwick tree. Called by the mode
-// `unified` of virtual time at each access to a block.
+// Sums the bytes of the distinct blocks accessed since a block was, in a Fenwick tree. The
+// stencil library's virtual time calls it at each access to a block, where it simulates GPU unified memory
+// (unified.cpp).
 #include "stencil/virtual/reuse_distance.hpp"
 
 #include <algorithm>

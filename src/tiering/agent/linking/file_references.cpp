@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the tables of symbols and relocations in the dynamic section of a loaded ELF file, for the code that
-// repairs its references. See file_references.hpp.
+// Reads the tables of symbols and relocations in the dynamic section of a loaded ELF file. The code that
+// redirects a library's calls to Terrace's functions (linking/) uses them. See file_references.hpp.
 #include "agent/linking/file_references.hpp"
 
 #include <elf.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches pages by userfaultfd's asynchronous modes, for the page watches `write-protect` and
-// `read-write-protect`: a protected page faults once when it is used, and the kernel resolves the fault itself; a
-// page without a fault was not used. A thread pays one fault a page and window, and no thread of the runtime has
+// Finds the pages that a program without hooks uses, by userfaultfd's asynchronous modes. The methods
+// `write-protect` and `read-write-protect` of page_watches/, which the page-use monitor of the agent calls in each
+// window of time, are based on it. A protected page faults once when it is used, and the kernel resolves the
+// fault itself; a page without a fault was not used. A thread pays one fault a page and window, and no thread of the runtime has
 // to resolve it. A range can be registered with one userfaultfd only: a watched range's pages cannot be moved by
 // another.
 #pragma once

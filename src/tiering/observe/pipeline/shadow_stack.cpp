@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures and repairs the shadow stack of calls, which the hooks of function entries and exits maintain. See
-// shadow_stack.hpp.
+// Captures and repairs the shadow stack of calls, which the hooks of function entries and exits maintain: the
+// agent names each allocation by it, and repairs it after longjmp and exceptions. See shadow_stack.hpp.
 #include "observe/pipeline/shadow_stack.hpp"
 
 #include <algorithm>

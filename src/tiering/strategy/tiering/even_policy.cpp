@@ -43,6 +43,7 @@ EvenPolicy::InUse& EvenPolicy::find(ChunkId chunk, const Tiers& tiers) {
   return use;
 }
 
+// Called by the tiering simulation at each access: counts the touch of the chunk and of its object.
 void EvenPolicy::on_touch(ChunkId chunk, const Tiers& tiers, PolicyChoice&) {
   auto& use = find(chunk, tiers);
   ++use.touches;

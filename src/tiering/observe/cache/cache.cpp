@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets up the simulated set-associative caches to which the access pipeline of each thread (observe/pipeline) passes
-// what the hooks report. Accesses are inline in the header, cache.hpp.
+// Sets up the simulated set-associative caches to which the access pipeline of each thread (observe/pipeline)
+// passes what the hooks report. Accesses are inline in the header, cache.hpp.
 #include "observe/cache/cache.hpp"
 
 #include <algorithm>

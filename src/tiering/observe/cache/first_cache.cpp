@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the replacement of lines in the simulated first-level cache, which the access pipeline of each thread
-// (observe/pipeline) looks up for every access that a hook reports. Hits are inline in the header, first_cache.hpp.
+// (observe/pipeline) looks up for every access that a hook reports. Hits are inline in the header,
+// first_cache.hpp.
 #include "observe/cache/first_cache.hpp"
 
 #include <algorithm>

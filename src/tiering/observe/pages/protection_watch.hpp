@@ -2,9 +2,9 @@
 // Finds the pages that a program without hooks uses, by userfaultfd's asynchronous modes. The methods
 // `write-protect` and `read-write-protect` of page_watches/, which the page-use monitor of the agent calls in each
 // window of time, are based on it. A protected page faults once when it is used, and the kernel resolves the
-// fault itself; a page without a fault was not used. A thread pays one fault a page and window, and no thread of the runtime has
-// to resolve it. A range can be registered with one userfaultfd only: a watched range's pages cannot be moved by
-// another.
+// fault itself; a page without a fault was not used. A thread pays one fault a page and window, and no thread of
+// the runtime has to resolve it. A range can be registered with one userfaultfd only: a watched range's pages
+// cannot be moved by another.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ def run(*command, folder=None, **variables):
 
 def said(text):
     """Returns the names listed by a refusal."""
-    return sorted(re.findall(r"there are (.*)", text)[0].split(", "))
+    return sorted(re.findall(r"(?:there are|set one of) (.*)", text)[0].split(", "))
 
 
 @pytest.fixture(scope="module")

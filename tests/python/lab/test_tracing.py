@@ -167,7 +167,7 @@ def test_trace_untraceable_program_states_reason(terrace, tmp_path, monkeypatch)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     done = terrace("lab", "trace", "--", "/bin/true")
     assert done.returncode == 1
-    assert "Debian: qemu-user" in done.stderr
+    assert "Debian package: qemu-user" in done.stderr
 
 
 def test_examine_reads_elf_headers(tmp_path):

@@ -324,7 +324,7 @@ def expect_shown_or_refused(path):
     """Checks that an accepted document can be printed and drawn."""
     try:
         plans = stencil_plans.read(path)
-        numbers = stencil_facts.chosen(plans, None, 2)
+        numbers = stencil_facts.chosen(path, plans, None, 2)
     except TerraceError:
         return False
     with Path(os.devnull).open("w") as nowhere:

@@ -131,7 +131,7 @@ def test_missing_program_is_reported(terrace: Callable[..., object], tmp_path: P
     for cases, where in (((), WORKLOADS), ((tmp_path / "cases.toml",), tmp_path / "cases.toml")):
         done = terrace(*words, *cases, "--only", "chase")
         assert getattr(done, "returncode") == 2  # noqa: B009
-        assert f"{where}: it has no program 'chase' to validate" in str(getattr(done, "stderr"))  # noqa: B009
+        assert f"--only chase: {where} has no program of that name" in str(getattr(done, "stderr"))  # noqa: B009
 
 
 def test_program_without_printed_time_is_refused(folders: tuple[Path, Path]) -> None:

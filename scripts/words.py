@@ -195,7 +195,8 @@ def main() -> int:
         return 0
     allowed = tomllib.loads(ALLOWED.read_text())
     wrong = [
-        f"{folder}: {counts[folder]} findings, scripts/words.toml allows {allowed.get(folder, 0)}"
+        f"{folder}: {counts[folder]} findings, scripts/words.toml allows {allowed.get(folder, 0)}; "
+        f"scripts/words.py --list {folder} prints them"
         for folder in sorted({*counts, *allowed})
         if counts[folder] != allowed.get(folder, 0)
     ]

@@ -32,9 +32,9 @@ struct Item {  // placement unit: a chunk, or adjacent chunks that are placed to
 
 struct ItemCell {  // traffic of an item in a phase
   std::uint32_t item = 0;
-  double read_bytes = 0;
-  double write_bytes = 0;
-  double exposure = 0;  // exposed latencies, in units of the place's latency
+  double read_bytes = 0;   // lines fetched: last-level misses of loads and stores, and prefetches
+  double write_bytes = 0;  // lines written back
+  double exposure = 0;     // exposed latencies, in units of the place's latency
   double samples = 0;
   // Variances of `samples`, and of read_bytes + write_bytes, under Poisson sampling; 0 for exact values.
   double samples_variance = 0;

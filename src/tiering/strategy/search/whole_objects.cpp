@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks objects by worth per byte and places them whole, for the planners ecohmem, soar and xmem. See
+// Ranks objects by worth per byte and places them whole, for planners of published systems such as ecohmem. See
 // whole_objects.hpp.
 #include "strategy/search/whole_objects.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places whole objects, once for the whole run, greedily by density: worth over size. Shared by the planners
-// ecohmem, soar and xmem.
+// Places whole objects, once for the whole run, greedily by density (worth over size). Used by planners such as
+// ecohmem and xmem.
 #pragma once
 
 #include <vector>

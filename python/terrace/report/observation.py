@@ -130,8 +130,9 @@ def warnings(run: Run, coverage: Coverage | None) -> list[str]:
         )
     if coverage.heap_share > _WARNING_SHARE and coverage.heap_uncovered > _MIN_HEAP_BYTES:
         said.append(
-            f"{units.percent(coverage.heap_share, 0)} of the heap was used only by uninstrumented code, so it "
-            f"appears idle here: {_join(_objects(coverage))}."
+            f"{units.percent(coverage.heap_share, 0)} of the heap was accessed by no instrumented code in "
+            f"observed iterations, so it appears idle here: {_join(_objects(coverage))}. Instrument "
+            "the code that uses it, or record with --every 1."
         )
     return said
 
@@ -215,7 +216,8 @@ def _heap(coverage: Coverage) -> list[str]:
         return []
     return [
         f"{units.percent(coverage.heap_share)} of the heap, {units.size(coverage.heap_uncovered)} of "
-        f"{units.size(coverage.heap)}, was used only by uninstrumented code ({_join(_objects(coverage))})."
+        f"{units.size(coverage.heap)}, was used only by uninstrumented code or in skipped "
+        f"iterations ({_join(_objects(coverage))})."
     ]
 
 

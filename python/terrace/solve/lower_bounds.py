@@ -128,8 +128,21 @@ def bound_of_profile(
     times: dict[int, float] = {}
     for instance in store.phase_instances(run):
         times[instance.iteration] = times.get(instance.iteration, 0.0) + instance.ended - instance.begun
+    times |= _times_without_overhead(store, run)
     share = math.fsum(times.values()) / len(times) / usual if times and usual > 0 else 1.0
     return Bound(seconds, "prices of each iteration", None, _by_name(problem), iterations, share)
+
+
+def _times_without_overhead(store: Store, run: Run) -> dict[int, float]:
+    """Returns the seconds of each observed iteration by number, without the collector's overhead, which phase
+    instances include.
+    """
+    kept = _core.Store(str(store.path))
+    profile, machine = kept.profile(run.id, True), kept.machine(run.id)
+    return {
+        number: math.fsum(_core.Problem(profile.only(i), machine, cyclic=False).measured)
+        for i, number in enumerate(store.profiled_iterations(run, exact=True))
+    }
 
 
 def bound_of_loop(

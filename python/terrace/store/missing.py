@@ -29,7 +29,7 @@ def why_no_loop(run: Run, loop: Loop | None, small_loops: Sequence[str], counter
 def no_profile(run: Run, no_loop: str | None, exact: bool) -> str:
     """Returns why a process has no profile, or no exact one; `no_loop` is the result of why_no_loop()."""
     if exact and not no_loop:
-        return f"process {run.process} has no exact profile (simulate with --exact)"
+        return f"process {run.process} has no exact profile (record or simulate with --exact)"
     if no_loop:
         why = no_loop
     elif run.follows_plan:

@@ -248,6 +248,10 @@ class Store:
             samples=matrix(5),
         )
 
+    def profiled_iterations(self, run: Run, exact: bool = False) -> list[int]:
+        """Returns the numbers of the iterations of the profile."""
+        return [number for _, number, _ in self._profiled(run, exact)]
+
     def between_iterations(self, run: Run, exact: bool = False) -> BetweenIterations:
         """Returns the variation of objects between observed iterations, if not all were observed."""
         rows, loop = self._profiled(run, exact), self.loop(run)

@@ -170,14 +170,11 @@ def _print_gain(found: Comparison, precision: float) -> None:
     console().print(_sentence(found))
     if found.paging is not None:
         read, written = (units.size(found.paging[key]) for key in ("read_bytes", "written_bytes"))
+        waited = units.seconds(found.paging["threads_waited_s"])
         console().print(
-            f"Each run with Terrace read {read} and wrote {written}; its threads waited "
-            f"{units.seconds(found.paging['threads_waited_s'])} for that (medians)"
+            f"With Terrace a run read {read} and wrote {written}, and its threads waited {waited} for that; page "
+            "faults and eviction cost processor time as well (medians)"
         )
-        if found.predicted is not None:
-            console().print(
-                f"By these waits alone, it {_format_gain(found.predicted)}; page faults and eviction cost the rest"
-            )
     elif found.predicted is not None:
         console().print(f"By the plan's prediction, it {_format_gain(found.predicted)}")
     if found.is_known is False and found.gain.low is not None:

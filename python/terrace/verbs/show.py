@@ -12,6 +12,7 @@ from terrace import units
 from terrace.errors import WrongCallError
 from terrace.output import console, print_json, table
 from terrace.report import observation, stencil_facts, stencil_tables
+from terrace.report.profile_tables import level_times, phase_times
 from terrace.solve import confidence, model
 from terrace.store import stencil_plans
 from terrace.store.reader import Store
@@ -149,6 +150,7 @@ class View:
         self.run, self.machine, self.loop, self.profile = run, machine, loop, profile
         self.candidates = candidates
         known = {phase.name: phase for phase in phases}
+        self.executed = phases
         self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
         self.sensitivity, self.counters, self.coverage = sensitivity, counters, coverage
         self.levels, self.benefits = levels, benefits
@@ -240,6 +242,9 @@ class View:
         if not self.phases and self.paging:
             self._print_stored_notes(out)
             return
+        if not self.phases and self.executed:
+            out.print(phase_times(self.executed))
+            out.print()
         if not self.phases:
             self._print_sizes(out, None if everything else _MANY)
             self._print_notes(out)
@@ -249,7 +254,9 @@ class View:
             longest = sorted(shown, key=lambda p: -self.profile.phases[p].time)
             shown = sorted(longest[:_MANY_PHASES])
         self._print_phases(out)
-        self._print_levels(out)
+        if any(level.accesses for level in self.levels):
+            out.print()
+            out.print(level_times(self.levels))
         out.print()
         self._print_objects(out, None if everything else _MANY, shown)
         self._print_benefits(out, None if everything else _MANY)
@@ -268,6 +275,8 @@ class View:
 
     def _print_stored_notes(self, out: Console) -> None:
         for note in self.notes:
+            if self.paging and note.text.startswith("no access was seen"):
+                continue  # paging needs no accesses
             out.print(f"{note.severity}: {note.text}", markup=False)
 
     def _print_head(self, out: Console) -> None:
@@ -290,7 +299,8 @@ class View:
             out.print("Terrace observed paging (--memory), not accesses; terrace record profiles these.\n")
             return
         if not self.phases:
-            out.print(f"{self.missing[0].upper()}{self.missing[1:]}. Objects, the largest first:\n", markup=False)
+            shown = "Phases as executed, and objects" if self.executed else "Objects"
+            out.print(f"{self.missing[0].upper()}{self.missing[1:]}. {shown}, the largest first:\n", markup=False)
             return
         many = self.profile.iterations
         out.print(
@@ -299,18 +309,6 @@ class View:
         out.print(
             "Times are per iteration, summed by phase name; waited is the total of the loop.\n", markup=False
         )
-
-    def _print_levels(self, out: Console) -> None:
-        used = [level for level in self.levels if level.accesses]
-        if not used:
-            return
-        out.print()
-        rows = table("level", "accesses", "C-AMAT", "hits", "pure misses")
-        for level in used:
-            hits, misses = level.hit_time / level.accesses, level.pure_miss_time / level.accesses
-            times = (units.seconds(value) for value in (level.camat or 0.0, hits, misses))
-            rows.add_row(level.name, units.count(level.accesses), *times)
-        out.print(rows)
 
     def _print_phases(self, out: Console) -> None:
         rows = table(

@@ -42,9 +42,8 @@ std::string of_blocks(const SpilledProcess& one) {
   std::string text;
   if (one.given > 0 && !one.paged)
     text += fmt::format(
-        "; {} were touched in no order or in small parts, and paged by the kernel (what it reads and writes for "
-        "them is not "
-        "counted)",
+        "; blocks of {} were used in no order or in small parts, and handed over to kernel paging (what it reads "
+        "and writes is not counted)",
         bytes(one.given));
   if (one.refused > 0)
     text += fmt::format("; blocks of {} in all stayed in memory, outside the file", bytes(one.refused));
@@ -150,8 +149,8 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
     line += fmt::format("; {:.2g} s of the run were predicted as {:.2g} s", to_seconds(one.measured),
                         to_seconds(one.predicted));
   if (one.given > 0)
-    line += fmt::format("; {} were paged by the kernel, {:.3g} s of the waits", bytes(one.given),
-                        to_seconds(one.paged_waited));
+    line += fmt::format("; blocks of {} were handed over to kernel paging (not counted), {:.3g} s of the waits",
+                        bytes(one.given), to_seconds(one.paged_waited));
   return line + refused(one) + format_excess(one, spec);
 }
 

@@ -186,7 +186,7 @@ void print_file_traffic(const FileTraffic& in, const std::string& name) {
     line += fmt::format("; {} of its time were predicted to take {}", format(Seconds{in.measured}),
                         format(Seconds{in.predicted}));
   if (in.kernel_paged > 0)
-    line += fmt::format("; {} were touched in no order or in small parts, and paged by the kernel",
+    line += fmt::format("; blocks of {} were used in no order or in small parts, and handed over to kernel paging",
                         bytes(in.kernel_paged));
   fmt::print(stderr, "terrace: {}{}\n", name, line);
 }

@@ -13,6 +13,7 @@ from scipy import stats
 from terrace import _core
 from terrace.lab.study import run_terrace
 from terrace.solve import confidence
+from terrace.solve.lower_bounds import bound_of_profile
 from terrace.solve.model import Model
 from terrace.store.reader import Store
 from terrace.store.variation import relative_errors
@@ -172,6 +173,17 @@ def record_with_truth(name, folder, *options):
 def recorded(request, tmp_path_factory):
     """Returns the recording at the collector's own sampling period."""
     return record_with_truth(request.param, tmp_path_factory.mktemp("recorded"))
+
+
+def test_exact_bound_excludes_sampling_overhead(recorded):
+    """Every iteration is observed and pays for its samples; the profile's times and the bound do not."""
+    store = Store(recorded)
+    run = store.run()
+    model = Model(store, run, exact=True)
+    overhead = sum(one.ended - one.begun for one in store.phase_instances(run))
+    assert overhead > 1.001 * sum(model.problem().measured) * len(store.profiled_iterations(run, exact=True))
+    bound = bound_of_profile(model.problem(), 1.0, store, run, model.budget(None))
+    assert bound.share == pytest.approx(1, abs=0.02)
 
 
 def test_intervals_cover_exact_counts(recorded):

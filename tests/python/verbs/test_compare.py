@@ -229,7 +229,7 @@ def test_predicted_gain_equals_paging_waits(terrace):
     words = ("--pairs", 2, "--memory", "64MiB", "--spill", "/var/tmp", "--", sys.executable, "-c", sweep)
     found = _compared(terrace, *words)
     shown = " ".join(terrace("compare", *words).stdout.split())
-    assert re.search(r"Each run with Terrace read \S+B and wrote \S+B; its threads waited \S+ for that", shown)
+    assert re.search(r"a run read \S+B and wrote \S+B, and its threads waited \S+ for that", shown)
     shares = []
     for seconds, account in zip(found["with"]["times_s"], found["with"]["accounts"], strict=True):
         longer = account["over_file"]["longer_s"]

@@ -43,7 +43,7 @@ TEST(SpillLines, WaitsForKernelPaging_AreIncluded) {
   auto process = with_waits(k_second, 0);
   process.given = 80 << 20;
   process.paged_waited = 38 * k_second;
-  EXPECT_NE(line_of(process).find("threads waited 39 s; 80MiB were paged by the kernel, 38 s of the waits"),
+  EXPECT_NE(line_of(process).find("threads waited 39 s; blocks of 80MiB were handed over to kernel paging (not counted), 38 s of the waits"),
             std::string::npos)
       << line_of(process);
   EXPECT_DOUBLE_EQ(process.longer().value, 39);

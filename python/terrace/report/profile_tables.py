@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes tables of a stored run that need no profile: times of phases, and accesses by level of the caches.
+`terrace show` prints them."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from terrace import units
+from terrace.output import table
+from terrace.store.summary import PhaseSummary
+from terrace.store.values import Level
+
+
+def phase_times(phases: Sequence[PhaseSummary]) -> Table:
+    """Returns a row for each phase: its runs, and seconds per iteration and of waiting in the whole loop."""
+    rows = table("phase", "runs", "mean", "min", "max", "share", "waited")
+    total = max(sum(phase.mean for phase in phases), 1e-300)
+    for phase in phases:
+        times = (phase.mean, min(phase.times, default=0.0), max(phase.times, default=0.0))
+        share = units.percent(phase.mean / total)
+        rows.add_row(phase.name, str(phase.runs), *map(units.seconds, times), share, units.seconds(phase.waited))
+    return rows
+
+
+def level_times(levels: Sequence[Level]) -> Table:
+    """Returns a row for each level that was accessed: C-AMAT, and its parts by hits and pure misses."""
+    rows = table("level", "accesses", "C-AMAT", "hits", "pure misses")
+    for level in levels:
+        if level.accesses:
+            hits, misses = level.hit_time / level.accesses, level.pure_miss_time / level.accesses
+            times = (units.seconds(value) for value in (level.camat or 0.0, hits, misses))
+            rows.add_row(level.name, units.count(level.accesses), *times)
+    return rows

@@ -8,6 +8,7 @@ own, so that no mount outlives them. Downloads count. Needs root, and the packag
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -17,6 +18,7 @@ import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from harness import ROOT, Criterion, Measured, Unavailable, run
 
@@ -25,6 +27,7 @@ PRESENT = ("g++", "make", "python3")
 NUM_CORES = 2
 DEMO_MINUTES, TEST_MINUTES, CI_MINUTES = 5, 15, 25
 MAX_PACKAGES = 20
+MIN_SPEEDUP, MAX_ABOVE_BOUND, MIN_CLOSED = 2.0, 0.05, 0.5
 TIMEOUT_SECONDS = 3 * 3600
 # Settings of this machine without which downloads may fail. Files that they name are copied.
 _PASSED = (
@@ -179,6 +182,26 @@ def demo() -> Measured:
     return Measured(measured.text, measured.holds and len(first.requested) <= MAX_PACKAGES)
 
 
+def gains() -> Measured:
+    """Judges the two gains that the first demo measured."""
+    return judge_gains(json.loads((_demo_run().system.root / "terrace/out/demo/results.json").read_text()))
+
+
+def judge_gains(document: dict[str, Any]) -> Measured:
+    """Judges the speed-up over the kernel's paging, and the plan for half of the data. Without a memory limit the
+    demo has no paging.
+    """
+    row = next(row for row in document["rows"] if row["ratio"] == "half")
+    closed = (row["slow_only_s"] - row["managed_s"]) / (row["slow_only_s"] - row["fast_only_s"])
+    above = row["managed_s"] / row["lower_bound_s"] - 1
+    paging = document["paging"]
+    speedup = f"{paging['speedup']:.1f} times as fast as kernel paging" if paging else "no memory limit granted"
+    return Measured(
+        f"{speedup}; at half: {above:.1%} above the bound, {closed:.0%} of the distance closed",
+        (paging is None or paging["speedup"] >= MIN_SPEEDUP) and above <= MAX_ABOVE_BOUND and closed >= MIN_CLOSED,
+    )
+
+
 def tests() -> Measured:
     """Measures `make test` in the bare system after the demo, and removes the system."""
     first = _demo_run()
@@ -203,6 +226,14 @@ CRITERIA = [
         f"on a bare Debian 12 with {', '.join(PRESENT)}, two cores: `make demo` with set-up takes at most "
         f"{DEMO_MINUTES} minutes and installs at most {MAX_PACKAGES} packages, dependencies not counted",
         demo,
+        apart=True,
+    ),
+    Criterion(
+        "gains of the demo",
+        f"by the clock at least {MIN_SPEEDUP:.0f} times as fast as kernel paging; the plan for half of the data "
+        f"within {MAX_ABOVE_BOUND:.0%} of its bound, and {MIN_CLOSED:.0%} of the distance of slow-only to "
+        "fast-only closed",
+        gains,
         apart=True,
     ),
     Criterion(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from readability_lines import reading_test
-from readability_lines.bare_system import Ended, _timed
+from readability_lines.bare_system import Ended, _timed, judge_gains
 
 
 @pytest.mark.parametrize(("status", "seconds", "holds"), [(0, 300, True), (0, 301, False), (1, 10, False)])
@@ -127,3 +127,21 @@ def test_read_commit_has_sources_and_pages():
     assert "README.md" in texts
     assert "include/terrace/terrace.h" in texts
     assert not any(path.startswith("docs/results/") for path in texts)
+
+
+DEMO_ROW = {"ratio": "half", "slow_only_s": 3.0, "managed_s": 2.0, "fast_only_s": 1.0, "lower_bound_s": 1.95}
+
+
+@pytest.mark.parametrize(
+    ("paging", "changed", "holds"),
+    [
+        ({"speedup": 2.0}, {}, True),
+        (None, {}, True),
+        ({"speedup": 1.9}, {}, False),
+        ({"speedup": 2.0}, {"lower_bound_s": 1.9}, False),
+        ({"speedup": 2.0}, {"managed_s": 2.1, "lower_bound_s": 2.1}, False),
+    ],
+)
+def test_judge_gains_requires_speed_bound_and_distance(paging, changed, holds):
+    quarter = DEMO_ROW | {"ratio": "quarter", "managed_s": 3.0}
+    assert judge_gains({"paging": paging, "rows": [quarter, DEMO_ROW | changed]}).holds == holds

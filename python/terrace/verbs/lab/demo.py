@@ -22,6 +22,7 @@ from terrace import _core
 from terrace.errors import TerraceError, WrongCallError
 from terrace.lab import study, workloads
 from terrace.lab.control_group import NoLimitError
+from terrace.lab.demo_table import Row, print_rows
 from terrace.lab.paging import PagingGain, measure_paging
 from terrace.lab.study import MACHINES, STUDY_CACHE, STUDY_FAST, Configuration, Outcome
 from terrace.lab.workers import workers
@@ -33,35 +34,11 @@ from terrace.solve import figures
 from terrace.solve.certificate import certificate
 
 _MARKER_FILE = ".terrace-demo"  # marker file of a folder that a demo created
+_BASELINES = ("first-touch", "interleave")
 _EPILOG = """\b
 Example:
   terrace lab demo --output out/demo
 """
-
-
-@dataclass(frozen=True)
-class Row:
-    """A workload on a machine with a size of fast memory; times are virtual seconds of the main loop."""
-
-    workload: str
-    machine: str
-    ratio: str
-    fast_bytes: int
-    footprint_bytes: int
-    slow_only_s: float
-    managed_s: float
-    live_s: float
-    steady_s: float  # later half of the live run's iterations
-    steady_fast_only_s: float  # same iterations of the fast-only run
-    fast_only_s: float
-    lower_bound_s: float
-    gap: float  # planned relative to fast-only
-    steady_gap: float  # steady relative to the same iterations of fast-only
-    moves: int
-    moved_bytes: int
-    overlap: float | None  # no value without moves
-    iterations: int
-    verified: bool
 
 
 @dataclass(frozen=True)
@@ -176,14 +153,12 @@ def demo(
     ]
     seconds = time.monotonic() - begun
     document = {
-        "schema": 2,
-        "class": problem_class,
-        "run_seconds": round(seconds, 1),
+        "schema": 2, "class": problem_class, "run_seconds": round(seconds, 1),
         "paging": asdict(paging) | {"speedup": paging.speedup} if paging else None,
         "rows": [asdict(r) for r in rows],
-    }
+    }  # fmt: skip
     (output / "results.json").write_text(json.dumps(document, indent=1) + "\n")
-    _print(rows, setting)
+    print_rows(rows, setting.problem_class, setting.is_study)
     for program in programs:
         print(f"\n{_chart(program, outcomes[program.workload.name].by_label, setting)}")
     print()
@@ -213,7 +188,10 @@ def _show_paging(source: Path, output: Path) -> PagingGain | None:
     shown.add_row("terrace run --memory", f"{gain.terrace_s:.1f} s")
     shown.add_row("the kernel, a mapped file", f"{gain.kernel_s:.1f} s{stopped}")
     console().print(shown)
-    print(f"Terrace is {gain.speedup:.1f} times as fast as the kernel's paging: it predicts what is used next.\n")
+    print(
+        f"Terrace is {gain.speedup:.1f} times as fast as the kernel's paging: it reads in large chunks what the "
+        "program's regular sweeps\nuse next. Random accesses gain little (docs/results/memory.md).\n"
+    )
     return gain
 
 
@@ -280,6 +258,7 @@ def _run(program: Program, moving: Sequence[Cell], setting: Setting) -> Ran:
         configurations += [
             Configuration(f"{cell.label}-live", cell.machine, "auto", cell.fast),
             Configuration(f"{cell.label}-planned", cell.machine, plan=cell.plan),
+            *(Configuration(f"{cell.label}-{name}", cell.machine, name, cell.fast) for name in _BASELINES),
         ]
         if cell in moving and setting.is_study:
             configurations.append(
@@ -329,60 +308,21 @@ def _row(cell: Cell, program: Program, ran: Ran, bound: float) -> Row:
         where = f"{cell.workload} on {machine}, {cell.ratio}, {column}"
         return figures.check_bound(where, bound * len(iterations), seconds)
 
+    first_touch, interleave = (
+        held(name, one.loop, one.iterations) for name in _BASELINES for one in [outcomes[f"{label}-{name}"]]
+    )
     return Row(
         workload=cell.workload, machine=machine, ratio=cell.ratio, fast_bytes=cell.fast,
         footprint_bytes=program.footprint,
         slow_only_s=held("slow-only", slow.loop, slow.iterations),
+        first_touch_s=first_touch, interleave_s=interleave,
         managed_s=held("planned", planned.loop, planned.iterations),
         live_s=held("live", live.loop, live.iterations),
         steady_s=held("steady", live.steady, figures.later_half(live.iterations)),
         steady_fast_only_s=best.steady, fast_only_s=best.loop,
         lower_bound_s=bound * len(planned.iterations), gap=planned.loop / best.loop - 1,
         steady_gap=live.steady / best.steady - 1, moves=planned.moves, moved_bytes=planned.moved_bytes,
+        live_moves=live.moves,
         overlap=figures.overlap(planned.loop, free.loop, planned.copying) if free else None,
         iterations=len(planned.iterations), verified=ran.verified,
     )  # fmt: skip
-
-
-def _print(rows: list[Row], setting: Setting) -> None:
-    """Prints the table of placements, and in sentences what it means."""
-    print(
-        "Data placement, in virtual time: a machine that you do not have, with a small fast and a slow memory.\n"
-        "Moves take what the kernel was measured to take. Times are of the main loop.\n"
-    )
-    header = ["workload", "machine", "fast memory", "slow-only", "live", "planned", "fast-only", "bound",
-              "gain of the plan", "planned gap", "moves", *(["overlap"] if setting.is_study else [])]  # fmt: skip
-    lines = [
-        [
-            f"{row.workload}.{setting.problem_class}", row.machine,
-            f"{row.fast_bytes / 1e6:.1f} MB ({row.fast_bytes / row.footprint_bytes:.0%}, {row.ratio})",
-            *(f"{value * 1e3:.1f} ms" for value in
-              (row.slow_only_s, row.live_s, row.managed_s, row.fast_only_s, row.lower_bound_s)),
-            f"{_closed(row):.0%}", f"{row.gap:+.1%}", str(row.moves),
-            *(["" if row.overlap is None else f"{row.overlap:.0%}"] if setting.is_study else []),
-        ]
-        for row in rows
-    ]  # fmt: skip
-    shown = table(*header, left=(0, 1, 2))
-    for line in lines:
-        shown.add_row(*line)
-    console().print(shown)
-    for row in rows:
-        if row.ratio == "half":
-            print(
-                f"{row.workload}.{setting.problem_class}: with fast memory for half of its data, the plan gains "
-                f"{_closed(row):.0%} of what fast memory for all data would, and no placement by software can be\n"
-                f"more than {row.managed_s / row.lower_bound_s - 1:.1%} faster."
-            )
-    if setting.is_study:
-        for machine, published in (("unimem-bw2", "18 %"), ("unimem-lat4", "47 %")):
-            ours = [r.slow_only_s / r.fast_only_s - 1 for r in rows if r.machine == machine and r.ratio == "study"]
-            print(
-                f"{machine}: slow-only is {sum(ours) / len(ours):.0%} slower on average; "
-                f"the paper's codes, class C: {published}"
-            )
-
-
-def _closed(row: Row) -> float:
-    """Returns the share of the distance between slow-only and fast-only that the plan closes."""
-    return (row.slow_only_s - row.managed_s) / (row.slow_only_s - row.fast_only_s)

@@ -45,25 +45,36 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Order of the subcommands in lists: that of a user's work. Others follow.
+constexpr std::array<std::string_view, 14> k_order = {"run",      "record", "show",    "bounds", "plan",
+                                                      "simulate", "replay", "compare", "report", "export",
+                                                      "import",   "merge",  "machine", "lab"};
+
+// Returns the native subcommands and, if the Python package is installed, the others.
+std::vector<terrace::cli::Subcommand> list_subcommands(bool& has_python) {
+  std::vector<terrace::cli::Subcommand> subcommands;
+  for (const auto& [name, about] : k_native) subcommands.push_back({std::string(name), std::string(about)});
+  const auto python = terrace::cli::find_python_subcommands();
+  has_python = python.has_value();
+  if (has_python) subcommands.insert(subcommands.end(), python->begin(), python->end());
+  std::ranges::stable_sort(subcommands, {},
+                           [](const auto& one) { return std::ranges::find(k_order, one.name) - k_order.begin(); });
+  return subcommands;
+}
+
 void print_usage(std::FILE* to) {
   fmt::print(to, "{}", k_usage);
-  for (const auto& [name, about] : k_native) fmt::print(to, "  {:<10} {}\n", name, about);
-  if (const auto python = terrace::cli::find_python_subcommands())
-    for (const auto& [name, about] : *python) fmt::print(to, "  {:<10} {}\n", name, about);
-  else
-    fmt::print(to, "  more       analysis subcommands: python3 -m terrace --help lists them\n");
+  bool has_python = false;
+  for (const auto& one : list_subcommands(has_python)) fmt::print(to, "  {:<10} {}\n", one.name, one.about);
+  if (!has_python) fmt::print(to, "  more       analysis subcommands: python3 -m terrace --help lists them\n");
   fmt::print(to,
              "\nterrace SUBCOMMAND --help lists its options and has an example. TERRACE=off disables Terrace.\n");
 }
 
 // Prints the list that scripts/command_line_page.py makes man pages and completions of.
 void describe_subcommands() {
-  std::vector<terrace::cli::Subcommand> subcommands;
-  subcommands.reserve(k_native.size());
-  for (const auto& [name, about] : k_native) subcommands.push_back({std::string(name), std::string(about)});
-  if (const auto python = terrace::cli::find_python_subcommands())
-    subcommands.insert(subcommands.end(), python->begin(), python->end());
-  fmt::print("{}\n", terrace::cli::description(subcommands));
+  bool has_python = false;
+  fmt::print("{}\n", terrace::cli::description(list_subcommands(has_python)));
 }
 
 // Prints an error. Does not throw: standard error may be a file on a full disk.

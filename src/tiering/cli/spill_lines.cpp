@@ -123,7 +123,7 @@ std::string account_of(const SpilledProcess& one, const runtime::SpillSpec& spec
   line += of_plan(one, spec);
   if (one.plan_tried) line += " against what touches say";
   if (one.longer() >= k_min_reported)
-    line += fmt::format("; with all data in memory it would have taken about {:.3g} s less", one.longer().value);
+    line += fmt::format("; without these waits it would have taken about {:.3g} s less", one.longer().value);
   line += of_blocks(one);
   return line + format_excess(one, spec);
 }

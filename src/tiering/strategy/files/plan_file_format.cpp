@@ -144,7 +144,8 @@ class Format {
     if (plan_.predicted.value > 0) times.push_back(format(plan_.predicted) + " with this plan");
     if (plan_.predicted_slow.value > 0)
       times.push_back(format(plan_.predicted_slow) + " with nothing in fast memory");
-    if (plan_.lower_bound.value > 0) times.push_back("at least " + format(plan_.lower_bound) + " with any plan");
+    if (plan_.lower_bound.value > 0)
+      times.push_back("at least " + format(plan_.lower_bound) + " with any plan (an estimate; see terrace plan)");
     if (!times.empty()) line("# An iteration takes, as predicted: " + joined(times, ", ", ", ") + ".");
     line("schema = 2");
     text("planner", plan_.planner);

@@ -7,7 +7,7 @@ from pathlib import Path
 from terrace import _core
 from terrace.errors import TerraceError, WrongCallError, core_errors
 from terrace.output import warn
-from terrace.outputs import is_trace
+from terrace.output_files import is_trace
 
 CODES = ("program", "memory functions", "libraries")
 

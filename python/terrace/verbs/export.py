@@ -13,7 +13,7 @@ import typer
 
 from terrace.errors import WrongCallError
 from terrace.output import SCHEMA
-from terrace.outputs import check_output, whole_file
+from terrace.output_files import check_output, whole_file
 from terrace.report.perfetto import trace
 from terrace.solve import confidence
 from terrace.solve.model import Model

@@ -14,7 +14,7 @@ from rich.table import Table
 from terrace import _core, units
 from terrace.errors import WrongCallError
 from terrace.output import console, print_json, progress, table
-from terrace.outputs import check_output, is_plan
+from terrace.output_files import check_output, is_plan
 from terrace.report import observation
 from terrace.solve.confidence import DRAWS, Certainty, PlanTime, plan_time, regret_of
 from terrace.solve.lower_bounds import Bound, bound_of_profile

@@ -8,7 +8,7 @@ import typer
 
 from terrace.errors import WrongCallError
 from terrace.output import write_whole
-from terrace.outputs import check_output, is_report, is_tiles
+from terrace.output_files import check_output, is_report, is_tiles
 from terrace.report import stencil_facts, stencil_page
 from terrace.report.gather import gather
 from terrace.report.page import render

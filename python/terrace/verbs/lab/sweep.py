@@ -24,7 +24,7 @@ from terrace import units
 from terrace.errors import TerraceError, WrongCallError
 from terrace.lab import study
 from terrace.output import console, print_json, progress, table, warn, write_whole
-from terrace.outputs import check_output, is_sweep, whole_file
+from terrace.output_files import check_output, is_sweep, whole_file
 from terrace.store.reader import Store
 
 SCHEMA = 1  # of the JSON and CSV files

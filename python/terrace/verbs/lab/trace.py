@@ -11,7 +11,7 @@ from terrace import _core
 from terrace.errors import TerraceError, core_errors
 from terrace.lab import tracing
 from terrace.output import warn
-from terrace.outputs import check_output, is_trace
+from terrace.output_files import check_output, is_trace
 from terrace.units import size
 
 _EPILOG = """\b

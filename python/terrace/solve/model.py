@@ -18,6 +18,7 @@ from terrace.errors import core_errors
 from terrace.output import Steps
 from terrace.solve.lower_bounds import bound_of_profile
 from terrace.store.reader import Store
+from terrace.store.run_options import last_cache
 from terrace.store.summary import groups
 from terrace.store.values import BetweenIterations, Profile, Run
 
@@ -76,7 +77,6 @@ class Model:
         store.require_profile(run, exact)
         self._store, self._run = store, run
         self.asked_machine = machine
-        self.nothing_observed = None if exact else store.nothing_observed(run)
         with core_errors():
             self.hints = _core.Hints.read(str(hints)) if hints else None
             stored = _core.Store(str(store.path))
@@ -85,6 +85,8 @@ class Model:
                 self.profile = self.profile.followed_by(progress)
             self.machine = _core.Machine.read(machine) if machine else stored.machine(run.id)
             self.calibration = stored.calibration(run.id)
+            cache = last_cache(run, store.machine(run))
+        self.nothing_observed = None if exact else store.nothing_observed(run, self.profile.footprint, cache)
 
     @cached_property
     def between_iterations(self) -> BetweenIterations:

@@ -2,13 +2,35 @@
 """Explains why a store has no profile of a process. All subcommands use these messages."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from terrace import units
 from terrace.store.values import Counters, Loop, Run
 
-NOTHING_OBSERVED = (
-    "no use of its data was seen in the main loop, so its cost is unknown: let it run longer, "
-    "or choose another --collector"
-)
+
+@dataclass(frozen=True)
+class LastCache:
+    """The last cache of a machine."""
+
+    machine: str
+    name: str
+    size: int
+
+
+def why_nothing_observed(run: Run, counters: Counters | None, footprint: int, last_cache: LastCache | None) -> str:
+    """Returns why no use of data was observed; `footprint` is the size of the profile's objects."""
+    # Only virtual time counts accesses.
+    accessed = run.virtual and counters is not None and counters.accesses > 0
+    if accessed and last_cache and footprint <= last_cache.size:
+        return (
+            f"all {units.size(footprint)} of its data fit into the last cache of {last_cache.machine} "
+            f"({last_cache.name}, {units.size(last_cache.size)}), so no placement is faster: use a larger input, "
+            f"or a smaller cache: --cache {last_cache.name}=SIZE"
+        )
+    return (
+        "no use of its data was seen in the main loop, so its cost is unknown: let it run longer, "
+        "or choose another --collector"
+    )
 
 
 def why_no_loop(run: Run, loop: Loop | None, small_loops: Sequence[str], counters: Counters | None) -> str | None:

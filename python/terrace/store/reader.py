@@ -13,7 +13,7 @@ import numpy as np
 
 from terrace.errors import TerraceError, WrongCallError
 from terrace.store import variation
-from terrace.store.missing import NOTHING_OBSERVED, no_profile, why_no_loop
+from terrace.store.missing import LastCache, no_profile, why_no_loop, why_nothing_observed
 from terrace.store.opened import damage_named, opened
 from terrace.store.values import (
     BetweenIterations,
@@ -193,12 +193,12 @@ class Store:
         if not self._profiled(run, exact):
             raise TerraceError(f"{self.path}: {self.what_is_missing(run, exact)}")
 
-    def nothing_observed(self, run: Run, exact: bool = False) -> str | None:
+    def nothing_observed(self, run: Run, footprint: int, last_cache: LastCache | None) -> str | None:
         """Returns a sentence if no use of data was observed, which does not imply that data cost nothing."""
-        rows = [row[0] for row in self._profiled(run, exact)]
+        rows = [row[0] for row in self._profiled(run, False)]
         marks = ",".join("?" * len(rows))
         found = self._all(f"SELECT 1 FROM cell WHERE iteration IN ({marks}) LIMIT 1", *rows)
-        return None if found else NOTHING_OBSERVED
+        return None if found else why_nothing_observed(run, self.counters(run), footprint, last_cache)
 
     def profile_or_objects(self, run: Run) -> Profile:
         """Returns the profile; if there is none, the objects without phases."""

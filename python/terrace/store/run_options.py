@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derives the `terrace simulate` options that reproduce a profile's simulated machine. `terrace plan` prints
-them."""
+"""Reads the caches of a profile's simulated machine, and derives the `terrace simulate` options that reproduce
+it, which `terrace plan` prints."""
 
 import tomllib
 from typing import Any
 
 from terrace import _core
+from terrace.store.missing import LastCache
 from terrace.store.values import Machine, Run
 
 
@@ -29,6 +30,12 @@ def machine_options(run: Run, machine: Machine, name: str) -> list[str]:
         options.append(f"--cores={run.cores:g}")
     domain = next((one.id for one in machine.domains if one.initiator == run.initiator), 0)
     return options + ([f"--domain={domain}"] if domain else [])
+
+
+def last_cache(run: Run, machine: Machine) -> LastCache | None:
+    """Returns the last cache of the run's own machine, or None without caches."""
+    caches = _initiator(_core.Machine.from_bytes(machine.blob), run, machine).get("cache", [])
+    return LastCache(machine.name, caches[-1]["name"], _core.parse_size(caches[-1]["size"])) if caches else None
 
 
 def _initiator(file: _core.Machine, run: Run, machine: Machine) -> dict[str, Any]:

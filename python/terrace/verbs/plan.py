@@ -131,8 +131,13 @@ def plan(
             model.nothing_observed,
         )
         _warn(run, coverage, own_machine, loop, model)
-        if output:
+        if output and (chosen.moves or any(item["parts"] for item in chosen.objects)):
             print(f"\nwritten to {output}; run with this plan:\n    {_obeying(output, run, machine, own_machine)}")
+        elif output:
+            print(
+                f"\nwritten to {output}; this plan leaves every object in its default place, so running with it "
+                "changes nothing"
+            )
 
 
 def _obeying(plan: Path, run: Run, machine: str | None, own_machine: Machine) -> str:

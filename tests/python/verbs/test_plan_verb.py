@@ -175,18 +175,47 @@ def test_bounds_are_ordered(terrace, store_path):
         assert phase["lower_bound_s"] <= min(phase["managed_s"], phase["slow_only_s"]) * slack
 
 
-def test_unobserved_use_is_not_planned_for(terrace, store_path, tmp_path):
-    """Missing observations do not imply that placement costs nothing."""
-    blind = tmp_path / "blind.terrace"
-    blind.write_bytes(Path(store_path).read_bytes())
-    with sqlite3.connect(blind) as store:
+@pytest.fixture
+def blind(store_path, tmp_path):
+    """Returns the synthetic job without any observed use of its data."""
+    path = tmp_path / "blind.terrace"
+    path.write_bytes(Path(store_path).read_bytes())
+    with sqlite3.connect(path) as store:
         store.execute("DELETE FROM cell")
         store.execute("DELETE FROM iteration WHERE exact")
+    return path
+
+
+def test_unobserved_use_is_not_planned_for(terrace, blind):
+    """Missing observations do not imply that placement costs nothing."""
     for verb in ("plan", "bounds"):
         said = " ".join(terrace(verb, blind).stdout.split())
         assert "no use of its data was seen in the main loop, so its cost is unknown" in said
         assert "No placement can gain" not in said
         assert "Sampling error" not in said
+
+
+def test_data_within_the_last_cache_gain_nothing(terrace, blind, tmp_path):
+    """The synthetic job has 92 MiB of data, and its machine a last cache of 2 MiB, here of 128 MiB."""
+    file = tmp_path / "synthetic.toml"
+    with sqlite3.connect(blind) as store:
+        (blob,) = store.execute("SELECT blob FROM machine").fetchone()
+        file.write_text(_core.Machine.from_bytes(blob).to_toml().replace('size = "2MiB"', 'size = "128MiB"'))
+        store.execute("UPDATE machine SET blob = ?", (_core.Machine.read(str(file)).to_bytes(),))
+    for verb in ("plan", "bounds"):
+        said = " ".join(terrace(verb, blind).stdout.split())
+        assert "all 92MiB of its data fit into the last cache of synthetic (l3, 128MiB), so no placement" in said
+        assert "use a larger input, or a smaller cache: --cache l3=SIZE" in said
+        assert "no use of its data was seen" not in said
+
+
+def test_plan_that_places_nothing_names_no_command(terrace, store_path, blind, tmp_path):
+    file = tmp_path / "plan.toml"
+    said = terrace("plan", blind, "-o", file).stdout
+    assert f"written to {file}; this plan leaves every object in its default place" in said
+    assert "--plan" not in said
+    said = terrace("plan", store_path, "--fast", "24MiB", "--confidence", "0", "-o", file).stdout
+    assert f"written to {file}; run with this plan:" in said
 
 
 def test_slow_only_equals_the_measurement(terrace, store_path):

@@ -114,5 +114,5 @@ def test_damaged_profile_is_one_line(terrace, store_path, tmp_path, words):
     damaged.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
     done = terrace(words[0], damaged, *words[1:])
     assert done.returncode == 1
-    assert done.stderr.startswith(f"terrace: {damaged} is damaged: ")
+    assert done.stderr.startswith(f"terrace: {damaged} is damaged: record the program again (")
     assert done.stderr.count("\n") == 1

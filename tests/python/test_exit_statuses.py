@@ -105,7 +105,8 @@ def test_truncated_profile_is_a_failure(verb, size, store_path, tmp_path):
     (tmp_path / "cut.terrace").write_bytes(store_path.read_bytes()[:size])
     done = called(verb, "cut.terrace", *PROFILES[verb], folder=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("terrace: cut.terrace is damaged: ") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("terrace: cut.terrace is damaged: record the program again (SQLite: ")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("verb", sorted(PROFILES))

@@ -39,7 +39,7 @@ def opened(path: Path) -> sqlite3.Connection:
         )
     with damage_named(path):
         if damage := find_damage(connection):
-            raise TerraceError(f"{path} is damaged: {damage}")
+            raise TerraceError(f"{path} is damaged: record the program again ({damage})")
     return connection
 
 
@@ -78,10 +78,10 @@ def damage_named(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise TerraceError(f"{path} is damaged: {error}") from error
+        raise TerraceError(f"{path} is damaged: record the program again (SQLite: {error})") from error
     except UnicodeDecodeError as error:  # an SQLite message that quotes names from the file
         text = error.object.decode(errors="replace")
-        raise TerraceError(f"{path} is damaged: {text}") from error
+        raise TerraceError(f"{path} is damaged: record the program again (SQLite: {text})") from error
 
 
 def _pragma(connection: sqlite3.Connection, path: Path, name: str) -> int:

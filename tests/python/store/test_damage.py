@@ -36,7 +36,8 @@ def test_subcommand_name_that_is_not_utf8_says_where(terrace, store_path, tmp_pa
     monkeypatch.chdir(tmp_path)
     done = terrace(subcommand, path, *SUBCOMMANDS[subcommand])
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"terrace: {path} is damaged: object.name contains text that is not UTF-8: 'a")
+    says = "record the program again (object.name contains text that is not UTF-8: 'a"
+    assert done.stderr.startswith(f"terrace: {path} is damaged: {says}")
     assert done.stderr.count("\n") == 1
 
 
@@ -114,7 +115,7 @@ def test_subcommand_document_that_does_not_parse_says_the_file(
     monkeypatch.chdir(tmp_path)
     done = terrace(subcommand, path, *SUBCOMMANDS[subcommand])
     assert done.returncode == 1
-    assert done.stderr.startswith(f"terrace: {path} is damaged: ")
+    assert done.stderr.startswith(f"terrace: {path} is damaged: record the program again (")
     assert done.stderr.count("\n") == 1
 
 

@@ -43,7 +43,10 @@ class Store::Impl {
     try {
       application = pragma(database, "application_id");
     } catch (const Error&) {
-      if (is_sqlite(path)) throw Error(Code::failed, path + " is damaged: " + sqlite3_errmsg(database.handle()));
+      if (is_sqlite(path)) {
+        throw Error(Code::failed, path + " is damaged: record the program again (SQLite: " +
+                                      sqlite3_errmsg(database.handle()) + ")");
+      }
     }
     if (application != k_store_application) {
       throw Error(Code::invalid, path + " is not a profile store; name a file that `terrace record` writes");
@@ -66,7 +69,8 @@ class Store::Impl {
       BlobReader in(bytes_of(blob));
       return parse(in);
     } catch (const std::exception& error) {
-      throw Error(Code::failed, path + " is damaged: " + column + ": " + error.what());
+      throw Error(Code::failed,
+                  path + " is damaged: record the program again (" + column + ": " + error.what() + ")");
     }
   }
 

@@ -34,11 +34,22 @@ def render(facts: Facts) -> str:
     return parts.document(title, body)
 
 
+# HTML below the curve over sizes.
+_CURVE_NOTE = (
+    "<p>The points are quick decisions, with the planner's effort in a live run; "
+    "<code>terrace plan --sweep</code> makes thorough ones.</p>\n"
+)
+
+
 def _learned(facts: Facts) -> list[str]:
     """Returns the sections that require a profile."""
     return [
         parts.section(
-            "curve", "How much fast memory is enough", _curve_text(facts), curve.draw(facts), _curve_table(facts)
+            "curve",
+            "How much fast memory is enough",
+            _curve_text(facts),
+            curve.draw(facts),
+            _CURVE_NOTE + _curve_table(facts),
         ),
         parts.section(
             "objects",

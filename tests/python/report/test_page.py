@@ -108,6 +108,11 @@ def test_curve_equals_pricing(store_path):
     assert drawn["lower bound"]["y"] == [point.lower_bound for point in facts.pricing.curve]
 
 
+def test_curve_names_the_command_of_thorough_decisions(html):
+    below = html.partition('data-chart="curve"')[2].partition("</section>")[0]
+    assert "The points are quick decisions" in below and "<code>terrace plan --sweep</code>" in below
+
+
 def test_timeline_has_every_phase_and_move(store_path):
     facts = gather(store_path)
     drawn = {trace["name"]: trace for trace in charts_of(render(facts))["timeline"]["data"]}

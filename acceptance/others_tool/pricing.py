@@ -20,7 +20,13 @@ from others_tool.execute import WrongResult
 # Runs the program with a command in front of it: [terrace, simulate, ..., "--"].
 Launch = Callable[[Sequence[str | Path]], object]
 # Messages of `terrace plan` for profiles without a main loop, or whose loop misses nowhere.
-_NOTHING_TO_PLAN = ("there is nothing to plan", "has no profile", "no main loop", "no use of its data was seen")
+_NOTHING_TO_PLAN = (
+    "there is nothing to plan",
+    "has no profile",
+    "no main loop",
+    "no use of its data was seen",
+    "of its data fit into the last cache",
+)
 
 
 def words_of(configurations: Mapping[str, str]) -> list[str]:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines the costs of the runtime's own work in virtual time; the runtime and the planners charge them to the
-// clock where the work is done. Measured for this library on a 2020s server core by bench/runtime_bench and
-// rounded: a marker with nothing to do; segments that request moves; a chunk's move requested, collected and
-// logged; a phase's journal record; planning by cells; cells evaluated before there is a plan. Planning runs in
-// the background.
+// clock where the work is done. Measured for this library on a 2020s server core by
+// bench/runtime/runtime_bench.cpp and rounded: a marker with nothing to do; segments that request moves; a chunk's
+// move requested, collected and logged; a phase's journal record; planning by cells; cells evaluated before there
+// is a plan. Planning runs in the background.
 #pragma once
 
 #include "core/units.hpp"

@@ -74,8 +74,8 @@ int run_merge(int argc, char** argv) {
   app.footer(
       "Example:\n"
       "  terrace merge /tmp/terrace-x7Qd2k -o app.terrace\n"
-      "Journals are in $TMPDIR/terrace-*, and are not deleted. Each labelled configuration gets a profile of its "
-      "own.");
+      "Journals of a killed launcher are in $TMPDIR/terrace-*, and are removed a week after their last change.\n"
+      "Each labelled configuration gets a profile of its own.");
   app.add_option("journals", given, "folder with journals, or journals")->required()->type_name("FOLDER|JOURNAL");
   app.add_option("--output,-o", output, "profile to write")->required()->type_name("FILE");
   app.add_flag("--json", json, "print the summary as JSON on standard error");

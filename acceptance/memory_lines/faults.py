@@ -60,7 +60,7 @@ def _run(
     folder: Path | None = None,
 ) -> FaultOutcome:
     """Runs a program under `terrace run` with these options, started by the words of `before`. The folder is that
-    of spill files, on a disk of its own."""
+    of backing files, on a disk of its own."""
     with tempfile.TemporaryDirectory() as profiles, tempfile.TemporaryDirectory() as journals:
         kept = [] if "--intent" in options else ["-o", f"{profiles}/run.terrace"]
         words = [*before, TERRACE, "run", *options, *kept, "--", *program]
@@ -189,7 +189,7 @@ _CALLS_REFUSED = tuple(
     for call in ("terrace_alloc", "terrace_apply")
 )
 FAULTS: dict[str, Fault] = {
-    "disk full in the middle": Fault(_full_disk, (f"has no room for all data: {_STAYS}{_NO_SPACE}",)),
+    "disk full in the middle": Fault(_full_disk, (f"has no space for all data: {_STAYS}{_NO_SPACE}",)),
     "I/O errors of writes": Fault(_refuses_writes, (f"cannot be written: {_STAYS.strip()}; .*{_IO_ERROR}",)),
     "I/O errors of reads": Fault(
         _refuses_reads,

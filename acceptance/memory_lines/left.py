@@ -42,7 +42,7 @@ class State:
 class Places:
     """Places where a job may leave resources behind."""
 
-    # Folder of the spill files: on a disk of its own, so that unlinked files show in its free bytes.
+    # Folder of the backing files: on a disk of its own, so that unlinked files show in its free bytes.
     folder: Path | None
     journals: Path
     session: Path | None = None  # of the login session, for some of the jobs: XDG_RUNTIME_DIR

@@ -22,7 +22,7 @@ from stencils_lines.common import (
     stencil,
 )
 
-# Programs whose data take about 2.4 GB. Taylor-Green's chains of three steps have no room at a tenth: they are
+# Programs whose data take about 2.4 GB. Taylor-Green's chains of three steps have no space at a tenth: they are
 # cut.
 CASES: dict[str, tuple[str, dict[str, str]]] = {
     "CloverLeaf 2D": ("cloverleaf2d", {"problem": "tp2", "cells": "3456x3456", "steps": "10"}),

@@ -41,7 +41,7 @@ class Goal:
     enstrophy: float | None = None  # reported, no goal
 
 
-# 64^3 has no room for the smallest eddies, which have much of the enstrophy; it has to lose the energy in time.
+# 64^3 does not resolve the smallest eddies, which have much of the enstrophy; it has to lose the energy in time.
 GOALS = {64: Goal(0.1, 0.1), 128: Goal(0.06, 0.03, 0.25)}
 EARLY = (0.25, 0.5, 0.75, 1.0, 1.25)  # times at which Taylor's and Green's series is good
 

@@ -76,7 +76,7 @@ void StressIntents::allocate(StressReport& report, std::mt19937_64& random) {
   const auto intent = intents_[below(random, intents_.size())];
   int error = 0;
   range.data = static_cast<unsigned char*>(heap_.allocate(range.size(), 1, intent, when, range.zeros, &error));
-  if (range.data == nullptr) throw std::runtime_error("the heap has no room");
+  if (range.data == nullptr) throw std::runtime_error("the heap has no space");
   begin_ = std::min(begin_, range.address() / k_huge_page * k_huge_page);
   end_ = std::max(end_, align_up(range.address() + range.size(), k_huge_page));
   ++report.intent_ranges;

@@ -64,7 +64,7 @@ void StressWorker::allocate(StressReport& report) {
   const auto chunk_size = k_chunk_sizes[below(std::size(k_chunk_sizes))];
   const auto chunks = 1 + below(std::min(k_max_chunks, k_max_size / chunk_size));
   auto* const data = static_cast<unsigned char*>(space_.allocate(chunks * chunk_size));
-  if (data == nullptr) throw std::runtime_error("the region has no room");
+  if (data == nullptr) throw std::runtime_error("the region has no space");
   end_ = std::max(end_, align_up(reinterpret_cast<std::uint64_t>(data) + chunks * chunk_size, k_huge_page));
   Object object{data, static_cast<ChunkId>(chunks_.size()), static_cast<std::uint32_t>(chunks), {}};
   object.written.resize(chunks * chunk_size / k_page, 0);

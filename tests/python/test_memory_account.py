@@ -337,11 +337,11 @@ def small_disk(disk):
 
 
 def test_block_without_space_is_reported_once(big, small_disk):
-    done = run("--memory", "64MiB", "--spill", small_disk, "--", big, "heap", 305, 4)
+    done = run("--memory", "64MiB", "--spill", f"{small_disk}/.", "--", big, "heap", 305, 4)
     assert done.returncode == 4
     first, last = done.stderr.splitlines()
-    assert first.startswith("terrace: the spill file has no room for all data: the rest stays in memory")
-    assert str(small_disk) in first
+    assert first.startswith("terrace: the backing file has no space for all data: the rest stays in memory")
+    assert f"({small_disk}: " in first
     assert "306MiB of data in 64MiB of memory" in last
     assert last.endswith("beyond the limit stayed in memory: the file did not take it")
     assert "small blocks" not in last

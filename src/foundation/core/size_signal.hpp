@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Suppresses SIGXFSZ, which the kernel sends when a write exceeds the file size limit (RLIMIT_FSIZE) and which
-// ends the process by default. The write then just fails with EFBIG. Used for atomic files, spill files and
+// ends the process by default. The write then just fails with EFBIG. Used for atomic files, backing files and
 // checkpoints.
 #pragma once
 

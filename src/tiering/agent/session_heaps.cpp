@@ -119,7 +119,7 @@ void report_refused(std::size_t size, std::size_t alignment) {
       return;
     }
     const auto there = free_in(g_spec.folder);
-    report_sentence(("no room for a block of " + format(Bytes{size}) + " in " + g_spec.folder +
+    report_sentence(("no space for a block of " + format(Bytes{size}) + " in " + g_spec.folder +
                      (there ? " (" + format(*there) + " are free)" : "") +
                      ": it stays in memory; --spill names another folder")
                         .c_str());

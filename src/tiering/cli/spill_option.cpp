@@ -146,6 +146,15 @@ std::vector<runtime::SpillSpec::Rule> read_rules(const std::string& path) {
   return rules;
 }
 
+// Returns the absolute path without "." and without a trailing slash, as messages show it. Leaves "..", which a
+// symbolic link before it would change.
+std::string normalize_folder(const std::string& folder) {
+  std::filesystem::path path;
+  for (const auto& part : std::filesystem::absolute(folder))
+    if (!part.empty() && part != ".") path /= part;
+  return path.string();
+}
+
 }  // namespace
 
 runtime::SpillSpec build_spill_spec(const LaunchOptions& options, std::vector<std::string>& sentences) {
@@ -154,8 +163,7 @@ runtime::SpillSpec build_spill_spec(const LaunchOptions& options, std::vector<st
   const std::string folder = !options.spill.empty()    ? options.spill
                              : temporary && *temporary ? temporary
                                                        : "/var/tmp";
-  runtime::SpillSpec spec{std::filesystem::absolute(folder).string(),
-                          parse_memory_limit(options.configuration, options.subcommand),
+  runtime::SpillSpec spec{normalize_folder(folder), parse_memory_limit(options.configuration, options.subcommand),
                           read_rules(options.configuration.plan)};
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0)

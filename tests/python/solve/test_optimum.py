@@ -216,7 +216,7 @@ def test_domain_with_one_place_has_no_choice():
 def test_infeasible_prices_still_prove_a_bound():
     dump = instance(5)
     for item in dump["items"]:
-        item["pinned"] = 0  # all of it in fast memory, which has no room for it
+        item["pinned"] = 0  # all of it in fast memory, which has no space for it
     problem = _core.Problem.from_dump(dump)
     found = prices(dump)
     assert found.proven(problem) >= sum(phase["core"] for phase in dump["phases"]) / ROUNDED

@@ -120,8 +120,8 @@ TEST_F(NoMovesReason, PlanWithoutMoves_SaysSo) {
 
 TEST_F(NoMovesReason, NoPlan_ReturnsTheNote) {
   EXPECT_EQ(
-      reason(profile::NoteRecord{"warning", "no plan was made, data stays where it is: it has no room", {0.5}}),
-      "it has no room");
+      reason(profile::NoteRecord{"warning", "no plan was made, data stays where it is: it has no space", {0.5}}),
+      "it has no space");
 }
 
 }  // namespace

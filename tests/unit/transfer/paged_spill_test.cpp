@@ -216,7 +216,8 @@ TEST_F(PagedSpillTest, FileFull_BlockStaysInMemory) {
   for (const std::uint64_t chunk : {0, 7, 20, 27, 30, 37}) word(chunk, 1) = chunk + 1;
   for (const std::uint64_t chunk : {0, 7, 20, 27, 30, 37}) EXPECT_EQ(word(chunk, 1), chunk + 1);
   EXPECT_EQ(counts_.refused_bytes, 16 * k_chunk);
-  EXPECT_EQ(g_told.find("the spill file has no room for all data: the rest stays in memory (/var/tmp: File"), 0U);
+  EXPECT_EQ(g_told.find("the backing file has no space for all data: the rest stays in memory (/var/tmp: File"),
+            0U);
   EXPECT_EQ(std::ranges::count(g_told, '('), 1) << "once";
 }
 

@@ -174,7 +174,7 @@ std::uint64_t room_of(int file) {
   return static_cast<std::uint64_t>(now.st_blocks) * 512;
 }
 
-// Finds the spill file among the descriptors of the pager thread, which has its own file table.
+// Finds the backing file among the descriptors of the pager thread, which has its own file table.
 std::optional<std::uint64_t> room_of_spill_file() {
   namespace fs = std::filesystem;
   for (const auto& task : fs::directory_iterator("/proc/self/task")) {

@@ -342,7 +342,7 @@ void Spill::on_read_done(ChunkId c, int error) noexcept {
   if (error != 0) {
     if (++chunk.failed_reads < k_max_read_attempts) return start_read(c, chunk.slot);
     say_once(said_read_,
-             "the spill file cannot be read: accesses to the lost data raise SIGBUS; check the disk, or name "
+             "the backing file cannot be read: accesses to the lost data raise SIGBUS; check the disk, or name "
              "another folder by --spill",
              error);
     faults_->poison(address_of(c), k_chunk);
@@ -369,11 +369,10 @@ void Spill::on_write_done(ChunkId c, int error) noexcept {
   chunk.writing = false;
   if (error != 0) {
     if (error != ENOSPC || !said_full_)
-      say_once(
-          said_write_,
-          "the spill file cannot be written: the rest stays in memory; check the disk, or name another folder by "
-          "--spill",
-          error);
+      say_once(said_write_,
+               "the backing file cannot be written: the rest stays in memory; check the disk, or name another "
+               "folder by --spill",
+               error);
     pin(c);
   } else {
     counts_->written.fetch_add(k_chunk, std::memory_order_relaxed);

@@ -76,7 +76,7 @@ class SpillEngine {
   virtual void in_child() noexcept = 0;
 
  protected:
-  static constexpr const char* k_full = "the spill file has no room for all data: the rest stays in memory";
+  static constexpr const char* k_full = "the backing file has no space for all data: the rest stays in memory";
   // Prints a message with folder and reason to the user, unless `said` is set; sets it.
   void say_once(bool& said, const char* sentence, int error) noexcept;
 

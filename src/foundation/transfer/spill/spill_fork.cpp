@@ -205,7 +205,7 @@ bool Spill::write_sync(ChunkId c, std::uint64_t address) noexcept {
     } else if (got == 0 || errno != EINTR) {
       if (errno != ENOSPC || !said_full_)
         say_once(said_write_,
-                 "the spill file cannot be written: the rest stays in memory; check the disk, or name another "
+                 "the backing file cannot be written: the rest stays in memory; check the disk, or name another "
                  "folder by --spill",
                  errno);
       return false;

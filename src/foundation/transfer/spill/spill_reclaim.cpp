@@ -51,10 +51,11 @@ void Spill::continue_reclaim() noexcept {
   if (block.flushing) return finish_reclaim(reclaimed_block_, error);
   // After a write error the block stays with the kernel.
   if (error != 0)
-    say_once(said_kernel_,
-             "the spill file cannot be written: kernel-paged data stay in memory; check the disk, or name another "
-             "folder by --spill",
-             error);
+    say_once(
+        said_kernel_,
+        "the backing file cannot be written: kernel-paged data stay in memory; check the disk, or name another "
+        "folder by --spill",
+        error);
   if (error != 0 || !replace_mapping(address_of(first), count * k_chunk)) {
     block.unreclaimable = true;
     is_reclaiming_ = false;
@@ -78,7 +79,7 @@ void Spill::finish_reclaim(Blocks::iterator found, int error) noexcept {
   num_with_content_ += block.count;
   if (error != 0)
     say_once(said_lost_,
-             "the spill file cannot be written: accesses to the lost data raise SIGBUS; check the disk, or name "
+             "the backing file cannot be written: accesses to the lost data raise SIGBUS; check the disk, or name "
              "another folder by --spill",
              error);
   for (auto c = first; c < first + block.count; ++c) {

@@ -51,7 +51,7 @@ class ThreadQueue final : public DiskQueue {
         stop();
         throw Error(
             Code::failed,
-            "no thread or file descriptor to read and write the spill file; raise ulimit -u and ulimit -n");
+            "no thread or file descriptor to read and write the backing file; raise ulimit -u and ulimit -n");
       }
   }
   ~ThreadQueue() override { stop(); }

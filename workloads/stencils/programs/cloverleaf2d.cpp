@@ -70,7 +70,7 @@ class Hydro2d final : public Hydro<k_dims> {
           const double g = std::sqrt(gx * gx + gy * gy);
           const double length = least(hx() * g / gx, hy() * g / gy);
           const double shock = 2.0 * rho() * (length * length) * limiter * limiter;
-          q() = (limiter > 0.0) | (divergence >= 0.0) ? 0.0 : shock;
+          q() = ((limiter > 0.0) | (divergence >= 0.0)) ? 0.0 : shock;
         },
         write(f.viscosity), read(f.velocity0[0], corners(2)), read(f.velocity0[1], corners(2)),
         read(f.pressure, Stencil{{-1, 0}, {1, 0}, {0, -1}, {0, 1}}), read(f.density0), read(f.axis<0>().width),

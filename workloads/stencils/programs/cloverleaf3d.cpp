@@ -63,7 +63,7 @@ class Hydro3d final : public Hydro<k_dims> {
           const double g = std::sqrt(gx * gx + gy * gy + gz * gz);
           const double length = least(least(hx() * g / gx, hy() * g / gy), hz() * g / gz);
           const double shock = 2.0 * rho() * (length * length) * limiter * limiter;
-          q() = (limiter > 0.0) | (divergence >= 0.0) ? 0.0 : shock;
+          q() = ((limiter > 0.0) | (divergence >= 0.0)) ? 0.0 : shock;
         },
         write(f.viscosity), read(f.velocity0[0], corners(3)), read(f.velocity0[1], corners(3)),
         read(f.velocity0[2], corners(3)),

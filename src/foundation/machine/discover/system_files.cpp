@@ -80,7 +80,7 @@ std::optional<Mount> find_mount(const std::string& mountinfo, bool version_2, st
 }  // namespace
 
 std::vector<int> parse_list(std::string_view text) {
-  constexpr int k_max = 1 << 16;  // a damaged file must not exhaust memory
+  constexpr int k_max_number = 1 << 16;  // a damaged file must not exhaust memory
   std::vector<int> numbers;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -91,7 +91,7 @@ std::vector<int> parse_list(std::string_view text) {
     int last = first;
     if (read.ptr != end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, last);
     if (read.ec != std::errc()) break;
-    last = std::min(last, first + k_max);
+    last = std::min(last, first + k_max_number);
     for (int number = first; number <= last; ++number) numbers.push_back(number);
     at = read.ptr;
     if (at != end && *at == ',') ++at;

@@ -19,7 +19,7 @@ namespace terrace::cli {
 
 namespace {
 
-using Lines = std::span<const std::string_view>;
+using IrLines = std::span<const std::string_view>;
 
 constexpr std::string_view k_entry_hook = "@__tsan_func_entry(";
 constexpr std::string_view k_ir_exit_hook = "@__tsan_func_exit(";
@@ -148,7 +148,7 @@ CallDepths build_call_depths(const std::vector<std::string_view>& lines) {
 // Finds the calls of one function that can become tail calls, and edits their lines.
 class IrTailCalls {
  public:
-  IrTailCalls(Lines lines, const IrModule& module, CallDepths& depths, int& number)
+  IrTailCalls(IrLines lines, const IrModule& module, CallDepths& depths, int& number)
       : lines_(lines), module_(module), depths_(depths), number_(number) {
     for (std::size_t i = 0; i < lines_.size(); ++i)
       if (const auto block = block_begun(lines_[i]); !block.empty()) blocks_.emplace(block, i);
@@ -301,7 +301,7 @@ class IrTailCalls {
     found.insert_or_assign(end.leaves_block, branch + "\n\n" + block + ":\n  " + result + "\n");
   }
 
-  Lines lines_;
+  IrLines lines_;
   const IrModule& module_;
   CallDepths& depths_;
   int& number_;                                     // of added blocks
@@ -328,7 +328,7 @@ std::string restore_ir_tail_calls(std::string_view ir) {
     std::map<std::size_t, std::string> replaced;
     if (lines[i].starts_with("define ")) {
       while (end < lines.size() && !lines[end].starts_with('}')) ++end;
-      const auto body = Lines(lines).subspan(i, end - i);
+      const auto body = IrLines(lines).subspan(i, end - i);
       replaced = IrTailCalls(body, module, depths, number).replacements();
     }
     for (const auto begin = i; i < end; ++i) {

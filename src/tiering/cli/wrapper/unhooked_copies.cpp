@@ -18,7 +18,7 @@ namespace terrace::cli {
 namespace {
 
 using observe::Hook;
-using Lines = std::span<const std::string_view>;
+using AssemblyLines = std::span<const std::string_view>;
 
 // Directives within a function that may be duplicated. Not .file, whose numbers must be unique.
 constexpr std::array<std::string_view, 25> k_duplicable{
@@ -56,7 +56,7 @@ LineKind classify(std::string_view line, bool own_assembly) {
 // A function of the assembly file, with or without a copy.
 class HookedFunction {
  public:
-  HookedFunction(std::string_view name, Lines lines, std::size_t number)
+  HookedFunction(std::string_view name, AssemblyLines lines, std::size_t number)
       : name_(name), lines_(lines), number_(number) {
     bool own_assembly = false;
     std::string_view section;
@@ -147,7 +147,7 @@ class HookedFunction {
   }
 
   std::string_view name_;
-  Lines lines_;
+  AssemblyLines lines_;
   std::size_t number_;
   bool can_be_copied_ = true;
   std::string_view cold_, cold_section_;  // the part that the compiler moved away as rarely executed
@@ -168,11 +168,11 @@ class CopyWriter {
   }
 
  private:
-  void write(Lines lines) {
+  void write(AssemblyLines lines) {
     for (const auto line : lines) out_.append(line) += '\n';
   }
   void end_function(std::string_view name) {
-    const Lines all = lines_;
+    const AssemblyLines all = lines_;
     const auto begin = std::ranges::find(all, name, any_label_of) - all.begin();
     const auto from = static_cast<std::size_t>(begin);
     if (from < all.size()) {

@@ -15,6 +15,7 @@ namespace terrace::stencil {
 
 // Maximum number of dimensions.
 inline constexpr std::size_t k_max_dims = 3;
+inline constexpr std::size_t k_most_dims = k_max_dims;  // former name
 
 // Index of a point, or an offset: x, y, z.
 using Point = std::array<std::ptrdiff_t, k_max_dims>;

@@ -28,6 +28,8 @@ def found(name: str, text: str, defined: frozenset[str] = frozenset()) -> list[s
         ("src/a.cpp", "// Wakes whoever waits.\n", ["'whoever': name the subject"]),
         ("src/a.cpp", 'const char* url = "http://who";\n', []),
         ("src/a.cpp", f"constexpr int {LIMIT} = 3;\n", [f"'{LIMIT}': say max or min"]),
+        ("src/a.cpp", f"int {LIMIT} = k_max_pages;  // former name\n", []),
+        ("src/a.cpp", f"int {LIMIT} = k_max_rows;  // former name\n", [f"'{LIMIT}': say max or min"]),
         ("src/a.cpp", "// SPDX-License-Identifier: Apache-2.0\n// See a.hpp.\nint x;\n", [ONLY_REFERS]),
         ("src/a.cpp", "// Implements sim/a.hpp\n#include <a>\n", [ONLY_REFERS]),
         ("src/a.cpp", "// Parses sizes. See a.hpp.\nint x;\n// See b.hpp.\n", []),

@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names that users rely on: options and API names of the baseline commit are still accepted.
 
-Options are those of the baseline's docs/command-line.md. Each is passed to its subcommand with an option that does
-not exist, so that the call fails before it does anything: the reply must not call the documented option unknown.
-API names are what the baseline's public headers, Fortran modules and Python's array module declare.
+The baseline is commit 503b3a67, the last before names were changed. Its names are stored, so the tests need no git
+history: data/options_of_503b3a67.txt has the options of its docs/command-line.md by subcommand, and
+data/names_of_503b3a67.txt what its public headers, Fortran modules and Python's array module declare.
+
+Each option is passed to its subcommand with an option that does not exist, so that the call fails before it does
+anything: the reply must not call the documented option unknown.
 """
 
 from __future__ import annotations
 
-import ast
 import re
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from conftest import ROOT, run
+from declared_names import declared
 
-BASELINE = "503b3a67"  # the commit before the names were changed
-PAGE = "docs/command-line.md"
+DATA = ROOT / "tests" / "python" / "data"
+NAMES, OPTIONS = DATA / "names_of_503b3a67.txt", DATA / "options_of_503b3a67.txt"
 UNKNOWN_OPTION = "--acceptance-unknown-option"
 _NO_FILE = "/nonexistent"
 # Arguments before and after the options: the first with which a subcommand reports the unknown option.
@@ -28,20 +31,6 @@ _SHAPES: tuple[tuple[list[str], list[str]], ...] = (
     (["-o", _NO_FILE, _NO_FILE], []),
     ([], ["--", _NO_FILE]),
 )
-PYTHON_API = ("python/terrace/__init__.py", "python/terrace/arrays.py", "python/terrace/_arrays.pyi")
-FORTRAN = (".f90", ".F90", ".inc")
-
-
-def _git(*words: str) -> str:
-    """Returns the output of git. Skips the test if this clone lacks the baseline commit."""
-    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
-    if done.returncode != 0:
-        pytest.skip(f"git {words[0]}: {done.stderr.strip()}")
-    return done.stdout
-
-
-def _baseline_text(path: str) -> str:
-    return _git("show", f"{BASELINE}:{path}")
 
 
 # --- options -----------------------------------------------------------------------------------------------------
@@ -62,16 +51,15 @@ class Option:
         return f"{self.name}=0" if self.name.startswith("--") else f"{self.name}0"
 
 
-def documented(page: str) -> dict[str, list[Option]]:
-    """Returns the options of each subcommand, from the text of the generated page; help options are omitted."""
+def stored_options(text: str) -> dict[str, list[Option]]:
+    """Returns the options of each subcommand, from lines "SUBCOMMAND OPTION [VALUE]"; some have no option."""
     found: dict[str, list[Option]] = {}
-    for section in re.split(r"^## terrace ", page, flags=re.MULTILINE)[1:]:
-        options = found.setdefault(section.partition("\n")[0].strip(), [])
-        for match in re.finditer(
-            r"^  (?=-)(?:(-\w)(?:, ?)?)?(--[a-z][a-z-]*)?(?:\{\w+\})?( \S)?", section, re.MULTILINE
-        ):
-            names = [name for name in (match[1], match[2]) if name and name not in ("-h", "--help")]
-            options += [Option(name, match[3] is not None) for name in names]
+    for line in text.splitlines():
+        subcommand, dash, option = line.partition(" -")
+        options = found.setdefault(subcommand, [])
+        if dash:
+            name, _, value = f"-{option}".partition(" ")
+            options.append(Option(name, value == "VALUE"))
     return found
 
 
@@ -112,96 +100,23 @@ def rejected(subcommand: str, options: Sequence[Option], ask: Callable[..., str]
 # --- the API -----------------------------------------------------------------------------------------------------
 
 
-def _without_details(text: str) -> str:
-    """Returns C++ without the contents of namespaces named detail."""
-    while match := re.search(r"\bnamespace\s+(?:\w+::)*detail\s*\{", text):
-        depth, end = 1, match.end()
-        while depth and end < len(text):
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            end += 1
-        text = text[: match.start()] + text[end:]
-    return text
-
-
-def declared(path: str, text: str) -> set[str]:
-    """Returns the public names that a header, a Fortran module or a Python module declares.
-
-    For C and C++ these are names before a parenthesis, types, and words in capitals: constants and macros. Names
-    that inline code calls are among them, which makes the comparison stricter, not weaker.
-    """
-    if path.endswith((".py", ".pyi")):
-        return set(_python_names(ast.parse(text)))
-    if path.endswith(FORTRAN):
-        text = re.sub(r"!.*", "", text)
-        kinds = "subroutine|function|module|interface"
-        return set(re.findall(rf"^\s*(?:\w+\s+)*?(?:{kinds})\s+(\w+)", text, re.MULTILINE | re.IGNORECASE))
-    text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', "", text, flags=re.DOTALL)
-    text = _without_details(text)
-    types = r"\b(?:class|struct|enum|union|using|concept)\s+(?:class\s+|struct\s+)?([A-Za-z_]\w*)"
-    return {
-        *re.findall(r"\b([A-Za-z_]\w*)\s*\(", text),
-        *re.findall(types, text),
-        *re.findall(r"^\s*#\s*define\s+(\w+)", text, re.MULTILINE),
-        *re.findall(r"\b([A-Z][A-Z0-9_]{3,})\b", text),
-    }
-
-
-def _python_names(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[str]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            yield prefix + node.name
-            if isinstance(node, ast.ClassDef):
-                yield from _python_names(node, f"{node.name}.")
-        elif isinstance(node, ast.ImportFrom) and isinstance(tree, ast.Module):
-            yield from (alias.asname or alias.name for alias in node.names)
-
-
-def missing_names() -> tuple[int, list[str]]:
-    """Returns the number of the baseline's API names, and those that the tree's file of the same path lacks."""
-    count, missing = 0, []
-    for path in _git("ls-tree", "-r", "--name-only", BASELINE, "include/terrace", *PYTHON_API).split():
-        before = declared(path, _baseline_text(path))
-        count += len(before)
-        file = ROOT / path
-        now = declared(path, file.read_text()) if file.is_file() else set()
-        missing += [f"{path}: {name}" for name in sorted(before - now)]
-    return count, missing
+def missing_names(names: str, root: Path = ROOT) -> list[str]:
+    """Returns those of the lines "PATH: NAME" whose name the file does not declare, or whose file is missing."""
+    now: dict[str, set[str]] = {}
+    for path in {line.partition(": ")[0] for line in names.splitlines()}:
+        file = root / path
+        now[path] = declared(path, file.read_text()) if file.is_file() else set()
+    pairs = (line.partition(": ") for line in names.splitlines())
+    return [f"{path}: {name}" for path, _, name in pairs if name not in now[path]]
 
 
 # --- tests -------------------------------------------------------------------------------------------------------
 
-SAMPLE = """\
-# Command line
 
-## terrace run
-
-```text
-Options:
-  -h,--help                       Print this help message and exit
-  -m,--machine FILE|NAME          machine file
-  --keep-plan{false}              keep to the plan; --undo is another
-  --mark SHARE:0 to 0.95=0.1      share of each place
-  -q,--quiet                      print no summary
-```
-
-## terrace export
-
-```text
-Options:
-  -F, --format <perfetto|csv|json>
-                                  What to write.
-  --json                          Print JSON.
-```
-"""
-
-
-def test_documented_both_layouts_names_and_values():
-    assert documented(SAMPLE) == {
-        "run": [
-            *(Option("-m", True), Option("--machine", True), Option("--keep-plan", False)),
-            *(Option("--mark", True), Option("-q", False), Option("--quiet", False)),
-        ],
-        "export": [Option("-F", True), Option("--format", True), Option("--json", False)],
+def test_stored_options_names_and_values():
+    assert stored_options("lab run --jobs VALUE\nlab run -q\nversion\n") == {
+        "lab run": [Option("--jobs", True), Option("-q", False)],
+        "version": [],
     }
 
 
@@ -249,33 +164,78 @@ def test_rejected_silent_launcher_is_reported():
     assert list(rejected("run", [], lambda *words: "")) == ["terrace run: does not report unknown options"]
 
 
-def test_declared_header_omits_details_and_comments():
-    text = """
+HEADER = """
 // terrace_gone(): no longer.
 #define TERRACE_FLAG 1
+#define TERRACE_CALL(x) \\
+  mentioned(x, MENTIONED)
 int terrace_alloc(size_t bytes);
-enum Kind { TERRACE_FAST };
+typedef enum { TERRACE_FAST = 1 << 0, TERRACE_SLOW } terrace_kind;
+typedef void (*terrace_hook)(int code);
+struct Block; struct TERRACE_PUBLIC_API Other;
+inline constexpr std::array<int, 2> k_sizes{1, 2};
 namespace terrace::detail { void hidden() { if (true) {} } }
-class Block {};
+enum class Access : unsigned char { read, write };
+template <class T, int N = f(3)>
+class Set final : public Base<T> {
+ public:
+  explicit Set(int size) : size_{size}, other_(called(size)) { inner(size); }
+  Set& operator=(const Set&) = delete;
+  T operator()(int i) const { return at(i); }
+  int first = 0, second{1};
+  std::map<std::string, int> by_name{};
+  using value_type = T;
+ private:
+  int size_, other_;
+};
+constexpr int k_last = call(MENTIONED);
 """
-    names = declared("a.h", text)
-    assert {"terrace_alloc", "TERRACE_FLAG", "TERRACE_FAST", "Block"} <= names
-    assert not {"hidden", "terrace_gone"} & names
 
 
-def test_declared_fortran_and_python():
-    assert declared("a.f90", "module terrace\n  integer function f(x)\n  ! subroutine g\n") == {"terrace", "f"}
-    assert declared("a.py", "class A:\n    def b(self): ...\n    def _c(self): ...\n") == {"A", "A.b"}
+def test_declared_header_has_declarations_alone():
+    assert declared("a.h", HEADER) == {
+        *("TERRACE_FLAG", "TERRACE_CALL", "terrace_alloc", "TERRACE_FAST", "TERRACE_SLOW", "terrace_kind"),
+        *("terrace_hook", "Block", "Other", "k_sizes", "k_last", "Access", "Access::read", "Access::write", "Set"),
+        *("Set::Set", "Set::operator=", "Set::operator()", "Set::first", "Set::second", "Set::by_name"),
+        "Set::value_type",
+    }
 
 
-@pytest.mark.soak
+def test_declared_fortran():
+    text = """
+module terrace
+  public :: g, &
+    h
+  integer, parameter, public :: ok = 0, bad = 1
+  interface both
+    module procedure g
+  end interface
+  integer(c_int) function f(x)
+  end function f
+  ! subroutine gone
+"""
+    assert declared("a.f90", text) == {"terrace", "g", "h", "ok", "bad", "both", "f"}
+
+
+def test_declared_python():
+    text = "from typing import Any\nLIMIT = 3\n_own = 4\nclass A:\n    x: int\n"
+    text += "    def b(self): ...\n    def _c(self): ...\n"
+    assert declared("a.py", text) == {"LIMIT", "A", "A.x", "A.b"}
+
+
+def test_missing_names_of_changed_and_missing_files(tmp_path):
+    (tmp_path / "a.h").write_text("#define ALL k_old\nenum Kind { k_new };\n")
+    names = "a.h: ALL\na.h: k_old\na.h: Kind\nb.h: gone\n"
+    assert missing_names(names, tmp_path) == ["a.h: k_old", "b.h: gone"]
+
+
 def test_options_of_the_baseline_are_accepted():
-    subcommands = documented(_baseline_text(PAGE))
+    subcommands = stored_options(OPTIONS.read_text())
     assert len(subcommands) > 10
     assert [text for name, options in subcommands.items() for text in rejected(name, options)] == []
 
 
 def test_names_of_the_baseline_are_declared():
-    count, missing = missing_names()
-    assert count > 100
-    assert missing == []
+    names = NAMES.read_text()
+    assert names.count("\n") > 400
+    assert missing_names(names) == []

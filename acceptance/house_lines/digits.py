@@ -8,8 +8,6 @@ The set is made with an installation of the commit to compare with:
 
 from __future__ import annotations
 
-import json
-
 from harness import ROOT, TERRACE, Criterion, Measured, Unavailable, work
 
 from house_lines import golden
@@ -22,11 +20,13 @@ def digits() -> Measured:
         raise Unavailable(
             f"{FILE} is missing: golden.py writes it with an installation of the commit to compare with"
         )
-    before = json.loads(FILE.read_text())["rows"]
-    now = golden.make(work("house") / "golden.now.json", TERRACE, ROOT / "workloads")
-    found = golden.differences(before, now)
+    try:
+        now = work("house") / "golden.now.json"
+        count, found = golden.compare(FILE, now, TERRACE, ROOT / "workloads")
+    except golden.Refused as reason:
+        raise Unavailable(str(reason)) from reason
     lines = [f"{name}: {what}" for name, what in list(found.items())[:10]]
-    return Measured("\n".join([f"{len(now)} rows, {len(found)} differ", *lines]), not found)
+    return Measured("\n".join([f"{count} rows, {len(found)} differ", *lines]), not found)
 
 
 CRITERIA = [

@@ -4,7 +4,8 @@ digit. digits.py runs it for acceptance/house.
 Virtual time repeats exactly, so code that is moved or rewritten without a change of meaning gives the same digits.
 `python golden.py write FILE` makes the set with an installation's `terrace`; `python golden.py compare FILE` makes
 it again and prints each row that differs. Rows are kept as they are made, so a run that was interrupted goes on
-where it stopped: the file that they are kept in must be of this installation alone.
+where it stopped. Each file has the identity of its installation: commit, and SHA-256 of launcher and library. Rows
+of another installation are never continued, and an installation is not compared with itself.
 
 A row is one configuration of one execution: the loop's seconds, and a SHA-256 over every phase's times and every
 move (what, from where, to where, asked, begun, done) in the order of the journal. It reads the profile store with
@@ -17,6 +18,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -45,6 +47,12 @@ PLANNED = ("auto", "unimem")  # whose plans, made of a profile, are obeyed in a 
 
 Words = list[str | Path]  # of a command
 Row = dict[str, str | int]
+Identity = dict[str, str]  # commit, launcher and library
+DONE = " done"  # ends the name of the marker that a program's rows are complete
+
+
+class Refused(Exception):
+    """Files or installations that cannot be compared; the text says why, and what to do."""
 
 
 class Golden:
@@ -70,13 +78,13 @@ class Golden:
         self, title: str, name: str, words: list[str], known: dict[str, Row]
     ) -> Iterator[tuple[str, Row]]:
         """Yields the rows of one program on every machine, unless a file has all of them already."""
-        if f"{title} done" in known:
+        if title + DONE in known:
             return
         command: Words = [self._build(name, title.endswith("-2")), *words]
         fast = self._footprint(command) // 4
         for machine in MACHINES:
             yield from self._machine(title, machine, command, fast)
-        yield f"{title} done", {}
+        yield title + DONE, {}
 
     def _machine(self, title: str, machine: str, command: Words, fast: int) -> Iterator[tuple[str, Row]]:
         """Records a program on a machine, plans from it, and yields the row of each strategy and plan."""
@@ -190,48 +198,99 @@ def _digest(rows: list[tuple[Any, ...]]) -> str:
 # --- the file ------------------------------------------------------------------------------------------------
 
 
-def make(path: Path, terrace: Path, workloads: Path, only: str = "") -> dict[str, Row]:
-    """Makes all rows, those of an earlier, interrupted run included. Writes the file after each program."""
-    known: dict[str, Row] = json.loads(path.read_text())["rows"] if path.exists() else {}
+def identity(terrace: Path) -> Identity:
+    """Returns the commit of an installation and the SHA-256 of its launcher and library, or raises Refused."""
+    library = terrace.parent.parent / "lib" / "terrace" / "libterrace.so"
+    if not terrace.is_file() or not library.is_file():
+        raise Refused(f"{terrace}: no installation: {terrace if library.is_file() else library} is missing")
+    done = subprocess.run([terrace, "--version"], capture_output=True, text=True)
+    commit = re.search(r"\(commit ([^)]+)\)", done.stdout)
+    if done.returncode != 0 or commit is None:
+        raise Refused(f"{terrace} --version states no commit: {(done.stdout + done.stderr).strip()[:100]!r}")
+    return {"commit": commit[1], "launcher": _sha256(terrace), "library": _sha256(library)}
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def read(path: Path) -> tuple[Identity, dict[str, Row]]:
+    """Returns the identity and the rows of a file; raises Refused if it has no identity."""
+    document = json.loads(path.read_text())
+    if "identity" not in document:
+        raise Refused(f"{path} does not state its installation: delete it and write it again")
+    return document["identity"], document["rows"]
+
+
+def make(path: Path, terrace: Path, workloads: Path) -> dict[str, Row]:
+    """Makes all rows, and writes the file after each program. Continues an interrupted run of this installation;
+    raises Refused if the file is of another one."""
+    own = identity(terrace)
+    known: dict[str, Row] = {}
+    if path.exists():
+        before, known = read(path)
+        if before != own:
+            raise Refused(
+                f"{path} is of another installation, commit {before['commit']}; {terrace} is of commit"
+                f" {own['commit']}: delete the file or name another"
+            )
     work = Path(tempfile.mkdtemp(prefix="golden."))
     try:
         batch: dict[str, Row] = {}
         for name, row in Golden(terrace, workloads, work).rows(known):
             batch[name] = row
-            if name.endswith(" done"):
+            if name.endswith(DONE):
                 known |= batch
                 batch = {}
-                _write(path, known)
-                print(f"{len(known)} rows; {name}", file=sys.stderr, flush=True)
-                if only and name.startswith(only):
-                    break
+                _write(path, own, known)
+                print(f"{len(measured(known))} rows; {name}", file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return known
 
 
-def _write(path: Path, rows: dict[str, Row]) -> None:
+def compare(file: Path, now: Path, terrace: Path, workloads: Path) -> tuple[int, dict[str, str]]:
+    """Makes the rows of `terrace` in the file `now`; returns their number and the differences from `file`.
+
+    Deletes `now` if it is of another installation. Raises Refused if `file` is of this installation.
+    """
+    own = identity(terrace)
+    before, golden = read(file)
+    if before == own:
+        raise Refused(f"{file} is of {terrace} itself, commit {own['commit']}: write it with another installation")
+    if not measured(golden):
+        raise Refused(f"{file} has no rows: write it again")
+    if now.exists() and json.loads(now.read_text()).get("identity") != own:
+        print(f"{now} is of another installation: deleted, all rows are made anew", file=sys.stderr)
+        now.unlink()
+    rows = make(now, terrace, workloads)
+    return len(measured(rows)), differences(golden, rows)
+
+
+def _write(path: Path, own: Identity, rows: dict[str, Row]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    head = '{"schema": 1, "rows": {\n'
+    head = f'{{"schema": 2, "identity": {json.dumps(own)}, "rows": {{\n'
     body = ",\n".join(f" {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_text(head + body + "\n}}\n")
     beside.replace(path)
 
 
+def measured(rows: dict[str, Row]) -> dict[str, Row]:
+    """Returns the rows without the markers of complete programs."""
+    return {name: row for name, row in rows.items() if not name.endswith(DONE)}
+
+
 def differences(golden: dict[str, Row], now: dict[str, Row]) -> dict[str, str]:
-    """Describes where this installation's results differ from the golden set, by row."""
-    found = {}
+    """Describes where this installation's results differ from the golden set, by row; either set may lack rows."""
+    golden, now = measured(golden), measured(now)
+    found = {name: "new" if name in now else "missing" for name in sorted(golden.keys() ^ now.keys())}
     for name, row in now.items():
-        if name not in golden:
-            found[name] = "new"
-        elif row != golden[name]:
-            changed = [key for key in row if row[key] != golden[name].get(key)]
+        if name in golden and row != golden[name]:
+            keys = sorted(row.keys() | golden[name].keys())
+            changed = [key for key in keys if row.get(key) != golden[name].get(key)]
             before, after = golden[name].get("loop_s", "0"), row.get("loop_s", "0")
             found[name] = f"{', '.join(changed)}; loop {float(before):.6g} s -> {float(after):.6g} s"
-    for name in golden:
-        if name not in now:
-            found[name] = "missing"
     return found
 
 
@@ -243,14 +302,18 @@ def main() -> int:
     parser.add_argument("--terrace", type=Path, default=ROOT / ".venv" / "bin" / "terrace")
     parser.add_argument("--workloads", type=Path, default=ROOT / "workloads")
     arguments = parser.parse_args()
-    if arguments.what == "write":
-        make(arguments.file, arguments.terrace, arguments.workloads)
-        return 0
-    now = make(arguments.now or arguments.file.with_suffix(".now"), arguments.terrace, arguments.workloads)
-    found = differences(json.loads(arguments.file.read_text())["rows"], now)
+    try:
+        if arguments.what == "write":
+            make(arguments.file, arguments.terrace, arguments.workloads)
+            return 0
+        now = arguments.now or arguments.file.with_suffix(".now")
+        count, found = compare(arguments.file, now, arguments.terrace, arguments.workloads)
+    except Refused as reason:
+        print(f"golden.py: {reason}", file=sys.stderr)
+        return 2
     for name, what in found.items():
         print(f"{name}: {what}")
-    print(f"{len(now)} rows, {len(found)} differ")
+    print(f"{count} rows, {len(found)} differ")
     return 1 if found else 0
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the dependencies between modules, for `make lint`: reads Python's imports and the includes of src/.
+"""Checks the dependencies between modules, for `make lint`: reads Python's imports and the includes of src/
+and include/, in quotes or angle brackets.
 
 A module is a folder of src/foundation or src/tiering, a product beside them (src/stencil, ...), or a folder
-or file of the Python package. src/dependencies.toml and python/dependencies.toml state which module may use which.
+or file of the Python package. Public headers of stencils and bmem belong to the products stencil and pim; the
+others are the module api. src/dependencies.toml and python/dependencies.toml state which module may use which.
 
-Errors are: a dependency that is not allowed; an allowed one that nothing uses; a circle of allowed dependencies,
-of folders at any level, or of files; a file of over 1,000 lines; a file of under 30 lines that one other file
-alone uses (it belongs there). Exit status 1 if there is any.
+Errors are: a dependency that is not allowed; an allowed one that nothing uses; a stated module without files;
+a circle of allowed dependencies, of folders at any level, or of files; a file of over 1,000 lines; a file of under
+30 lines that one other file alone uses (it belongs there). Exit status 1 if there is any.
 """
 
 import argparse
@@ -81,8 +83,16 @@ def _known(word: str, modules: Mapping[str, Path]) -> str | None:
     return word or None
 
 
+def _public_module(header: Path) -> str:
+    """Return the module of a header, whose path is relative to include/terrace."""
+    name = header.parts[0].partition(".")[0]
+    return {"stencil": "stencil", "bmem": "pim"}.get(name, "api")
+
+
 def cpp_tree(root: Path) -> Tree:
-    """Return the sources in src/. Users of a header in other folders count when its users are counted."""
+    """Return the sources in src/ and the headers in include/terrace.
+
+    Users of a header in other folders count when its users are counted."""
     source = root / "src"
     stated = source / "dependencies.toml"
     groups = tomllib.loads(stated.read_text())
@@ -90,8 +100,10 @@ def cpp_tree(root: Path) -> Tree:
         str(stated.relative_to(root)), {name: uses for group in groups.values() for name, uses in group.items()}
     )
     roots = [source / group for group in groups if (source / group).is_dir()] + [source]
+    public = root / "include" / "terrace"
+    searched = [*roots, public.parent, public]  # as compilers search; users' <hbwmalloc.h> is in include/terrace
     others = [root / folder for folder in ("python/bindings", "tests", "bench", "tools", "workloads")]
-    for folder in (source, *others):
+    for folder in (source, public, *others):
         for file in sorted(folder.rglob("*.[ch]*")):
             if file.suffix not in (".c", ".h", ".cpp", ".hpp") or file.parent == source:
                 continue
@@ -99,21 +111,27 @@ def cpp_tree(root: Path) -> Tree:
             if folder == source:
                 own_root = next(each for each in roots if each in file.parents)
                 tree.modules[name] = file.relative_to(own_root).parts[0]
+            elif folder == public:
+                tree.modules[name] = _public_module(file.relative_to(public))
+            if name in tree.modules:
                 tree.folders[name] = str(file.parent.relative_to(root))
                 tree.lines[name] = text.count("\n")
-            words = re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE)
-            candidates = [[file.parent / word, *(each / word for each in roots)] for word in words]
+            includes = re.findall(r'^\s*#\s*include\s*(["<])([^">]+)[">]', text, re.MULTILINE)
+            before = {'"': [file.parent], "<": []}
+            candidates = [[each / word for each in before[mark] + searched] for mark, word in includes]
             used = [next((path for path in paths if path.is_file()), None) for paths in candidates]
             tree.uses[name] = {
-                str(path.resolve().relative_to(root)) for path in used if path and source in path.parents
+                str(path.resolve().relative_to(root))
+                for path in used
+                if path and (source in path.parents or public in path.parents)
             }
-            if file.suffix in (".c", ".cpp"):
+            if file.suffix in (".c", ".cpp") or folder == public:
                 tree.standalone.add(name)
     return tree
 
 
 def forbidden(tree: Tree) -> list[str]:
-    """Return forbidden dependencies, allowed ones that nothing uses, and modules that are not stated."""
+    """Return forbidden dependencies, allowed ones that nothing uses, and modules not stated or without files."""
     found = [f"{module}: {tree.stated_in} does not state it" for module in _unstated(tree)]
     needed: dict[str, set[str]] = {}
     for name, module in tree.modules.items():
@@ -126,6 +144,8 @@ def forbidden(tree: Tree) -> list[str]:
         if module in tree.modules.values():
             unused = [target for target in targets if target not in needed.get(module, set())]
             found += [f"{tree.stated_in}: {module} does not use {target}" for target in unused]
+        else:
+            found.append(f"{tree.stated_in}: {module} has no files")
     return found
 
 

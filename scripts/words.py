@@ -54,7 +54,7 @@ TERMS = {
 # Head comment of a C++ file that says nothing of the file itself: "See x.hpp.", "Implements x.hpp.".
 REFERENCE = re.compile(r"(?:See|Implements|Implementation of) [\w./-]+\.(?:hpp|h|cuh)\.?")
 NAMES = re.compile(r"\bk_(?:most|least)(?:_\w+)?\b|\b_?(?:MOST|LEAST)_[A-Z_]+\b")
-# Alias that keeps a public name which users' programs may contain: `k_most_x = k_max_x;  // former name`.
+# Line of an alias that keeps a former public name, because users' programs may contain it.
 FORMER_NAME = re.compile(r"\bk_(?:most|least)_(\w+) = k_(?:max|min)_\1;  // former name$")
 COMMENT = {
     **dict.fromkeys((".cpp", ".hpp", ".c", ".h", ".cu"), "//"),

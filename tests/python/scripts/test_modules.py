@@ -151,5 +151,59 @@ def test_forbidden_include_is_found(tmp_path):
     ]
 
 
+WITH_API = CPP.replace("[tiering]", "[public]\napi = []\n[tiering]").replace(
+    'agent = ["core"]', 'agent = ["api", "core"]'
+)
+PUBLIC = {
+    **CPP_IN_ORDER,
+    "src/dependencies.toml": WITH_API.replace("[products]", '[products]\nstencil = ["core"]'),
+    "include/terrace/terrace.h": "int a;\n",
+    "include/terrace/hbwmalloc.h": "int b;\n",
+    "include/terrace/bmem.h": "int c;\n",
+    "include/terrace/stencil/grid.hpp": LONG,
+    "src/tiering/agent/api/c_api.cpp": "#include <hbwmalloc.h>\n#include <terrace/terrace.h>\n",
+    "src/pim/api.cpp": "#include<terrace/bmem.h>\n",
+    "src/stencil/plan.cpp": '#include "core/units.hpp"\n#include "terrace/stencil/grid.hpp"\n',
+}
+
+
+def test_public_headers_belong_to_their_products(tmp_path):
+    assert check(tree(tmp_path, PUBLIC)) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "include", "used", "module", "target"),
+    [
+        ("src/pim/x.cpp", "<agent/heap.hpp>", "src/tiering/agent/heap.hpp", "pim", "agent"),
+        ("src/pim/x.cpp", '"terrace/stencil/grid.hpp"', "include/terrace/stencil/grid.hpp", "pim", "stencil"),
+        ("src/stencil/x.cpp", "<terrace/bmem.h>", "include/terrace/bmem.h", "stencil", "pim"),
+        ("src/foundation/core/x.cpp", "<hbwmalloc.h>", "include/terrace/hbwmalloc.h", "core", "api"),
+        ("include/terrace/stencil/x.hpp", "<terrace/terrace.h>", "include/terrace/terrace.h", "stencil", "api"),
+        ("include/terrace/bmem.hpp", '"core/units.hpp"', None, "pim", "core"),
+        ("include/terrace/terrace.hpp", '"core/units.hpp"', "src/foundation/core/units.hpp", "api", "core"),
+    ],
+)
+def test_forbidden_include_of_or_by_a_public_header_is_found(tmp_path, name, include, used, module, target):
+    lines = check(tree(tmp_path, {**PUBLIC, name: f"#include {include}\n"}))[1]
+    expected = f"{name} uses {used}: src/dependencies.toml does not allow {module} to use {target}"
+    assert lines == ([expected] if used else [])
+
+
+def test_unused_public_module_is_found(tmp_path):
+    files = {"src/tiering/agent/api/c_api.cpp": "#include <vector>\n"}
+    assert check(tree(tmp_path, {**PUBLIC, **files})) == (1, ["src/dependencies.toml: agent does not use api"])
+
+
+def test_stated_module_without_files_is_found(tmp_path):
+    files = {
+        "src/dependencies.toml": CPP + 'gpu = ["core"]\n',
+        "python/dependencies.toml": PYTHON + "attic = []\n",
+    }
+    expected = [
+        f"{side}/dependencies.toml: {name} has no files" for side, name in (("python", "attic"), ("src", "gpu"))
+    ]
+    assert check(tree(tmp_path, {**CPP_IN_ORDER, **files})) == (1, expected)
+
+
 def test_this_tree_is_in_order():
     assert check(ROOT) == (0, [])

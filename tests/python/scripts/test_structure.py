@@ -24,6 +24,7 @@ def test_source_files_are_short():
 
 def test_each_module_has_a_short_readme():
     groups = tomllib.loads((ROOT / "src" / "dependencies.toml").read_text())
+    del groups["public"]  # headers in include/terrace, which docs/reference describes
     for group, members in groups.items():
         for name in members:
             folder = ROOT / "src" / group / name if (ROOT / "src" / group).is_dir() else ROOT / "src" / name
@@ -42,5 +43,8 @@ def test_no_folder_has_an_allowance_of_words():
 
 
 def test_no_limit_is_called_most_or_least():
-    done = subprocess.run(["git", "grep", "-nE", "k_(most|least)"], cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
+    words = ["git", "grep", "-hE", "k_(most|least)", "--", ".", ":!tests/python/data/names_of_*"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    aliases = [line for line in done.stdout.splitlines() if line.endswith(";  // former name")]
+    assert done.stdout.splitlines() == aliases
+    assert len(aliases) == 1  # in include/terrace/stencil/grid.hpp

@@ -1,4 +1,3 @@
-"""Criteria of `acceptance/house` on the source tree: the golden set of results, and the first run in a clone."""
+"""Criteria of `acceptance/house` on the source tree: the golden set of results."""
 
 ORDER = ("digits",)
-OPTIONS = {"--keep": {"action": "store_true", "help": "keep the clones that were built"}}

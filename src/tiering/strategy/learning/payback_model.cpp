@@ -215,7 +215,7 @@ Seconds PaybackModel::cost_of(std::span<const ActiveMove> moves) const {
 const PaybackModel::Chunks& PaybackModel::chunks() {
   const auto changes = context_.chunks->changes();
   if (chunks_ && chunks_->changes == changes) return *chunks_;
-  auto& known = chunks_.emplace();
+  auto& known = chunks_.emplace(Chunks{});
   known.changes = changes;
   const auto home = context_.home();
   const auto fastest = context_.places().front();

@@ -16,7 +16,6 @@ constexpr double k_line = 64;
 constexpr double k_mlp = 20;
 constexpr double k_sample_interval = 1e-6;
 constexpr double k_core_seconds[4] = {2.2e-3, 1.4e-3, 0.6e-3, 0.1e-3};
-constexpr std::uint64_t k_budget = 24 << 20;
 const std::vector<std::size_t> k_planned = {0, 3, 5};  // `u`, `index`, `lists`: 21 MiB
 
 std::uint32_t chunks_of(const SyntheticObject& object) {

@@ -85,9 +85,9 @@ class TestWorld {
   }
   // Adds an array of `lines` lines in chunks of 1,024 lines, on `place`.
   SyntheticArray add_array(std::uint32_t lines, PlaceId place) {
-    constexpr std::uint32_t k_chunk_lines = 1024;
-    const auto count = (lines + k_chunk_lines - 1) / k_chunk_lines;
-    return {add_chunks(count, k_chunk_lines * 64, place), lines, k_chunk_lines};
+    constexpr std::uint32_t k_lines = 1024;  // of a chunk
+    const auto count = (lines + k_lines - 1) / k_lines;
+    return {add_chunks(count, k_lines * 64, place), lines, k_lines};
   }
   double now() { return virtual_machine.now().value; }
 

@@ -15,19 +15,21 @@ using qemu_plugin_meminfo_t = std::uint32_t;
 struct qemu_plugin_tb;    // a block of translated instructions
 struct qemu_plugin_insn;  // one of them
 
+struct qemu_version {
+  int min;
+  int cur;
+};
+
+struct qemu_system {
+  int smp_vcpus;
+  int max_vcpus;
+};
+
 struct qemu_info_t {
   const char* target_name;  // the instruction set
-  struct {
-    int min;
-    int cur;
-  } version;  // of the interface
+  qemu_version version;     // of the interface
   bool system_emulation;
-  union {
-    struct {
-      int smp_vcpus;
-      int max_vcpus;
-    } system;
-  };
+  qemu_system system;
 };
 
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_R_REGS, QEMU_PLUGIN_CB_RW_REGS };

@@ -197,10 +197,10 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   btree::Settings settings;
   workloads::Options options("btree", "random look-ups in a B+-tree");
-  options.count("--records", &settings.records, "in the tree, up to 2^31 (1048576)");
-  options.count("--lookups", &settings.lookups, "in an iteration (524288)");
-  options.count("--iterations", &settings.iterations, "how many (3)");
-  options.count("--seed", &settings.seed, "of the look-ups (1)");
+  options.count("--records", &settings.records, "records in the tree, up to 2^31");
+  options.count("--lookups", &settings.lookups, "look-ups per iteration");
+  options.count("--iterations", &settings.iterations, "number of iterations");
+  options.count("--seed", &settings.seed, "seed of the look-ups");
   workloads::declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   workloads::use_threads(options, settings.threads);

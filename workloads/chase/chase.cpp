@@ -126,11 +126,11 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   chase::Settings settings;
   workloads::Options options("chase", "pointer chase: the latency of memory");
-  options.bytes("--size", &settings.size, "of all lines together (64MiB)");
-  options.count("--steps", &settings.steps, "of each chain in a repetition (1000000)");
-  options.count("--repetitions", &settings.repetitions, "how often (3)");
-  options.count("--chains", &settings.chains, "independent chains stepped in turn, 1 to 16 (1)");
-  options.count("--seed", &settings.seed, "of the random order (1)");
+  options.bytes("--size", &settings.size, "total size of the lines");
+  options.count("--steps", &settings.steps, "steps of each chain per repetition");
+  options.count("--repetitions", &settings.repetitions, "number of repetitions");
+  options.count("--chains", &settings.chains, "independent chains, interleaved, 1 to 16");
+  options.count("--seed", &settings.seed, "seed of the random order");
   options.parse(argc, argv);
   if (settings.chains > chase::k_max_chains) options.fail("--chains: at most 16");
   const std::uint64_t lines = settings.size / sizeof(chase::Line);

@@ -15,7 +15,7 @@ NpbArguments parse_npb_arguments(int argc, char** argv, const std::string& progr
   std::uint64_t iterations = 0;
   std::uint64_t threads = 1;
   Options options(program, summary);
-  options.text("--class", &problem_class, "problem class: S, W, A, B or C (S)");
+  options.text("--class", &problem_class, "problem class: S, W, A, B or C");
   options.count(
       "--iterations", &iterations,
       "how many to run; the result is verified after the class's own number, and not at all where fewer run");

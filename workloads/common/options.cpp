@@ -46,21 +46,32 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   return static_cast<std::uint64_t>(value * *factor);
 }
 
+std::string print_count(std::uint64_t value) { return value == 0 ? "" : std::to_string(value); }
+
+// Prints a size in the largest unit of which it is a multiple.
+std::string print_bytes(std::uint64_t value) {
+  if (value == 0) return "";
+  std::size_t unit = 0;
+  static constexpr std::array<const char*, 4> k_units{"B", "KiB", "MiB", "GiB"};
+  for (; unit + 1 < k_units.size() && value % 1024 == 0; ++unit) value /= 1024;
+  return std::to_string(value) + k_units[unit];
+}
+
 }  // namespace
 
 Options::Options(std::string program, std::string summary)
     : program_(std::move(program)), summary_(std::move(summary)) {}
 
 void Options::text(std::string name, std::string* target, std::string help) {
-  options_.push_back({std::move(name), target, std::move(help)});
+  options_.push_back({std::move(name), target, std::move(help), *target});
 }
 
 void Options::count(std::string name, std::uint64_t* target, std::string help) {
-  options_.push_back({std::move(name), Count{target}, std::move(help)});
+  options_.push_back({std::move(name), Count{target}, std::move(help), print_count(*target)});
 }
 
 void Options::bytes(std::string name, std::uint64_t* target, std::string help) {
-  options_.push_back({std::move(name), Bytes{target}, std::move(help)});
+  options_.push_back({std::move(name), Bytes{target}, std::move(help), print_bytes(*target)});
 }
 
 void Options::fail(const std::string& message) const {
@@ -84,7 +95,10 @@ void Options::assign(const Option& option, const std::string& value) const {
 
 void Options::print_help() const {
   std::printf("%s: %s\n\nOptions:\n", program_.c_str(), summary_.c_str());
-  for (const Option& option : options_) std::printf("  %-16s %s\n", option.name.c_str(), option.help.c_str());
+  for (const Option& option : options_) {
+    const std::string standard = option.standard.empty() ? "" : " [default: " + option.standard + "]";
+    std::printf("  %-16s %s%s\n", option.name.c_str(), option.help.c_str(), standard.c_str());
+  }
   std::printf("  %-16s %s\n", "--help", "print this");
 }
 

@@ -14,7 +14,7 @@ class Options {
   /// `program` and `summary` are what --help prints first.
   Options(std::string program, std::string summary);
 
-  // Each declares an option; what its target holds at parse time is the default.
+  // Each declares an option. The value of its target is the default, which --help prints unless it is 0 or empty.
   void text(std::string name, std::string* target, std::string help);
   /// A whole number of at least 1.
   void count(std::string name, std::uint64_t* target, std::string help);
@@ -38,6 +38,7 @@ class Options {
     std::string name;
     std::variant<std::string*, Count, Bytes> target;
     std::string help;
+    std::string standard;  // the default as --help prints it, or empty
   };
 
   void assign(const Option& option, const std::string& value) const;

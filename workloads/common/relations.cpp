@@ -26,10 +26,10 @@ void shuffle(Relation& relation, std::uint64_t seed) {
 JoinSettings parse_join_settings(int argc, char** argv, const char* program, const char* summary) {
   JoinSettings settings;
   Options options(program, summary);
-  options.count("--tuples", &settings.tuples, "of the smaller relation, 2 to 2^31 (524288)");
-  options.count("--ratio", &settings.ratio, "tuples of the larger relation for each of the smaller, up to 64 (4)");
-  options.count("--iterations", &settings.iterations, "joins (3)");
-  options.count("--seed", &settings.seed, "of the relations' order (1)");
+  options.count("--tuples", &settings.tuples, "tuples of the smaller relation, 2 to 2^31");
+  options.count("--ratio", &settings.ratio, "larger relation's tuples per tuple of the smaller one, up to 64");
+  options.count("--iterations", &settings.iterations, "number of joins");
+  options.count("--seed", &settings.seed, "seed of the shuffled order");
   declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   use_threads(options, settings.threads);

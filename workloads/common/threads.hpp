@@ -14,9 +14,9 @@ namespace workloads {
 /// Declares --threads; what `threads` holds is the default.
 inline void declare_threads(Options& options, std::uint64_t* threads) {
 #ifdef _OPENMP
-  options.count("--threads", threads, "OpenMP's, at most 1024 (1)");
+  options.count("--threads", threads, "number of OpenMP threads, up to 1024");
 #else
-  options.count("--threads", threads, "1: this build is without OpenMP (1)");
+  options.count("--threads", threads, "number of threads: 1 only, this build has no OpenMP");
 #endif
 }
 

@@ -135,10 +135,10 @@ void settle(const workloads::Options& options, Settings& settings) {
 int main(int argc, char** argv) {
   eddy::Settings settings;
   workloads::Options options("eddy", "spectral elements for the Navier-Stokes equations: Walsh's eddies");
-  options.count("--elements", &settings.elements, "along each side of the square, 3 to 512 (16)");
-  options.count("--order", &settings.order, "of the elements' polynomials, 4 to 15 (7)");
-  options.count("--steps", &settings.steps, "of time (20)");
-  options.count("--per-unit", &settings.per_unit, "steps in a unit of time (half a Courant number each)");
+  options.count("--elements", &settings.elements, "elements along each side, 3 to 512");
+  options.count("--order", &settings.order, "polynomial order of an element, 4 to 15");
+  options.count("--steps", &settings.steps, "number of time steps");
+  options.count("--per-unit", &settings.per_unit, "steps per unit of time; default: half a Courant number each");
   workloads::declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   workloads::use_threads(options, settings.threads);

@@ -144,11 +144,10 @@ int run(const Settings& settings, const Edges& edges) {
 int main(int argc, char** argv) {
   graph::Settings settings;
   workloads::Options options("graph", "breadth-first search and PageRank on a power-law graph");
-  options.count("--scale", &settings.scale,
-                "2^scale vertices, of which the largest component is kept, up to 28 (16)");
-  options.count("--per-vertex", &settings.per_vertex, "edges drawn, on average (16)");
-  options.count("--iterations", &settings.iterations, "searches, each with two steps of PageRank (8)");
-  options.count("--seed", &settings.seed, "of the graph and of the roots (1)");
+  options.count("--scale", &settings.scale, "2^N vertices, N up to 28; keeps the largest component");
+  options.count("--per-vertex", &settings.per_vertex, "average number of edges drawn per vertex");
+  options.count("--iterations", &settings.iterations, "number of searches, each followed by two PageRank steps");
+  options.count("--seed", &settings.seed, "seed of the graph and of the roots");
   workloads::declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   workloads::use_threads(options, settings.threads);

@@ -102,8 +102,8 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   gups::Settings settings;
   workloads::Options options("gups", "HPC Challenge random update of a table");
-  options.bytes("--size", &settings.size, "of the table, a power of two (64MiB)");
-  options.count("--iterations", &settings.iterations, "updates for each word of the table (4)");
+  options.bytes("--size", &settings.size, "size of the table, a power of two");
+  options.count("--iterations", &settings.iterations, "updates per word of the table");
   workloads::declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   workloads::use_threads(options, settings.threads);

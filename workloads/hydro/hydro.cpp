@@ -118,8 +118,9 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   hydro::Settings settings;
   workloads::Options options("hydro", "Lagrangian hydrodynamics on an unstructured mesh: the Sedov blast wave");
-  options.count("--side", &settings.side, "zones along each side of the square, 16 to 16384 (64)");
-  options.count("--steps", &settings.steps, "at most so many; else the shock runs to radius 0.75, at time 1");
+  options.count("--side", &settings.side, "zones along each side of the square, 16 to 16384");
+  options.count("--steps", &settings.steps,
+                "maximum number of steps; default: until time 1, when the shock is at radius 0.75");
   workloads::declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   workloads::use_threads(options, settings.threads);

@@ -105,9 +105,9 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   sort::Settings settings;
   workloads::Options options("sort", "merge sort of 64-bit keys");
-  options.count("--keys", &settings.keys, "how many, up to 2^40 (1048576)");
-  options.count("--iterations", &settings.iterations, "arrays sorted (2)");
-  options.count("--seed", &settings.seed, "of the keys (1)");
+  options.count("--keys", &settings.keys, "number of keys, up to 2^40");
+  options.count("--iterations", &settings.iterations, "number of arrays to sort");
+  options.count("--seed", &settings.seed, "seed of the keys");
   workloads::declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   workloads::use_threads(options, settings.threads);

@@ -175,10 +175,10 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   spmv::Settings settings;
   workloads::Options options("spmv", "sparse matrix times vector, power-law rows");
-  options.count("--scale", &settings.scale, "2^scale rows, up to 28 (16)");
-  options.count("--per-row", &settings.per_row, "elements, on average (16)");
-  options.count("--iterations", &settings.iterations, "products (10)");
-  options.count("--seed", &settings.seed, "of the matrix (1)");
+  options.count("--scale", &settings.scale, "2^N rows, N up to 28");
+  options.count("--per-row", &settings.per_row, "average number of elements per row");
+  options.count("--iterations", &settings.iterations, "number of products");
+  options.count("--seed", &settings.seed, "seed of the matrix");
   workloads::declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   workloads::use_threads(options, settings.threads);

@@ -126,8 +126,8 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   stencil::Settings settings;
   workloads::Options options("stencil", "weighted Jacobi sweeps with a 3D 7-point stencil and two grids");
-  options.count("--side", &settings.side, "inner points along each axis, 3 to 4096 (128)");
-  options.count("--iterations", &settings.iterations, "of two sweeps each, forth and back (10)");
+  options.count("--side", &settings.side, "inner points along each axis, 3 to 4096");
+  options.count("--iterations", &settings.iterations, "number of iterations of two sweeps each (forth and back)");
   workloads::declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   workloads::use_threads(options, settings.threads);

@@ -138,8 +138,9 @@ int main(int argc, char** argv) {
   std::uint64_t size = std::uint64_t{64} << 20;
   std::uint64_t repetitions = 10;
   workloads::Options options("stream", "STREAM: bandwidth of copy, scale, add and triad");
-  options.bytes("--size", &size, "of each of the three arrays (64MiB)");
-  options.count("--repetitions", &repetitions, "of the four kernels, at most 250; the first is not counted (10)");
+  options.bytes("--size", &size, "size of each of the three arrays");
+  options.count("--repetitions", &repetitions,
+                "repetitions of the four kernels, up to 250; the first is not timed");
   std::uint64_t threads = 1;
   workloads::declare_threads(options, &threads);
   options.parse(argc, argv);

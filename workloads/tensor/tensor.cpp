@@ -102,10 +102,10 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   tensor::Settings settings;
   workloads::Options options("tensor", "CP-ALS: a sparse tensor as a sum of rank-one tensors");
-  options.count("--scale", &settings.scale, "2^scale elements, 12 to 28 (18)");
-  options.count("--rank", &settings.rank, "rank-one tensors, up to 64 (16)");
-  options.count("--iterations", &settings.iterations, "each improves all factors (10)");
-  options.count("--seed", &settings.seed, "of the tensor and of where it begins (1)");
+  options.count("--scale", &settings.scale, "2^N elements, N from 12 to 28");
+  options.count("--rank", &settings.rank, "number of rank-one tensors, up to 64");
+  options.count("--iterations", &settings.iterations, "number of ALS iterations");
+  options.count("--seed", &settings.seed, "seed of the tensor and of the initial factors");
   workloads::declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   workloads::use_threads(options, settings.threads);

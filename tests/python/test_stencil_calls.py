@@ -1,4 +1,4 @@
-"""Wrong calls of `terrace-stencils`: one line that says what is wrong, exit status 2, and no document."""
+"""Calls of `terrace-stencils` without a document: --help, and wrong ones, which print one line and exit 2."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ def call(words, **variables):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("jacobi iterations=-1", "iterations=-1: 0 at least"),
-        ("jacobi cells=0", "cells=0: 1 at least"),
+        ("jacobi iterations=-1", "iterations=-1: give at least 0"),
+        ("jacobi cells=0", "cells=0: give at least 1"),
         ("jacobi cells=many", "cells=many: a number is needed"),
         ("jacobi cells=1e3", "cells=1e3: a number is needed"),
         ("jacobi cells=", "cells=: a value is needed"),
         ("jacobi cells=8 cells=9", "cells= is there twice"),
         ("jacobi cells", "cells: an argument is NAME=VALUE"),
-        ("jacobi cells=8 every=0 checkpoint=a.h5", "every=0: 1 at least"),
-        ("heat steps=-5", "steps=-5: 0 at least"),
-        ("heat chain=-1", "chain=-1: 1 at least"),
-        ("heat dims=1", "dims=1: 2 at least"),
+        ("jacobi cells=8 every=0 checkpoint=a.h5", "every=0: give at least 1"),
+        ("heat steps=-5", "steps=-5: give at least 0"),
+        ("heat chain=-1", "chain=-1: give at least 1"),
+        ("heat dims=1", "dims=1: give at least 2"),
         ("heat dims=4", "dims=4: heat has 2 or 3 dimensions"),
-        ("wave cells=3", "cells=3: 4 at least"),
-        ("wave chain=0", "chain=0: 1 at least"),
-        ("wave waves=0", "waves=0: 1 at least"),
+        ("wave cells=3", "cells=3: give at least 4"),
+        ("wave chain=0", "chain=0: give at least 1"),
+        ("wave waves=0", "waves=0: give at least 1"),
         ("wave courant=nan", "courant=nan: a finite number larger than 0 is needed"),
         ("wave mode=source wavelength=inf", "wavelength=inf: a finite number larger than 0 is needed"),
         ("taylor_green mach=0", "mach=0: a finite number larger than 0 is needed"),
-        ("taylor_green every=-1", "every=-1: 1 at least"),
+        ("taylor_green every=-1", "every=-1: give at least 1"),
         ("taylor_green dt=-0.1", "dt=-0.1: a finite number larger than 0 is needed"),
         ("taylor_green until=-1", "until=-1: a finite number larger than 0 is needed"),
-        ("cloverleaf2d steps=0", "steps=0: 1 at least"),
-        ("cloverleaf3d summary=-1", "summary=-1: 0 at least"),
+        ("cloverleaf2d steps=0", "steps=0: give at least 1"),
+        ("cloverleaf3d summary=-1", "summary=-1: give at least 0"),
         ("cloverleaf2d problem=tp99", "problem=tp99: there is no such problem; there are tp1 to tp5"),
         ("jacobi how=cache", f"how=cache {NEEDS}"),
         ("jacobi memory=1GiB", f"memory=1GiB {NEEDS}"),
         ("jacobi processes=2", f"processes=2 {NEEDS}"),
-        (f"jacobi {MACHINE} processes=0", "processes=0: 1 at least"),
+        (f"jacobi {MACHINE} processes=0", "processes=0: give at least 1"),
         (f"jacobi {MACHINE} tiled=2", "tiled=2: it is 0 or 1"),
         (f"jacobi {MACHINE} memory=0", "memory=0: it is larger than 0"),
-        (f"jacobi {MACHINE} cells=-4", "cells=-4: 1 at least"),
+        (f"jacobi {MACHINE} cells=-4", "cells=-4: give at least 1"),
         (
             f"jacobi {MACHINE} how=bogus",
             "how=bogus: there is no such mode; set one of cache, flat-fast, flat-slow, slots, streamed, unified",
@@ -82,6 +82,13 @@ def call(words, **variables):
 def test_wrong_argument_is_refused(words, said):
     done = call(words.split())
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"terrace-stencils: {said}\n")
+
+
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_help_lists_the_programs(word):
+    done, listed = call([word]), call([])
+    assert (done.returncode, done.stdout, done.stderr) == (0, listed.stdout, "")
+    assert "\njacobi " in f"\n{done.stdout}"
 
 
 def test_variable_in_virtual_time_is_refused():

@@ -25,8 +25,8 @@ class Checkpointing {
  public:
   // Help text of the arguments.
   static constexpr std::string_view k_arguments =
-      "  checkpoint=FILE  where the state is kept, every=N steps\n"
-      "  restart=FILE  goes on from there";
+      "  checkpoint=FILE  write a checkpoint every=N steps\n"
+      "  restart=FILE  resume from this checkpoint";
 
   // Parses the arguments. Throws Error{invalid} for invalid ones.
   Checkpointing(Context& context, Arguments& arguments);

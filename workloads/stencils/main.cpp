@@ -1,7 +1,8 @@
 // terrace-stencils NAME [ARGUMENT=VALUE ...]: runs a stencil program and prints its results and statistics as
 // JSON. TERRACE_STENCIL selects the executor (terrace/stencil/options.hpp). Exit status: 1 if a result is not
-// as expected or the system refuses, 2 for a usage error. terrace-stencils-mpi is the same on several ranks, of
-// which rank 0 prints; times, messages and bytes of exchanges are its own.
+// as expected or the system refuses, 2 for a usage error. Without a name, or with --help, it lists the programs.
+// terrace-stencils-mpi is the same on several ranks, of which rank 0 prints; times, messages and bytes of
+// exchanges are its own.
 //
 // With machine=FILE no kernel runs: the chains are priced on that machine in virtual time
 // (src/stencil/virtual). how=NAME is the mode that uses its two fastest memories, memory=SIZE the capacity of
@@ -17,6 +18,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "machine/file/machine_file.hpp"
@@ -37,6 +39,8 @@ int list() {
                 std::string(program->arguments()).c_str());
   return 0;
 }
+
+bool asks_help(std::string_view word) { return word == "--help" || word == "-h"; }
 
 Arguments parse(int count, char** words) {
   std::map<std::string, std::string> given;
@@ -170,7 +174,7 @@ int main(int count, char** words) {
   using namespace terrace::stencil::programs;
   const Launch launch(count, words);
   try {
-    if (count < 2) return launch.is_first() ? list() : 0;
+    if (count < 2 || asks_help(words[1])) return launch.is_first() ? list() : 0;
     return run(launch, count, words);
   } catch (const terrace::Error& error) {
     return launch.failed(error.what(), error.code() == terrace::Code::invalid ? 2 : 1);

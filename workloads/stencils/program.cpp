@@ -33,7 +33,7 @@ std::int64_t Arguments::number(const std::string& name, std::int64_t otherwise, 
   const auto* const text = given(name);
   if (!text) return otherwise;
   const auto number = parsed<std::int64_t>(name, *text);
-  if (number < least) throw Error(Code::invalid, name + "=" + *text + ": " + std::to_string(least) + " at least");
+  if (number < least) throw Error(Code::invalid, name + "=" + *text + ": give at least " + std::to_string(least));
   return number;
 }
 

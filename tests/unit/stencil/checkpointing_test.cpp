@@ -72,7 +72,7 @@ TEST_F(Restarts, WithInvalidOptions_AreRefused) {
   EXPECT_EQ(refusal({{"every", "5"}}), "every=5: there is no checkpoint=FILE to write");
   EXPECT_EQ(refusal({{"checkpoint", "a.h5"}}),
             "checkpoint=a.h5: every=N with N from 1 on says after how many steps");
-  EXPECT_EQ(refusal({{"checkpoint", "a.h5"}, {"every", "-1"}}), "every=-1: 1 at least");
+  EXPECT_EQ(refusal({{"checkpoint", "a.h5"}, {"every", "-1"}}), "every=-1: give at least 1");
   run({{"iterations", "20"}, {"checkpoint", file}, {"every", "20"}});
   EXPECT_EQ(refusal({{"iterations", "19"}, {"restart", file}}),
             "restart=" + file + ": 20 steps are done there, 19 are requested: request more");

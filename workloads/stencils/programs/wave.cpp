@@ -59,7 +59,7 @@ std::vector<Result> run_standing(Context& context, Arguments& arguments) {
   arguments.refuse_others();
   const auto cells = setting.cells;
   if (waves < 1 || waves + static_cast<std::int64_t>(Dims) > cells)
-    throw Error(Code::invalid, "waves=" + std::to_string(waves) + ": 1 at least, and less than the cells");
+    throw Error(Code::invalid, "waves=" + std::to_string(waves) + ": give at least 1, and less than the cells");
   const auto angle = [&](std::int64_t d) {
     return pi * static_cast<double>(waves + d) / static_cast<double>(cells);
   };

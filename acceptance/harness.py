@@ -2,8 +2,8 @@
 
 run.py calls `main`; the modules of the packages *_lines define the criteria. A `Criterion` has a function that
 returns Measured(text, holds), and raises Unavailable if this machine cannot run it at all. The criterion then
-falls short, with the reason, and so does one that failed. Criteria are printed as they finish. Exit status: 0 if
-every criterion holds, 1 if one falls short, 3 if the time budget ended before all were measured, 2 for invalid
+is below target, with the reason, and so is one that failed. Criteria are printed as they finish. Exit status: 0 if
+every criterion is met, 1 if one is below target, 3 if the time budget ended before all were measured, 2 for invalid
 arguments.
 
 Measurements of a commit are kept in docs/results/data/COMMIT/NAME.json and not repeated: an interrupted program
@@ -351,7 +351,7 @@ def _still_to_measure(criteria: Sequence[Criterion], rows: Mapping[str, Document
 
 
 def _measured(criterion: Criterion) -> Document:
-    """Measures a criterion and returns its row; an exception becomes a row that falls short and says why."""
+    """Measures a criterion and returns its row; an exception becomes a row that is below target and says why."""
     begun, failed = time.monotonic(), True
     try:
         measured = criterion.measure()
@@ -381,7 +381,7 @@ def _write(name: str, rows: Mapping[str, Document]) -> None:
 
 def _print(row: Document) -> None:
     """Prints a criterion's verdict, goal and measured value."""
-    print(f"{'holds      ' if row['verdict'] == HOLDS else 'FALLS SHORT'}  {row['item']}")
+    print(f"{'met         ' if row['verdict'] == HOLDS else 'BELOW TARGET'} {row['item']}")
     print(f"             goal      {row['goal']}")
     for number, text in enumerate(row["measured"].splitlines() or [""]):
         print(f"             {'measured ' if number == 0 else '         '} {text}")
@@ -393,5 +393,5 @@ def _close(name: str, rows: Sequence[Document]) -> int:
     held, short, missing = (sum(row["verdict"] == v for row in rows) for v in (HOLDS, FALLS_SHORT, NOT_RUN))
     where = (_SESSION.folder / f"{name}.json").relative_to(ROOT)
     rest = f", {missing} are still to be measured" if missing else ""
-    print(f"{held} of {len(rows)} criteria hold{rest}; {where}")
+    print(f"{held} of {len(rows)} criteria met{rest}; {where}")
     return UNFINISHED if missing else 1 if short else 0

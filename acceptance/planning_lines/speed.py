@@ -1,4 +1,4 @@
-"""Measures the processor time of planning, by bench/runtime_bench: as concurrently with a running program.
+"""Measures the processor time of planning, by bench/runtime/runtime_bench.cpp: as concurrently with a running program.
 Criteria of acceptance/planning."""
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Step:
         verdicts = [row["verdict"] for row in document["lines"]]
         missing, short = verdicts.count(NOT_RUN), verdicts.count(FALLS_SHORT)
         text = f"{len(verdicts) - missing} of {len(verdicts)} criteria measured"
-        return f"{text}, falling short: {short}" if short else text
+        return f"{text}, below target: {short}" if short else text
 
 
 def all_steps(root: Path) -> list[Step]:

@@ -17,20 +17,20 @@ def view(pages: Pages, program: str) -> str:
         return f"{pages.not_run(program)}\n\n{_table(lines, [])}"
     verdicts = [line["verdict"] for line in lines]
     count = ", ".join(
-        f"{words}: {verdicts.count(verdict)}"
-        for verdict, words in ((HOLDS, "hold"), (FALLS_SHORT, "**fall short**"), (NOT_RUN, "not run"))
+        words.format(verdicts.count(verdict))
+        for verdict, words in ((HOLDS, "{} met"), (FALLS_SHORT, "**{} below target**"), (NOT_RUN, "{} not run"))
         if verdict in verdicts
     )
     more = [_more(line) for line in measured if "\n" in line["measured"]]
     return "\n\n".join(
-        [f"{pages.made(program, measured)} {len(lines)} lines; {count}.", _table(lines, measured), *more]
+        [f"{pages.made(program, measured)} {len(lines)} criteria: {count}.", _table(lines, measured), *more]
     )
 
 
 def _table(lines: list[Document], measured: list[Document]) -> str:
     """Renders the table. If criteria were measured on several machines, a column names them."""
     several = machines(measured)
-    columns = ["line", "goal", "measured", "verdict"] + ["machine"] * (len(several) > 1)
+    columns = ["criterion", "goal", "measured", "verdict"] + ["machine"] * (len(several) > 1)
     rows = []
     for line in lines:
         row = [line["item"], line["goal"], _first(line), _verdict(line)]
@@ -46,7 +46,7 @@ def _first(line: Document) -> str:
 
 
 def _verdict(line: Document) -> str:
-    return {HOLDS: "holds", FALLS_SHORT: "**falls short**", NOT_RUN: "*not run on this commit*"}[line["verdict"]]
+    return {HOLDS: "met", FALLS_SHORT: "**below target**", NOT_RUN: "*not run on this commit*"}[line["verdict"]]
 
 
 def _more(line: Document) -> str:

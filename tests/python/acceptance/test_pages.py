@@ -1,4 +1,4 @@
-"""The pages: what falls short is printed so, the README's block is whole and in place, twice is the same."""
+"""The pages: what is below target is printed so, the README's block is whole and in place, twice is the same."""
 
 # The fixture is imported by name.
 # ruff: noqa: F401, F811
@@ -27,14 +27,14 @@ PAGING = {
 }  # fmt: skip
 
 
-def test_pages_criterion_falling_short_is_marked(tree):
+def test_pages_criterion_below_target_is_marked(tree):
     tree.run("--only", "toy")
     page = tree.read(PAGE)
-    assert "| first | at least 3 | 4 of 5 | holds |" in page
-    assert "| second | at most 7 % | 9.25 % on average | **falls short** |" in page
-    assert "3 lines; hold: 2, **fall short**: 1." in page
+    assert "| first | at least 3 | 4 of 5 | met |" in page
+    assert "| second | at most 7 % | 9.25 % on average | **below target** |" in page
+    assert "3 criteria: 2 met, **1 below target**." in page
     assert "*second*:\n\n- 9.25 % on average\n- cg 9 %\n- mg 9.5 %" in page
-    assert "3 of 3 criteria measured, falling short: 1" in tree.read("docs/results/index.md")
+    assert "3 of 3 criteria measured, below target: 1" in tree.read("docs/results/index.md")
 
 
 def test_pages_table_has_a_caption(tree):
@@ -55,8 +55,8 @@ def test_pages_criteria_of_two_machines_name_them(tree):
     page = tree.read(PAGE)
     assert "to 2031-01-02" in page
     assert "; Another one, " in page
-    assert "| line | goal | measured | verdict | machine |" in page
-    assert "| 9.25 % on average | **falls short** | 2 |" in page
+    assert "| criterion | goal | measured | verdict | machine |" in page
+    assert "| 9.25 % on average | **below target** | 2 |" in page
 
 
 def test_pages_unmeasured_criterion_shows_its_goal(tree):

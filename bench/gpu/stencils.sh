@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Measures stencil programs on a GPU, with data of half, 3 and 10 times what they may take of its memory, for
-# docs/reference/stencils.md:
+# Measures stencil programs on a GPU with data of 0.5, 3 and 10 times the permitted GPU memory ($MEMORY, default
+# 8GiB), for docs/reference/stencils.md:
 #
 #     bash bench/gpu/stencils.sh BUILD RESULT.json
 #
 # BUILD is a build folder that CMake has configured with nvcc installed. The script builds the programs, runs their
 # tests, and measures each size three times. RESULT.json gets what terrace-stencils-gpu prints, with date, commit,
-# device and driver. MEMORY=8GiB is what may be taken; ten times as much has to be free in the host's memory. Exit
-# status: 77 where there is no GPU.
+# device and driver. Ten times $MEMORY has to be free in the host's memory. Exit status: 77 where there is no GPU.
 set -euo pipefail
 
 if (($# != 2)); then
@@ -38,8 +37,8 @@ budget = float(memory[:-3]) * units[memory[-3:]]
 name, total, driver = os.environ["DEVICE"].split(", ")
 
 
-def words(which: str, ratio: float) -> list[str]:
-    """A program and its arguments, whose datasets are so many times the budget."""
+def program_arguments(which: str, ratio: float) -> list[str]:
+    """Returns a program and its arguments, so that its datasets are `ratio` times the budget."""
     if which == "heat":  # two numbers a point
         cells = math.isqrt(int(ratio * budget / 16))
         return ["heat", f"cells={cells}", "steps=200", "chain=50"]
@@ -51,14 +50,16 @@ commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=
 rows = []
 for which in ("heat", "cloverleaf2d"):
     for ratio in (0.5, 3, 10):
-        for turn in range(3):
-            call = [program, *words(which, ratio)]
+        for repetition in range(3):
+            call = [program, *program_arguments(which, ratio)]
             environment = os.environ | {"TERRACE_STENCIL": f"executor=gpu,memory={memory}"}
             done = subprocess.run(call, env=environment, capture_output=True, text=True, check=False)
-            row = {"program": which, "times_the_memory": ratio, "turn": turn, "words": call[1:], "status": done.returncode}
+            row = {"program": which, "times_the_memory": ratio, "repetition": repetition, "arguments": call[1:]}
+            row["status"] = done.returncode
             row |= {"run": json.loads(done.stdout)} if done.stdout else {"error": done.stderr.strip()}
             rows.append(row)
-            print(which, ratio, turn, done.stderr.strip() or f"{row['run']['bandwidth'] / 1e9:.1f} GB/s", flush=True)
+            outcome = done.stderr.strip() or f"{row['run']['bandwidth'] / 1e9:.1f} GB/s"
+            print(which, ratio, repetition, outcome, flush=True)
             about = {
                 "schema": 1,
                 "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),

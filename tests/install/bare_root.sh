@@ -1,7 +1,7 @@
-# A system with nothing of ours in it, for tests of packages; sourced after common.sh. Gives: bare_root [PACKAGES],
-# which makes $root with these of the distribution's packages; in_root COMMAND, a line of shell run there as root.
-# Where no such system can be made the test is skipped: it takes root, debootstrap, and the distribution's mirror,
-# once; then it is kept in the build folder.
+# Provides a root file system without Terrace, for package tests; sourced after common.sh. Defines: bare_root
+# [PACKAGES], which makes $root with these packages of the distribution; in_root COMMAND, which runs a line of shell
+# there as root. The first call needs root, debootstrap and the distribution's mirror, and skips the test without
+# them; later calls use the copy in the build folder.
 skip() { echo "skipped: $*"; exit 77; }
 
 [[ $(id -u) == 0 ]] || skip "a bare system can be made by root alone"

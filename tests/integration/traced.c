@@ -1,4 +1,4 @@
-/* What the tracer's test traces: sweeps and copies whose every access is known, threads, a child, an end by
+/* Target of the tracer's test: sweeps and copies with known accesses, threads, a child, an end by
  * signal. Prints where its data lie. With the argument "die" it kills itself at the end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -21,7 +21,11 @@ pytestmark = pytest.mark.soak
 SECONDS = int(os.environ.get("TERRACE_FUZZ_SECONDS", "600"))
 BUILD, SOURCES = ROOT / "build" / "fuzz", ROOT / "tests" / "fuzz"
 LENGTH = "-max_len=65536"
-HEAD, COLUMNS, SPAN = "<II8sIIIIq", 3, 255  # src/tiering/sim/recording_frame.hpp; tests/fuzz/recording_input.hpp
+HEAD, COLUMNS, SPAN = (
+    "<II8sIIIIq",
+    3,
+    255,
+)  # src/tiering/sim/recording/recording_frame.hpp; tests/fuzz/recording_input.hpp
 
 
 def decompressed(stored, size):

@@ -1,4 +1,4 @@
-"""Systems that lack something: each is a way to call a command. For the tests.
+"""Commands that run a program on a restricted system (missing files, rights or system calls).
 
 Those that need the superuser's rights (a mount namespace, another user) raise LackingError where those are not
 there.

@@ -1,3 +1,4 @@
+// Writes the journals and records of a job that never ran. See synthetic_job.hpp.
 #include "support/synthetic_job.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Implements AXPY on a PIM device, and the copies of misplaced operands. See axpy.hpp.
 #include "workloads/pim/axpy.hpp"
 
 #include <string>

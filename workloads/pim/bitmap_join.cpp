@@ -1,3 +1,4 @@
+// Implements the bitmap star join: bitmaps of the facts by dimension, ANDed on a PIM device. See bitmap_join.hpp.
 #include "workloads/pim/bitmap_join.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Implements a histogram on a PIM device by comparisons with the edges. See histogram.hpp.
 #include "workloads/pim/histogram.hpp"
 
 #include <algorithm>

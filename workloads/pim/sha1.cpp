@@ -1,3 +1,4 @@
+// Implements SHA-1 of many messages by bitwise operations on rows of a PIM device. See sha1.hpp.
 #include "workloads/pim/sha1.hpp"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ from terrace.solve import figures
 from terrace.store.reader import Store
 from terrace.store.values import Moved, Run
 
-# Unimem's study (systems.md, section 1): class C on 4 ranks with 256 MB of fast memory and a last-level cache of
+# The study of Unimem (SC'17): class C on 4 ranks with 256 MB of fast memory and a last-level cache of
 # 20 MB.
 STUDY_FAST = 256e6
 STUDY_CACHE = 20e6

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Declares the constants of Unimem's model for one machine (paper section 3.1.2), by which the planners `global`
 // and `local` decide. Always measured, by running STREAM and a pointer chase through the same counters as any
-// program; sim::measure_calibration (sim/calibrate.hpp) does so in virtual time.
+// program; sim::measure_calibration (sim/engine/calibrate.hpp) does so in virtual time.
 #pragma once
 
 #include <vector>

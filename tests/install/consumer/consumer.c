@@ -1,4 +1,4 @@
-/* A program of somebody else's that uses an installed Terrace. Run on its own, every call must work as plain C and
+/* A third-party program that uses an installed Terrace. Run on its own, every call must work as plain C and
  * the markers must do nothing; run as `terrace simulate -- consumer active`, it must find itself under terrace.
  * Exits 1 if a promise of terrace.h is broken. */
 #include <stdint.h>

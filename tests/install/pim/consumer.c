@@ -1,5 +1,4 @@
-/* The study's example (MCHPC'17, section 4.3) as a program of somebody else's. Exits 1 if a promise of bmem.h is
- * broken. */
+/* A third-party program: the study's example (MCHPC'17, section 4.3). Exits 1 if a promise of bmem.h is broken. */
 #include <stdio.h>
 #include <string.h>
 #include <terrace/bmem.h>

@@ -1,4 +1,4 @@
-/* The program of the pages for users: ./app MIB smooths a field of that size and looks values of it up, in turns.
+/* Example program of the user pages: ./app MIB smooths a field of that size and looks values up, alternately.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // A generator of coroutines that resume each other by symmetric transfer, 150,000 times in a row: constant stack
-// by the language. Prints the sum of what they give.
+// by the language. Prints the sum of their results.
 #include <coroutine>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // loader LIBRARY...: loads each library privately, as Python loads extensions, lets it reduce a million numbers
-// twice, and prints what it gives.
+// twice, and prints its result.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// A collector that sees no access.
+// A collector that observes no accesses.
 #include "observe/collector_variant.hpp"
 
 namespace terrace::observe {

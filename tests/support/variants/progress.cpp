@@ -1,4 +1,4 @@
-// Phases that never come on, so that none has segments.
+// A measure of progress that never advances, so that no phase has segments.
 #include "observe/progress_variant.hpp"
 
 namespace terrace::observe {

@@ -1,3 +1,4 @@
+// Implements functions with known loads and stores, compiled with instrumentation. See instrumented.hpp.
 #include "instrumented.hpp"
 
 #include <csetjmp>

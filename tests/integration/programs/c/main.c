@@ -1,3 +1,4 @@
+/* Runs the steps of heat and prints a checksum of its arrays. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* Implements xmalloc: an allocation wrapper, so that call sites of malloc do not identify objects. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+// Implements the charge by cell. See cells.hpp.
 #include "cells.hpp"
 
 void Cells::add(std::uint32_t particle, double charge) { charge_[particle % k_count] += charge; }

@@ -1,3 +1,4 @@
+// Pushes particles and deposits their charge; prints a checksum and the number of caught exceptions.
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>

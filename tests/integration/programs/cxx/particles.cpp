@@ -1,3 +1,4 @@
+// Implements the particles: pushes, deposits and trails. See particles.hpp.
 #include "particles.hpp"
 
 #include <numeric>

@@ -1,3 +1,4 @@
+/* Runs all parts of torture, also its child process, and exits with status 42 if they pass. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

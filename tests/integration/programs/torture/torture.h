@@ -1,5 +1,5 @@
-/* torture: does what is hard on anything that sits inside a process. Each part prints the same lines every time;
- * main exits with status 42. */
+/* torture: stresses libraries inside a process: allocation, signals, threads, fork, dlopen. Each part prints the same
+ * lines every time; main exits with status 42. */
 #ifndef TORTURE_H
 #define TORTURE_H
 

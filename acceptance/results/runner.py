@@ -24,7 +24,7 @@ from results import pages
 from results.installed import bring_up_to_date
 from results.kept import Kept, Refused, data, folder_of, read, read_own
 from results.steps import QUICK, UNFINISHED, Call, Failed, Step, all_steps
-from results.version import WrongTree, changes, version
+from results.version import WrongTree, list_changed_files, version
 
 FAILED, WRONG = 1, 2
 _NAMED = 3  # changes
@@ -70,7 +70,7 @@ def _results(root: Path, arguments: argparse.Namespace) -> int:
     """Lists the steps, or runs those that are missing, and writes the pages; returns the exit status."""
     at = version(root)
     if at.dirty and not (arguments.allow_dirty or arguments.list):
-        names = changes(root)
+        names = list_changed_files(root)
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         raise WrongTree(
             f"the tree has changes that are in no commit ({', '.join(names[:_NAMED])}{more}): commit them, or say "

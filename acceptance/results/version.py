@@ -41,11 +41,11 @@ def version(root: Path) -> Version:
     commit = _git(root, "rev-parse", "HEAD").strip()
     while (parent := _parent(root, commit)) and not _changed(root, parent, commit):
         commit = parent
-    return Version(commit, bool(changes(root)))
+    return Version(commit, bool(list_changed_files(root)))
 
 
-def changes(root: Path) -> list[str]:
-    """Files that are not as they are in HEAD, but for prose."""
+def list_changed_files(root: Path) -> list[str]:
+    """Returns files that differ from HEAD, without prose."""
     listed = _git(root, "status", "--porcelain", "--no-renames", "--untracked-files=all", "-z").split("\0")
     names = [entry[3:] for entry in listed if entry]
     return [name for name in names if not _prose(name) and not _block_alone(root, name)]

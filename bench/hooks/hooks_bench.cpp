@@ -35,7 +35,7 @@ class CountingSink final : public observe::AccessSink {
 
 enum Caches { scaled, small_last_level, large_last_level };
 
-observe::PipelineConfig config_of(Caches caches) {
+observe::PipelineConfig make_config(Caches caches) {
   observe::PipelineConfig config;
   if (caches != scaled) {
     config.caches.push_back({"l1", Bytes{32768}, 8, false, Seconds{0}});
@@ -47,23 +47,23 @@ observe::PipelineConfig config_of(Caches caches) {
 }
 
 // Traces this thread's accesses while it lives; its memory is chunks of 64 KiB.
-class Followed {
+class TracedThread {
  public:
-  explicit Followed(Caches caches)
-      : shared_(observe::make_shared_cache(config_of(caches))),
-        pipeline_(config_of(caches), *shared_, map_, sink_, 0, [this](std::uint64_t address) {
+  explicit TracedThread(Caches caches)
+      : shared_(observe::make_shared_cache(make_config(caches))),
+        pipeline_(make_config(caches), *shared_, map_, sink_, 0, [this](std::uint64_t address) {
           map_.add_range(address & ~std::uint64_t{4095}, 4096);
           return true;
         }) {
     observe::register_thread();
     observe::t_thread.set_pipeline(&pipeline_);
   }
-  ~Followed() {
+  ~TracedThread() {
     observe::t_thread.set_pipeline(nullptr);
     observe::unregister_thread();
   }
-  Followed(const Followed&) = delete;
-  Followed& operator=(const Followed&) = delete;
+  TracedThread(const TracedThread&) = delete;
+  TracedThread& operator=(const TracedThread&) = delete;
 
   void add(const void* memory, std::size_t bytes) {
     constexpr std::size_t k_chunk = 65536;
@@ -95,7 +95,7 @@ std::vector<T> filled(std::size_t n, T value) {
 
 void triad(benchmark::State& state) {
   auto a = filled(k_doubles, 0.0), b = filled(k_doubles, 1.0), c = filled(k_doubles, 2.0);
-  Followed followed(static_cast<Caches>(state.range(0)));
+  TracedThread followed(static_cast<Caches>(state.range(0)));
   for (const auto* array : {&a, &b, &c}) followed.add(array->data(), array->size() * sizeof(double));
   for (auto _ : state) bench::triad(a.data(), b.data(), c.data(), k_doubles);
   followed.report(state);
@@ -103,7 +103,7 @@ void triad(benchmark::State& state) {
 
 void sum(benchmark::State& state) {
   auto a = filled(k_doubles, 1.0);
-  Followed followed(static_cast<Caches>(state.range(0)));
+  TracedThread followed(static_cast<Caches>(state.range(0)));
   followed.add(a.data(), a.size() * sizeof(double));
   for (auto _ : state) benchmark::DoNotOptimize(bench::sum(a.data(), k_doubles));
   followed.report(state);
@@ -111,7 +111,7 @@ void sum(benchmark::State& state) {
 
 void in_first_cache(benchmark::State& state) {
   auto a = filled(std::size_t{2048}, 1.0);
-  Followed followed(static_cast<Caches>(state.range(0)));
+  TracedThread followed(static_cast<Caches>(state.range(0)));
   followed.add(a.data(), a.size() * sizeof(double));
   for (auto _ : state) benchmark::DoNotOptimize(bench::sum(a.data(), a.size()));
   followed.report(state);
@@ -122,7 +122,7 @@ void gather(benchmark::State& state) {
   std::vector<std::uint32_t> index(k_doubles);
   std::iota(index.begin(), index.end(), 0u);
   std::shuffle(index.begin(), index.end(), std::mt19937_64(1));
-  Followed followed(static_cast<Caches>(state.range(0)));
+  TracedThread followed(static_cast<Caches>(state.range(0)));
   followed.add(x.data(), x.size() * sizeof(double));
   followed.add(index.data(), index.size() * sizeof(std::uint32_t));
   for (auto _ : state) benchmark::DoNotOptimize(bench::gather(x.data(), index.data(), k_doubles));
@@ -131,7 +131,7 @@ void gather(benchmark::State& state) {
 
 void update(benchmark::State& state) {
   auto table = filled(4 * k_doubles, std::uint64_t{0});
-  Followed followed(static_cast<Caches>(state.range(0)));
+  TracedThread followed(static_cast<Caches>(state.range(0)));
   followed.add(table.data(), table.size() * sizeof(std::uint64_t));
   for (auto _ : state) bench::update(table.data(), table.size() - 1, k_doubles);
   followed.report(state);
@@ -145,7 +145,7 @@ void chase(benchmark::State& state) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     nodes[8 * order[i]] = reinterpret_cast<std::uint64_t>(&nodes[8 * order[(i + 1) % order.size()]]);
   }
-  Followed followed(static_cast<Caches>(state.range(0)));
+  TracedThread followed(static_cast<Caches>(state.range(0)));
   followed.add(nodes.data(), nodes.size() * sizeof(std::uint64_t));
   for (auto _ : state) benchmark::DoNotOptimize(bench::chase(&nodes[8 * order[0]], order.size()));
   followed.report(state);

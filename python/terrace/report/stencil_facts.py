@@ -67,13 +67,13 @@ def loop_bytes(plans: Plans, loop: Loop) -> int:
     return each * loop.range.points
 
 
-def reach(loop: Loop, d: int) -> tuple[int, int]:
+def read_offsets(loop: Loop, d: int) -> tuple[int, int]:
     """Returns the minimum and maximum read offset of a loop in a dimension, including 0."""
     reads = [a for a in loop.arguments if a.reads]
     return min([0, *(a.low[d] for a in reads)]), max([0, *(a.high[d] for a in reads)])
 
 
-def ahead(plan: Plan, number: int, d: int) -> int:
+def tile_lead(plan: Plan, number: int, d: int) -> int:
     """Returns the lead of a loop in most tiles: by how many points its part of a tile extends beyond the tile's
     edge."""
     runs = plan.edges[d][number] if plan.edges[d] else []
@@ -96,7 +96,7 @@ def depth(chain: Chain, plan: Plan, d: int) -> tuple[int, int]:
     for number, loop in enumerate(chain.loops):
         begin, end = part(plan.cuts(loop, number, d), tile)
         if begin < end and loop.range.points:
-            beyond = reach(loop, d)
+            beyond = read_offsets(loop, d)
             below = max(below, low - (begin + beyond[0]))
             above = max(above, end + beyond[1] - high)
     return below, above

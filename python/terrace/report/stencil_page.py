@@ -92,8 +92,8 @@ def _loops(plans: Plans, chain: Chain, plan: Plan | None) -> str:
             str(n + 1),
             loop.name,
             f"{loop.range.begin[d]:,}..{loop.range.end[d]:,}",
-            "{}..{}".format(*facts.reach(loop, d)),
-            str(facts.ahead(plan, n, d)) if plan else "",
+            "{}..{}".format(*facts.read_offsets(loop, d)),
+            str(facts.tile_lead(plan, n, d)) if plan else "",
             units.size(facts.loop_bytes(plans, loop)),
         ]
         for n, loop in enumerate(chain.loops)

@@ -40,7 +40,7 @@ def _chain_document(plans: Plans, number: int) -> dict[str, Any]:
                 "begin": loop.range.begin,
                 "end": loop.range.end,
                 "bytes": facts.loop_bytes(plans, loop),
-                "reach": [facts.reach(loop, d) for d in range(3)],
+                "reach": [facts.read_offsets(loop, d) for d in range(3)],
                 "reads": [plans.datasets[a.dataset].name for a in loop.arguments if a.reads],
                 "writes": [plans.datasets[a.dataset].name for a in loop.arguments if a.writes],
             }
@@ -130,13 +130,13 @@ def _print_chain(out: Console, plans: Plans, chain: Chain, *, everything: bool) 
     rows = table("loop", "name", "range", "reads", "ahead", "bytes", "datasets", left=(1, 2, 6))
     for n in shown:
         loop = chain.loops[n]
-        low, high = facts.reach(loop, d)
+        low, high = facts.read_offsets(loop, d)
         rows.add_row(
             str(n + 1),
             loop.name,
             _text(loop.range),
             f"{low}..{high}" if low or high else "",
-            str(facts.ahead(plan, n, d)) if plan else "",
+            str(facts.tile_lead(plan, n, d)) if plan else "",
             units.size(sizes[n]),
             ", ".join(plans.datasets[a.dataset].name + ("*" if a.writes else "") for a in loop.arguments),
         )

@@ -82,7 +82,7 @@ def of_phases(program: float, native: Times, at_least: Times, at_probe: Times, p
             fitted = of_program(took, without, with_probe, probe)
             near = program / FARTHEST <= fitted <= program * FARTHEST
             fits.append(PhaseFit(family, took, fitted if near else program, "phase" if near else "too far off"))
-    return sorted(fits, key=lambda fit: _generality(fit.pattern))
+    return sorted(fits, key=lambda fit: _specificity_order(fit.pattern))
 
 
 def pattern(name: str) -> str:
@@ -100,9 +100,10 @@ def medians(runs: Sequence[Sequence[PhaseInstance]]) -> dict[str, float]:
     return {name: statistics.median(times) for name, times in took.items()}
 
 
-def _generality(of: str) -> tuple[int, int, str]:
-    numbers = of.count(_NUMBER)
-    return -(len(of) - numbers * len(_NUMBER)), numbers, of
+def _specificity_order(family: str) -> tuple[int, int, str]:
+    """Returns a sort key that puts the pattern with the most fixed characters first."""
+    numbers = family.count(_NUMBER)
+    return -(len(family) - numbers * len(_NUMBER)), numbers, family
 
 
 def _picoseconds(seconds: float) -> str:

@@ -27,7 +27,7 @@ using Names = std::vector<std::string>;
 
 // Returns the sorted names of a table of variants.
 template <class Variants>
-Names of_variants(const Variants& variants) {
+Names variant_names(const Variants& variants) {
   Names names;
   for (const auto* const variant : variants) names.emplace_back(variant->name());
   std::ranges::sort(names);
@@ -52,9 +52,9 @@ struct NameKind {
 
 constexpr std::array<NameKind, 6> k_kinds = {{
     {"machines", machine::shipped_machines},
-    {"planners", [] { return of_variants(strategy::variants()); }},
-    {"collectors", [] { return of_variants(observe::collectors()); }},
-    {"progress", [] { return of_variants(observe::progresses()); }},
+    {"planners", [] { return variant_names(strategy::variants()); }},
+    {"collectors", [] { return variant_names(observe::collectors()); }},
+    {"progress", [] { return variant_names(observe::progresses()); }},
     {"intents", [] { return machine::intents(machine::discover()); }},
     {"workloads", workloads},
 }};

@@ -106,7 +106,7 @@ TEST_F(Gpu, RandomChains_MatchPlainArrays) {
 }
 
 // Sweeps over data several times as large as the memory.
-RandomProgram sweeps() {
+RandomProgram make_sweep_program() {
   RandomProgram program;
   program.size = {100, 600};
   program.halos = {{{-1, -1}, {1, 1}}, {{-1, -1}, {1, 1}}};
@@ -122,7 +122,7 @@ RandomProgram sweeps() {
 const Options k_options{.executor = "gpu", .memory = 64 * k_page};
 
 TEST_F(Gpu, Sweeps_MoveNoUnnecessaryData) {
-  const auto program = sweeps();
+  const auto program = make_sweep_program();
   const auto serial = Ran(program, {.executor = "serial"}, 4, {7}).results();
   Ran ran(program, k_options, 4, {7}, nullptr, prepare);
   EXPECT_GT(ran.statistics().bytes_in, 64.0 * k_page);
@@ -246,7 +246,7 @@ TEST_F(Gpu, DeviceOutOfMemory_IsOneLine) {
 
 // The device fails during kernels or copies; memory stays mapped while other operations may use it.
 TEST_F(Gpu, DeviceFailure_EndsChain) {
-  const auto program = sweeps();
+  const auto program = make_sweep_program();
   for (const auto* function : {"cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemMap",
                                "cuMemSetAccess", "cuMemUnmap", "cuEventRecord", "launch"}) {
     for (const int after : {0, 3, 20, 60}) {

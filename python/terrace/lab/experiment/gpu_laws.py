@@ -18,11 +18,15 @@ def broken_laws(run: Mapping[str, Any], *, pages: bool = True) -> list[str]:
         ("L1 misses less merges = L2 reads", missed, counts["l2_reads"]),
         ("L1 stores = L2 writes", counts["l1_stores"], counts["l2_writes"]),
         ("L2 misses = bytes that DRAM filled", counts["l2_fetched_bytes"], counts["dram_fill_bytes"]),
-        ("L2 write-backs = bytes that DRAM took", counts["l2_written_bytes"], counts["dram_write_back_bytes"]),
-        ("moved pages = bytes that were read for it", counts["copied_bytes"], counts["dram_move_read_bytes"]),
-        ("moved pages = bytes that were written for it", counts["copied_bytes"], counts["dram_move_write_bytes"]),
+        (
+            "L2 write-backs = bytes written back to DRAM",
+            counts["l2_written_bytes"],
+            counts["dram_write_back_bytes"],
+        ),
+        ("moved pages = bytes read for moves", counts["copied_bytes"], counts["dram_move_read_bytes"]),
+        ("moved pages = bytes written for moves", counts["copied_bytes"], counts["dram_move_write_bytes"]),
         ("L2 misses + write-backs + moves = DRAM bytes", *_dram_bytes(run)),
-        ("samples = bytes that were written down", run["samples"] // 16 * 128, counts["record_bytes"]),
+        ("recorded samples = bytes of records", run["samples"] // 16 * 128, counts["record_bytes"]),
         ("pages in another's frame or in none = 0", counts["misplaced_pages"], 0),
     ]
     if pages:

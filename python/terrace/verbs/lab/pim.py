@@ -105,7 +105,7 @@ def _print(facts: Facts, page: Path) -> None:
         shown.add_row(name, *(units.percent(fragmentation(at)[number]) for at in moments))
     out = console()
     out.print(shown)
-    out.print(sentence(facts))
+    out.print(describe_outcomes(facts))
     out.print(str(page))
     if whole.differ:
         line, block, recorded, replayed = whole.differences[0]
@@ -115,11 +115,11 @@ def _print(facts: Facts, page: Path) -> None:
         )
 
 
-def sentence(facts: Facts) -> str:
+def describe_outcomes(facts: Facts) -> str:
     """Returns a sentence on failed requests and on differences between replay and recording."""
     whole = facts.whole
-    room = "no request failed" if whole.failures == 0 else f"{whole.failures:,} requests failed"
-    text = f"{_counted(whole.allocations, 'request')}, {_counted(whole.releases, 'release')}: {room}"
+    failures = "no request failed" if whole.failures == 0 else f"{whole.failures:,} requests failed"
+    text = f"{_counted(whole.allocations, 'request')}, {_counted(whole.releases, 'release')}: {failures}"
     if whole.compared == 0:
         return text + "; the trace holds no outcomes to compare with"
     if whole.differ == 0:

@@ -3,8 +3,8 @@
 run.py calls `main`; the modules of the packages *_lines define the criteria. A `Criterion` has a function that
 returns Measured(text, holds), and raises Unavailable if this machine cannot run it at all. The criterion then
 is below target, with the reason, and so is one that failed. Criteria are printed as they finish. Exit status: 0 if
-every criterion is met, 1 if one is below target, 3 if the time budget ended before all were measured, 2 for invalid
-arguments.
+every criterion is met, 1 if one is below target, 3 if the time budget ended before all were measured, 2 for
+invalid arguments.
 
 Measurements of a commit are kept in docs/results/data/COMMIT/NAME.json and not repeated: an interrupted program
 resumes at the criterion that it did not finish. Criteria that failed, or could not be run, are tried again. A

@@ -1,5 +1,5 @@
-"""Measures the processor time of planning, by bench/runtime/runtime_bench.cpp: as concurrently with a running program.
-Criteria of acceptance/planning."""
+"""Measures the processor time of planning, by bench/runtime/runtime_bench.cpp: as concurrently with a running
+program. Criteria of acceptance/planning."""
 
 from __future__ import annotations
 

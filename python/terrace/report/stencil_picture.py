@@ -137,7 +137,7 @@ def _add_tips(figure: go.Figure, plans: Plans, chain: Chain, plan: Plan, d: int)
         mode="markers", marker={"opacity": 0, "size": 8}, showlegend=False, hoverinfo="text", row=1, col=1,
         hovertext=[
             f"{n + 1}: {charts.shortened(loop.name, 60)}<br>{facts.tile_lead(plan, n, d)} ahead, reads "
-            f"{facts.read_offsets(loop, d)[0]}..{facts.read_offsets(loop, d)[1]}, {units.size(facts.loop_bytes(plans, loop))}"
+            f"{'{}..{}'.format(*facts.read_offsets(loop, d))}, {units.size(facts.loop_bytes(plans, loop))}"
             for n, loop in enumerate(chain.loops)
         ],
     )  # fmt: skip

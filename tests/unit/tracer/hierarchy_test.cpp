@@ -1,4 +1,4 @@
-// The caches of traces against the pipeline's, which the hooks use: other code, the same contract.
+// Compares the tracer's cache hierarchy with the pipeline of the hooks, which is separate code.
 #include "tracer/hierarchy.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ std::vector<observe::PipelineConfig> configs() {
   return result;
 }
 
-TEST(Hierarchy, MissesWhatThePipelineMisses) {
+TEST(Hierarchy, RandomAccesses_EqualPipeline) {
   constexpr std::size_t k_bytes = 160 << 10;
   std::uint64_t seed = 0;
   for (const auto& config : configs()) {
@@ -64,7 +64,7 @@ TEST(Hierarchy, MissesWhatThePipelineMisses) {
   }
 }
 
-TEST(Hierarchy, ThreadsShareTheSharedLevelsOnly) {
+TEST(Hierarchy, PrivateLevels_AreNotShared) {
   Hierarchy caches({small_config().caches, small_config().line});
   EXPECT_TRUE(caches.access(0, 7, false));
   EXPECT_FALSE(caches.access(3, 7, false));  // in the shared level
@@ -74,7 +74,7 @@ TEST(Hierarchy, ThreadsShareTheSharedLevelsOnly) {
   EXPECT_FALSE(apart.access(3, 7, true));
 }
 
-TEST(Hierarchy, RefusesWhatCannotBe) {
+TEST(Hierarchy, InvalidCaches_AreRefused) {
   Caches config;
   config.levels = {cache(4096, 8, true), cache(4096, 8, false)};
   EXPECT_THROW(Hierarchy{config}, Error);

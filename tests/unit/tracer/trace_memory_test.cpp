@@ -37,7 +37,7 @@ struct Bytewise {
   }
 };
 
-TEST(TraceMemory, AgreesWithATableOfBytes) {
+TEST(TraceMemory, RandomHistory_EqualsTableOfBytes) {
   const TraceProgram nothing(TraceHeader{});
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     std::mt19937_64 random(seed);
@@ -97,7 +97,7 @@ TEST(TraceMemory, AgreesWithATableOfBytes) {
 }
 
 // Where the system puts a block decides nothing: the caches meet the same lines.
-TEST(TraceMemory, BlocksGetTheSameAddressesWhereverTheyLie) {
+TEST(TraceMemory, DifferentBase_SameCanonicalAddresses) {
   const TraceProgram nothing(TraceHeader{});
   std::optional<std::vector<std::uint64_t>> first;
   for (const std::uint64_t shift : {0, 16, 4096, 1234560}) {

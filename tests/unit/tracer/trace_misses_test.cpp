@@ -1,4 +1,4 @@
-// Misses of traces whose answer can be counted by hand.
+// Tests miss counts of traces against counts by hand.
 #include "tracer/trace_misses.hpp"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ const TraceMisses::OfObject& block_of(const TraceMisses& misses) {
 
 using Lines = std::array<std::uint64_t, k_trace_codes>;
 
-TEST(TraceMisses, ASweepFetchesEachLineOnceForWhoeverAsks) {
+TEST(TraceMisses, Sweep_AttributesEachLineOnceToItsObject) {
   Program program;
   program.sweep(k_code + 16);
   program.sweep(k_code + 16);
@@ -95,7 +95,7 @@ TEST(TraceMisses, ASweepFetchesEachLineOnceForWhoeverAsks) {
 }
 
 // Accesses before the loop's first phase warm the caches and do not count.
-TEST(TraceMisses, OnlyTheMainLoopCounts) {
+TEST(TraceMisses, AccessesOutsideTheMainLoop_AreNotCounted) {
   const auto run = [](bool whole_run) {
     Program program;
     program.sweep(k_code + 16);
@@ -118,7 +118,7 @@ TEST(TraceMisses, OnlyTheMainLoopCounts) {
   EXPECT_EQ(block_of(whole).lines[0], 4 * k_size / 64);
 }
 
-TEST(TraceMisses, MemoryThatIsGivenBackAndTakenAgainIsAnotherObject) {
+TEST(TraceMisses, ReallocatedMemory_IsAnotherObject) {
   Program program;
   program.sweep(k_code + 16);
   program.event(TraceKind::release, k_block);
@@ -133,7 +133,7 @@ TEST(TraceMisses, MemoryThatIsGivenBackAndTakenAgainIsAnotherObject) {
 }
 
 // An access that crosses a line is two, each of its own object if need be.
-TEST(TraceMisses, AnAccessMayCrossLines) {
+TEST(TraceMisses, AccessAcrossLines_CountsEachLine) {
   Program program;
   program.access(k_code, k_block + 60);
   program.access(k_code, k_block + k_size - 4);

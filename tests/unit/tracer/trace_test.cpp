@@ -1,4 +1,4 @@
-// Traces: what was written is read; what is not whole is not, and never more than a message.
+// Tests the trace format: round trips, and refusal or partial reading of damaged files in one line.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -55,7 +55,7 @@ Bytes trace_of(const std::vector<KeptRecord>& records, std::size_t per_frame) {
   return writer.take();
 }
 
-TEST(Trace, WhatIsWrittenIsRead) {
+TEST(Trace, AnyRecords_RoundTrip) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const auto records = any_records(seed, 5000);
     const auto file = trace_of(records, 1 + seed * 97);
@@ -76,7 +76,7 @@ TEST(Trace, WhatIsWrittenIsRead) {
 }
 
 // More than one frame by size alone, where every delta and every site begins anew.
-TEST(Trace, LongStreamsGoOverFrames) {
+TEST(Trace, LongStream_SpansSeveralFrames) {
   RecordWriter writer(k_header);
   constexpr std::uint64_t n = 2'000'000;
   KeptRecord record;
@@ -110,7 +110,7 @@ std::vector<std::size_t> frame_ends(const Bytes& file) {
   return ends;
 }
 
-TEST(Trace, TruncatedAnywhereItIsReadToItsLastWholeFrame) {
+TEST(Trace, TruncatedAnywhere_IsReadToLastWholeFrame) {
   constexpr std::size_t k_per_frame = 7;
   const auto records = any_records(1, 100);
   const auto file = trace_of(records, k_per_frame);
@@ -132,7 +132,7 @@ TEST(Trace, TruncatedAnywhereItIsReadToItsLastWholeFrame) {
 }
 
 // A few bits mean nothing to zstd (RFC 8878 has unused and reserved ones): then nothing is lost either.
-TEST(Trace, AFlippedBitEndsTheReadingBeforeItsFrame) {
+TEST(Trace, FlippedBit_EndsReadingBeforeItsFrame) {
   constexpr std::size_t k_per_frame = 7;
   const auto records = any_records(2, 60);
   const auto file = trace_of(records, k_per_frame);
@@ -164,7 +164,7 @@ TEST(Trace, AFlippedBitEndsTheReadingBeforeItsFrame) {
   EXPECT_LT(harmless, file.size() * 8 / 100);
 }
 
-TEST(Trace, AFrameThatIsMissingOrComesTwiceEndsTheReading) {
+TEST(Trace, MissingOrRepeatedFrame_EndsReading) {
   const auto file = trace_of(any_records(3, 40), 10);
   const auto ends = frame_ends(file);
   Bytes without(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(ends[1]));
@@ -189,7 +189,7 @@ Bytes frame_of(const std::string& payload) {
 }
 
 // A frame may promise more memory than a reader should ever take.
-TEST(Trace, AFrameThatIsTooLargeIsRefused) {
+TEST(Trace, OversizedFrame_IsRefused) {
   const auto frame = frame_of(std::string(k_trace_most_payload + 1, '\0'));
   EXPECT_THROW(reader_of(frame), Error);
   auto file = trace_of(any_records(4, 10), 5);
@@ -201,7 +201,7 @@ TEST(Trace, AFrameThatIsTooLargeIsRefused) {
   EXPECT_EQ(got.ending.reason, "damaged: 2 whole frames read");
 }
 
-TEST(Trace, WhatIsNoTraceSaysSo) {
+TEST(Trace, OtherFile_IsRefused) {
   const auto says = [](std::span<const std::byte> file) {
     try {
       reader_of(file);
@@ -217,7 +217,7 @@ TEST(Trace, WhatIsNoTraceSaysSo) {
   EXPECT_NE(says(frame_of("TERRTRCE\x07")).find("version 7"), std::string::npos);
 }
 
-TEST(Trace, AWriterThatCannotWriteGoesQuiet) {
+TEST(Trace, FailedWrite_StopsTheWriter) {
   std::size_t room = 1000;
   TraceWriter writer(k_header, [&](std::span<const std::byte> bytes) {
     if (bytes.size() > room) return false;

@@ -67,7 +67,7 @@ TEST(RatesOfWindows, FewWindowsFarFasterThanTheRest_AreNotTheBest) {
   EXPECT_TRUE(is_confirmed(windows, 0.05));
 }
 
-TEST(IsConfirmed, BestOfOneRoundOrOfOneWindow_IsNot) {
+TEST(IsConfirmed, BestOfSingleRoundOrWindow_IsNotConfirmed) {
   EXPECT_TRUE(is_confirmed(windows_with(0.3, 3, false, 1), 0.05));
   EXPECT_FALSE(is_confirmed({}, 0.05));
   EXPECT_FALSE(is_confirmed(std::vector<Window>{{1, true, 1}, {1, true, 1}, {1, true, 1}}, 0.05));

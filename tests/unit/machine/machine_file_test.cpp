@@ -190,7 +190,7 @@ struct Bad {
 
 class BrokenFile : public ::testing::TestWithParam<Bad> {};
 
-TEST_P(BrokenFile, GetsItsOneLine) {
+TEST_P(BrokenFile, InvalidFile_ReportsOneLine) {
   const auto& bad = GetParam();
   std::string text = k_good;
   if (*bad.replace == '\0') {

@@ -103,7 +103,7 @@ TEST(LeastApart, DisturbedDistances_DoNotMoveTheWindow) {
   }
 }
 
-TEST(StreamsFollowed, Streams_AreTheStepOfTheCosts) {
+TEST(StreamsFollowed, CostStep_GivesNumberOfPrefetchedStreams) {
   const auto costs_with = [](std::uint32_t followed, double beyond) {
     std::vector<StreamsCost> costs;
     for (std::uint32_t streams = 4; streams <= 8192; streams *= 2)

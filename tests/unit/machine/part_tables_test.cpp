@@ -161,7 +161,7 @@ class Refusals : public ::testing::Test {
   std::size_t lines_ = static_cast<std::size_t>(std::ranges::count(good_, '\n'));
 };
 
-TEST_F(Refusals, OfOrderings) {
+TEST_F(Refusals, InvalidOrdering_IsRefused) {
   accepted("[[ordering]]\nintent = \"mine\"\nplaces = [\"hbm0\"]\n");
   accepted("[[ordering]]\nintent = \"normal\"\ninitiator = \"cores1\"\nplaces = [[\"hbm\", \"ddr1\"], \"ddr\"]\n");
   refused("[[ordering]]\nplaces = [\"hbm0\"]\n", 1, "ordering.intent: this key is missing; add it");

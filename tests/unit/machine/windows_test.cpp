@@ -70,7 +70,7 @@ TEST(Windows, Workers_OnTheirProcessors_BeginTogether) {
   EXPECT_EQ(windows.size(), 5u);
 }
 
-TEST(Windows, Companions_BesideAWorker_LeaveTheWindowsAsTheyAre) {
+TEST(Windows, Companions_WithAWorker_DoNotChangeItsWindows) {
   const auto all = processors();
   const std::vector<int> workers{all.front()};
   const std::vector<int> companions(all.begin() + 1, all.begin() + std::min<std::ptrdiff_t>(std::ssize(all), 2));
@@ -81,7 +81,7 @@ TEST(Windows, Companions_BesideAWorker_LeaveTheWindowsAsTheyAre) {
 }
 
 // No cache line passes within 1 ps, every one within 10 s.
-TEST(Windows, Workers_FartherThanTheirLimit_AreApartAndNotClean) {
+TEST(Windows, Workers_StartsTooFarApart_WindowIsNotClean) {
   auto workers = processors();
   workers.resize(std::min<std::size_t>(workers.size(), 4));
   WindowPlan plan{workers, {}};

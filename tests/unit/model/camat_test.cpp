@@ -107,7 +107,7 @@ void expect_equal(const CamatCounters& a, const CamatCounters& b) {
 
 // The paper's figure 3 gives hits, misses and penalties of ten accesses of two cycles, but not their begins: these
 // begins reproduce all numbers of its text.
-TEST(Camat, PublishedExample) {
+TEST(Camat, PublishedExample_Matches) {
   const std::vector<Access> accesses{{1, 2, 0}, {5, 2, 3},  {5, 2, 0},  {6, 2, 3},  {8, 2, 0},
                                      {8, 2, 7}, {11, 2, 3}, {11, 2, 0}, {11, 2, 7}, {13, 2, 3}};
   const auto counters = count(accesses);
@@ -129,7 +129,7 @@ TEST(Camat, PublishedExample) {
 
 // Counted by hand: A1 and A2 begin in cycle 1, A3 and A4 in cycle 2; A1 misses in cycles 3 to 10, A3 in 4 to 10,
 // A4 in 4 to 7; A2 hits. In cycle 3 two accesses are in their hit phase, so it is no pure-miss cycle.
-TEST(Camat, ExampleByHand) {
+TEST(Camat, HandComputedExample_Matches) {
   const auto counters = count({{1, 2, 8}, {1, 2, 0}, {2, 2, 7}, {2, 2, 4}});
   EXPECT_EQ(counters.active_cycles, 10U);
   EXPECT_EQ(counters.hit_cycles, 3U);

@@ -204,7 +204,7 @@ TEST(FastTable, MarkedLine_AccessOfEachKind_IsServedOrFollowed) {
   expect(FastLine::k_followed + FastLine::k_clean, {false, false, true, false});
 }
 
-TEST(FastTable, Epochs_TableOutlivesThemAll_NoEntryOfAnotherServes) {
+TEST(FastTable, Epochs_EntriesOfEarlierEpochs_AreIgnored) {
   FastTable table(64, Bytes{64});
   std::atomic<std::uint32_t> generation{0};
   std::uint64_t used = 0;

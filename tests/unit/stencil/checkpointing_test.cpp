@@ -36,7 +36,7 @@ TEST_F(Restarts, FromAnyStep_GivesSameDigits) {
 }
 
 // Also from the last step, with nothing left to do.
-TEST_F(Restarts, OfCloverLeaf_GivesSameSummary) {
+TEST_F(Restarts, CloverLeaf_GivesSameSummary) {
   double steps_run = 0;
   const auto summary = [&](Given given) {
     Context context(Options{.executor = "tiled", .threads = 1, .tile = {20, 9, 0}});

@@ -60,11 +60,11 @@ Shape random_shape(std::mt19937_64& random) {
 }
 
 template <class T>
-class Hdf5Of : public testing::Test {};
+class Hdf5Types : public testing::Test {};
 using Numbers = testing::Types<double, float, std::int64_t, std::int32_t>;
-TYPED_TEST_SUITE(Hdf5Of, Numbers);
+TYPED_TEST_SUITE(Hdf5Types, Numbers);
 
-TYPED_TEST(Hdf5Of, DatasetsComeBackToTheLastBit) {
+TYPED_TEST(Hdf5Types, AnyType_RoundTripsBitwise) {
   const Folder folder;
   const auto path = folder / "data.h5";
   std::mt19937_64 random(7);

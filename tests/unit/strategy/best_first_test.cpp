@@ -55,7 +55,7 @@ struct WorthyChunks : PlacedChunks {
   std::vector<double> worth;
 };
 
-TEST(BestFirst, FullFastMemory_BestChunkComesFirst_ForTheWorstOne) {
+TEST(BestFirst, FullFastMemory_BestReplacesWorstFirst) {
   const WorthyChunks program({k_fast, k_fast, k_slow, k_slow}, {2, 1, 3, 4}, 2);
   const auto groups = program.order({{0, k_slow}, {1, k_slow}, {2, k_fast}, {3, k_fast}});
   EXPECT_EQ(WorthyChunks::moves_of(groups),
@@ -65,7 +65,7 @@ TEST(BestFirst, FullFastMemory_BestChunkComesFirst_ForTheWorstOne) {
   EXPECT_EQ(groups[0].price.gain.value, 3);
 }
 
-TEST(BestFirst, ChunkThatGainsNoMoreThanTheOneInItsSpace_StaysWhereItIs) {
+TEST(BestFirst, ChunkWithoutHigherGain_Stays) {
   const WorthyChunks program({k_fast, k_fast, k_slow, k_slow}, {2, 1, 2, 4}, 2);
   const auto groups = program.order({{0, k_slow}, {1, k_slow}, {2, k_fast}, {3, k_fast}});
   EXPECT_EQ(WorthyChunks::moves_of(groups), (std::vector<Moves>{{{1, k_slow}, {3, k_fast}}}));

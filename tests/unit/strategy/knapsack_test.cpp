@@ -85,7 +85,7 @@ void check(const Knapsack& knapsack, const KnapsackSolution& answer) {
 
 class KnapsackBins : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(KnapsackBins, EqualsBruteForce) {
+TEST_P(KnapsackBins, RandomItems_EqualBruteForce) {
   std::mt19937 random(static_cast<unsigned>(GetParam()));
   for (int i = 0; i < 4000; ++i) {
     const auto knapsack = random_case(random, GetParam());

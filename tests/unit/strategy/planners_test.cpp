@@ -56,7 +56,7 @@ void check_instants(const model::Problem& problem, const model::Schedule& schedu
 class EveryPlanner : public testing::TestWithParam<std::string> {};
 
 // `make soak` has all problems.
-TEST_P(EveryPlanner, KeepsBudgetsPinsAndDomains) {
+TEST_P(EveryPlanner, RandomProblem_KeepsBudgetsPinsAndDomains) {
   const int problems = std::getenv("TERRACE_ALL_PROBLEMS") ? 60 : 18;
   const auto& planner = find_planner(GetParam());
   std::mt19937 random(11);

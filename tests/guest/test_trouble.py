@@ -11,7 +11,7 @@ from audit import check_journal, fine
 pytestmark = pytest.mark.guest
 
 
-def test_forks_while_data_moves(guest):
+def test_forked_children_during_moves_keep_data(guest):
     assert guest.status("forks") == 7, guest.errors("forks")
     assert guest.text("forks") == "sums are right\n"
     fine(check_journal(guest.samples("forks"), guest.run("forks", "victim")))

@@ -84,7 +84,7 @@ def test_places_domains_and_paths_equal_the_kernels(guest, which):
 
 @which
 @pytest.mark.parametrize("core", [0, 1])
-def test_orderings(guest, which, core):
+def test_orderings_rank_places_by_firmware_figures(guest, which, core):
     nodes = guest.nodes(f"nodes_{which}")
     orderings = {
         one["intent"]: one["ranks"]

@@ -34,7 +34,7 @@ def descriptions(terrace, *words):
         yield from descriptions(terrace, *words, verb["name"])
 
 
-def test_version_and_commit():
+def test_version_prints_version_and_commit():
     version = re.findall(
         r"^project\(Terrace VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE
     )

@@ -87,7 +87,7 @@ def test_tail_calls_coroutines_and_nested_loops(compiler, source, flags, mode, t
 @pytest.mark.parametrize("hooked", [False, True])
 @pytest.mark.parametrize("kind", [[], ["-DLOCKS"]], ids=["reduction", "locks"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_openmp_in_a_loaded_library(compiler, kind, hooked, mode, tmp_path):
+def test_loaded_openmp_library_gives_equal_output(compiler, kind, hooked, mode, tmp_path):
     library = built(tmp_path, compiler, "team.c", "-O2", "-fopenmp", "-shared", "-fPIC", *kind)
     native = built(tmp_path, compiler, "loader.c", "-O2")
     program = built(tmp_path, compiler, "loader.c", "-O2", hooked=True) if hooked else native
@@ -95,7 +95,7 @@ def test_openmp_in_a_loaded_library(compiler, kind, hooked, mode, tmp_path):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_two_openmp_libraries_in_one_process(mode, tmp_path):
+def test_two_openmp_libraries_give_equal_output(mode, tmp_path):
     shared = ("-O2", "-fopenmp", "-shared", "-fPIC")
     words = [built(tmp_path, "gcc", "loader.c", "-O2")]
     for compiler in ("gcc", "clang"):
@@ -106,7 +106,7 @@ def test_two_openmp_libraries_in_one_process(mode, tmp_path):
 
 @pytest.mark.parametrize("words", [["record"], ["record", "--every", "1"], ["simulate"]], ids=" ".join)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_main_loop_is_that_of_the_steps(compiler, words, tmp_path):
+def test_time_step_loop_is_selected_as_main_loop(compiler, words, tmp_path):
     """Loops within the steps repeat more often than the steps do."""
     program, file = built(tmp_path, compiler, "relax.c", "-O2", "-g", hooked=True), tmp_path / "relax.terrace"
     options = ["--machine", "unimem-lat4", "--cache", "l3=1MiB", "-o", file]

@@ -137,7 +137,7 @@ def test_option_with_value_is_one_argument():
         ("terrace: unknown option --other; see --mark", "--mark", False),
     ],
 )
-def test_is_unknown(reply, name, expected):
+def test_unknown_option_reply_is_recognised(reply, name, expected):
     assert is_unknown(reply, name) == expected
 
 
@@ -201,7 +201,7 @@ def test_declared_header_has_declarations_alone():
     }
 
 
-def test_declared_fortran():
+def test_declared_names_are_read_from_fortran():
     text = """
 module terrace
   public :: g, &
@@ -217,7 +217,7 @@ module terrace
     assert declared("a.f90", text) == {"terrace", "g", "h", "ok", "bad", "both", "f"}
 
 
-def test_declared_python():
+def test_declared_names_are_read_from_python():
     text = "from typing import Any\nLIMIT = 3\n_own = 4\nclass A:\n    x: int\n"
     text += "    def b(self): ...\n    def _c(self): ...\n"
     assert declared("a.py", text) == {"LIMIT", "A", "A.x", "A.b"}

@@ -29,7 +29,7 @@ FOUND = {
 }
 
 
-def test_wrong_equal_runs_are_accepted():
+def test_equal_runs_have_no_findings():
     assert arrays.wrong(FOUND) == []
 
 
@@ -46,7 +46,7 @@ def test_wrong_equal_runs_are_accepted():
         (arrays.PLAIN, {"counts": [1, 0, 0]}, "asked in the plain run"),
     ],
 )
-def test_what_falls_short_is_told(name, changed, told):
+def test_criterion_below_target_states_reason(name, changed, told):
     found = copy.deepcopy(FOUND)
     found["ways"][name].update(changed)
     assert told in "\n".join(arrays.wrong(found))

@@ -193,7 +193,7 @@ def experiment(tree):
     return tree
 
 
-def test_a_table_of_an_experiment(experiment):
+def test_experiment_table_has_requested_columns(experiment):
     page = shown(experiment, "table two-sizes-W managed workload,loop_s,gap,part%,share machine=b size=1/4")
     assert "Every column (b, 1/4): `make two-sizes-W`, commit `" in page
     assert "| workload | loop, ms | gap | part | share |\n| --- | --- | --- | --- | --- |\n" in page

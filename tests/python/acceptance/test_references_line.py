@@ -19,7 +19,7 @@ def row(ours=5.0, first=8.0, windows=20):
         ({"windows": 7}, "fewer than 8 windows: one"),
     ],
 )
-def test_what_falls_short_is_told(changed, told):
+def test_criterion_below_target_states_reason(changed, told):
     assert references.judged_plans([row()]).holds
     found = references.judged_plans([row(**changed)])
     assert not found.holds

@@ -98,7 +98,7 @@ def mg(mg_alone):
 
 
 @pytest.mark.soak
-def test_program_of_several_has_the_tables_of_it_alone(small, mg, tmp_path):
+def test_only_option_gives_the_programs_own_tables(small, mg, tmp_path):
     for name in ("bin", "recordings", "profiles", "cells", "settings.json"):
         (shutil.copytree if (small / name).is_dir() else shutil.copy)(small / name, tmp_path / name)
     done = run("unimem", tmp_path, "--only", "mg")

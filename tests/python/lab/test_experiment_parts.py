@@ -20,7 +20,7 @@ def test_fill_skips_items_that_do_not_fit():
     assert metrics.fill([3.0, 3.0], [2, 2], 3) == [0]
 
 
-def test_metrics_of_small_problem():
+def test_metrics_rank_streams_and_latency_differently():
     """Two items: a long stream of prefetched lines, and few misses with exposed latency."""
     dump = {
         "items": [{"size": 1000, "domain": 0}, {"size": 100, "domain": 0}],

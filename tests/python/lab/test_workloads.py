@@ -96,7 +96,7 @@ def test_read_minimal_manifest(tmp_path):
     assert found.study.footprint == workloads.ASSUMED_FOOTPRINT
 
 
-def test_words_by_size(tmp_path):
+def test_size_without_arguments_uses_the_default(tmp_path):
     found = workloads.read(write(tmp_path, WHOLE))
     assert found.words("golden") == ["--side", "8"]
     for size in EVERYWHERE.keys() - {"golden"}:

@@ -40,7 +40,7 @@ def found(name: str, text: str, defined: frozenset[str] = frozenset()) -> list[s
         ("docs/a.md", "Who measures.\n\n```\nwho\n```\n`who`\n", ["'Who': name the subject"]),
     ],
 )
-def test_findings(name, text, expected):
+def test_forbidden_words_are_reported(name, text, expected):
     assert found(name, text) == expected
 
 

@@ -61,7 +61,7 @@ def test_gain_is_known_to_a_quarter_or_to_the_precision():
     assert not gain(_pairs(noise)).is_known(0.001)
 
 
-def test_all_looks_together_keep_the_error_probability():
+def test_sequential_looks_keep_total_error_probability():
     """A thousand comparisons of a program with itself, each until it is known."""
     assert sum(error_probability_at(look) for look in range(len(LOOKS))) <= 1 - CONFIDENCE
     draw = random.Random(7)

@@ -73,7 +73,7 @@ def test_times_add_up(store_path):
     assert spent == pytest.approx(loop.ended - loop.begun)
 
 
-def test_plan_and_moves(store_path):
+def test_plan_parts_and_moves_equal_the_journal(store_path):
     store = Store(store_path)
     run = store.run(4001)
     (plan,) = store.plans(run)

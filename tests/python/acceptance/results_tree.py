@@ -1,4 +1,4 @@
-"""A tree of its own, with one acceptance program and one page: what `make results` does is done there."""
+"""Fixture: a temporary tree with one acceptance program and one page, for tests of make results."""
 
 import json
 import os

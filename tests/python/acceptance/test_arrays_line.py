@@ -1,4 +1,4 @@
-"""The line of NumPy's own tests: what falls short, told from accounts as the runs leave them."""
+"""Tests the criterion of NumPy's own tests on synthetic outcomes: what puts it below target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of bounds and of intervals: what they count, and what makes them fall short."""
+"""Tests the criteria of bounds and of intervals: what they count, and what puts them below target."""
 
 from collections.abc import Mapping
 from pathlib import Path

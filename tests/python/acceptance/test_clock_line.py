@@ -1,4 +1,4 @@
-"""The line of virtual time against the clock: what it says, and what makes it fall short."""
+"""Tests the criterion of virtual time against the clock: its text, and what puts it below target."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Lines of page placement on a GPU: what they write, what makes them fall short, those that take a second."""
+"""Tests the criteria of GPU page placement that take seconds."""
 
 from argparse import Namespace
 

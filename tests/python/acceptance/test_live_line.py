@@ -1,4 +1,4 @@
-"""The line of live runs beside first touch: its groups of machines, and what it says of rows."""
+"""Tests the criterion of live runs against first touch: groups of machines, verdicts on synthetic rows."""
 
 import tomllib
 

@@ -1,4 +1,4 @@
-"""The line of one finder of loops: what it says of ways that differ."""
+"""Tests the criterion that all subcommands find the same main loop."""
 
 from others_tool.loops import MainLoop
 from strangers_lines import loops

@@ -1,4 +1,4 @@
-"""Lines of real memory: what they compare, and what makes them fall short."""
+"""Tests the criteria of real memory on synthetic runs: comparisons and verdicts."""
 
 import subprocess
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""The criteria of programs without markers: what they count, and what makes them fall short."""
+"""Tests the criteria of unannotated public programs."""
 
 import sqlite3
 from pathlib import Path

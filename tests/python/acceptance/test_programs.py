@@ -1,4 +1,4 @@
-"""Each program of acceptance/ says what its lines are, and so can at least be loaded."""
+"""Tests that each program of acceptance/ loads and lists its criteria."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Page references: against what a plan's loss is measured, and whether there was time to learn anything."""
+"""Tests the criterion of page references: its baseline, and the minimum number of windows."""
 
 from __future__ import annotations
 

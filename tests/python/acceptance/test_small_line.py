@@ -1,4 +1,4 @@
-"""Programs that cannot gain: what of a run is the program's own, and which losses are told."""
+"""Tests the criterion of programs that cannot gain: which output is the program's, which losses are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of the Taylor-Green vortex: what makes them fall short."""
+"""Tests the criteria of the Taylor-Green vortex."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Programs that are watched: what falls short although output and time are as without."""
+"""Tests the criterion of watched programs: what puts it below target though output and time are equal."""
 
 from __future__ import annotations
 

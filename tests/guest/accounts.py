@@ -1,4 +1,4 @@
-"""The two accounts of a run, read: the kernel's (phase_audit.c) and that of Terrace's own journal."""
+"""Reads the kernel's page locations of a run (phase_audit.c) and the moves of its journal."""
 
 from __future__ import annotations
 

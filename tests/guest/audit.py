@@ -1,4 +1,4 @@
-"""The kernel's account of a run (phase_audit.c), set against the plan and against Terrace's own journal.
+"""Compares page locations of a run (phase_audit.c) with its plan and its journal.
 
 Both comparisons go chunk by chunk through every start of a phase. A chunk that no move is about must have every
 page on the node where it belongs. A chunk whose move was asked for and may still be under way may have its pages

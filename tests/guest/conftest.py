@@ -1,4 +1,4 @@
-"""One guest for all the tests here: it runs jobs.sh, and the tests look at what that left."""
+"""Fixture: boots one guest, which runs jobs.sh; tests read its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guest's plans, and what virtual time makes of them: `make_plans.py BUILD [soak]`, on the host."""
+"""Makes the guest's plans and their expected moves in virtual time, on the host: `make_plans.py BUILD [soak]`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-// The kernel's own account of a program's memory while it runs: from another process, which needs nothing of the
-// program, shares nothing with Terrace, and decides nothing.
+// Samples the NUMA node of each page of another process by move_pages(2), at an interval. It shares no code with
+// Terrace.
 //
 //   page_audit FILE MILLISECONDS NAME
 //

@@ -1,4 +1,4 @@
-"""Terrace on real memory of two kinds: what it says it did against what the kernel says."""
+"""Compares Terrace's reports on two nodes of real memory with the kernel's page locations."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_kinds_of_memory_are_the_firmwares(guest):
 
 
 def test_the_kernel_gives_huge_pages(guest):
-    """As it does by default: all the rest is true with them."""
+    """Requires huge pages, which the kernel gives by default, for all other tests."""
     assert "[always]" in guest.text("huge_pages")
 
 
 def test_page_watches_work_on_this_kernel(guest):
-    """Its marks of written pages are not in every kernel; those of used ones are."""
+    """Page watches detect used pages; detection of written pages depends on the kernel."""
     said = guest.text("page_watches")
     assert guest.status("page_watches") == 0, said
     for watch in ("clearrefs", "softdirty"):
@@ -71,7 +71,7 @@ def test_ordered_spill_pages_lie_in_order(guest):
 
 
 def runs_of(text: str) -> list[tuple[int, int]]:
-    """Nodes and pages, one run after another, of what by_intent printed last."""
+    """Reads nodes and pages from by_intent's last lines, run by run."""
     return [(int(node), int(pages)) for node, pages in re.findall(r"^node (-?\d+): (\d+)$", text, re.MULTILINE)]
 
 

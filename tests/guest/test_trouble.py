@@ -1,4 +1,4 @@
-"""Real memory of two kinds when something goes wrong: forks, sudden death, a node that may not be used."""
+"""Tests real memory under forks, SIGKILL and cpusets."""
 
 from __future__ import annotations
 

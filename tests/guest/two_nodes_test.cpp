@@ -1,5 +1,5 @@
-// Real moves between real nodes, page by page against the kernel's own account. Runs in a guest
-// (tests/guest_bed/vm.py) with two big NUMA nodes and a small third one; anywhere else it has nothing to say.
+// Tests moves between NUMA nodes, page by page against the kernel. Skipped outside a guest with three nodes
+// (tests/guest_bed/vm.py).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>

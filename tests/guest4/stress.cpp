@@ -1,7 +1,7 @@
 // Random stress of real memory: four processes allocate, touch, move and free under one ledger, which lets them
 // have seven tenths of what each node has free; a third of the steps allocate by intent. Every few seconds they
-// stop, and the accounts have to be equal: each process's own, the ledger's, the kernel's of each page, and the
-// kernel's of each node. At the end all memory is released and no process was killed.
+// stop, and the accounting of each process, of the ledger and of the kernel (of each page and of each node) must
+// agree. At the end all memory is released and no process was killed.
 //
 //   stress SECONDS [SEED]     exit status 1 when an account differs, data is damaged or a process was killed
 //

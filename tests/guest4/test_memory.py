@@ -1,4 +1,4 @@
-"""Real memory of four nodes: what Terrace placed, moved and counted against what the kernel says."""
+"""Compares placement, moves and accounting on four nodes with the kernel's page locations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_numa_balancing_leaves_placed_pages(guest):
 
 
 def test_random_stress_ends_with_equal_accounts(guest):
-    """Four processes, the ledger's account, the kernel's of each page and of each node."""
+    """Compares ledger, journals and the kernel's pages of four processes."""
     text = guest.text("stress")
     assert guest.status("stress") == 0, text + guest.errors("stress")
     assert text.endswith("0 differences\n")

@@ -66,9 +66,9 @@ job two_nodes "$guest/two_nodes_test"  # alone: it fills a node
 # On this kernel, not the host's.
 job page_watches "$build/tests/unit/observe/page_watches_test"
 # Jobs of allocation by intent run alone, too.
-few=("--gtest_filter=*EverySpill*bandwidth_cores0_at_touch:Both/*AtOnce")
+few=("--gtest_filter=*EveryOrdering*bandwidth_cores0_at_touch:Both/*AtOnce")
 if is_soak; then few=(); fi
-job ordered "$guest/ordered_spill_test" "${few[@]}"
+job ordered "$guest/ordered_fill_guest_test" "${few[@]}"
 by_intent() {
   echo 1 >/proc/sys/vm/drop_caches  # the page cache takes free memory of a place
   job "intent_$1" terrace run "${@:2}"

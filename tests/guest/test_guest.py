@@ -55,17 +55,17 @@ def test_page_watches_work_on_this_kernel(guest):
 # --- allocation by intent ----------------------------------------------------------------------------------------
 
 
-def test_ordered_spill_pages_lie_in_order(guest):
+def test_ordered_fill_pages_lie_in_order(guest):
     """Intents, eagerly and at touch, in order and at random, and four processes at once."""
     assert guest.status("ordered") == 0, guest.text("ordered")
-    spilled = re.findall(
-        r"^\[       OK \] All/EverySpill\S*/([a-z]+)_cores0_at_(once|touch)", guest.text("ordered"), re.M
+    filled = re.findall(
+        r"^\[       OK \] All/EveryOrdering\S*/([a-z]+)_cores0_at_(once|touch)", guest.text("ordered"), re.M
     )
     if os.environ.get("TERRACE_SOAK"):
         intents = ("bandwidth", "latency", "capacity", "normal", "mine")
-        assert sorted(spilled) == sorted(itertools.product(intents, ("once", "touch")))
+        assert sorted(filled) == sorted(itertools.product(intents, ("once", "touch")))
     else:
-        assert spilled == [("bandwidth", "touch")]
+        assert filled == [("bandwidth", "touch")]
         assert guest.text("ordered").count("[       OK ] ") == 1 + 1
     assert "SKIPPED" not in guest.text("ordered")
 
@@ -111,7 +111,7 @@ def test_larger_watermark_leaves_more_free(guest):
 
 
 @pytest.mark.parametrize("job", later("apply", "alloc"))
-def test_calls_by_intent_spill_in_order(guest, job):
+def test_calls_by_intent_fill_in_order(guest, job):
     assert guest.status(f"intent_{job}") == 0, guest.text(f"intent_{job}")
     assert [node for node, _ in runs_of(guest.text(f"intent_{job}"))[-2:]] == [NEAR, FAR]
     assert job != "apply" or "apply: 0; " in guest.text("intent_apply")

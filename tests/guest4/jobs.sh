@@ -69,9 +69,9 @@ balance() {
 
 views four
 # Alone: it fills all nodes.
-few=("--gtest_filter=*EverySpill*latency_cores1_at_touch:*EverySpill*mine_cores0_at_once:Both/*AtTouch")
+few=("--gtest_filter=*EveryOrdering*latency_cores1_at_touch:*EveryOrdering*mine_cores0_at_once:Both/*AtTouch")
 if is_soak; then few=(); fi
-job ordered "$build/tests/guest/ordered_spill_test" "${few[@]}"
+job ordered "$build/tests/guest/ordered_fill_guest_test" "${few[@]}"
 # Under memkind's names, from either socket.
 calls=$build/tests/integration/hbw_calls
 job hbw_bind_1 taskset -c 1 "$calls" bind 3

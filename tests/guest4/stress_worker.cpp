@@ -82,7 +82,7 @@ void StressWorker::allocate(StressReport& report) {
   if (!bound) release(objects_.size() - 1);
 }
 
-// On some place that has room, taken as first touch does, or eagerly as ordered spill does.
+// On some place that has room, taken as first touch does, or eagerly as ordered fill does.
 bool StressWorker::bind_run(ChunkId first, std::uint32_t count, bool eager) {
   const auto places = machine_.places().size();
   const auto begin = below(places);

@@ -54,7 +54,7 @@ class Ledger {
     Bytes (*of)(void* context, PlaceId place);
     void* context;
   };
-  // Acquires bytes that the caller is about to populate (ordered spill). In addition to the budget, the free
+  // Acquires bytes that the caller is about to populate (ordered fill). In addition to the budget, the free
   // memory must cover what all processes have reserved and not yet populated; `free` is read after the
   // announcement.
   bool reserve(PlaceId place, Bytes size, const FreeMemory& free);

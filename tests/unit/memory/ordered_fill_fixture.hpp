@@ -1,4 +1,4 @@
-// Models the memory system for tests of ordered spill. It records the place of every page, as independent truth.
+// Models the memory system for tests of ordered fill. It records the place of every page, as independent truth.
 #pragma once
 
 #include <gtest/gtest.h>

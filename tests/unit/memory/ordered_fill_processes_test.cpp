@@ -1,4 +1,4 @@
-// Tests ordered spill by several concurrent processes, some of which are killed.
+// Tests ordered fill by several concurrent processes, some of which are killed.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>

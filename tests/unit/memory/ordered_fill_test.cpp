@@ -1,4 +1,4 @@
-// Tests ordered spill by one process.
+// Tests ordered fill by one process.
 #include "memory/ordered/ordered_fill.hpp"
 
 #include <gtest/gtest.h>

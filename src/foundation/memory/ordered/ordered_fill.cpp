@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements ordered spill for the agent's heap of data with memory attributes. The accounting by outstanding
+// Implements ordered fill for the agent's heap of data with memory attributes. The accounting by outstanding
 // bytes is what keeps concurrent processes in order: without it, two processes that fill at once pass the
 // watermark and place their data out of order. See ordered_fill.hpp.
 #include "memory/ordered/ordered_fill.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements ordered spill: a range of memory fills the places of an ordering one after another, each down to a
+// Implements ordered fill: a range of memory fills the places of an ordering one after another, each down to a
 // free watermark. The agent's heap places data with memory attributes so (`--intent`, terrace_alloc()).
 //
 // The rule, batch by batch in the order of addresses. For each place, in the ordering's order:

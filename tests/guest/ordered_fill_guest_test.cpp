@@ -1,5 +1,5 @@
-// Tests allocation by intent on real nodes, page by page against the kernel's own account. Runs in a guest (tests/guest/vm.py)
-// with two nodes or more; anywhere else it has nothing to say. What is expected of a place comes from sysfs.
+// Tests allocation by intent on NUMA nodes, page by page against the kernel. Skipped outside a guest with two nodes
+// or more (tests/guest_bed/vm.py). The expected size and free memory of a place are read from sysfs.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -124,7 +124,7 @@ machine::Machine machine_here() {
   return machine::Machine(parts);
 }
 
-class OrderedSpill : public ::testing::Test {
+class OrderedFillOnNodes : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::access("/sys/devices/system/node/node1", F_OK) != 0)
@@ -162,7 +162,7 @@ class OrderedSpill : public ::testing::Test {
     return nodes;
   }
   // The first place down to its mark, the others as far as they go: half of the last is left.
-  static std::size_t spilling_size(const std::vector<int>& order) {
+  static std::size_t filling_size(const std::vector<int>& order) {
     long pages = 0;
     for (std::size_t i = 0; i < order.size(); ++i) pages += above_mark(order[i]) / (i + 1 == order.size() ? 2 : 1);
     return static_cast<std::size_t>(pages) * k_page;
@@ -177,7 +177,7 @@ class OrderedSpill : public ::testing::Test {
     for (; last < order.size() && at < nodes.size(); ++last)
       while (at < nodes.size() && nodes[at] == order[last]) ++at;
     EXPECT_EQ(at, nodes.size()) << "page " << at << " is on node " << nodes[std::min(at, nodes.size() - 1)];
-    EXPECT_GT(last, 1U) << "nothing was spilled";
+    EXPECT_GT(last, 1U) << "one place held all";
     expect_marks(std::span(order).first(last - 1), free);
   }
   void expect_marks(std::span<const int> left, const std::vector<FreePages>& free) const {
@@ -185,10 +185,10 @@ class OrderedSpill : public ::testing::Test {
       free[i].expect_at_mark(left[i], listed_.at(static_cast<std::size_t>(left[i])));
   }
   static std::vector<FreePages> free_of(const std::vector<int>& nodes) { return {nodes.begin(), nodes.end()}; }
-  void spill(const std::string& intent, InitiatorId initiator, FillMode when) {
+  void fill(const std::string& intent, InitiatorId initiator, FillMode when) {
     const auto nodes = order(intent, initiator);
     auto& heap = this->heap(initiator);
-    const auto size = spilling_size(nodes);
+    const auto size = filling_size(nodes);
     int error = 0;
     void* const block = heap.allocate(size, 1, heap.find_intent(intent), when, true, &error);
     ASSERT_NE(block, nullptr);
@@ -214,7 +214,7 @@ class OrderedSpill : public ::testing::Test {
   std::vector<double> listed_;  // pages, by node, before the test
 };
 
-struct Spill {
+struct OrderingCase {
   std::string intent;
   InitiatorId initiator = 0;
   std::string core;  // the initiator's name
@@ -222,8 +222,8 @@ struct Spill {
 };
 
 // Returns all orderings of this machine, at touch and at once.
-std::vector<Spill> spills() {
-  std::vector<Spill> all;
+std::vector<OrderingCase> ordering_cases() {
+  std::vector<OrderingCase> all;
   const auto machine = machine_here();
   for (const auto& intent : machine::intents(machine))
     for (std::size_t i = 0; i < machine.initiators().size(); ++i)
@@ -232,25 +232,25 @@ std::vector<Spill> spills() {
   return all;
 }
 
-class EverySpill : public OrderedSpill, public ::testing::WithParamInterface<Spill> {};
+class EveryOrdering : public OrderedFillOnNodes, public ::testing::WithParamInterface<OrderingCase> {};
 
-TEST_P(EverySpill, AnyOrdering_PagesFillPlacesInOrder) {
+TEST_P(EveryOrdering, AnyOrdering_PagesFillPlacesInOrder) {
   const auto& [intent, initiator, core, when] = GetParam();
-  spill(intent, initiator, when);
+  fill(intent, initiator, when);
 }
 
-std::string name_of(const ::testing::TestParamInfo<Spill>& spill) {
-  const auto& [intent, initiator, core, when] = spill.param;
+std::string name_of(const ::testing::TestParamInfo<OrderingCase>& ordering) {
+  const auto& [intent, initiator, core, when] = ordering.param;
   return intent + "_" + core + (when == FillMode::eager ? "_at_once" : "_at_touch");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EverySpill, ::testing::ValuesIn(spills()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, EveryOrdering, ::testing::ValuesIn(ordering_cases()), name_of);
 
 // Chunks in random order: each node ends at its mark all the same.
-TEST_F(OrderedSpill, TouchesInRandomOrder_FillPlacesInOrder) {
+TEST_F(OrderedFillOnNodes, TouchesInRandomOrder_FillPlacesInOrder) {
   const auto nodes = order("bandwidth");
   auto& heap = this->heap();
-  const auto size = spilling_size(nodes);
+  const auto size = filling_size(nodes);
   void* const block = heap.allocate(size, 1, heap.find_intent("bandwidth"), FillMode::on_touch);
   std::vector<std::size_t> chunks(size / k_huge_page);
   std::iota(chunks.begin(), chunks.end(), 0);
@@ -265,9 +265,9 @@ TEST_F(OrderedSpill, TouchesInRandomOrder_FillPlacesInOrder) {
 }
 
 // Resident pages are moved, absent ones are populated.
-TEST_F(OrderedSpill, PartlyResidentRange_IsPutInOrder) {
+TEST_F(OrderedFillOnNodes, PartlyResidentRange_IsPutInOrder) {
   const auto nodes = order("bandwidth");
-  const auto size = spilling_size(nodes);
+  const auto size = filling_size(nodes);
   const tests::Mapping map(size, k_huge_page);
   // On the last place of all, every second 8 MiB.
   for (std::size_t at = 0; at < size; at += 16U << 20) {
@@ -284,15 +284,15 @@ TEST_F(OrderedSpill, PartlyResidentRange_IsPutInOrder) {
     ASSERT_EQ(*map.page(at / k_page), static_cast<unsigned char>(at / k_page + 1));
 }
 
-class SeveralProcesses : public OrderedSpill, public ::testing::WithParamInterface<FillMode> {};
+class OrderedFillProcesses : public OrderedFillOnNodes, public ::testing::WithParamInterface<FillMode> {};
 
 // Four processes fill at once: no place but the last passes its mark by more than a batch.
-TEST_P(SeveralProcesses, FillConcurrently_NoPlacePassesItsWatermark) {
+TEST_P(OrderedFillProcesses, FillConcurrently_NoPlacePassesItsWatermark) {
   const auto nodes = order("bandwidth");
   std::vector<long> room(nodes.size());
   std::ranges::transform(nodes, room.begin(), above_mark);
   // Each child's own tables and threads come from the first node, too: some room is left for them behind the last.
-  const auto share = spilling_size(nodes) / k_processes / k_huge_page * k_huge_page;
+  const auto share = filling_size(nodes) / k_processes / k_huge_page * k_huge_page;
   std::array<int, 2> done{};
   std::array<int, 2> end{};
   ASSERT_EQ(::pipe(done.data()), 0);
@@ -345,11 +345,11 @@ TEST_P(SeveralProcesses, FillConcurrently_NoPlacePassesItsWatermark) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, SeveralProcesses, ::testing::Values(FillMode::eager, FillMode::on_touch),
+INSTANTIATE_TEST_SUITE_P(Both, OrderedFillProcesses, ::testing::Values(FillMode::eager, FillMode::on_touch),
                          [](const auto& when) { return when.param == FillMode::eager ? "AtOnce" : "AtTouch"; });
 
 // Beyond all watermarks the place with the most free memory serves; the kernel kills no process.
-TEST_F(OrderedSpill, BeyondAllWatermarks_MemoryIsServed) {
+TEST_F(OrderedFillOnNodes, BeyondAllWatermarks_MemoryIsServed) {
   const auto nodes = order("bandwidth");
   long pages = 0;
   for (const auto node : nodes) pages += above_mark(node);

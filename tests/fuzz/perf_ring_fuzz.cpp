@@ -1,6 +1,5 @@
-// Fuzzes what reads a kernel's ring: whatever stands in it, reading comes to an end, stays inside, and gives all
-// room back; a sample that is read says nothing that its bytes do not. tests/fuzz/CMakeLists.txt says how to run
-// it.
+// Fuzzes the perf ring reader: for any content, reading ends, stays in bounds and frees the ring, and samples
+// contain only the ring's bytes. tests/fuzz/CMakeLists.txt says how to run it.
 #include <linux/perf_event.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// A fuzzer's input as a recording whose heads and checksums are right, so that what the columns hold is reached.
+// Wraps a fuzzer's input as recording columns with valid headers and checksums.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace terrace::sim {
 
-inline constexpr std::size_t k_min_of_misses = 4096;
+inline constexpr std::size_t k_min_column_length = 4096;
 
 inline RecordingHeader example_header() {
   RecordingHeader header;
@@ -46,7 +46,7 @@ inline std::vector<std::byte> recording_of(std::span<const std::byte> input, con
       input = input.subspan(1 + size);
       if (i == k_events) continue;
       longer[i].assign(column.begin(), column.end());
-      longer[i].resize(k_min_of_misses);
+      longer[i].resize(k_min_column_length);
       column = longer[i];
     }
     append(number, columns);

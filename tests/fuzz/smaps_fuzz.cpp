@@ -1,5 +1,5 @@
-// Fuzzes the reader of /proc/self/smaps: no mapping has more bytes in use than it has, and the ranges get no more
-// than they overlap. tests/fuzz/CMakeLists.txt says how to run it.
+// Fuzzes the smaps parser: resident bytes never exceed a mapping's size, nor a range's overlap.
+// tests/fuzz/CMakeLists.txt says how to run it.
 #include <algorithm>
 #include <string>
 #include <string_view>

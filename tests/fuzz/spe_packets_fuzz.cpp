@@ -1,6 +1,5 @@
-// Fuzzes the reader of Arm's packets: it tells the same of bytes at once and in pieces, but for those that are no
-// packets, which pieces may part; and only of accesses with an address. tests/fuzz/CMakeLists.txt says how to run
-// it.
+// Fuzzes the SPE packet decoder: whole and split input give the same accesses, apart from invalid packets; each
+// has an address. tests/fuzz/CMakeLists.txt says how to run it.
 #include <vector>
 
 #include "observe/perf/spe_packets.hpp"
@@ -13,24 +12,24 @@ void require(bool condition) {
   if (!condition) __builtin_trap();
 }
 
-struct Told {
+struct Decoded {
   std::vector<SpeAccess> accesses;
   std::uint64_t malformed = 0;
 };
 
-Told tell(std::span<const std::byte> bytes, std::size_t piece) {
+Decoded decode(std::span<const std::byte> bytes, std::size_t piece) {
   SpeDecoder reader(SpeSources::neoverse);
-  Told told;
+  Decoded decoded;
   for (std::size_t at = 0; at < bytes.size(); at += piece) {
     const auto some = bytes.subspan(at, std::min(piece, bytes.size() - at));
     reader.decode(some, at, [&](const SpeAccess& access) {
       require(access.has_address && access.sample.address != 0);
       require(access.sample.is_load || access.sample.is_store);
-      told.accesses.push_back(access);
+      decoded.accesses.push_back(access);
     });
   }
-  told.malformed = reader.malformed();
-  return told;
+  decoded.malformed = reader.malformed();
+  return decoded;
 }
 
 }  // namespace
@@ -38,8 +37,8 @@ Told tell(std::span<const std::byte> bytes, std::size_t piece) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
-  const auto whole = tell(bytes, bytes.size() + 1);
-  const auto pieces = tell(bytes, 1 + data[0] % 40);
+  const auto whole = decode(bytes, bytes.size() + 1);
+  const auto pieces = decode(bytes, 1 + data[0] % 40);
   if (whole.malformed != 0 || pieces.malformed != 0) return 0;
   require(whole.accesses.size() == pieces.accesses.size());
   for (std::size_t i = 0; i < whole.accesses.size(); ++i) {

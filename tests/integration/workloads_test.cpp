@@ -16,7 +16,7 @@
 namespace terrace::test {
 namespace {
 
-TEST(Stream, Rates_OfAKernel_AreBytesOverTime) {
+TEST(StreamWorkload, Rates_OfAKernel_AreBytesOverTime) {
   const Outcome outcome = run_workload("stream --size 4MiB --repetitions 5");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_EQ(field(outcome.output, "Verification"), "SUCCESSFUL");
@@ -33,7 +33,7 @@ TEST(Stream, Rates_OfAKernel_AreBytesOverTime) {
   }
 }
 
-TEST(Stream, Size_NoMultipleOfALine_IsAccepted) {
+TEST(StreamWorkload, Size_NoMultipleOfALine_IsAccepted) {
   EXPECT_EQ(run_workload("stream --size 8 --repetitions 1").status, 0);
   EXPECT_EQ(run_workload("stream --size 1001 --repetitions 250").status, 0);
   EXPECT_EQ(run_workload("stream --size 7 2>&1").status, 2);
@@ -41,7 +41,7 @@ TEST(Stream, Size_NoMultipleOfALine_IsAccepted) {
   EXPECT_EQ(run_workload("stream --repetitions 251 2>&1").status, 2);
 }
 
-TEST(Chase, Chains_AnyNumber_EndAtTheExpectedElement) {
+TEST(ChaseWorkload, Chains_AnyNumber_EndAtTheExpectedElement) {
   for (int chains = 1; chains <= 16; ++chains) {
     // 999 lines, not a multiple of most numbers of chains; more steps than lines, so that each chain wraps.
     const Outcome outcome =

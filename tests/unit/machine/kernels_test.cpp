@@ -15,7 +15,7 @@
 namespace terrace::machine {
 namespace {
 
-TEST(Stream, Kernels_PassMcCalpinsCheck) {
+TEST(StreamKernel, Kernels_PassMcCalpinsCheck) {
   std::vector<double> a(1001, 1), b(1001, 2), c(1001, 0);
   double x = 1, y = 2, z = 0;  // one element, computed by hand
   for (int round = 0; round < 3; ++round) {
@@ -51,7 +51,7 @@ TEST(ReadAndWrite, AnyLengthAndAlignment_TouchEveryElement) {
   }
 }
 
-TEST(Chase, Cycle_VisitsAllLines) {
+TEST(ChaseKernel, Cycle_VisitsAllLines) {
   for (const std::size_t n : {2u, 3u, 64u, 1000u}) {
     std::vector<ChaseLine> lines(n);
     const ChaseCycle cycle(lines, 42);
@@ -66,7 +66,7 @@ TEST(Chase, Cycle_VisitsAllLines) {
   }
 }
 
-TEST(Chase, ConcurrentChases_FollowTheCycle) {
+TEST(ChaseKernel, ConcurrentChases_FollowTheCycle) {
   std::vector<ChaseLine> lines(1000);
   const ChaseCycle cycle(lines, 1);
   for (const std::size_t k : {4u, 8u, 16u, 32u}) {
@@ -80,7 +80,7 @@ TEST(Chase, ConcurrentChases_FollowTheCycle) {
   EXPECT_THROW(ChaseCycle(std::span(lines).first(1), 1), Error);
 }
 
-TEST(Chase, OneLinePerPage_VisitsEachPageInAnotherSet) {
+TEST(ChaseKernel, OneLinePerPage_VisitsEachPageInAnotherSet) {
   constexpr std::size_t k_page_lines = 64, k_pages = 100;
   std::vector<ChaseLine> lines(k_pages * k_page_lines);
   const auto cycle = ChaseCycle::one_line_per_page(lines, k_page_lines, 5);
@@ -97,7 +97,7 @@ TEST(Chase, OneLinePerPage_VisitsEachPageInAnotherSet) {
   for (const int count : sets) EXPECT_LE(count, 2);  // 100 pages over 64 lines of a page
 }
 
-TEST(Chase, Order_IsRandom) {
+TEST(ChaseKernel, Order_IsRandom) {
   // Few hops of a random cycle lead to the next line, which a hardware prefetcher would fetch.
   std::vector<ChaseLine> lines(10000);
   const ChaseCycle cycle(lines, 7);

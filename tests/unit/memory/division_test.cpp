@@ -21,18 +21,18 @@ std::vector<std::uint64_t> divided(std::uint64_t budget, std::uint64_t granule,
 
 using Shares = std::vector<std::uint64_t>;
 
-TEST(Division, Weights_SetProportions) {
+TEST(BudgetDivision, Weights_SetProportions) {
   EXPECT_EQ(divided(600, 1, {{.weight = 1}, {.weight = 2}, {.weight = 3}}), (Shares{100, 200, 300}));
   EXPECT_EQ(divided(600, 1, {{.weight = 1}, {.weight = 0}, {.weight = 1}}), (Shares{300, 0, 300}));
 }
 
-TEST(Division, ReachedQuota_RestIsRedistributed) {
+TEST(BudgetDivision, ReachedQuota_RestIsRedistributed) {
   EXPECT_EQ(divided(600, 1, {{.quota = 60}, {}, {}}), (Shares{60, 270, 270}));
   EXPECT_EQ(divided(600, 1, {{.quota = 60}, {.quota = 250}, {}}), (Shares{60, 250, 290}));
   EXPECT_EQ(divided(600, 1, {{.quota = 60}, {.quota = 50}}), (Shares{60, 50})) << "the rest is unassigned";
 }
 
-TEST(Division, Gains_SetProportions) {
+TEST(BudgetDivision, Gains_SetProportions) {
   EXPECT_EQ(divided(600, 1, {{.gain = 2e-9}, {.gain = 4e-9}}), (Shares{200, 400}));
   EXPECT_EQ(divided(900, 1, {{.gain = 2e-9}, {.gain = 4e-9}, {}}), (Shares{200, 400, 300})) << "unknown: the mean";
   EXPECT_EQ(divided(600, 1, {{.gain = 0}, {.gain = 0}}), (Shares{300, 300}));
@@ -40,7 +40,7 @@ TEST(Division, Gains_SetProportions) {
   EXPECT_EQ(divided(600, 1, {{.gain = 0}, {.quota = 100, .gain = 1}}), (Shares{500, 100}));
 }
 
-TEST(Division, Shares_AreWholeGranulesThatAddUp) {
+TEST(BudgetDivision, Shares_AreWholeGranulesThatAddUp) {
   EXPECT_EQ(divided(10 * 4096 + 100, 4096, {{}, {}, {}}), (Shares{4 * 4096, 3 * 4096, 3 * 4096}));
   EXPECT_EQ(divided(10 * 4096, 4096, {{.quota = 4095}, {}}), (Shares{0, 10 * 4096}));
   EXPECT_EQ(divided(100, 4096, {{}}), (Shares{0}));
@@ -76,7 +76,7 @@ std::optional<Trial> tried(std::uint64_t granules, const std::vector<LedgerDeman
   return trial;
 }
 
-TEST(Division, RandomDemands_EqualBruteForce) {
+TEST(BudgetDivision, RandomDemands_EqualBruteForce) {
   std::mt19937 random(3);
   for (int round = 0; round < 20000; ++round) {
     const std::uint64_t granules = random() % 60;
@@ -102,7 +102,7 @@ TEST(Division, RandomDemands_EqualBruteForce) {
   }
 }
 
-TEST(Division, ExtremeDemands_StayWithinBudgetAndQuota) {
+TEST(BudgetDivision, ExtremeDemands_StayWithinBudgetAndQuota) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 3000; ++round) {
     std::vector<LedgerDemand> demands(1 + random() % k_ledger_slots);

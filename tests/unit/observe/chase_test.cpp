@@ -31,7 +31,7 @@ void link(char* base, const std::vector<std::uint32_t>& order, std::size_t offse
   }
 }
 
-TEST(Chase, PointerChase_EveryMissIsDependent) {
+TEST(ChaseDependence, PointerChase_EveryMissIsDependent) {
   Bench bench(k_nodes * k_node_bytes);
   const auto order = shuffled(k_nodes, 1);
   link(bench.as<char>(), order);
@@ -43,7 +43,7 @@ TEST(Chase, PointerChase_EveryMissIsDependent) {
   EXPECT_NEAR(bench.sink.exposed() / static_cast<double>(k_nodes), 1.0, 0.01);
 }
 
-TEST(Chase, NodeFields_PointerStaysDependent) {
+TEST(ChaseDependence, NodeFields_PointerStaysDependent) {
   Bench bench(k_nodes * k_node_bytes);
   const auto order = shuffled(k_nodes, 2);
   link(bench.as<char>(), order, 40);
@@ -73,7 +73,7 @@ void index_chase(std::size_t stride_bytes, std::uint64_t seed) {
   EXPECT_NEAR(bench.sink.exposed() / static_cast<double>(bench.sink.fetched()), 1.0, 0.01) << stride_bytes;
 }
 
-TEST(Chase, IndexChase_EveryScale_EveryMissIsDependent) {
+TEST(ChaseDependence, IndexChase_EveryScale_EveryMissIsDependent) {
   index_chase<std::uint32_t>(4, 3);
   index_chase<std::int64_t>(8, 4);
   index_chase<std::int32_t>(8, 5);
@@ -105,7 +105,7 @@ TEST_P(Interleaved, KChases_ExposeOneLatencyInK) {
 }
 INSTANTIATE_TEST_SUITE_P(Chase, Interleaved, testing::Values(1, 2, 3, 4, 5, 7, 8, 10, 16));
 
-TEST(Chase, InterleavedIndexChases_ExposeOneLatencyInK) {
+TEST(ChaseDependence, InterleavedIndexChases_ExposeOneLatencyInK) {
   constexpr std::size_t k = 4;
   Bench bench(k_nodes * k_node_bytes, config_of(1024, 65536));
   constexpr std::size_t n = k_nodes * 8 / k;
@@ -124,7 +124,7 @@ TEST(Chase, InterleavedIndexChases_ExposeOneLatencyInK) {
   EXPECT_NEAR(bench.sink.exposed() / static_cast<double>(bench.sink.fetched()), 0.25, 0.01);
 }
 
-TEST(Chase, RandomUpdates_AreIndependent) {
+TEST(ChaseDependence, RandomUpdates_AreIndependent) {
   // GUPS: table[a mod n] ^= a, with the table holding its own indices at first, as the benchmark has it.
   Bench bench(k_nodes * k_node_bytes);
   constexpr std::size_t n = k_nodes * k_node_bytes / 8;
@@ -165,12 +165,12 @@ void gather() {
   EXPECT_GE(static_cast<double>(bench.sink.count(MissKind::prefetched)), 0.98 * n * sizeof(Index) / 64);
 }
 
-TEST(Chase, GatherByStreamedIndices_IsIndependent) {
+TEST(ChaseDependence, GatherByStreamedIndices_IsIndependent) {
   gather<std::int32_t>();
   gather<std::int64_t>();
 }
 
-TEST(Chase, RowSweeps_AreIndependent) {
+TEST(ChaseDependence, RowSweeps_AreIndependent) {
   // Rows with a gap between them.
   constexpr std::size_t rows = 512, columns = 960, pitch = 1024;
   Bench bench(rows * pitch * 8);
@@ -184,7 +184,7 @@ TEST(Chase, RowSweeps_AreIndependent) {
   EXPECT_GE(bench.sink.share(MissKind::prefetched), 0.95);
 }
 
-TEST(Chase, RowPointerSweeps_AreIndependent) {
+TEST(ChaseDependence, RowPointerSweeps_AreIndependent) {
   constexpr std::size_t rows = 512, columns = 4096;
   Bench bench(rows * columns * 8 + rows * 8);
   auto* data = bench.as<std::uint64_t>();
@@ -198,7 +198,7 @@ TEST(Chase, RowPointerSweeps_AreIndependent) {
   EXPECT_LE(bench.sink.share(MissKind::dependent), 0.01);
 }
 
-TEST(Chase, ScatteredStoresOfChase_AreDependent) {
+TEST(ChaseDependence, ScatteredStoresOfChase_AreDependent) {
   // The store fetches the line first; the chain continues through it.
   Bench bench(k_nodes * k_node_bytes);
   const auto order = shuffled(k_nodes, 10);
@@ -212,7 +212,7 @@ TEST(Chase, ScatteredStoresOfChase_AreDependent) {
   EXPECT_GE(bench.sink.share(MissKind::dependent), 0.99);
 }
 
-TEST(Chase, TreeLookUps_ExposeDepthPerWindow) {
+TEST(ChaseDependence, TreeLookUps_ExposeDepthPerWindow) {
   // Independent chains of 4 dependent misses behind a head, 10 miss registers: 40 misses are 10 chains and expose
   // as many latencies as fit into the registers one after another, between 4 (all overlap) and 16 (pairs do).
   constexpr std::size_t depth = 5, chains = k_nodes / depth;

@@ -52,7 +52,7 @@ struct TwoPlaces : TestWorld {
 };
 
 // Two threads stream: the place limits them if their common demand exceeds its bandwidth, else their own latency.
-TEST(Threads, TwoStreams_ShareTheBandwidth) {
+TEST(VirtualThreads, TwoStreams_ShareTheBandwidth) {
   for (const double prefetch_mlp : {5.0, 12.0, 20.0, 60.0}) {
     MachineChoice choice;
     choice.prefetch_mlp = prefetch_mlp;
@@ -68,7 +68,7 @@ TEST(Threads, TwoStreams_ShareTheBandwidth) {
   }
 }
 
-TEST(Threads, Chases_Overlap) {
+TEST(VirtualThreads, Chases_Overlap) {
   for (const std::uint32_t threads : {1u, 2u, 4u}) {
     TwoPlaces world({});
     const double time = time_of(world, threads, 50, k_lines, 0, MissKind::dependent);
@@ -78,7 +78,7 @@ TEST(Threads, Chases_Overlap) {
 
 // Half of the lines are on each place: misses take the mean latency, and the bandwidth is mlp lines per mean
 // latency.
-TEST(Threads, HalvesOnTwoPlaces_FollowLittlesLaw) {
+TEST(VirtualThreads, HalvesOnTwoPlaces_FollowLittlesLaw) {
   MachineChoice choice;
   choice.latency = 3;
   choice.bandwidth = 1;
@@ -93,7 +93,7 @@ TEST(Threads, HalvesOnTwoPlaces_FollowLittlesLaw) {
   }
 }
 
-TEST(Threads, RandomThreads_NoPlaceExceedsItsBandwidth) {
+TEST(VirtualThreads, RandomThreads_NoPlaceExceedsItsBandwidth) {
   std::mt19937 random(3);
   const auto pick = [&](std::uint32_t below) { return static_cast<std::uint32_t>(random() % below); };
   for (int round = 0; round < 30; ++round) {
@@ -124,7 +124,7 @@ TEST(Threads, RandomThreads_NoPlaceExceedsItsBandwidth) {
 }
 
 // A thread that begins, joins or takes a lock continues no earlier than the other thread.
-TEST(Threads, BeginJoinAndLock_AdvanceTheClock) {
+TEST(VirtualThreads, BeginJoinAndLock_AdvanceTheClock) {
   TwoPlaces world({});
   auto& machine = world.virtual_machine;
   machine.charge({1});

@@ -332,7 +332,7 @@ TEST(Elements, LargerThanCacheLine_Work) {
 }
 
 // More threads than address space allows, because each has a stack of 16 TiB.
-TEST(Threads, ThreadCreationFails_IsReported) {
+TEST(EngineThreads, ThreadCreationFails_IsReported) {
   const auto found = test::in_child([]() -> std::string {
     pthread_attr_t about;
     pthread_attr_init(&about);

@@ -8,7 +8,7 @@
 namespace terrace::stencil::test {
 namespace {
 
-TEST(Division, EachPoint_HasOneRankAndRowsStayWhole) {
+TEST(RankDivision, EachPoint_HasOneRankAndRowsStayWhole) {
   for (const std::ptrdiff_t ny : {1, 2, 5, 40})
     for (const std::ptrdiff_t nz : {1, 3, 40})
       for (std::size_t ranks = 1; ranks <= 24; ++ranks) {
@@ -34,7 +34,7 @@ TEST(Division, EachPoint_HasOneRankAndRowsStayWhole) {
       }
 }
 
-TEST(Division, OutermostDimension_IsCutUntilSurfaceDominates) {
+TEST(RankDivision, OutermostDimension_IsCutUntilSurfaceDominates) {
   using Parts = std::array<std::size_t, k_max_dims>;
   const auto parts = [](const Range& block, std::size_t ranks) { return Division(block, ranks).parts(); };
   EXPECT_EQ(parts({{0, 960}, {0, 960}}, 4), (Parts{1, 4, 1}));

@@ -55,22 +55,22 @@ model::Problem three_patterns() {
 }
 
 // X-Mem ranks by the gain of a structure's accesses: streamed 4 ms of bandwidth, chased 25.8 ms of latency.
-TEST(Baselines, XMem_ObjectsOfEqualSize_PromotesMostExposedLatency) {
+TEST(BaselinePlanners, XMem_ObjectsOfEqualSize_PromotesMostExposedLatency) {
   EXPECT_EQ(places_by("xmem", three_patterns()), (model::Placement{1, 1, 0, 0, 1, 1}));
 }
 
 // ecoHMEM ranks by misses per byte: 64 MB against 12.8 and 6.4.
-TEST(Baselines, EcoHmem_ObjectsOfEqualSize_PromotesMostMisses) {
+TEST(BaselinePlanners, EcoHmem_ObjectsOfEqualSize_PromotesMostMisses) {
   EXPECT_EQ(places_by("ecohmem", three_patterns()), (model::Placement{0, 0, 1, 1, 1, 1}));
 }
 
 // SOAR weights misses by the phase in which they occur: the third object has two thirds of those of the phase that
 // exposes its latencies.
-TEST(Baselines, Soar_PhasesDiffer_WeightsMissesByPhaseLatency) {
+TEST(BaselinePlanners, Soar_PhasesDiffer_WeightsMissesByPhaseLatency) {
   EXPECT_EQ(places_by("soar", three_patterns()), (model::Placement{1, 1, 1, 1, 0, 0}));
 }
 
-TEST(Baselines, EcoHmem_SlowWrites_WeightsStoresByWriteCost) {
+TEST(BaselinePlanners, EcoHmem_SlowWrites_WeightsStoresByWriteCost) {
   auto problem = two_kinds();
   add_object(problem, "read", 1, 1 << 20);
   add_object(problem, "written", 1, 1 << 20);
@@ -84,7 +84,7 @@ TEST(Baselines, EcoHmem_SlowWrites_WeightsStoresByWriteCost) {
 
 // Objects of 256 KiB with worth 8 and 4, and one of 1 MiB with worth 20, in 1 MiB: the small ones are denser, the
 // large one does not fit after them, another small one does.
-TEST(Baselines, WholeObjects_LimitedCapacity_PlacedByDensityUnsplit) {
+TEST(BaselinePlanners, WholeObjects_LimitedCapacity_PlacedByDensityUnsplit) {
   auto problem = two_kinds();
   add_object(problem, "large", 4, 1 << 18);
   add_object(problem, "dense", 1, 1 << 18);
@@ -95,7 +95,7 @@ TEST(Baselines, WholeObjects_LimitedCapacity_PlacedByDensityUnsplit) {
 
 // On random problems, no object is split, and no object with worth stays at home while a faster place has space
 // for all of it.
-TEST(Baselines, Greedy_DenseObjectDoesNotFit_LeavesCapacityUnused) {
+TEST(BaselinePlanners, Greedy_DenseObjectDoesNotFit_LeavesCapacityUnused) {
   std::mt19937 random(3);
   for (int n = 0; n < 300; ++n) {
     const auto problem = model::testing::random_problem(random, {.kinds = 3, .domains = 2, .objects = 7});
@@ -125,7 +125,7 @@ TEST(Baselines, Greedy_DenseObjectDoesNotFit_LeavesCapacityUnused) {
   }
 }
 
-TEST(Baselines, Interleave_FastPlaceFull_ContinuesAtHome) {
+TEST(BaselinePlanners, Interleave_FastPlaceFull_ContinuesAtHome) {
   auto problem = two_kinds();
   add_object(problem, "a", 5, 1 << 18);
   add_object(problem, "b", 7, 1 << 18);
@@ -134,7 +134,7 @@ TEST(Baselines, Interleave_FastPlaceFull_ContinuesAtHome) {
 }
 
 // A bandwidth ratio of 2:1 gives the weights 21:10 of 32, without a common divisor, as in the kernel.
-TEST(Baselines, WeightedInterleave_BandwidthsDiffer_FollowsTheirRatio) {
+TEST(BaselinePlanners, WeightedInterleave_BandwidthsDiffer_FollowsTheirRatio) {
   auto problem = two_kinds();
   problem.places[k_fast].budget = Bytes{1ULL << 30};
   add_object(problem, "a", 62, 1 << 18);
@@ -143,7 +143,7 @@ TEST(Baselines, WeightedInterleave_BandwidthsDiffer_FollowsTheirRatio) {
   for (std::size_t i = 0; i < placement.size(); ++i) EXPECT_EQ(placement[i], i % 31 < 21 ? k_fast : k_slow) << i;
 }
 
-TEST(Baselines, InterleaveWeights_PublishedCases_EqualTheKernels) {
+TEST(BaselinePlanners, InterleaveWeights_PublishedCases_EqualTheKernels) {
   using Weights = std::vector<std::uint32_t>;
   const auto weights = [](std::vector<double> bandwidths) { return interleave_weights(bandwidths); };
   EXPECT_EQ(weights({16e9, 16e9}), (Weights{1, 1}));

@@ -1,5 +1,5 @@
-// Tests allocation by intent on NUMA nodes, page by page against the kernel. Skipped outside a guest with two nodes
-// or more (tests/guest_bed/vm.py). The expected size and free memory of a place are read from sysfs.
+// Tests allocation by intent on NUMA nodes, page by page against the kernel. Skipped outside a guest with two
+// nodes or more (tests/guest_bed/vm.py). The expected size and free memory of a place are read from sysfs.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>

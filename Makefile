@@ -26,15 +26,15 @@ CONFIGURE_FLAGS += $(if $(CI),-DTERRACE_WERROR=ON)
 
 .PHONY: help
 help:
-	@echo 'make demo      set up, build, run the main job; writes out/demo/report.html'
+	@echo 'make demo      set up, build, measure two gains; writes out/demo/report.html'
 	@echo 'make test      set up, build, run the tests'
-	@echo 'make soak      the long tests: the whole suites in virtual machines, random programs in number'
-	@echo 'make build     set up, build, put an up-to-date copy into $(VENV)'
+	@echo 'make soak      long tests: all tests in virtual machines, random tests in large numbers (hours)'
+	@echo 'make build     set up, build, install into $(VENV)'
 	@echo 'make bench     benchmarks, one after the other; JSON in out/bench'
-	@echo 'make acceptance  what was promised against what is measured; goes on where it stopped'
-	@echo 'make results   all of that on one commit, and docs/results from it; ARGS=--quick: the README alone, in minutes'
+	@echo 'make acceptance  measure all acceptance criteria; resumes where it stopped'
+	@echo 'make results   acceptance and studies on one commit, and docs/results from them; ARGS=--quick: README only'
 	@echo 'make sanitize  unit tests under the address, undefined-behaviour and thread sanitizers'
-	@echo 'make coverage  which lines the unit tests reach; out/coverage/index.html'
+	@echo 'make coverage  line coverage of the unit tests; out/coverage/index.html'
 	@echo 'make lint      formatters, clang-tidy, ruff, mypy; changes nothing'
 	@echo 'make format    clang-format and ruff, in place'
 	@echo 'make docs      the documentation as a site, in site/'

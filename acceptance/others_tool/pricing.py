@@ -24,7 +24,7 @@ _NOTHING_TO_PLAN = (
     "there is nothing to plan",
     "has no profile",
     "no main loop",
-    "no use of its data was seen",
+    "no access to the program's objects was observed",
     "of its data fit into the last cache",
 )
 

@@ -8,7 +8,10 @@ import pytest
 from conftest import TERRACE, run
 
 MEMORY = ("--memory", "64MiB", "--spill", "/var/tmp")
-NOTHING = "terrace: nothing was managed out of core: no process had a block of 4MiB or more, or 16MiB in memory"
+NOTHING = (
+    "terrace: nothing was managed out of core: no process allocated a block of at least 4MiB, "
+    "or used 16MiB of memory (a quarter of --memory)"
+)
 
 TRIES = """
 import os, subprocess, sys, time

@@ -28,7 +28,8 @@ def changed(folder: Path, before: str, after: str) -> Path:
 def test_simulated_machine_is_refused(options, tmp_path):
     said = refused(run("--machine", "unimem-bw2", *options, "--", "touch", "was-run", cwd=tmp_path))
     assert said == (
-        "terrace: --machine unimem-bw2: its places are no memory of this machine; terrace simulate runs it\n"
+        "terrace: --machine unimem-bw2: none of its memories is in this machine; "
+        "use terrace simulate --machine unimem-bw2\n"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -44,7 +45,7 @@ def test_missing_node_is_named(tmp_path):
 def test_place_without_node_is_named(tmp_path):
     machine = changed(tmp_path, "numa_node = 0", "")
     said = refused(run("--machine", machine, "--", "true", cwd=tmp_path))
-    assert "its place 'near' is no memory of this machine" in said
+    assert "its memory 'near' is not in this machine" in said
 
 
 def test_unknown_nodes_are_accepted(tmp_path):
@@ -62,3 +63,10 @@ def test_unknown_nodes_are_accepted(tmp_path):
 def test_nodes_of_this_machine_are_accepted(tmp_path):
     done = run("--machine", SAME_NODE, "--fast", "64MiB", "--", "true", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_more_cores_than_the_machine_has_are_refused():
+    words = ("simulate", "--machine", "unimem-lat4", "--cores", "99", "--", "true")
+    done = subprocess.run([TERRACE, *words], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "terrace: --cores 99: unimem-lat4 has 8 cores; give at most that, or all\n"

@@ -77,7 +77,7 @@ def test_memory_in_virtual_time_excludes_planning(options):
         (("--memory", "1GiB", "--report-every", "abc"), "'abc' is not 0 or a positive number"),
         (("--sample", "0"), "'0' is not a positive number"),
         (("--intent", "bandwdth"), "did you mean 'bandwidth'? There are "),
-        (("--intent", "bandwidth", "--machine", "knl-7210-flat"), "its places are no memory of this machine"),
+        (("--intent", "bandwidth", "--machine", "knl-7210-flat"), "none of its memories is in this machine"),
     ],
 )
 def test_invalid_values_are_refused(options, says):

@@ -146,7 +146,7 @@ def uncalibrated(run: Run, machine: Machine) -> str | None:
     each = units.seconds(machine.instruction_time(run.initiator))
     return (
         f"compute uncalibrated: core time is the machine's {each} an instruction, not the program's; "
-        "to calibrate it, pass the program built without hooks: --native FILE"
+        "to calibrate it, record or simulate again with --native FILE, the uninstrumented build of the program"
     )
 
 

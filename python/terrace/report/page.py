@@ -300,7 +300,7 @@ def _plan_tables(facts: Facts) -> str:
                 "to",
                 "iteration",
                 "requested at",
-                "asked",
+                "queued",
                 "begun",
                 "done",
                 "waited",

@@ -28,8 +28,8 @@ def why_nothing_observed(run: Run, counters: Counters | None, footprint: int, la
             f"or a smaller cache: --cache {last_cache.name}=SIZE"
         )
     return (
-        "no use of its data was seen in the main loop, so its cost is unknown: let it run longer, "
-        "or choose another --collector"
+        "no access to the program's objects was observed in the main loop, so the cost of placements is unknown: "
+        "record again with more iterations, or with another --collector"
     )
 
 

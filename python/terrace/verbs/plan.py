@@ -74,7 +74,9 @@ def plan(
             metavar="DRAWS", min=0, max=10_000, help="Resampled plans to estimate the certainty; 0: none."
         ),
     ] = DRAWS,
-    process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
+    process: Annotated[
+        int | None, typer.Option(help="Process id, if the job has several; default: the slowest.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Choose placements for a machine and a budget; predict the gain."""

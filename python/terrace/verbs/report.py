@@ -39,7 +39,9 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Page to write; default: FILE.html.")
     ] = None,
-    process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
+    process: Annotated[
+        int | None, typer.Option(help="Process id, if the job has several; default: the slowest.")
+    ] = None,
     chain: Annotated[
         int | None, typer.Option(help=f"Chain of stencil plans, from 1; default: the {_MANY_CHAINS} longest.")
     ] = None,

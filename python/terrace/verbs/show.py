@@ -54,7 +54,9 @@ def show(
             help="Profile of `terrace record` or `simulate`, or the plans of a stencil program.",
         ),
     ],
-    process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
+    process: Annotated[
+        int | None, typer.Option(help="Process id, if the job has several; default: the slowest.")
+    ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Show the simulator's exact counters instead of samples.")
     ] = False,

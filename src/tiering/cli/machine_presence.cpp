@@ -33,7 +33,7 @@ void check_machine_is_present(const machine::Machine& machine) {
     throw Error(Code::invalid, fmt::format("--machine {}: {}", machine.name(), why));
   };
   if (std::ranges::all_of(places, is_not_memory))
-    refuse("its places are no memory of this machine; terrace simulate runs it");
+    refuse("none of its memories is in this machine; use terrace simulate --machine " + machine.name());
   std::set<int> nodes;  // including those outside of the cpuset, which discovery does not see
   if (const auto here = machine::read_node_machine()) add_nodes(*here, nodes);
   const auto is_elsewhere = [&](const machine::Place& place) {
@@ -43,7 +43,8 @@ void check_machine_is_present(const machine::Machine& machine) {
   const bool is_known = !nodes.empty();  // false without /sys
   for (const auto& place : places) {
     if (is_not_memory(place))
-      refuse(fmt::format("its place '{}' is no memory of this machine; terrace simulate runs it", place.name));
+      refuse(fmt::format("its memory '{}' is not in this machine; use terrace simulate --machine {}", place.name,
+                         machine.name()));
     if (is_known && is_elsewhere(place))
       refuse(fmt::format("its place '{}' is node {}, and this machine has {} {}", place.name, place.numa_node,
                          nodes.size() == 1 ? "node" : "nodes", fmt::join(nodes, ", ")));

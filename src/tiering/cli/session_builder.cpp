@@ -46,13 +46,16 @@ machine::Machine load_machine(const std::string& name) {
   return name.empty() ? machine::discover() : machine::load_machine(name).machine;
 }
 
-double cores_of(const std::string& text, const machine::Initiator& initiator) {
+double cores_of(const std::string& text, const machine::Initiator& initiator, const std::string& machine) {
   if (text == "all") return initiator.cores;
   char* end = nullptr;
   const auto cores = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || *end != '\0' || !(cores > 0))
     throw Error(Code::invalid,
                 "--cores: '" + text + "' is neither a positive number nor all; give one of the two");
+  if (cores > initiator.cores)
+    throw Error(Code::invalid, fmt::format("--cores {}: {} has {:g} cores; give at most that, or all", text,
+                                           machine, static_cast<double>(initiator.cores)));
   return cores;
 }
 
@@ -122,7 +125,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   const auto initiator = machine.domains()[domain].initiator;
   runtime::SessionConfiguration configuration{options.label, machine};
   configuration.domain = domain;
-  configuration.cores = cores_of(options.cores, machine.initiators()[initiator]);
+  configuration.cores = cores_of(options.cores, machine.initiators()[initiator], machine.name());
   check_planner_options(options);
   const auto name = options.planner.empty() ? std::string(strategy::k_default_variant) : options.planner;
   const auto& variant = variant_for(name, launch.subcommand);

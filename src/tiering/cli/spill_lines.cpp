@@ -188,8 +188,10 @@ std::string line_of_none(const std::vector<SpilledProcess>& processes, const run
     return fmt::format("a process had {} in memory, more than {}: little of its data was taken over, {} at most",
                        format(peak), format(spec.memory), bytes(most));
   if (most == 0)
-    return fmt::format("nothing was managed out of core: no process had a block of {} or more, or {} in memory",
-                       format(Bytes{k_big_block}), format(Bytes{spec.memory.value / 4}));
+    return fmt::format(
+        "nothing was managed out of core: no process allocated a block of at least {}, or used {} of memory (a "
+        "quarter of --memory)",
+        format(Bytes{k_big_block}), format(Bytes{spec.memory.value / 4}));
   if (processes.size() == 1)
     return fmt::format("all of its data fitted into {} of memory: {}", format(spec.memory), bytes(most));
   return fmt::format("all of its data fitted: {} processes, {} of memory each, {} of data at most",

@@ -29,9 +29,9 @@ void add_started_program(std::vector<std::string>& lines, const fs::path& journa
 
 const char* describe_missed_effect(const LaunchOptions& options, const runtime::Session& session) {
   return options.subcommand != "run"  ? "no profile of it is made"
-         : session.spill.is_wanted()  ? "--memory does nothing to it"
-         : session.intent.is_wanted() ? "--intent does nothing to it"
-         : options.has_requests       ? "what was asked for does nothing to it"
+         : session.spill.is_wanted()  ? "--memory has no effect on it"
+         : session.intent.is_wanted() ? "--intent has no effect on it"
+         : options.has_requests       ? "the options have no effect on it"
                                       : nullptr;
 }
 

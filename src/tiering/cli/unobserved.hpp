@@ -18,7 +18,7 @@ namespace terrace::cli {
 std::vector<std::string> find_unobserved_programs(const std::string& program, const char* missed,
                                                   const std::filesystem::path& journals, const ChildExit& ending);
 
-// Returns the effect that an unobserved program misses, as "--intent does nothing to it"; null if no option
+// Returns the effect that an unobserved program misses, as "--intent has no effect on it"; null if no option
 // requests one.
 const char* describe_missed_effect(const LaunchOptions& options, const runtime::Session& session);
 

@@ -223,7 +223,8 @@ class SystemChecker {
     else if (*setting == "always")
       add("transparent huge pages", Verdict::yes, "always");
     else if (*setting == "madvise")
-      add("transparent huge pages", Verdict::limited, "madvise: programs that do not ask get small pages", advice);
+      add("transparent huge pages", Verdict::limited,
+          "madvise: only programs that call madvise(MADV_HUGEPAGE) get huge pages", advice);
     else
       add("transparent huge pages", Verdict::no, *setting, advice);
     findings_.back().facts = {{"setting", setting.value_or("")}};

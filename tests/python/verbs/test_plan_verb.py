@@ -206,7 +206,7 @@ def test_data_within_the_last_cache_gain_nothing(terrace, blind, tmp_path):
         said = " ".join(terrace(verb, blind).stdout.split())
         assert "all 92MiB of its data fit into the last cache of synthetic (l3, 128MiB), so no placement" in said
         assert "use a larger input, or a smaller cache: --cache l3=SIZE" in said
-        assert "no use of its data was seen" not in said
+        assert "no access to the program's objects was observed" not in said
 
 
 def test_plan_that_places_nothing_names_no_command(terrace, store_path, blind, tmp_path):

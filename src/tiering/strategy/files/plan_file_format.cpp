@@ -134,19 +134,18 @@ class Format {
 
   void head() {
     line(
-        "# A plan of Terrace: where each object is when an iteration of the loop begins, and what moves during "
-        "it.");
+        "# Terrace plan: initial placement of each object, and its migrations during an iteration of the main "
+        "loop.");
     line(
-        "# Edit it as you like; docs/explanation/planning.md says what each key means. What it does not name "
-        "stays in slow "
-        "memory.");
+        "# May be edited; docs/explanation/planning.md describes the keys. Objects that are not listed stay in "
+        "slow memory.");
     std::vector<std::string> times;
     if (plan_.predicted.value > 0) times.push_back(format(plan_.predicted) + " with this plan");
     if (plan_.predicted_slow.value > 0)
       times.push_back(format(plan_.predicted_slow) + " with nothing in fast memory");
     if (plan_.lower_bound.value > 0)
       times.push_back("at least " + format(plan_.lower_bound) + " with any plan (an estimate; see terrace plan)");
-    if (!times.empty()) line("# An iteration takes, as predicted: " + joined(times, ", ", ", ") + ".");
+    if (!times.empty()) line("# Predicted time of an iteration: " + joined(times, ", ", ", ") + ".");
     line("schema = 2");
     text("planner", plan_.planner);
     text("machine", plan_.machine);
@@ -164,10 +163,10 @@ class Format {
     }
     line("");
     line("# The phases of an iteration in their order" +
-         std::string(any_again ? "; below, \"NAME 2\" is the second one of that name." : "."));
+         std::string(any_again ? "; \"NAME 2\" below is the second phase of that name." : "."));
     if (any_long)
-      line("# length: how many " + comment(unit()) +
-           " a phase has; below, \"NAME 12 %\" is where 12 % of them are done.");
+      line("# length: number of " + comment(unit()) +
+           " of the phase; \"NAME 12 %\" below is the point after 12 % of them.");
     line("phases = [");
     for (const auto start : starts_) {
       auto entry = toml_string(plan_.phases[start]);
@@ -194,9 +193,9 @@ class Format {
     if (plan_.objects.empty()) return;
     line("");
     line(
-        "# The objects, and what of each is where when an iteration begins (place: all of it; parts: these of "
+        "# Placement of each object at the beginning of an iteration. place: the whole object; parts: these of "
         "its");
-    line("# chunks, which are numbered from 0). pin: it never moves.");
+    line("# chunks, numbered from 0. pin: never migrated.");
     for (std::uint32_t o = 0; o < plan_.objects.size(); ++o) {
       const auto& object = plan_.objects[o];
       line("");
@@ -261,11 +260,9 @@ class Format {
     if (moves_by_segment_.empty()) return;
     line("");
     line(
-        "# What moves: asked for when the program comes to this phase, or to this part of it. before: what needs "
-        "it");
-    line(
-        "# there; a phase waits for it at its beginning, never inside. Moves are made in the order of the lines.");
-    line("# Where nothing is listed, nothing changes.");
+        "# Migrations, requested when the program reaches this phase, or this point of it. before: the phase that "
+        "needs");
+    line("# the data there; it waits for them when it begins. Migrations run in the order listed.");
     if (!plan_.sentinels.empty())
       line("# begins_with: the chunk that the phase touches there for the first time.");
     for (const auto& [segment, moves] : moves_by_segment_) {

@@ -14,7 +14,7 @@ from lacking import LackingError, compiled
 
 SAME_NODE = ("--machine", ROOT / "acceptance" / "programs_lines" / "same_node.toml")
 PLAIN = "int main(void) { return 0; }"
-NOTHING = "nothing: it is not instrumented, and nothing is needed"
+NOTHING = "none (the program is not instrumented, and this run needs none)"
 
 
 def described(*words: object, **how: object) -> dict[str, str]:
@@ -37,7 +37,7 @@ def test_static_program_never_loads_terrace(tmp_path):
     lines = run("--dry-run", "--", alone).stdout.splitlines()
     assert lines == [
         f"would run: {alone}",
-        "it never loads Terrace: it is statically linked; nothing is done to it",
+        "the program cannot load Terrace (it is statically linked), and runs unchanged",
     ]
 
 
@@ -47,9 +47,9 @@ def test_setuid_program_never_loads_terrace(tmp_path):
     program = compiled(tmp_path, PLAIN, "who")
     os.chown(program, 65534, 65534)
     program.chmod(0o4755)
-    assert "it never loads Terrace: it is set-uid" in run("--dry-run", "--", program).stdout
+    assert "the program cannot load Terrace (it is set-uid" in run("--dry-run", "--", program).stdout
     program.chmod(0o2755)
-    assert "it never loads Terrace: it is set-gid" in run("--dry-run", "--", program).stdout
+    assert "the program cannot load Terrace (it is set-gid" in run("--dry-run", "--", program).stdout
 
 
 @pytest.mark.parametrize("kind", ["none", "none in the path", "folder", "no rights"])
@@ -69,19 +69,19 @@ def test_unstartable_program_ends_like_the_run(kind, tmp_path):
 def test_choice_without_profile_watches_nothing(planner, plain):
     said = described(*SAME_NODE, "--planner", planner, "--", plain)
     assert said["placement"] == f"{planner}, when memory is allocated"
-    assert said["accesses from"] == NOTHING
+    assert said["access counts"] == NOTHING
 
 
 def test_collector_without_page_watching_needs_instrumentation(plain):
     said = described(*SAME_NODE, "--collector", "exact", "--", plain)
     assert said["placement"] == "none: a plan needs observed accesses"
-    assert said["accesses from"] == "nothing: it is not instrumented, as --collector exact requires"
+    assert said["access counts"] == "none: the program is not instrumented, as --collector exact requires"
 
 
 def test_pages_are_watched_to_make_a_plan(plain):
     said = described(*SAME_NODE, "--", plain)
-    assert said["accesses from"].startswith(
-        ("the pages that it uses", "samples of", "nothing: it is not instrumented, and pages")
+    assert said["access counts"].startswith(
+        ("page references by", "samples by", "none: the program is not instrumented, and its pages")
     )
 
 

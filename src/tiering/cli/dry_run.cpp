@@ -60,21 +60,22 @@ std::string describe_policy(const runtime::Session& session, ProfileSource obser
     return (configuration.refine_plan ? "the given plan, refined by " + configuration.planner : "the given plan") +
            undone;
   if (!runtime::learns(session)) return configuration.planner + ", when memory is allocated";
-  if (!runtime::has_choice(session)) return "none: there is one kind of memory";
+  if (!runtime::has_choice(session)) return "unchanged (the machine has one kind of memory)";
   if (!can_learn(session, observed, has_hooks)) return "none: a plan needs observed accesses";
   return fmt::format("a plan by '{}' of the first iterations{}", configuration.planner, undone);
 }
 
 std::string describe_page_source(const runtime::Session& session, const observe::SymbolTable& table) {
-  if (is_sampled(session)) return "samples of its accesses by the processor, as it is not instrumented";
+  if (is_sampled(session)) return "samples by the processor, because the program is not instrumented";
   const auto* const watch = observe::best_page_watch();
   if (!watch) {
     std::vector<std::string> reasons;
     for (const auto* variant : observe::page_watches())
       reasons.push_back(fmt::format("{}: {}", variant->name(), variant->unavailable_reason()));
-    return "nothing: it is not instrumented, and pages cannot be watched here (" + join(reasons, "; ") + ")";
+    return "none: the program is not instrumented, and its pages cannot be watched here (" + join(reasons, "; ") +
+           ")";
   }
-  auto text = fmt::format("the pages that it uses ({}), as it is not instrumented", watch->name());
+  auto text = fmt::format("page references by {}, because the program is not instrumented", watch->name());
   if (!watch->blind_spots().empty()) text += fmt::format("; not observed: {}", watch->blind_spots());
   if (table.may_load_code()) text += "; libraries that it loads later may be instrumented";
   return text;
@@ -83,14 +84,14 @@ std::string describe_page_source(const runtime::Session& session, const observe:
 std::string describe_access_source(const runtime::Session& session, ProfileSource observed,
                                    const observe::SymbolTable& table) {
   if (session.spill.is_wanted()) return "page faults";
-  if (!session.hooks) return "nothing, as nothing is needed";
+  if (!session.hooks) return "none (this run needs none)";
   if (table.has_hooks())
-    return runtime::learns(session) ? "its instrumentation: every access of an observed iteration"
-                                    : "nothing, as nothing is needed";
+    return runtime::learns(session) ? "instrumentation: every access of an observed iteration"
+                                    : "none (this run needs none)";
   if (observed == ProfileSource::pages) return describe_page_source(session, table);
   if (runtime::learns(session) && runtime::has_choice(session))
-    return fmt::format("nothing: it is not instrumented, as --collector {} requires", session.collector);
-  return "nothing: it is not instrumented, and nothing is needed";
+    return fmt::format("none: the program is not instrumented, as --collector {} requires", session.collector);
+  return "none (the program is not instrumented, and this run needs none)";
 }
 
 std::string describe_phases(const runtime::Session& session, ProfileSource observed,
@@ -121,14 +122,14 @@ std::string describe_phases(const runtime::Session& session, ProfileSource obser
 
 std::vector<std::string> describe_run(const LaunchOptions& options, const runtime::Session& session) {
   if (const auto why = observe::why_not_loaded(options.command.front()); !why.empty())
-    return {fmt::format("it never loads Terrace: {}; nothing is done to it", why)};
+    return {fmt::format("the program cannot load Terrace ({}), and runs unchanged", why)};
   const auto& configuration = session.configurations.front();
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
   const auto observed = runtime::profile_source(session, table.has_hooks());
   return {fmt::format("memory: {}, of {}", describe_memories(configuration), configuration.machine.name()),
           fmt::format("placement: {}", describe_policy(session, observed, table.has_hooks())),
-          fmt::format("accesses from: {}", describe_access_source(session, observed, table)),
+          fmt::format("access counts: {}", describe_access_source(session, observed, table)),
           fmt::format("phases: {}", describe_phases(session, observed, table))};
 }
 

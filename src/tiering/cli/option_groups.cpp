@@ -150,9 +150,10 @@ void add_by_intent(CLI::App& app, LaunchOptions& options) {
                  "normal, or one of the machine file (terrace machine orderings lists them); learn nothing and "
                  "write no profile")
       ->type_name("NAME");
-  app.add_option("--watermark,--mark", options.watermark,
-                 "share of each memory to leave free (0.1: fill to 90 %); applies only to --intent and the calls of "
-                 "terrace.h")
+  app.add_option(
+         "--watermark,--mark", options.watermark,
+         "share of each memory to leave free (0.1: fill to 90 %); applies only to --intent and the calls of "
+         "terrace.h")
       ->type_name("SHARE")
       ->check(number_between(0, 0.95))
       ->capture_default_str();

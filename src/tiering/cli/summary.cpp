@@ -198,7 +198,9 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
       stderr,
       "terrace: {}compute uncalibrated: core time is the machine's {} an instruction, not the program's{}\n", name,
       format(Seconds{loop.instruction_time}),
-      loop.core_time_from.empty() ? "; to calibrate it, record or simulate again with --native FILE, the uninstrumented build of the program" : "");
+      loop.core_time_from.empty() ? "; to calibrate it, record or simulate again with --native FILE, the "
+                                    "uninstrumented build of the program"
+                                  : "");
 }
 
 // Returns whether the process's loop consists of time intervals, because no phases were observed.

@@ -51,8 +51,7 @@ double cores_of(const std::string& text, const machine::Initiator& initiator, co
   char* end = nullptr;
   const auto cores = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || *end != '\0' || !(cores > 0))
-    throw Error(Code::invalid,
-                "--cores: '" + text + "' is neither a positive number nor all; give one of the two");
+    throw Error(Code::invalid, "--cores: '" + text + "' is neither a positive number nor all");
   if (cores > initiator.cores)
     throw Error(Code::invalid, fmt::format("--cores {}: {} has {:g} cores; give at most that, or all", text,
                                            machine, static_cast<double>(initiator.cores)));

@@ -29,8 +29,9 @@ SpilledProcess with_waits(std::uint64_t waited, std::uint64_t measured) {
 }
 
 TEST(SpillLines, PredictionOfMostWaits_IsReported) {
-  EXPECT_NE(line_of(with_waits(2 * k_second, 3 * k_second)).find("waited 2 s; 3 s of the run were predicted as 3 s"),
-            std::string::npos);
+  EXPECT_NE(
+      line_of(with_waits(2 * k_second, 3 * k_second)).find("waited 2 s; 3 s of the run were predicted as 3 s"),
+      std::string::npos);
 }
 
 // Next to unpredicted waits it would be read as a prediction of all of them.
@@ -43,7 +44,8 @@ TEST(SpillLines, WaitsForKernelPaging_AreIncluded) {
   auto process = with_waits(k_second, 0);
   process.given = 80 << 20;
   process.paged_waited = 38 * k_second;
-  EXPECT_NE(line_of(process).find("threads waited 39 s; blocks of 80MiB were handed over to kernel paging (not counted), 38 s of the waits"),
+  EXPECT_NE(line_of(process).find("threads waited 39 s; blocks of 80MiB were handed over to kernel paging (not "
+                                  "counted), 38 s of the waits"),
             std::string::npos)
       << line_of(process);
   EXPECT_DOUBLE_EQ(process.longer().value, 39);

@@ -124,30 +124,30 @@ TEST(Checkpoints, CheckpointOfOtherDatasets_IsRefused) {
     save(context, path);
   }
   const auto wanted = " was requested: name a file of the same program and size";
-  EXPECT_EQ(
-      restoring(path,
-                [](Context& context) {
-                  const auto grid = context.block("grid", {8, 4});
-                  (void)grid.dataset<double>("u", {{-1, -1}, {1, 1}});
-                }),
-      path + ": the dataset 'grid/u' is float64 of -1..7 x -1..5 x 0..1, but float64 of -1..9 x -1..5 x 0..1" +
-          wanted);
+  EXPECT_EQ(restoring(path,
+                      [](Context& context) {
+                        const auto grid = context.block("grid", {8, 4});
+                        (void)grid.dataset<double>("u", {{-1, -1}, {1, 1}});
+                      }),
+            path +
+                ": the dataset 'grid/u' is float64 of -1..7 x -1..5 x 0..1, but float64 of -1..9 x -1..5 x 0..1" +
+                wanted);
+  EXPECT_EQ(restoring(path,
+                      [](Context& context) {
+                        const auto grid = context.block("grid", {6, 4});
+                        (void)grid.dataset<float>("u", {{-1, -1}, {1, 1}});
+                      }),
+            path +
+                ": the dataset 'grid/u' is float64 of -1..7 x -1..5 x 0..1, but float32 of -1..7 x -1..5 x 0..1" +
+                wanted);
+  // Uses another type of the same size in bytes.
   EXPECT_EQ(
       restoring(path,
                 [](Context& context) {
                   const auto grid = context.block("grid", {6, 4});
-                  (void)grid.dataset<float>("u", {{-1, -1}, {1, 1}});
+                  (void)grid.dataset<float>("n");
                 }),
-      path + ": the dataset 'grid/u' is float64 of -1..7 x -1..5 x 0..1, but float32 of -1..7 x -1..5 x 0..1" +
-          wanted);
-  // Uses another type of the same size in bytes.
-  EXPECT_EQ(restoring(path,
-                      [](Context& context) {
-                        const auto grid = context.block("grid", {6, 4});
-                        (void)grid.dataset<float>("n");
-                      }),
-            path + ": the dataset 'grid/n' is int32 of 0..6 x 0..4 x 0..1, but float32 of 0..6 x 0..4 x 0..1" +
-                wanted);
+      path + ": the dataset 'grid/n' is int32 of 0..6 x 0..4 x 0..1, but float32 of 0..6 x 0..4 x 0..1" + wanted);
   EXPECT_EQ(restoring(
                 path,
                 [](Context& context) {

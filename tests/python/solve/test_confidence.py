@@ -233,9 +233,11 @@ def _exposures(problem):
 # recorded at five sampling distances: on average 4 have to hold, and sums are over all of them.
 _SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
 _HELD = {"cg": 7, "mg": 4}
-_OVER = {"cg": 0.70, "mg": 0.65}
+# Sum of true regrets over that of the upper ends: 0.82 for cg at the default sampling distance and four of 900 to
+# 1100, where 35 of 40 intervals held the true value.
+_OVER = {"cg": 0.90, "mg": 0.65}
 _MAX = 0.01  # of the predicted time
-_DISTANCES = {"cg": (None,), "mg": (None, 900, 950, 1050, 1100)}  # cycles; None: the collector's own
+_DISTANCES = {"cg": (None, 900, 1100), "mg": (None, 900, 950, 1050, 1100)}  # cycles; None: the collector's own
 
 
 # mg is recorded at five sampling distances.

@@ -95,11 +95,11 @@ def test_last_line_is_a_command_that_follows_the_plan(terrace, tmp_path):
     (tmp_path / "app.c").write_text((ROOT / "tests/python/pages/app.c").read_text())
     program, profile = tmp_path / "app", tmp_path / "app.terrace"
     subprocess.run([PREFIX / "bin/terrace-cc", "-O2", "app.c", "-o", program], cwd=tmp_path, check=True)
-    assert run("-q", "-m", "unimem-bw2", "-o", profile, "--", program, "4", verb="record").returncode == 0
+    assert run("-q", "-m", "unimem-bw2", "-o", profile, "--", program, "48", verb="record").returncode == 0
     for machine in ("unimem-bw2", "unimem-lat4"):
         words = obeying(terrace, profile, tmp_path / "p.toml", *(("-m", machine) if "lat" in machine else ()))
         assert words[:2] == ["terrace", "simulate"]
-        assert words[2:] == ["--machine", machine, "--plan", str(tmp_path / "p.toml"), "--", str(program), "4"]
+        assert words[2:] == ["--machine", machine, "--plan", str(tmp_path / "p.toml"), "--", str(program), "48"]
         done = run(*words[2:], verb="simulate", cwd=tmp_path)
         assert done.returncode == 0 and "each (plan)" in done.stderr, done.stderr
 

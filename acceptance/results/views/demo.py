@@ -52,9 +52,9 @@ _STUDY = tuple(column for column in _COLUMNS if column not in ("first touch", "i
 
 
 _COLUMNS_MEAN = (
-    "Live: Terrace profiles the first iteration, then plans and moves data while the program runs. Planned: the\n"
-    "run follows a plan of an earlier run. Bound: no placement or migration by software makes an iteration\n"
-    "faster; initial placement is not charged."
+    "Live: Terrace profiles the first iteration, then plans and moves data during the run. Planned: the run "
+    "follows an earlier run's plan.\nBound: no placement or migration by software makes an iteration faster; "
+    "initial placement is not charged."
 )
 
 
@@ -85,10 +85,10 @@ def _paging(pages: Pages, document: Document) -> str:
     data, limit = (f"{gain[key] / 1e6:.0f} MB" for key in ("data_bytes", "limit_bytes"))
     speedup = f"{'at least ' * gain['kernel_stopped']}{gain['speedup']:.1f} times as fast"
     return (
-        f"By the clock: `{gain['program']}` has {data} of data and is limited to {limit} of memory. "
-        f"It is {speedup}\nunder Terrace as under the kernel's paging (medians of three interleaved runs). "
-        "MG sweeps its\ngrids regularly; in [other cases](docs/results/memory.md) the factor is smaller, "
-        "with random accesses about 1.\n\n" + table(["paged by", *times], [["time", *times.values()]])
+        f"By the clock: `{gain['program']}` has {data} of data and is limited to {limit} of memory. It is "
+        f"{speedup} under Terrace as\nunder kernel paging (medians of three interleaved runs). MG sweeps its "
+        "grids regularly; [elsewhere](docs/results/memory.md) it is less.\n\n"
+        + table(["paged by", *times], [["time", *times.values()]])
     )
 
 
@@ -98,12 +98,12 @@ def _sentence(document: Document, rows: Sequence[Row]) -> str:
     closed = (row["slow_only_s"] - row["managed_s"]) / (row["slow_only_s"] - row["fast_only_s"])
     program = f"{row['workload'].upper()} in class {document['class']}"
     return (
-        "In virtual time, on a machine whose slow memory has four times the latency, where moves cost what they\n"
-        f"cost the kernel: with fast memory for half of its data, {program} gains {closed:.0%} of what fast "
-        f"memory for all would,\nand takes {_less(row, 'first_touch_s')} less time than by first touch and "
-        f"{_less(row, 'interleave_s')} less than interleaved. No placement by software can be more than\n"
+        "In virtual time, on a machine whose slow memory has four times the latency, where moves cost what they "
+        f"cost the kernel: with fast memory\nfor half of its data, {program} gains {closed:.0%} of what fast "
+        f"memory for all would, and takes {_less(row, 'first_touch_s')} less time than by first touch and "
+        f"{_less(row, 'interleave_s')} less\nthan interleaved. No placement by software can be more than "
         f"{row['managed_s'] / row['lower_bound_s'] - 1:.1%} faster. The live run makes {row['live_moves']} moves, "
-        f"the planned one {row['moves'] or 'none: each phase needs the same data most'}."
+        f"the planned one {row['moves'] or 'none'}."
     )
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tables of a stored run that need no profile: times of phases, and accesses by level of the caches.
-`terrace show` prints them."""
+"""Makes tables of a stored run: times of phases, accesses by level of the caches, benefits of objects. `terrace
+show` prints them."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from rich.table import Table
 
 from terrace import units
 from terrace.output import table
+from terrace.solve.confidence import Benefit
 from terrace.store.summary import PhaseSummary
 from terrace.store.values import Level
 
@@ -31,4 +32,13 @@ def level_times(levels: Sequence[Level]) -> Table:
             hits, misses = level.hit_time / level.accesses, level.pure_miss_time / level.accesses
             times = (units.seconds(value) for value in (level.camat or 0.0, hits, misses))
             rows.add_row(level.name, units.count(level.accesses), *times)
+    return rows
+
+
+def benefit_table(ranked: Sequence[Benefit]) -> Table:
+    """Returns a row for each object: its gain alone in fast memory, with the 90 % interval and the rank."""
+    rows = table("object", "benefit", "90 % from", "to", "rank", left=(0, 4))
+    for benefit in ranked:
+        interval = (units.seconds(value) for value in (benefit.seconds, benefit.low, benefit.high))
+        rows.add_row(benefit.name, *interval, benefit.certainty)
     return rows

@@ -12,7 +12,7 @@ from terrace import units
 from terrace.errors import WrongCallError
 from terrace.output import console, print_json, table
 from terrace.report import observation, stencil_facts, stencil_tables
-from terrace.report.profile_tables import level_times, phase_times
+from terrace.report.profile_tables import benefit_table, level_times, phase_times
 from terrace.solve import confidence, model
 from terrace.store import stencil_plans
 from terrace.store.reader import Store
@@ -383,12 +383,8 @@ class View:
         if not ranked:
             out.print("\nNo object gains from fast memory.\n", markup=False)
             return
-        rows = table("object", "benefit", "90 % from", "to", "rank", left=(0, 4))
-        for benefit in ranked[:limit]:
-            interval = (units.seconds(value) for value in (benefit.seconds, benefit.low, benefit.high))
-            rows.add_row(benefit.name, *interval, benefit.certainty)
         out.print()
-        out.print(rows)
+        out.print(benefit_table(ranked[:limit]))
         out.print(
             "benefit: gain per iteration with the object alone in fast memory; from, to: 90 % interval; "
             "rank: by benefit (plans also weigh sizes and the budget; `terrace plan` states their certainty)\n",

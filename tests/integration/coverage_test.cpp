@@ -137,11 +137,11 @@ TEST_F(Coverage, Library_LoadedLate_IsReported) {
 
 TEST_F(Coverage, UncoveredShare_AboveATenth_IsAWarning) {
   const auto warned = simulate("./outside " + std::string(k_long), "");
-  EXPECT_NE(warned.output.find(" % of the heap was used only by code without hooks; terrace show"),
+  EXPECT_NE(warned.output.find(" % of the heap was used only by uninstrumented code; terrace show"),
             std::string::npos)
       << warned.output;
   if (sampled()) {
-    EXPECT_NE(warned.output.find(" % of the time was spent in code without hooks; terrace show profile.terrace"),
+    EXPECT_NE(warned.output.find(" % of the time was spent in uninstrumented code; terrace show profile.terrace"),
               std::string::npos)
         << warned.output;
   }

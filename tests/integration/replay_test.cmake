@@ -13,9 +13,9 @@ if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
     COMMENT "Building the workloads with the wrappers" VERBATIM)
   add_custom_target(hooked_workloads ALL DEPENDS ${folder}/built)
   # Cases for `make soak`; all but the first of a kind that takes long.
-  set(carried_test_soak SOAK All/*)
+  set(plan_of_other_class_test_soak SOAK All/*)
   set(replay_test_soak SOAK All/Programs.*/cg:All/Programs.*/found:All/Programs.*/eddy)
-  foreach(test IN ITEMS again_test carried_test given_plan_test hints_test phase_costs_test replay_test every_test baselines_test
+  foreach(test IN ITEMS replanning_test plan_of_other_class_test given_plan_test hints_test phase_costs_test replay_test sampled_iterations_test baselines_test
       file_memory_program_test)
     terrace_test(${test} SOURCES ${test}.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900 COST 150
       ${${test}_soak})
@@ -23,7 +23,7 @@ if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
     target_compile_definitions(${test} PRIVATE TERRACE_WRAPPERS="$<TARGET_FILE_DIR:terrace_wrapper>"
       TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>" TERRACE_HOOKED="${folder}")
   endforeach()
-  terrace_soak_test(every_test *UnobservedIterations* TERRACE_INLINED_LEVELS=all)
+  terrace_soak_test(sampled_iterations_test *UnobservedIterations* TERRACE_INLINED_LEVELS=all)
   target_include_directories(replay_test PRIVATE ${TERRACE_WORKLOAD_TABLE})
-  target_link_libraries(carried_test PRIVATE terrace_store terrace_plan_io)
+  target_link_libraries(plan_of_other_class_test PRIVATE terrace_store terrace_plan_io)
 endif()

@@ -87,7 +87,7 @@ TEST(WrapperRules, Flang_Compiling_IsRefused) {
       EXPECT_STREQ(
           error.what(),
           "terrace-fc: flang-new-19 cannot instrument programs; compile with gfortran (TERRACE_FC=gfortran), "
-          "or without hooks (TERRACE_WRAPPER=off)");
+          "or without instrumentation (TERRACE_WRAPPER=off)");
     }
   }
   const auto linked = command({"a.o", "libb.so.3", "-lc", "-o", "a"});

@@ -56,8 +56,9 @@ int main(int argc, char** argv) {
 LONGEST_FILES = (
     "test_pages_for_users", "test_experiment", "test_compare", "test_exit_statuses", "test_out_of_core",
     "test_memory_size", "test_examples", "test_stencils_page", "test_completion", "test_gpu", "test_confidence",
-    "test_calibrating", "test_signals", "test_watched", "test_confined", "test_programs", "test_command_line",
-    "test_description", "test_optimum", "test_lacking", "test_dhat_names", "test_ccnuma", "test_plan_verb",
+    "test_calibrating", "test_signals", "test_page_watching", "test_seccomp", "test_programs", "test_command_line",
+    "test_description", "test_optimum", "test_restricted_systems", "test_dhat_names", "test_ccnuma",
+    "test_plan_verb",
 )  # fmt: skip
 
 

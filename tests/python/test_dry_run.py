@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, refused, run
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from lacking import LackingError, compiled
+from restricted import RestrictedError, compiled
 
 SAME_NODE = ("--machine", ROOT / "acceptance" / "programs_lines" / "same_node.toml")
 PLAIN = "int main(void) { return 0; }"
@@ -32,7 +32,7 @@ def plain(tmp_path_factory):
 def test_static_program_never_loads_terrace(tmp_path):
     try:
         alone = compiled(tmp_path, PLAIN, "alone", "-static")
-    except LackingError as why:
+    except RestrictedError as why:
         pytest.skip(str(why))
     lines = run("--dry-run", "--", alone).stdout.splitlines()
     assert lines == [

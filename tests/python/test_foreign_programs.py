@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT, run
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from lacking import compiled
+from restricted import compiled
 
 PROGRAM = """
 #include <stdio.h>

@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, TERRACE, refused, run
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from lacking import CONDITIONS, LackingError
+from restricted import CONDITIONS, RestrictedError
 
 SAME_NODE = ROOT / "acceptance" / "programs_lines" / "same_node.toml"
 NODES = sorted(int(node.name.removeprefix("node")) for node in Path("/sys/devices/system/node").glob("node[0-9]*"))
@@ -53,7 +53,7 @@ def test_unknown_nodes_are_accepted(tmp_path):
     words = [TERRACE, "run", "--machine", SAME_NODE, "--fast", "64MiB", "--", "touch", "was-run"]
     try:
         command = CONDITIONS["no /sys"](tmp_path, [str(word) for word in words])
-    except LackingError as why:
+    except RestrictedError as why:
         pytest.skip(str(why))
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT, TERRACE, run
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from lacking import CONDITIONS, compiled
+from restricted import CONDITIONS, compiled
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_loop_option_without_instrumentation_is_refused(options, tmp_path, folde
     done = run("--loop", "f", *options, "--", program, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
-        f"terrace: --loop needs hooks, and {program} has none; build it with terrace-cc, or give --phases "
-        "FUNCTION (without both, phases are intervals of time)\n"
+        f"terrace: --loop needs an instrumented program, and {program} is none; build it with terrace-cc, or give "
+        "--phases FUNCTION (without both, phases are intervals of time)\n"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -145,7 +145,7 @@ def test_advice_without_instrumentation_names_watched_pages(tmp_path):
     done = run(*TWO_KINDS, "--fast", "16MiB", "-o", "x.terrace", "--", large, cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.startswith(
-        "terrace: no main loop was seen (without hooks: nothing repeated in intervals of 0.5 s, or the run was "
+        "terrace: no main loop was seen (not instrumented: nothing repeated in intervals of 0.5 s, or the run was "
         "too short; terrace run --intent and --memory need no loop); profile in "
     )
 

@@ -1,5 +1,5 @@
 // Does one of several things that a tool inside a program may break, for a while; see
-// tests/python/test_watched.py.
+// tests/python/test_page_watching.py.
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>

@@ -220,7 +220,7 @@ struct PageUseMonitor::State {
       note(variant->name(), variant->blind_spots());
     } else {
       runtime->note("warning",
-                    "no hooks, and no way to watch pages can be had here; terrace run --dry-run says why");
+                    "not instrumented, and no way to watch pages can be had here; terrace run --dry-run says why");
     }
   }
   void note_lost_samples() const {

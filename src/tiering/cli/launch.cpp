@@ -197,7 +197,8 @@ std::string advise_on_loops(const runtime::Session& session) {
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
   if (session.backend == runtime::Backend::real && !table.has_hooks())
-    return "without hooks: nothing repeated in intervals of 0.5 s, or the run was too short; terrace run --intent "
+    return "not instrumented: nothing repeated in intervals of 0.5 s, or the run was too short; terrace run "
+           "--intent "
            "and --memory need no loop";
   return "name it with --loop NAME, or with --phases f,g the functions that begin its phases";
 }

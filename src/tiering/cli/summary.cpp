@@ -136,7 +136,7 @@ void print_coverage(const LoopSummary& loop, const std::string& path) {
   constexpr double k_much = 0.1;
   constexpr double k_little = 1 << 20;
   const auto warn = [&](double share, const char* of) {
-    fmt::print(stderr, "terrace: warning: {:.0f} % of the {} code without hooks; terrace show {} says more\n",
+    fmt::print(stderr, "terrace: warning: {:.0f} % of the {} uninstrumented code; terrace show {} says more\n",
                100 * share, of, path);
   };
   if (loop.time_at_least > k_much) warn(loop.time_share, "time was spent in");

@@ -257,7 +257,7 @@ std::vector<std::string> wrapper_command(const WrapperCall& call, const WrapperL
       throw Error(Code::invalid,
                   std::string(name_of(call.language)) + ": " + call.compiler.back() +
                       " cannot instrument programs; compile with gfortran (TERRACE_FC=gfortran), or "
-                      "without hooks (TERRACE_WRAPPER=off)");
+                      "without instrumentation (TERRACE_WRAPPER=off)");
     if (request.inputs && !flang) add_compile_flags(call, request, layout, words);
     if (request.links) add_link_flags(layout, words);
   }
@@ -275,7 +275,7 @@ std::string wrapper_note(const WrapperCall& call) {
   const auto begin = std::string(name_of(call.language)) + ": ";
   if (request.compiles && std::ranges::any_of(call.arguments, is_save_temps) &&
       !clang_ir_command(call, request).empty())
-    return begin + "-save-temps is ignored: clang's intermediate files are not kept where hooks are added";
+    return begin + "-save-temps is ignored: clang's intermediate files are not kept where it instruments";
   if (request.links && has("-flto") && !has("-fno-lto"))
     return begin +
            "with -flto clang keeps no tail calls in instrumented code, so that deep recursion needs more stack; "

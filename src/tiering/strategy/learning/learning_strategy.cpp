@@ -203,7 +203,7 @@ void LearningStrategy::plan_from_profile(std::string_view loop, Requests& reques
       has_no_misses_ = true;
       throw Error(Code::not_found,
                   "the first iteration of " + profile.loop +
-                      " had no cache miss in an object: the caches hold its data, or it has no hooks; "
+                      " had no cache miss in an object: the caches hold its data, or it is not instrumented; "
                       "in that case build it with terrace-cc");
     }
     pending_plans_ = make_pending_plans(*planner_, problem, context_.calibration, *context_.clock, is_reprofiling_,

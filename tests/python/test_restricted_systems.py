@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, TERRACE
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from lacking import CONDITIONS, LackingError, compiled, small_tmpdir
+from restricted import CONDITIONS, RestrictedError, compiled, small_tmpdir
 
 # Large and small blocks, a mapping that moves, a thread, a child that runs another program, standard output
 # through a buffer, and a status of its own.
@@ -69,7 +69,7 @@ int main(void) {
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
     """Returns a world-readable folder with the compiled programs."""
-    folder = tmp_path_factory.mktemp("lacking")
+    folder = tmp_path_factory.mktemp("restricted")
     for above in (folder, *folder.parents[:3]):
         if above != Path("/tmp"):
             above.chmod(above.stat().st_mode | stat.S_IRUSR | 0o055)
@@ -109,7 +109,7 @@ def test_missing_facility_does_not_affect_the_program(name, program, made, tmp_p
     try:
         plain = ended(condition(made, list(map(str, words))), tmp_path)
         ours = ended(condition(made, [str(TERRACE), "run", "--", *map(str, words)]), tmp_path)
-    except LackingError as why:
+    except RestrictedError as why:
         pytest.skip(str(why))
     assert plain[0] in (3, 4, 7), plain
     compare(plain, ours, silent=name == "all there")
@@ -123,7 +123,7 @@ def test_full_file_system_does_not_kill_the_program(name, options, made, tmp_pat
     try:
         plain = ended(CONDITIONS[name](made, words), tmp_path)
         ours = ended(CONDITIONS[name](made, [str(TERRACE), "run", *options, "--", *words]), tmp_path)
-    except LackingError as why:
+    except RestrictedError as why:
         pytest.skip(str(why))
     assert ours[:2] == plain[:2], ours[2]
     assert any(line.startswith("terrace: ") for line in ours[2])
@@ -136,7 +136,7 @@ def test_process_without_journal_reports_itself(options, made, tmp_path):
     """The process itself reports that its journal has no space."""
     try:
         done = ended(small_tmpdir(4)(made, [str(TERRACE), "run", *options, "--", "true"]), tmp_path)
-    except LackingError as why:
+    except RestrictedError as why:
         pytest.skip(str(why))
     assert done[0] == 0
     assert any("the program runs unmanaged: journal " in line for line in done[2]), done[2]
@@ -147,7 +147,7 @@ def test_process_without_journal_reports_itself(options, made, tmp_path):
 def test_full_tmpdir_is_reported(options, made, tmp_path):
     try:
         done = ended(CONDITIONS["TMPDIR full"](made, [str(TERRACE), "run", *options, "--", "true"]), tmp_path)
-    except LackingError as why:
+    except RestrictedError as why:
         pytest.skip(str(why))
     full = f"terrace: $TMPDIR ({made}/full) is full: Terrace needs some KiB there; set TMPDIR"
     assert (done[0], done[2]) == ((0, []) if options == ("-q",) else (1, [full]))
@@ -157,7 +157,7 @@ def test_check_reports_full_shared_memory(made, tmp_path):
     words = [str(TERRACE), "machine", "check"]
     try:
         status, output, _ = ended(CONDITIONS["/dev/shm full"](made, words), tmp_path)
-    except LackingError as why:
+    except RestrictedError as why:
         pytest.skip(str(why))
     assert status == 0
     assert b"/dev/shm is full: 64KiB free" in output
@@ -301,7 +301,7 @@ def test_requested_feature_is_not_omitted_silently(name, made, tmp_path):
     words = [str(TERRACE), "run", "-o", str(tmp_path / "own.terrace"), "--", "true"]
     try:
         status, _, said = ended(CONDITIONS[name](made, words), tmp_path)
-    except LackingError as why:
+    except RestrictedError as why:
         pytest.skip(str(why))
     assert (status == 0) == (tmp_path / "own.terrace").exists()
     assert status == 0 or said

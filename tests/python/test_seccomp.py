@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT, TERRACE
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from lacking import compiled
+from restricted import compiled
 
 # confined HOW WHEN: the filter comes by prctl(2), by seccomp(2), by seccomp(2) for all threads, or is the strict
 # one; before there are large data, after that, or in a forked child. It allows what large blocks take,

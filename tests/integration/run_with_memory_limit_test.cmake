@@ -27,10 +27,10 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
     target_link_libraries(${program} PRIVATE Threads::Threads)
   endforeach()
   target_link_libraries(handled_data PRIVATE fork_handlers)
-  terrace_test(spilled_test SOURCES spilled_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900 COST 100 SOAK Seeds/*/2:Seeds/*/3:Seeds/*/4:Seeds/*/5)
-  add_dependencies(spilled_test terrace_cli terrace large_data mapped_data handled_data early_child locked_data scattered_data
+  terrace_test(run_with_memory_limit_test SOURCES run_with_memory_limit_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900 COST 100 SOAK Seeds/*/2:Seeds/*/3:Seeds/*/4:Seeds/*/5)
+  add_dependencies(run_with_memory_limit_test terrace_cli terrace large_data mapped_data handled_data early_child locked_data scattered_data
     spilled_corners locked_allocator locked_allocator_library locked_allocator_user)
-  target_compile_definitions(spilled_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
+  target_compile_definitions(run_with_memory_limit_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
     TERRACE_LARGE_DATA="$<TARGET_FILE:large_data>" TERRACE_MAPPED_DATA="$<TARGET_FILE:mapped_data>"
     TERRACE_LOCKED_DATA="$<TARGET_FILE:locked_data>" TERRACE_SCATTERED_DATA="$<TARGET_FILE:scattered_data>" TERRACE_SPILLED_CORNERS="$<TARGET_FILE:spilled_corners>"
     TERRACE_HANDLED_DATA="$<TARGET_FILE:handled_data>" TERRACE_EARLY_CHILD="$<TARGET_FILE:early_child>"
@@ -44,7 +44,7 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
       COMMAND ${TERRACE_GFORTRAN} -O2 -J${CMAKE_CURRENT_BINARY_DIR} -o ${array_data}
         ${CMAKE_CURRENT_SOURCE_DIR}/programs/array_data.f90)
     add_custom_target(array_data_program DEPENDS ${array_data})
-    add_dependencies(spilled_test array_data_program)
-    target_compile_definitions(spilled_test PRIVATE TERRACE_ARRAYS_IN_FORTRAN="${array_data}")
+    add_dependencies(run_with_memory_limit_test array_data_program)
+    target_compile_definitions(run_with_memory_limit_test PRIVATE TERRACE_ARRAYS_IN_FORTRAN="${array_data}")
   endif()
 endif()

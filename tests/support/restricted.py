@@ -1,6 +1,6 @@
 """Commands that run a program on a restricted system (missing files, rights or system calls).
 
-Those that need the superuser's rights (a mount namespace, another user) raise LackingError where those are not
+Those that need the superuser's rights (a mount namespace, another user) raise RestrictedError where those are not
 there.
 """
 
@@ -27,7 +27,7 @@ Words = list[str]
 Condition = Callable[[Path, Sequence[str]], Words]
 
 
-class LackingError(Exception):
+class RestrictedError(Exception):
     """The condition cannot be made here; the text says why."""
 
 
@@ -42,7 +42,7 @@ def compiled(folder: Path, source: Path | str, name: str, *options: str) -> Path
             ["gcc", "-O2", *options, own, "-o", made], text=True, capture_output=True, timeout=120
         )
         if done.returncode != 0:
-            raise LackingError(f"gcc {' '.join(options)}: {done.stderr.strip()[-200:]}")
+            raise RestrictedError(f"gcc {' '.join(options)}: {done.stderr.strip()[-200:]}")
     return made
 
 
@@ -71,7 +71,7 @@ def mounted(before: str) -> Condition:
 
     def words(folder: Path, command: Sequence[str]) -> Words:
         if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
-            raise LackingError("a mount namespace takes the superuser's rights")
+            raise RestrictedError("a mount namespace takes the superuser's rights")
         return ["unshare", "-m", *shell(f"{before} || exit 99;")(folder, command)]
 
     return words
@@ -80,7 +80,7 @@ def mounted(before: str) -> Condition:
 def as_nobody(folder: Path, command: Sequence[str]) -> Words:
     """Returns the command as a user without read access to the home folder that the environment names."""
     if os.geteuid() != 0:
-        raise LackingError("another user takes the superuser's rights")
+        raise RestrictedError("another user takes the superuser's rights")
     return ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env", "HOME=/root", *command]
 
 

@@ -14,7 +14,7 @@ from conftest import ROOT, TERRACE
 from programs_lines.profiles import moves_of, was_watched
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from lacking import CONDITIONS, LackingError
+from restricted import CONDITIONS, RestrictedError
 
 pytestmark = pytest.mark.soak
 
@@ -55,7 +55,7 @@ CLOSING = re.compile(
 
 @pytest.fixture
 def where():
-    with tempfile.TemporaryDirectory(prefix="terrace-lacking-") as folder:
+    with tempfile.TemporaryDirectory(prefix="terrace-restricted-") as folder:
         Path(folder).chmod(0o777)  # any user may write a profile there
         yield Path(folder)
 
@@ -66,7 +66,7 @@ def compare(name, command, where, watching=()):
     def ended(*words):
         try:
             words = CONDITIONS[name](where, [*words, *command])
-        except LackingError as why:
+        except RestrictedError as why:
             pytest.skip(str(why))
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=300, cwd=where)
         return done.returncode, done.stdout, done.stderr.decode(errors="replace").splitlines()

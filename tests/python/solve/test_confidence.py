@@ -226,16 +226,13 @@ def _exposures(problem):
     return result
 
 
-# Figures of the test below, which virtual time repeats to the digit: at these shares of the footprint, how many
-# of the intervals hold, and the sum of the real regrets over the sum of the intervals' upper ends. 7 of 8 and 1
-# are promised; here it may not get worse. All intervals begin at 0 and end at the 90 % quantile (cg: 0.676 when
-# they ended at the 95 % quantile, and 6 of 8 held). mg's depend on where its samples happen to fall. So mg is
-# recorded at five sampling distances: on average 4 have to hold, and sums are over all of them.
+# Limits of the test below. The intervals begin at 0 and end at the 90 % quantile, so 7 of 8 budgets should hold and
+# the sum of the real regrets should not exceed that of the upper ends. At twelve sampling distances of 850 to 1150
+# cycles, 84 of cg's 96 intervals held, 66 of mg's, and the sums' ratio was 0.82 and 0.60. A single distance says
+# little: cg's ratio is 0.54 to 1.26, depending on where the samples happen to fall.
 _SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
-_HELD = {"cg": 7, "mg": 4}
-# Sum of true regrets over that of the upper ends: 0.82 for cg at the default sampling distance and four of 900 to
-# 1100, where 35 of 40 intervals held the true value.
-_OVER = {"cg": 0.90, "mg": 0.65}
+_HELD = {"cg": 7, "mg": 4}  # of 8, on average over the distances
+_OVER = {"cg": 0.90, "mg": 0.65}  # sum of the true regrets over that of the upper ends
 _MAX = 0.01  # of the predicted time
 _DISTANCES = {"cg": (None, 900, 1100), "mg": (None, 900, 950, 1050, 1100)}  # cycles; None: the collector's own
 

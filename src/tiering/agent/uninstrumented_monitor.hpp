@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines the two monitors of an uninstrumented program: of its pages and, if permitted, of its functions. A loop
-// that function entries reveal takes precedence over intervals. The agent's state (start.cpp) owns one.
+// Combines the monitors of an uninstrumented program: of its pages, of its MPI calls and, if permitted, of its
+// functions. A loop that MPI calls or function entries reveal takes precedence over intervals of time. The agent's state
+// (start.cpp) owns one.
 #pragma once
 
 #include <mutex>
 
 #include "agent/function_entry_monitor.hpp"
+#include "agent/mpi/mpi_monitor.hpp"
 #include "agent/page_use_monitor.hpp"
 #include "runtime/session/session.hpp"
 
@@ -16,8 +18,14 @@ class UninstrumentedMonitor {
   UninstrumentedMonitor(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
                         Process& process, const runtime::Session& session,
                         void (*resolve_name)(std::uint64_t function))
-      : pages_(collector, mutex, clock, session.events), functions_(process, session.phases, resolve_name) {
-    pages_.yield_to([this] { return functions_.in_loop(); });
+      : pages_(collector, mutex, clock, session.events),
+        functions_(process, session.phases, resolve_name),
+        mpi_(process, session.directory, [this, &session] {
+          // Both need the processor's few breakpoints.
+          if (session.phases.source != runtime::PhaseSource::functions) functions_.end();
+        }) {
+    pages_.yield_to([this] { return mpi_.in_loop() || functions_.in_loop(); });
+    if (session.phases.detects_loops()) process.mpi = &mpi_;
   }
   void report_to(runtime::Runtime& runtime) noexcept { pages_.report_to(runtime); }
   void begin() noexcept {
@@ -25,6 +33,7 @@ class UninstrumentedMonitor {
     functions_.begin();
   }
   void end() noexcept {
+    mpi_.end();
     functions_.end();
     pages_.end();
   }
@@ -32,6 +41,7 @@ class UninstrumentedMonitor {
  private:
   PageUseMonitor pages_;
   FunctionEntryMonitor functions_;
+  MpiMonitor mpi_;
 };
 
 }  // namespace terrace::agent

@@ -27,19 +27,26 @@ fs::path executable_folder() {
   return path.parent_path();
 }
 
-}  // namespace
-
-std::string prefix_path() { return executable_folder().parent_path().string(); }
-
-std::string library_path(bool observes_accesses) {
+// Returns a library of the installation, or of the build tree's folder of the agent.
+std::string find_library(const std::string& name, const char* build_folder) {
   const auto here = executable_folder();
-  const std::string name = observes_accesses ? "libterrace.so" : "libterrace_unfollowed.so";
-  const std::array candidates = {here / ".." / TERRACE_LIBRARY_FOLDER / name, here / ".." / "agent" / name};
+  const std::array candidates = {here / ".." / TERRACE_LIBRARY_FOLDER / name,
+                                 here / ".." / "agent" / build_folder / name};
   for (const auto& candidate : candidates)
     if (fs::exists(candidate)) return fs::canonical(candidate).string();
   throw Error(Code::not_found,
               name + " was not found relative to " + (here / "terrace").string() + "; install again");
 }
+
+}  // namespace
+
+std::string prefix_path() { return executable_folder().parent_path().string(); }
+
+std::string library_path(bool observes_accesses) {
+  return find_library(observes_accesses ? "libterrace.so" : "libterrace_unfollowed.so", ".");
+}
+
+std::string mpi_library_path() { return find_library("libterrace-mpi.so", "mpi"); }
 
 std::string python_command() {
   if (const char* given = std::getenv("TERRACE_PYTHON")) return given;

@@ -26,6 +26,8 @@
 #include "cli/intent.hpp"
 #include "cli/job_ledgers.hpp"
 #include "cli/journal_folder.hpp"
+#include "cli/loop_service.hpp"
+#include "cli/mpi_programs.hpp"
 #include "cli/output_option.hpp"
 #include "cli/session_builder.hpp"
 #include "cli/spill_summary.hpp"
@@ -66,7 +68,8 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
   const auto checks = environment("ASAN_OPTIONS");
   std::vector<std::string> variables{
       fmt::format("{}={}", runtime::k_session_variable, session.string()),
-      fmt::format("LD_PRELOAD={}{}{}", library, preload.empty() ? "" : ":", preload),
+      fmt::format("LD_PRELOAD={}{}{}{}", library, uses_mpi(command) ? ":" + mpi_library_path() : "",
+                  preload.empty() ? "" : ":", preload),
       // UCX's memory hooks replace mmap and would hide the program's mappings from an interposer.
       "UCX_MEM_MMAP_HOOK_MODE=none",
       // Programs with the address sanitizer that this one starts would abort, as its library is not first.
@@ -197,9 +200,8 @@ std::string advise_on_loops(const runtime::Session& session) {
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
   if (session.backend == runtime::Backend::real && !table.has_hooks())
-    return "not instrumented: nothing repeated in intervals of 0.5 s, or the run was too short; terrace run "
-           "--intent "
-           "and --memory need no loop";
+    return "not instrumented: nothing repeated in intervals of 0.5 s, or the run was too short; "
+           "terrace run --intent and --memory need no loop";
   return "name it with --loop NAME, or with --phases f,g the functions that begin its phases";
 }
 
@@ -341,6 +343,7 @@ ChildExit run_program(const LaunchOptions& given) {
   if (!outputs.sentence().empty() && requests_profile(options)) sentences.push_back(outputs.sentence());
   if (prints) print(sentences);
   const auto ending = [&] {
+    const LoopService loops(folder.path());
     const GaugeExporter gauges(options.gauges, [&] { return prepared->ledgers.views(); });
     const SpillReports reports(folder.path(), session.spill,
                                session.spill.is_wanted() ? report_period(options) : 0);

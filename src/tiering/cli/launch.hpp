@@ -55,6 +55,8 @@ std::string prefix_path();
 // Returns the library to preload: libterrace.so, or the one without access collectors for programs whose accesses
 // are not observed. Throws Error{not_found}.
 std::string library_path(bool observes_accesses);
+// Returns the path of the library that interposes MPI (agent/mpi). Throws Error{not_found}.
+std::string mpi_library_path();
 // Returns the interpreter that has the Python package.
 std::string python_command();
 

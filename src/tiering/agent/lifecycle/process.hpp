@@ -38,6 +38,7 @@ class ObjectRegistry;
 
 class OrderedHeap;
 class MainLoopDetector;
+class MpiMonitor;
 class ProgramWork;
 class SpilledHeap;
 class SpilledSmall;
@@ -55,6 +56,7 @@ struct Process {
   observe::CodeMap* code = nullptr;            // null: the program's time is not sampled
   OrderedHeap* ordered = nullptr;              // null: no placement by intent
   MainLoopDetector* loops = nullptr;           // null: the main loop is not searched
+  MpiMonitor* mpi = nullptr;                   // null: MPI calls are not evaluated
   SpilledHeap* (*make_spilled)() = nullptr;    // null: no spilled memory; called at most once
   transfer::Preference (*preference_of)(std::string_view object) noexcept =
       nullptr;                                   // null: no plan has preferences

@@ -236,9 +236,9 @@ class Disassembly::Reader {
   std::set<std::uint64_t> noreturn_;  // PLT entries of functions that do not return
 };
 
-Disassembly::Disassembly(Elf* elf) {
+Disassembly::Disassembly(Elf* elf, Scope scope) {
   auto slots = find_slots(elf);
-  if (slots.hooks.empty()) return;
+  if (slots.hooks.empty() && scope == Scope::hooked_modules) return;
   reader_ = std::make_unique<Reader>(std::move(slots));
   for (const auto& part : find_code(elf)) {
     if (part.linkage)

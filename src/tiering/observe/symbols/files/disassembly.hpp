@@ -27,7 +27,9 @@ struct Instruction {
 
 class Disassembly {
  public:
-  explicit Disassembly(Elf* elf);
+  enum class Scope : std::uint8_t { hooked_modules, all_modules };
+  // Scope::hooked_modules: reads nothing where no code calls a hook.
+  explicit Disassembly(Elf* elf, Scope scope = Scope::hooked_modules);
   ~Disassembly();
   Disassembly(const Disassembly&) = delete;
   Disassembly& operator=(const Disassembly&) = delete;
@@ -37,7 +39,7 @@ class Disassembly {
     std::span<const std::uint8_t> bytes;
     bool linkage = false;  // the PLT
   };
-  // Returns the code sections without the PLT; empty where no code calls a hook.
+  // Returns the code sections without the PLT.
   [[nodiscard]] const std::vector<Code>& code() const { return code_; }
   [[nodiscard]] std::vector<Instruction> read(std::uint64_t address, std::span<const std::uint8_t> bytes) const;
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "observe/code/loop_marks.hpp"
+#include "observe/symbols/files/code_blocks.hpp"
 #include "observe/symbols/files/disassembly.hpp"
 #include "observe/symbols/files/symbols_facts.hpp"
 
@@ -22,20 +23,18 @@ namespace terrace::observe {
 
 namespace {
 
-using Block = std::span<const Instruction>;
-
-bool has_hook(Block block) {
+bool has_hook(CodeBlock block) {
   return std::ranges::any_of(
       block, [](const Instruction& one) { return one.hook == Hook::block || one.hook == Hook::access; });
 }
 
-std::uint32_t work_of(Block block) {
+std::uint32_t work_of(CodeBlock block) {
   return std::accumulate(block.begin(), block.end(), 0U,
                          [](std::uint32_t sum, const Instruction& one) { return sum + one.work; });
 }
 
 // Assigns a block's work to its hooks.
-void share_out(Block block, std::uint32_t work, std::vector<SymbolHook>& hooks) {
+void share_out(CodeBlock block, std::uint32_t work, std::vector<SymbolHook>& hooks) {
   std::vector<std::uint64_t> accesses;
   std::uint64_t own = 0;
   for (const auto& instruction : block) {
@@ -53,28 +52,10 @@ void share_out(Block block, std::uint32_t work, std::vector<SymbolHook>& hooks) 
   }
 }
 
-// Cuts a function's code into basic blocks.
-std::vector<Block> cut_blocks(const std::vector<Instruction>& code) {
-  std::vector<std::uint64_t> targets;
-  for (const auto& instruction : code)
-    if (instruction.target != 0) targets.push_back(instruction.target);
-  std::ranges::sort(targets);
-  std::vector<Block> blocks;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    const bool ends = code[i].jumps || !code[i].falls_through || i + 1 == code.size() ||
-                      std::ranges::binary_search(targets, code[i + 1].at);
-    if (!ends) continue;
-    blocks.push_back(Block(code).subspan(begin, i + 1 - begin));
-    begin = i + 1;
-  }
-  return blocks;
-}
-
 // Assigns the work of blocks without hooks, which are small (cli/wrapper/thin_blocks.hpp), to the preceding block:
 // half of it where that may jump past them.
-void share_out(const std::vector<Block>& blocks, std::vector<SymbolHook>& hooks) {
-  Block last;
+void share_out(const std::vector<CodeBlock>& blocks, std::vector<SymbolHook>& hooks) {
+  CodeBlock last;
   std::uint32_t work = 0;  // of that block, in halves
   bool is_passed = false;
   for (const auto block : blocks) {
@@ -89,47 +70,22 @@ void share_out(const std::vector<Block>& blocks, std::vector<SymbolHook>& hooks)
   share_out(last, work / 2, hooks);
 }
 
-// Returns the return address of the block's own hook; 0: none.
-std::uint64_t own_hook(Block block) {
-  const auto found = std::ranges::find(block, Hook::block, &Instruction::hook);
-  return found == block.end() ? 0 : found->next;
-}
-
-// Marks the loops of the function with these blocks.
-LoopMarks loop_marks(const std::vector<Block>& blocks) {
-  std::map<std::uint64_t, BlockIndex> begins;
-  for (const auto block : blocks) begins.emplace(block.front().at, static_cast<BlockIndex>(begins.size()));
-  std::vector<FlowBlock> flow;
-  for (const auto block : blocks) {
-    auto& one = flow.emplace_back();
-    const auto& end = block.back();
-    if (const auto target = begins.find(end.target); end.target != 0 && target != begins.end())
-      one.targets.push_back(target->second);
-    one.falls_through = end.falls_through;
-    one.has_indirect_jump = end.has_indirect_jump;
-    one.has_hook = own_hook(block) != 0;
-    one.calls = std::ranges::any_of(block, &Instruction::calls);
-  }
-  return mark_loops(flow);
-}
-
 // Numbers the loops in pre-order: a loop's descendants follow it directly.
 class LoopTables {
  public:
-  LoopTables(const std::vector<Block>& blocks, SymbolFacts& facts)
+  LoopTables(const std::vector<CodeBlock>& blocks, SymbolFacts& facts)
       : blocks_(blocks),
-        marks_(loop_marks(blocks)),
+        marks_(mark_loops(flow_blocks(blocks))),
         facts_(facts),
         numbers_(blocks.size()),
         children_(blocks.size()),
-        back_(blocks.size()) {
+        back_(back_edges(blocks, marks_.forest)) {
     std::vector<BlockIndex> outermost;
     for (BlockIndex i = 0; i < blocks.size(); ++i) {
       if (!marks_.forest.is_head[i]) continue;
       const auto around = marks_.forest.around[i];
       (around == k_no_block ? outermost : children_[around]).push_back(i);
     }
-    find_jumps_back();
     for (const auto head : outermost) add(head);
   }
   // Adds a row for each interval of code with the same innermost loop.
@@ -154,20 +110,6 @@ class LoopTables {
 
  private:
   [[nodiscard]] std::uint32_t number(BlockIndex head) const { return head == k_no_block ? 0 : numbers_[head]; }
-  // Finds the jump of each loop's back edge.
-  void find_jumps_back() {
-    std::map<std::uint64_t, BlockIndex> heads;
-    for (BlockIndex i = 0; i < blocks_.size(); ++i)
-      if (marks_.forest.is_head[i]) heads.emplace(blocks_[i].front().at, i);
-    for (BlockIndex i = 0; i < blocks_.size(); ++i) {
-      const auto& end = blocks_[i].back();
-      const auto behind = end.falls_through && i + 1 < blocks_.size() ? blocks_[i + 1].front().at : 0;
-      for (const auto next : {end.target, behind}) {
-        const auto head = heads.find(next);
-        if (head != heads.end() && marks_.forest.contains(head->second, i)) back_[head->second] = end.at;
-      }
-    }
-  }
   // Not recursive: generated code nests thousands of loops.
   void add(BlockIndex outermost) {
     std::vector<BlockIndex> left{outermost};
@@ -185,7 +127,7 @@ class LoopTables {
     }
   }
 
-  const std::vector<Block>& blocks_;
+  const std::vector<CodeBlock>& blocks_;
   LoopMarks marks_;
   SymbolFacts& facts_;
   std::vector<std::uint32_t> numbers_;             // of loops, by head; 0: no loop

@@ -269,15 +269,28 @@ std::vector<std::string> write_symbol_files(const std::vector<std::string>& word
   return written;
 }
 
-std::string sanitizer_of(const std::string& program) {
+namespace {
+
+// Returns the libraries that a program, a command's first word, is linked with itself.
+std::vector<std::string> libraries_of(const std::string& program) {
   const auto path = find_executable(program, true);
   const CloseFile file{path.empty() ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   const auto elf = file.file < 0 ? nullptr : open_elf(file.file);
-  if (!elf) return {};
-  for (const auto& library : linked_with(elf.get()).libraries)
+  return elf ? linked_with(elf.get()).libraries : std::vector<std::string>();
+}
+
+}  // namespace
+
+std::string sanitizer_of(const std::string& program) {
+  for (const auto& library : libraries_of(program))
     for (const char* runtime : {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so"})
       if (library.starts_with(runtime)) return library;
   return {};
+}
+
+bool is_linked_with_mpi(const std::string& program) {
+  return std::ranges::any_of(libraries_of(program),
+                             [](const std::string& library) { return library.starts_with("libmpi"); });
 }
 
 std::string why_not_loadable(const std::string& program) {

@@ -23,6 +23,9 @@ std::vector<std::string> write_symbol_files(const std::vector<std::string>& word
 // sole control of the program's memory and threads.
 std::string sanitizer_of(const std::string& program);
 
+// Returns whether a program, a command's first word, is linked with an MPI library itself.
+bool is_linked_with_mpi(const std::string& program);
+
 // Returns why a program, a command's first word, cannot load this build's libraries and may not be given any: it
 // uses another C library, or is of another machine (core/program_loader.hpp). "" where it can.
 std::string why_not_loadable(const std::string& program);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the launcher for the loops around call sites (runtime/session/loop_request.hpp) and caches its answers. The MPI
+// monitor uses it. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/mpi/mpi_calls.hpp"
+
+namespace terrace::agent {
+
+struct Process;
+
+class LoopRequests {
+ public:
+  struct Loop {
+    runtime::LoopHead head = 0;  // addresses in this process
+    std::uint64_t back = 0;
+  };
+
+  LoopRequests(Process& process, std::string directory) : process_(process), directory_(std::move(directory)) {}
+
+  // Queues a return address, unless its loops are known or requested.
+  void add(std::uint64_t address);
+  // Sends the queued addresses, or reads the answer if it has arrived. Returns true if loops have become known.
+  bool exchange();
+  // Returns the loops around the call that returns to the address, outermost first; null: not known yet.
+  [[nodiscard]] const std::vector<Loop>* find(std::uint64_t address) const;
+  // Returns whether all addresses have been answered.
+  [[nodiscard]] bool is_complete() const { return queued_.empty() && sent_.empty(); }
+
+ private:
+  void send();
+  [[nodiscard]] std::string path(std::string_view suffix) const;
+
+  Process& process_;
+  std::string directory_;
+  std::uint32_t number_ = 0;  // of the request
+  std::vector<std::uint64_t> queued_;
+  std::vector<std::uint64_t> sent_;
+  std::vector<std::uint64_t> biases_;  // by address that was sent: of its file in this process
+  std::unordered_map<std::uint64_t, std::vector<Loop>> known_;
+};
+
+}  // namespace terrace::agent

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feeds the loop finder of MPI programs, and is the listener of the MPI layer. See mpi_monitor.hpp.
+#include "agent/mpi/mpi_monitor.hpp"
+
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/lifecycle/callers.hpp"
+#include "agent/lifecycle/in_process.hpp"
+#include "agent/lifecycle/modules.hpp"
+#include "agent/mpi/call_events.hpp"
+#include "agent/mpi/call_paths.hpp"
+#include "agent/mpi/loop_requests.hpp"
+#include "core/system_time.hpp"
+#include "observe/perf/function_probes.hpp"
+#include "observe/symbols/symbol_names.hpp"
+#include "observe/threads/thread.hpp"
+#include "profile/records.hpp"
+#include "runtime/mpi/mpi_loop_finder.hpp"
+#include "runtime/regions/region_phases.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr Seconds k_poll{5e-3};                   // between looks for the launcher's answer
+constexpr std::size_t k_calls_without_loop = 64;  // answered ones, after which the sequence of calls is used
+constexpr double k_max_header_rate = 2000;        // hits of a header a second: 2 % of the time at 10 us each
+constexpr Seconds k_min_region{1e-6};             // between calls, in the sequence of calls
+constexpr const char* k_kind = "MPI calls";
+
+Seconds monotonic() { return Seconds{to_seconds(read_clock(CLOCK_MONOTONIC))}; }
+
+// Returns whether the call ends a phase and is one itself (runtime/mpi/mpi_calls.hpp).
+bool ends_phase(MpiClass function_class) {
+  switch (function_class) {
+    case MpiClass::k_wait:
+    case MpiClass::k_blocking:
+    case MpiClass::k_collective:
+    case MpiClass::k_onesided_sync:
+    case MpiClass::k_io:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Returns the function by the exported symbols of its library; "" if it is unknown.
+std::string exported_name(std::uint64_t address) {
+  Dl_info known;
+  const auto* const code = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  return dladdr(code, &known) != 0 && known.dli_sname ? observe::readable_name(known.dli_sname) : std::string();
+}
+
+// Returns "exchange:33", "exchange+28", or an address where the function has no name.
+std::string name_of_code(Process& process, std::uint64_t address) {
+  auto function = function_name(process, address);
+  const auto symbol = find_symbol(process, address);
+  if (function.empty()) function = exported_name(address);
+  if (!function.empty()) return observe::name_of_loop(std::move(function), symbol.site).text();
+  char buffer[k_name_capacity];
+  return std::string(describe_symbol(process, symbol.site, address, buffer, sizeof buffer));
+}
+
+}  // namespace
+
+struct MpiMonitor::State {
+  State(Process& of, std::string directory, std::function<void()> first)
+      : process(of), requests(of, std::move(directory)), on_first_call(std::move(first)) {}
+
+  void begin(const MpiCall& call) {
+    if (on_first_call) std::exchange(on_first_call, nullptr)();
+    const auto path = paths.find(call);
+    if (!path) return;
+    now = monotonic();
+    if (*path == num_paths) add_path(*path);
+    if (regions) return begin_in_sequence(*path, call);
+    if (now - last_poll >= k_poll) {
+      last_poll = now;
+      if (requests.exchange()) resolve();
+    }
+    read_probes();
+    is_open = true;
+    finder.on_call_begin(*path, ends_phase(call.function_class), now);
+    set_probes();
+    if (should_use_sequence(*path)) use_sequence();
+    is_found = finder.in_loop();
+  }
+
+  void end(const MpiCall& call) {
+    now = monotonic();
+    if (regions && ends_phase(call.function_class)) end_in_sequence();
+    if (!regions && std::exchange(is_open, false)) finder.on_call_end(now);
+  }
+
+  void finish() {
+    finder.finish();
+    probes.reset();
+    regions.reset();
+    is_found = false;
+  }
+
+  void add_path(runtime::CallPath path) {
+    ++num_paths;
+    unresolved.push_back(path);
+    for (const auto address : paths.addresses(path)) requests.add(address);
+  }
+
+  // Tells the finder the loops of paths whose call sites have all been answered.
+  void resolve() {
+    std::erase_if(unresolved, [this](runtime::CallPath path) {
+      std::vector<runtime::LoopHead> heads;
+      const auto addresses = paths.addresses(path);
+      for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
+        const auto* const loops = requests.find(*address);
+        if (!loops) return false;
+        for (const auto& [head, back] : *loops) {
+          heads.push_back(head);
+          back_edges[head] = back;
+        }
+      }
+      finder.set_loops(path, heads);
+      has_loops = has_loops || !heads.empty();
+      return true;
+    });
+  }
+
+  // Reports hits of the probed headers since the last call.
+  void read_probes() {
+    if (!probes) return;
+    std::map<std::uint32_t, std::uint32_t> hits;
+    for (const auto& event : probes->read_events()) ++hits[event.function];
+    for (const auto& [number, times] : hits) {
+      auto& header = headers[number];
+      header.hits += times;
+      const auto passed = (now - header.since).value;
+      if (passed > 0.5 && static_cast<double>(header.hits) > k_max_header_rate * passed) {
+        probes->remove(number);
+        header.is_probed = false;
+        finder.reject(header.head);
+      } else {
+        finder.on_header(header.head, times);
+      }
+    }
+  }
+
+  // Sets breakpoints on the headers that the finder wants to be probed.
+  void set_probes() {
+    const auto& wanted = finder.probes();
+    if (wanted == probed || !can_probe) return;
+    probed = wanted;
+    if (!probes) {
+      if (!observe::FunctionProbes::unavailable_reason().empty()) {
+        can_probe = false;
+        return;
+      }
+      probes.emplace(gettid());
+    }
+    const auto is_wanted = [&](const Header& one) { return std::ranges::find(wanted, one.head) != wanted.end(); };
+    for (std::uint32_t i = 0; i < headers.size(); ++i)
+      if (headers[i].is_probed && !is_wanted(headers[i])) headers[i].is_probed = !probes->remove(i);
+    for (const auto head : wanted) {
+      auto known = std::ranges::find(headers, head, &Header::head);
+      if (known == headers.end()) known = headers.insert(headers.end(), Header{.head = head});
+      if (known->is_probed) continue;
+      const auto number = static_cast<std::uint32_t>(known - headers.begin());
+      known->is_probed = probes->add(number, head);
+      known->since = now;
+      known->hits = 0;
+      if (!known->is_probed) finder.reject(head);  // debuggers may use breakpoints, too
+    }
+  }
+
+  [[nodiscard]] bool should_use_sequence(runtime::CallPath path) {
+    if (!can_probe) return true;
+    if (has_loops || !requests.is_complete()) return false;
+    return std::ranges::find(unresolved, path) == unresolved.end() && ++calls_without_loop >= k_calls_without_loop;
+  }
+
+  // --- iterations from the sequence of calls ---
+
+  void use_sequence() {
+    finder.finish();
+    is_open = false;
+    regions.emplace([this] { return now; }, [this](const runtime::PhaseBoundary& boundary) { submit(boundary); },
+                    k_min_region);
+    process.runtime->note("note",
+                          std::string(profile::k_phases_from) +
+                              (can_probe ? "the sequence of MPI calls, because they are in no loop of the "
+                                           "program's code"
+                                         : "the sequence of MPI calls, because no breakpoint can be set on "
+                                           "the program's loops: " +
+                                               observe::FunctionProbes::unavailable_reason()));
+  }
+  void begin_in_sequence(runtime::CallPath path, const MpiCall& call) {
+    if (ends_phase(call.function_class)) last_path = path;
+  }
+  void end_in_sequence() {
+    if (open_region) regions->end(*open_region);
+    open_region = last_path;
+    regions->begin(last_path, regions->intern_name(k_kind, call_name(last_path)));
+    is_found = regions->in_loop();
+  }
+
+  void submit(const runtime::PhaseBoundary& boundary) {
+    if (!boundary.begins_loop.empty() && !regions)
+      process.runtime->note("note", std::string(profile::k_phases_from) + k_kind);
+    process.runtime->on_phase_boundary(boundary);
+  }
+
+  std::string call_name(runtime::CallPath path) {
+    const char* const function = terrace_mpi_function_name(paths.function(path));
+    return std::string("MPI_").append(function ? function : "?").append(" ").append(site_name(path));
+  }
+  std::string site_name(runtime::CallPath path) {
+    auto& name = site_names[path];
+    if (name.empty()) name = name_of_code(process, paths.addresses(path).front() - 1);
+    return name;
+  }
+  std::string loop_name(runtime::LoopHead head) {
+    const auto back = back_edges[head];
+    return name_of_code(process, back != 0 ? back : head);
+  }
+
+  struct Header {
+    runtime::LoopHead head = 0;
+    bool is_probed = false;
+    Seconds since{};
+    std::uint64_t hits = 0;
+  };
+
+  Process& process;
+  CallPaths paths;
+  LoopRequests requests;
+  std::function<void()> on_first_call;
+  runtime::MpiLoopFinder finder{{[this](runtime::LoopHead head) { return loop_name(head); },
+                                 [this](runtime::CallPath path) { return call_name(path); },
+                                 [this](runtime::CallPath path) { return site_name(path); }},
+                                [this](const runtime::PhaseBoundary& boundary) { submit(boundary); }};
+  std::optional<observe::FunctionProbes> probes;
+  std::optional<runtime::RegionPhases> regions;  // of the sequence of calls, once that is used
+  std::vector<Header> headers;                   // by number of the probe
+  std::vector<runtime::LoopHead> probed;
+  std::map<runtime::LoopHead, std::uint64_t> back_edges;
+  std::map<runtime::CallPath, std::string> site_names;
+  std::vector<runtime::CallPath> unresolved;  // paths whose loops are not known
+  runtime::CallPath num_paths = 0;
+  runtime::CallPath last_path = 0;
+  std::optional<runtime::CallPath> open_region;
+  std::size_t calls_without_loop = 0;
+  Seconds now;
+  Seconds last_poll;
+  bool is_open = false;  // a call that the finder knows has not ended
+  bool has_loops = false;
+  bool can_probe = true;
+  std::atomic<bool> is_found{false};
+};
+
+MpiMonitor::MpiMonitor(Process& process, std::string directory, std::function<void()> on_first_call)
+    : state_(std::make_unique<State>(process, std::move(directory), std::move(on_first_call))) {}
+MpiMonitor::~MpiMonitor() = default;
+
+bool MpiMonitor::in_loop() const noexcept { return state_ && state_->is_found; }
+
+void MpiMonitor::on_begin(const MpiCall& call) noexcept {
+  if (!state_) return;
+  try {
+    if (call.function_class == MpiClass::k_finalize) return state_->finish();
+    state_->begin(call);
+  } catch (const std::exception&) {  // no memory: the call is not evaluated
+  }
+}
+
+void MpiMonitor::on_end(const MpiCall& call) noexcept {
+  if (!state_) return;
+  try {
+    state_->end(call);
+  } catch (const std::exception&) {  // no memory
+  }
+}
+
+void MpiMonitor::end() noexcept {
+  if (!state_) return;
+  try {
+    state_->finish();
+  } catch (const std::exception&) {  // no memory
+  }
+}
+
+namespace {
+
+constinit void* g_main_thread = nullptr;
+
+// Runs in the program's main thread, which loads the library.
+__attribute__((constructor)) void note_main() { g_main_thread = __builtin_thread_pointer(); }
+
+// Returns the monitor of the calling thread's MPI calls, or null.
+MpiMonitor* monitor_here() noexcept {
+  auto* const here = process();
+  return here && __builtin_thread_pointer() == g_main_thread ? here->mpi : nullptr;
+}
+
+void on_call_begin(const MpiCall* call) noexcept {
+  auto* const monitor = monitor_here();
+  if (!monitor) return;
+  const observe::RuntimeScope inside;
+  monitor->on_begin(*call);
+}
+
+void on_call_end(const MpiCall* call) noexcept {
+  auto* const monitor = monitor_here();
+  if (!monitor) return;
+  const observe::RuntimeScope inside;
+  monitor->on_end(*call);
+}
+
+constexpr MpiListener k_listener{&on_call_begin, &on_call_end};
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] const MpiListener* terrace_mpi_listener() noexcept {
+  return &k_listener;
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Derives main loop, iterations and phases of an uninstrumented program from its MPI calls (call_events.hpp). Connects
+// the layer of MPI functions, the launcher's answers on loops, breakpoints on loop headers, and the loop finder
+// (runtime/mpi/mpi_loop_finder.hpp). UninstrumentedMonitor owns one.
+//
+// Where the code has no loops around the calls (Python), or breakpoints are not permitted, repetitions in the sequence
+// of calls are the iterations (runtime/regions/region_phases.hpp).
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace terrace::agent {
+
+struct MpiCall;
+struct Process;
+
+class MpiMonitor {
+ public:
+  // Borrows the process. `directory`: of the session. `on_first_call` is called at the first MPI call.
+  MpiMonitor(Process& process, std::string directory, std::function<void()> on_first_call);
+  ~MpiMonitor();
+  MpiMonitor(const MpiMonitor&) = delete;
+  MpiMonitor& operator=(const MpiMonitor&) = delete;
+
+  // Called by the layer at an outermost call, in the program's main thread.
+  void on_begin(const MpiCall& call) noexcept;
+  void on_end(const MpiCall& call) noexcept;
+  // Ends the main loop, and stops monitoring.
+  void end() noexcept;
+  // Returns whether a loop was found and has not ended. Thread-safe.
+  [[nodiscard]] bool in_loop() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace terrace::agent

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recognises commands that run MPI programs, for the launcher: only these load the library that interposes MPI
+// (agent/mpi/call_events.hpp). Others do not, because some libraries test by weak references whether the process has
+// MPI.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace terrace::cli {
+
+// Returns whether the command starts MPI processes (`mpirun -n 4 ./app`), is one of a job (a launcher has set its rank
+// in the environment), or is linked with MPI.
+bool uses_mpi(const std::vector<std::string>& command);
+
+}  // namespace terrace::cli

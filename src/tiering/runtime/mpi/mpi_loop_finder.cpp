@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds main loop, iterations and phases of an MPI program from calls and hits of loop headers. See
+// mpi_loop_finder.hpp.
+#include "runtime/mpi/mpi_loop_finder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace terrace::runtime {
+
+void MpiLoopFinder::set_loops(CallPath path, std::vector<LoopHead> loops) {
+  loops_[path] = std::move(loops);
+  is_stale_ = true;
+}
+
+void MpiLoopFinder::reject(LoopHead head) {
+  if (head == main_) end_main();
+  rejected_.insert(head);
+  is_stale_ = true;
+}
+
+// Requires: the path's loops are known.
+std::vector<LoopHead> MpiLoopFinder::loops_of(CallPath path) const {
+  auto loops = loops_.at(path);
+  std::erase_if(loops, [this](LoopHead head) { return rejected_.contains(head); });
+  return loops;
+}
+
+void MpiLoopFinder::on_header(LoopHead head, std::uint32_t times) {
+  const auto loop = std::ranges::find(active_, head, &Active::head);
+  if (loop != active_.end()) loop->pending += times;
+}
+
+// Enters and leaves candidates as the event's path says. A path of unknown loops changes nothing.
+void MpiLoopFinder::update_active(std::size_t number) {
+  if (!loops_.contains(event(number).path)) return;
+  const auto loops = loops_of(event(number).path);
+  std::size_t common = 0;
+  while (common < active_.size() && common < loops.size() && active_[common].head == loops[common]) ++common;
+  active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(common), active_.end());
+  for (; common < loops.size(); ++common) active_.emplace_back(loops[common], number);
+}
+
+bool MpiLoopFinder::is_active(LoopHead head) const {
+  return std::ranges::find(active_, head, &Active::head) != active_.end();
+}
+
+// Determines the candidates that the program is in again, from the remembered events.
+void MpiLoopFinder::rebuild_active() {
+  is_stale_ = false;
+  auto known = std::move(active_);
+  active_.clear();
+  for (auto number = forgotten_; number < num_events(); ++number) update_active(number);
+  for (auto& loop : active_) {
+    const auto before = std::ranges::find(known, loop.head, &Active::head);
+    if (before != known.end() && before->probed_at && *before->probed_at >= loop.first_event) {
+      const auto first = loop.first_event;
+      loop = std::move(*before);
+      loop.first_event = first;
+    }
+  }
+}
+
+// Probes the outermost candidates in which there were some calls; only enclosing ones once there is a main loop.
+void MpiLoopFinder::choose_probes() {
+  probes_.clear();
+  for (auto& loop : active_) {
+    if (probes_.size() == k_max_probes) break;
+    if (num_events() - loop.first_event < k_min_events) break;  // inner ones have no more
+    if (!loop.probed_at) loop.probed_at = num_events();
+    probes_.push_back(loop.head);
+    if (loop.head == main_) break;
+  }
+}
+
+bool MpiLoopFinder::begin_iterations(std::size_t number) {
+  bool any = false;
+  for (auto& loop : active_) {
+    if (loop.pending == 0) continue;
+    loop.without_calls += std::exchange(loop.pending, 0) - 1;
+    loop.iterations.push_back(number);
+    any = true;
+  }
+  return any;
+}
+
+// Returns whether the second half of the complete iterations took about as long as the first half; of the last two
+// at least. Halves, because output or a reduction may belong to every n-th iteration only.
+bool MpiLoopFinder::is_steady(const Active& loop) const {
+  const auto count = loop.iterations.size();
+  if (count < 3) return false;
+  const auto half = (count - 1) / 2;
+  const auto at = [&](std::size_t back) { return event(loop.iterations[count - 1 - back]).begin; };
+  const auto last = at(0) - at(half);
+  const auto before = at(half) - at(2 * half);
+  return std::max(last, before) <= k_max_ratio * std::min(last, before);
+}
+
+// Returns the position in active_ of the loop to be the main loop, if it begins an iteration now.
+std::size_t MpiLoopFinder::choose_main() const {
+  const auto now = num_events() - 1;
+  for (std::size_t i = 0; i < active_.size(); ++i) {
+    const auto& loop = active_[i];
+    if (loop.head == main_) return k_nothing;  // no enclosing loop replaces it
+    if (loop.iterations.empty() || loop.iterations.back() != now || !is_steady(loop)) continue;
+    if (i == 0) return i;
+    // Enclosing loops may yet turn out to be the main loop.
+    const auto observed = event(now).begin - event(std::max(*loop.probed_at, forgotten_)).begin;
+    if (loop.iterations.size() > k_min_inner && observed >= k_patience) return i;
+  }
+  return k_nothing;
+}
+
+// Returns the number of iterations that ended before the loop's header was probed.
+std::uint64_t MpiLoopFinder::iterations_before(const Active& loop) const {
+  const auto& begins = loop.iterations;
+  const auto first = std::max(loop.first_event, forgotten_);
+  if (begins.front() <= first) return 0;
+  std::unordered_map<CallPath, std::uint64_t> count;  // in complete iterations
+  std::unordered_map<CallPath, std::size_t> last;     // complete iteration of its last occurrence
+  std::unordered_set<CallPath> repeated;
+  std::size_t iteration = 0;
+  for (auto number = begins.front(); number < begins.back(); ++number) {
+    if (iteration + 1 < begins.size() && number >= begins[iteration + 1]) ++iteration;
+    const auto path = event(number).path;
+    if (count[path] > 0 && last[path] == iteration) repeated.insert(path);
+    ++count[path];
+    last[path] = iteration;
+  }
+  const auto complete = begins.size() - 1;
+  std::optional<std::uint64_t> found;
+  for (const auto& [path, times] : count) {
+    if (times != complete || repeated.contains(path)) continue;
+    std::uint64_t earlier = 0;
+    for (auto number = first; number < begins.front(); ++number) earlier += event(number).path == path ? 1 : 0;
+    found = std::max(found.value_or(0), earlier);
+  }
+  if (found) return *found;
+  const auto mean = (event(begins.back()).begin - event(begins.front()).begin) / static_cast<double>(complete);
+  return static_cast<std::uint64_t>(std::lround((event(begins.front()).begin - event(first).begin) / mean));
+}
+
+void MpiLoopFinder::select_main(std::size_t position) {
+  if (main_ != 0) end_main();
+  const auto& loop = active_[position];
+  const auto count = loop.iterations.size();
+  std::vector<MpiIteration> observed;
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    const auto begin = loop.iterations[i] - forgotten_;
+    const auto end = loop.iterations[i + 1] - forgotten_;
+    observed.push_back({std::span(events_).subspan(begin, end - begin), events_[end].begin});
+  }
+  phases_ = choose_mpi_phases(observed);
+  main_ = loop.head;
+  loop_name_ = names_.loop(main_);
+  before_ = iterations_before(loop) + count - 1 + loop.without_calls;
+  reported_ = 0;
+  report_iteration(true);
+}
+
+void MpiLoopFinder::report_iteration(bool begins_loop) {
+  PhaseBoundary boundary;
+  if (begins_loop) {
+    boundary.begins_loop = loop_name_;
+    boundary.why = "the outermost loop around MPI calls whose iterations take similar time";
+    boundary.iterations_before = static_cast<std::uint32_t>(before_);
+    is_reported_ = true;
+  }
+  ++reported_;
+  boundary.phase = loop_name_;
+  on_boundary_(boundary);
+}
+
+void MpiLoopFinder::report_phase(std::string name) {
+  PhaseBoundary boundary;
+  boundary.phase = std::move(name);
+  on_boundary_(boundary);
+}
+
+void MpiLoopFinder::on_call_begin(CallPath path, bool ends_phase, Seconds now) {
+  if (is_stale_) rebuild_active();
+  events_.push_back({path, ends_phase, now, now});
+  const auto number = num_events() - 1;
+  update_active(number);
+  if (main_ != 0 && !is_active(main_)) end_main();
+  // The hit by which a loop ends precedes a call outside of it, so a call of unknown place begins no iteration.
+  const bool begins = loops_.contains(path) && begin_iterations(number);
+  const auto main_before = main_;
+  if (begins)
+    if (const auto chosen = choose_main(); chosen != k_nothing) select_main(chosen);
+  if (main_ != 0 && main_ == main_before) {
+    const auto loop = std::ranges::find(active_, main_, &Active::head);
+    if (!loop->iterations.empty() && loop->iterations.back() == number)
+      report_iteration(false);
+    else if (const auto phase = phases_.find(path); phase != phases_.end() && phase->second.at_begin)
+      report_phase(names_.call(path));
+  }
+  choose_probes();
+}
+
+void MpiLoopFinder::on_call_end(Seconds now) {
+  if (events_.empty()) return;
+  auto& last = events_.back();
+  last.end = now;
+  if (is_reported_) {
+    const auto phase = phases_.find(last.path);
+    if (phase != phases_.end() && phase->second.at_end) report_phase(names_.site(last.path));
+  }
+  if (events_.size() >= k_max_events) forget_events();
+}
+
+// Forgets the older half of the events; the visits of loops that began there are known to have begun earlier.
+void MpiLoopFinder::forget_events() {
+  const auto half = events_.size() / 2;
+  events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(half));
+  forgotten_ += half;
+  for (auto& loop : active_) {
+    const auto kept = std::ranges::lower_bound(loop.iterations, forgotten_);
+    if (loop.head != main_) loop.without_calls += static_cast<std::uint64_t>(kept - loop.iterations.begin());
+    loop.iterations.erase(loop.iterations.begin(), kept);
+  }
+}
+
+void MpiLoopFinder::end_main() {
+  main_ = 0;
+  phases_.clear();
+  if (!std::exchange(is_reported_, false)) return;
+  finished_ = before_ + reported_;
+  PhaseBoundary boundary;
+  boundary.ends_loop = true;
+  on_boundary_(boundary);
+}
+
+void MpiLoopFinder::finish() { end_main(); }
+
+std::uint64_t MpiLoopFinder::num_iterations() const { return is_reported_ ? before_ + reported_ : finished_; }
+
+}  // namespace terrace::runtime

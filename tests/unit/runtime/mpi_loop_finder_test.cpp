@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the detection of main loop and phases from MPI calls, with simulated programs whose structure is known:
+// the finder sees call paths, the loops around them, and hits of the headers that it asked to probe.
+#include "runtime/mpi/mpi_loop_finder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace terrace::runtime {
+namespace {
+
+// Executes a program's calls and loops, and feeds the finder as the agent would.
+class SimulatedProgram {
+ public:
+  SimulatedProgram()
+      : finder_({[](LoopHead head) { return "loop" + std::to_string(head); },
+                 [](CallPath path) { return "call" + std::to_string(path); },
+                 [](CallPath path) { return "site" + std::to_string(path); }},
+                [this](const PhaseBoundary& boundary) { boundaries.push_back(boundary); }) {}
+
+  // Computes for so long.
+  void compute(double seconds) { now_ += seconds; }
+  // Calls MPI at a site, for so long.
+  void call(CallPath path, double seconds = 1e-6, bool ends_phase = true) {
+    if (known_.insert(path).second) unresolved_.emplace_back(path, loops_);
+    for (const auto& [head, times] : hits_)
+      if (times > 0) finder_.on_header(head, times);
+    hits_.clear();
+    finder_.on_call_begin(path, ends_phase, Seconds{now_});
+    now_ += seconds;
+    finder_.on_call_end(Seconds{now_});
+    // The launcher answers after some calls.
+    if (++since_asked_ > delay) resolve();
+  }
+  // Runs a loop; the header is reached once more when the loop ends, as where the condition is tested on top.
+  template <class Body>
+  void loop(LoopHead head, int iterations, Body body) {
+    loops_.push_back(head);
+    for (int i = 0; i < iterations; ++i) {
+      reach(head);
+      body(i);
+    }
+    reach(head);
+    loops_.pop_back();
+  }
+  void finish() { finder_.finish(); }
+  [[nodiscard]] std::uint64_t iterations() const { return finder_.num_iterations(); }
+  [[nodiscard]] std::string main_loop() const {
+    std::string name;
+    for (const auto& one : boundaries)
+      if (!one.begins_loop.empty()) name = one.begins_loop;
+    return name;
+  }
+
+  int delay = 3;  // calls until the loops of new paths are known
+  std::vector<PhaseBoundary> boundaries;
+
+ private:
+  void reach(LoopHead head) {
+    const auto& probes = finder_.probes();
+    if (std::ranges::find(probes, head) != probes.end()) ++hits_[head];
+  }
+  void resolve() {
+    since_asked_ = 0;
+    for (const auto& [path, loops] : unresolved_) finder_.set_loops(path, loops);
+    unresolved_.clear();
+  }
+
+  MpiLoopFinder finder_;
+  double now_ = 0;
+  std::vector<LoopHead> loops_;
+  std::map<LoopHead, std::uint32_t> hits_;
+  std::set<CallPath> known_;
+  std::vector<std::pair<CallPath, std::vector<LoopHead>>> unresolved_;
+  int since_asked_ = 0;
+};
+
+TEST(MpiLoopFinder, HaloExchange_ReductionEvery10_CountsTimeSteps) {
+  SimulatedProgram program;
+  program.call(100);
+  program.loop(1, 60, [&](int step) {
+    program.compute(2e-3);
+    for (CallPath path = 1; path <= 4; ++path) program.call(path, 1e-6, false);
+    program.call(5, 5e-4);
+    if (step % 10 == 9) program.call(6);
+    if (step % 25 == 24) program.call(7);
+  });
+  program.call(101);
+  program.finish();
+  EXPECT_EQ(program.main_loop(), "loop1");
+  EXPECT_EQ(program.iterations(), 60U);
+}
+
+TEST(MpiLoopFinder, SameSequence_OtherLoops_CountsDiffer) {
+  // Both programs call ten times W, then A, six times over.
+  SimulatedProgram nested;
+  nested.loop(1, 6, [&](int) {
+    nested.loop(2, 10, [&](int) {
+      nested.compute(1e-3);
+      nested.call(1);
+    });
+    nested.call(2);
+  });
+  nested.finish();
+  EXPECT_EQ(nested.main_loop(), "loop1");
+  EXPECT_EQ(nested.iterations(), 6U);
+
+  SimulatedProgram flat;
+  flat.loop(1, 60, [&](int step) {
+    flat.compute(1e-3);
+    flat.call(1);
+    if (step % 10 == 9) flat.call(2);
+  });
+  flat.finish();
+  EXPECT_EQ(flat.iterations(), 60U);
+}
+
+TEST(MpiLoopFinder, ConjugateGradients_InnerLoop_OuterIsMain) {
+  SimulatedProgram program;
+  const auto solve = [&](LoopHead inner, CallPath first) {
+    program.loop(inner, 25, [&](int) {
+      program.compute(4e-2);  // 25 iterations outlast the finder's patience
+      program.call(first);
+      program.call(first + 1);
+    });
+    program.call(first + 2);
+  };
+  solve(1, 10);  // untimed
+  program.loop(2, 15, [&](int) { solve(1, 20); });
+  program.call(30);
+  program.finish();
+  EXPECT_EQ(program.main_loop(), "loop2");
+  EXPECT_EQ(program.iterations(), 15U);
+  const auto ends = std::ranges::count_if(program.boundaries, [](const auto& one) { return one.ends_loop; });
+  const auto begins =
+      std::ranges::count_if(program.boundaries, [](const auto& one) { return !one.begins_loop.empty(); });
+  EXPECT_EQ(ends, begins);
+}
+
+TEST(MpiLoopFinder, CalledFunctionWithLoop_NewInvocation_IsNotAnInnerIteration) {
+  // A halo exchange loops over three dimensions: the iteration's boundary is in no sequence of calls.
+  SimulatedProgram program;
+  program.loop(1, 100, [&](int) {
+    program.compute(1e-3);
+    program.loop(2, 3, [&](int) {
+      program.call(1);
+      program.call(2);
+    });
+  });
+  program.finish();
+  EXPECT_EQ(program.main_loop(), "loop1");
+  EXPECT_EQ(program.iterations(), 100U);
+}
+
+TEST(MpiLoopFinder, LongCallsAndComputation_BecomePhases) {
+  SimulatedProgram program;
+  program.loop(1, 20, [&](int) {
+    program.call(1, 2e-6, false);
+    program.compute(5e-3);
+    program.call(2, 1e-3);  // a long wait
+    program.compute(3e-3);
+    program.call(3, 1e-6);  // a short reduction
+    program.compute(1e-6);
+    program.call(4, 1e-6);
+    program.compute(4e-3);
+  });
+  program.finish();
+  std::vector<std::string> phases;
+  std::size_t begins = 0;
+  for (const auto& one : program.boundaries) {
+    if (!one.begins_loop.empty()) begins = phases.size();
+    if (!one.phase.empty()) phases.push_back(one.phase);
+  }
+  ASSERT_GE(phases.size(), begins + 4);
+  EXPECT_EQ(std::vector(phases.begin() + static_cast<std::ptrdiff_t>(begins),
+                        phases.begin() + static_cast<std::ptrdiff_t>(begins) + 4),
+            (std::vector<std::string>{"loop1", "call2", "site2", "site4"}));
+}
+
+// Programs of random structure, compared with what they did.
+TEST(MpiLoopFinder, RandomPrograms_OutermostLoop_IsCountedExactly) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+    SimulatedProgram program;
+    program.delay = draw(1, 10);
+    const int before = draw(0, 5);
+    for (int i = 0; i < before; ++i) program.call(static_cast<CallPath>(200 + i));
+    const int steps = draw(30, 100);
+    const int sites = draw(1, 4);
+    std::vector<int> inner;  // iterations of the loop around each site; 0: none
+    std::vector<int> every;
+    for (int i = 0; i < sites; ++i) {
+      inner.push_back(draw(0, 1) == 0 ? 0 : draw(1, 5));
+      every.push_back(i == 0 ? 1 : draw(1, 12));
+    }
+    program.loop(1, steps, [&](int step) {
+      for (int site = 0; site < sites; ++site) {
+        if (step % every[static_cast<std::size_t>(site)] != 0) continue;
+        program.compute(1e-3 * draw(90, 110) / 100);
+        const auto path = static_cast<CallPath>(10 + site);
+        const auto times = inner[static_cast<std::size_t>(site)];
+        if (times == 0)
+          program.call(path);
+        else
+          program.loop(static_cast<LoopHead>(10 + site), times, [&](int) { program.call(path); });
+      }
+    });
+    program.call(300);
+    program.finish();
+    const bool has_anchor = inner[0] <= 1;  // a call that occurs once in each iteration
+    if (program.main_loop() != "loop1") {
+      ADD_FAILURE() << "seed " << seed << ": " << program.main_loop() << " of " << steps << " steps";
+    } else if (has_anchor) {
+      EXPECT_EQ(program.iterations(), static_cast<std::uint64_t>(steps)) << "seed " << seed;
+    } else {
+      EXPECT_NEAR(static_cast<double>(program.iterations()), steps, 2 + 0.1 * steps) << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terrace::runtime

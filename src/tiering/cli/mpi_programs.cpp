@@ -21,16 +21,16 @@ constexpr std::array<std::string_view, 10> k_launchers{"mpirun", "mpiexec", "ort
 // Set by launchers for each process: MPICH (PMI), PMIx, Open MPI, Slurm.
 constexpr std::array k_ranks{"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
 
-// Returns whether the file is a launcher; implementations append their names ("mpirun.openmpi", "mpiexec.hydra").
-bool is_launcher(const std::string& word) {
+}  // namespace
+
+// Implementations append their names: mpirun.openmpi, mpiexec.hydra.
+bool is_mpi_launcher(const std::string& word) {
   const auto name = std::filesystem::path(word).filename().string();
   return std::ranges::find(k_launchers, std::string_view(name).substr(0, name.find('.'))) != k_launchers.end();
 }
 
-}  // namespace
-
 bool uses_mpi(const std::vector<std::string>& command) {
-  return is_launcher(command.front()) ||
+  return is_mpi_launcher(command.front()) ||
          std::ranges::any_of(k_ranks, [](const char* name) { return !environment(name).empty(); }) ||
          observe::is_linked_with_mpi(command.front());
 }

@@ -9,6 +9,9 @@
 
 namespace terrace::cli {
 
+// Returns whether the word names a launcher of MPI jobs: "mpirun", "/usr/bin/mpiexec.hydra", "srun".
+bool is_mpi_launcher(const std::string& word);
+
 // Returns whether the command starts MPI processes (`mpirun -n 4 ./app`), is one of a job (a launcher has set its rank
 // in the environment), or is linked with MPI.
 bool uses_mpi(const std::vector<std::string>& command);

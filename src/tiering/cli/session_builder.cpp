@@ -327,8 +327,12 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
                             std::vector<std::string>& sentences) {
   runtime::Session session;
   session.mode = options.subcommand;
-  if (options.subcommand != "replay")
-    session.symbol_files = observe::write_symbol_files(options.command, observe::symbol_cache());
+  if (options.subcommand != "replay") {
+    // The launcher of an MPI job is no program of the user's.
+    const bool is_job = is_mpi_launcher(options.command.front());
+    const std::vector<std::string> words(options.command.begin() + (is_job ? 1 : 0), options.command.end());
+    session.symbol_files = observe::write_symbol_files(words, observe::symbol_cache(), is_job ? words.size() : 1);
+  }
   session.backend = options.subcommand == "run" || records_pages(options, session.symbol_files)
                         ? runtime::Backend::real
                         : runtime::Backend::virtual_time;

@@ -48,52 +48,52 @@ bool write_file(const std::string& path, std::string_view text) {
 }  // namespace
 
 void LoopRequests::add(std::uint64_t address) {
-  if (known_.contains(address) || std::ranges::find(queued_, address) != queued_.end() ||
-      std::ranges::find(sent_, address) != sent_.end())
-    return;
-  queued_.push_back(address);
+  if (seen_.insert(address).second) queued_.push_back(address);
 }
 
-std::string LoopRequests::path(std::string_view suffix) const {
+std::string LoopRequests::path(std::uint32_t number, std::string_view suffix) const {
   auto path = directory_;
   path.append("/").append(runtime::k_loop_request_prefix).append(std::to_string(getpid())).append(".");
-  return path.append(std::to_string(number_)).append(suffix);
+  return path.append(std::to_string(number)).append(suffix);
 }
 
 void LoopRequests::send() {
+  Request request{num_requests_++, std::exchange(queued_, {}), {}};
   std::vector<runtime::CodePosition> positions;
-  sent_ = std::exchange(queued_, {});
-  biases_.clear();
-  for (const auto address : sent_) {
+  for (const auto address : request.addresses) {
     // A return address may be behind the end of a function; the call is before it.
     const auto symbol = find_symbol(process_, address - 1);
     const bool is_known = symbol.site.module >= 0 && !is_interpreter(symbol.site.function);
-    biases_.push_back(address - 1 - symbol.site.offset);
+    request.biases.push_back(address - 1 - symbol.site.offset);
     positions.push_back({is_known ? symbol.path : "", symbol.site.offset});
   }
-  ++number_;
-  if (!write_file(path(runtime::k_loop_request_suffix), runtime::format_loop_request(positions)))
-    for (const auto address : std::exchange(sent_, {})) known_[address];
+  if (write_file(path(request.number, runtime::k_loop_request_suffix), runtime::format_loop_request(positions))) {
+    sent_.push_back(std::move(request));
+  } else {
+    for (const auto address : request.addresses) known_[address];  // no loops
+  }
 }
 
-bool LoopRequests::exchange() {
-  if (sent_.empty()) {
-    if (queued_.empty()) return false;
-    send();
-    return sent_.empty();
-  }
+bool LoopRequests::receive(const Request& request) {
   std::string text;
-  const auto reply = path(runtime::k_loop_reply_suffix);
+  const auto reply = path(request.number, runtime::k_loop_reply_suffix);
   if (!read_file(reply, text)) return false;
   unlink(reply.c_str());
   const auto answers = runtime::parse_loop_reply(text);
-  for (std::size_t i = 0; i < sent_.size(); ++i) {
-    auto& loops = known_[sent_[i]];
+  for (std::size_t i = 0; i < request.addresses.size(); ++i) {
+    auto& loops = known_[request.addresses[i]];
     if (i >= answers.size()) continue;
-    for (const auto& [head, back] : answers[i]) loops.push_back({head + biases_[i], back + biases_[i]});
+    for (const auto& [head, back] : answers[i])
+      loops.push_back({head + request.biases[i], back + request.biases[i]});
   }
-  sent_.clear();
   return true;
+}
+
+bool LoopRequests::exchange() {
+  const auto before = known_.size();
+  if (!queued_.empty()) send();
+  std::erase_if(sent_, [this](const Request& request) { return receive(request); });
+  return known_.size() > before;
 }
 
 const std::vector<LoopRequests::Loop>* LoopRequests::find(std::uint64_t address) const {

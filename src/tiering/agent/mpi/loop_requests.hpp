@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "runtime/mpi/mpi_calls.hpp"
@@ -25,7 +28,7 @@ class LoopRequests {
 
   // Queues a return address, unless its loops are known or requested.
   void add(std::uint64_t address);
-  // Sends the queued addresses, or reads the answer if it has arrived. Returns true if loops have become known.
+  // Sends the queued addresses, and reads the answers that have arrived. Returns true if loops have become known.
   bool exchange();
   // Returns the loops around the call that returns to the address, outermost first; null: not known yet.
   [[nodiscard]] const std::vector<Loop>* find(std::uint64_t address) const;
@@ -33,15 +36,22 @@ class LoopRequests {
   [[nodiscard]] bool is_complete() const { return queued_.empty() && sent_.empty(); }
 
  private:
+  struct Request {
+    std::uint32_t number = 0;
+    std::vector<std::uint64_t> addresses;
+    std::vector<std::uint64_t> biases;  // by address: of its file in this process
+  };
+
   void send();
-  [[nodiscard]] std::string path(std::string_view suffix) const;
+  bool receive(const Request& request);
+  [[nodiscard]] std::string path(std::uint32_t number, std::string_view suffix) const;
 
   Process& process_;
   std::string directory_;
-  std::uint32_t number_ = 0;  // of the request
+  std::uint32_t num_requests_ = 0;
   std::vector<std::uint64_t> queued_;
-  std::vector<std::uint64_t> sent_;
-  std::vector<std::uint64_t> biases_;  // by address that was sent: of its file in this process
+  std::vector<Request> sent_;
+  std::unordered_set<std::uint64_t> seen_;  // addresses that were queued at some time
   std::unordered_map<std::uint64_t, std::vector<Loop>> known_;
 };
 

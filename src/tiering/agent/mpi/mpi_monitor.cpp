@@ -33,13 +33,13 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr Seconds k_poll{5e-3};                   // between looks for the launcher's answer
+constexpr Seconds k_reply_poll{5e-3};             // between looks for the launcher's answer
 constexpr std::size_t k_calls_without_loop = 64;  // answered ones, after which the sequence of calls is used
 constexpr double k_max_header_rate = 2000;        // hits of a header a second: 2 % of the time at 10 us each
 constexpr Seconds k_min_region{1e-6};             // between calls, in the sequence of calls
-constexpr const char* k_kind = "MPI calls";
+constexpr const char* k_mpi_calls = "MPI calls";
 
-Seconds monotonic() { return Seconds{to_seconds(read_clock(CLOCK_MONOTONIC))}; }
+Seconds read_monotonic_clock() { return Seconds{to_seconds(read_clock(CLOCK_MONOTONIC))}; }
 
 // Returns whether the call ends a phase and is one itself (runtime/mpi/mpi_calls.hpp).
 bool ends_phase(MpiClass function_class) {
@@ -82,10 +82,10 @@ struct MpiMonitor::State {
     if (on_first_call) std::exchange(on_first_call, nullptr)();
     const auto path = paths.find(call);
     if (!path) return;
-    now = monotonic();
+    now = read_monotonic_clock();
     if (*path == num_paths) add_path(*path);
     if (regions) return begin_in_sequence(*path, call);
-    if (now - last_poll >= k_poll) {
+    if (now - last_poll >= k_reply_poll) {
       last_poll = now;
       if (requests.exchange()) resolve();
     }
@@ -98,7 +98,7 @@ struct MpiMonitor::State {
   }
 
   void end(const MpiCall& call) {
-    now = monotonic();
+    now = read_monotonic_clock();
     if (regions && ends_phase(call.function_class)) end_in_sequence();
     if (!regions && std::exchange(is_open, false)) finder.on_call_end(now);
   }
@@ -166,19 +166,29 @@ struct MpiMonitor::State {
       }
       probes.emplace(gettid());
     }
-    const auto is_wanted = [&](const Header& one) { return std::ranges::find(wanted, one.head) != wanted.end(); };
-    for (std::uint32_t i = 0; i < headers.size(); ++i)
-      if (headers[i].is_probed && !is_wanted(headers[i])) headers[i].is_probed = !probes->remove(i);
+    // A loop in a function that the main loop calls comes and goes, so its breakpoint stays while others are left.
+    if (finder.in_loop()) remove_probes();
     for (const auto head : wanted) {
       auto known = std::ranges::find(headers, head, &Header::head);
       if (known == headers.end()) known = headers.insert(headers.end(), Header{.head = head});
       if (known->is_probed) continue;
       const auto number = static_cast<std::uint32_t>(known - headers.begin());
       known->is_probed = probes->add(number, head);
+      if (!known->is_probed) {
+        remove_probes();
+        known->is_probed = probes->add(number, head);
+      }
       known->since = now;
       known->hits = 0;
       if (!known->is_probed) finder.reject(head);  // debuggers may use breakpoints, too
     }
+  }
+
+  // Removes the breakpoints that the finder does not want.
+  void remove_probes() {
+    for (std::uint32_t i = 0; i < headers.size(); ++i)
+      if (headers[i].is_probed && std::ranges::find(probed, headers[i].head) == probed.end())
+        headers[i].is_probed = !probes->remove(i);
   }
 
   [[nodiscard]] bool should_use_sequence(runtime::CallPath path) {
@@ -208,13 +218,13 @@ struct MpiMonitor::State {
   void end_in_sequence() {
     if (open_region) regions->end(*open_region);
     open_region = last_path;
-    regions->begin(last_path, regions->intern_name(k_kind, call_name(last_path)));
+    regions->begin(last_path, regions->intern_name(k_mpi_calls, call_name(last_path)));
     is_found = regions->in_loop();
   }
 
   void submit(const runtime::PhaseBoundary& boundary) {
     if (!boundary.begins_loop.empty() && !regions)
-      process.runtime->note("note", std::string(profile::k_phases_from) + k_kind);
+      process.runtime->note("note", std::string(profile::k_phases_from) + k_mpi_calls);
     process.runtime->on_phase_boundary(boundary);
   }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace terrace::runtime {
@@ -117,27 +118,28 @@ std::uint64_t MpiLoopFinder::iterations_before(const Active& loop) const {
   const auto& begins = loop.iterations;
   const auto first = std::max(loop.first_event, forgotten_);
   if (begins.front() <= first) return 0;
-  std::unordered_map<CallPath, std::uint64_t> count;  // in complete iterations
-  std::unordered_map<CallPath, std::size_t> last;     // complete iteration of its last occurrence
-  std::unordered_set<CallPath> repeated;
-  std::size_t iteration = 0;
-  for (auto number = begins.front(); number < begins.back(); ++number) {
-    if (iteration + 1 < begins.size() && number >= begins[iteration + 1]) ++iteration;
-    const auto path = event(number).path;
-    if (count[path] > 0 && last[path] == iteration) repeated.insert(path);
-    ++count[path];
-    last[path] = iteration;
+  // The paths that occur equally often in each complete iteration.
+  std::map<CallPath, std::uint64_t> regular;
+  for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
+    std::map<CallPath, std::uint64_t> count;
+    for (auto number = begins[i]; number < begins[i + 1]; ++number) ++count[event(number).path];
+    if (i == 0)
+      regular = std::move(count);
+    else
+      std::erase_if(regular, [&](const auto& one) {
+        const auto found = count.find(one.first);
+        return found == count.end() || found->second != one.second;
+      });
   }
-  const auto complete = begins.size() - 1;
   std::optional<std::uint64_t> found;
-  for (const auto& [path, times] : count) {
-    if (times != complete || repeated.contains(path)) continue;
+  for (const auto& [path, per_iteration] : regular) {
     std::uint64_t earlier = 0;
     for (auto number = first; number < begins.front(); ++number) earlier += event(number).path == path ? 1 : 0;
-    found = std::max(found.value_or(0), earlier);
+    if (earlier % per_iteration == 0) found = std::max(found.value_or(0), earlier / per_iteration);
   }
   if (found) return *found;
-  const auto mean = (event(begins.back()).begin - event(begins.front()).begin) / static_cast<double>(complete);
+  const auto mean =
+      (event(begins.back()).begin - event(begins.front()).begin) / static_cast<double>(begins.size() - 1);
   return static_cast<std::uint64_t>(std::lround((event(begins.front()).begin - event(first).begin) / mean));
 }
 

@@ -260,11 +260,12 @@ std::string write_symbol_file(const std::string& module, const std::string& cach
   }
 }
 
-std::vector<std::string> write_symbol_files(const std::vector<std::string>& words, const std::string& cache) {
+std::vector<std::string> write_symbol_files(const std::vector<std::string>& words, const std::string& cache,
+                                            std::size_t num_programs) {
   std::set<std::string> seen;
   std::vector<std::string> written;
   for (std::size_t i = 0; i < words.size(); ++i)
-    if (const auto path = find_executable(words[i], i == 0); !path.empty())
+    if (const auto path = find_executable(words[i], i < num_programs); !path.empty())
       visit_module(path, cache, seen, written);
   return written;
 }

@@ -3,6 +3,7 @@
 // libraries by libelf, libdw and Capstone. For the launcher, not for use in the user's process.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,10 @@ std::string symbol_cache();
 // "" where the file is no ELF file of this machine, or it cannot be written.
 std::string write_symbol_file(const std::string& module, const std::string& cache);
 
-// Writes the symbol files of the executables among a command's words (`mpirun -n 4 ./app` has two) and of the
-// libraries that they are linked with, system libraries excepted.
-std::vector<std::string> write_symbol_files(const std::vector<std::string>& words, const std::string& cache);
+// Writes the symbol files of the executables among a command's words and of the libraries that they are linked with,
+// system libraries excepted. The first `num_programs` words are searched as the shell does, others only as files.
+std::vector<std::string> write_symbol_files(const std::vector<std::string>& words, const std::string& cache,
+                                            std::size_t num_programs = 1);
 
 // Returns the sanitizer's library that a program, a command's first word, is linked with, or "". A sanitizer needs
 // sole control of the program's memory and threads.

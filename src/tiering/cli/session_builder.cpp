@@ -18,6 +18,7 @@
 #include "cli/core_time_option.hpp"
 #include "cli/intent.hpp"
 #include "cli/machine_presence.hpp"
+#include "cli/mpi_programs.hpp"
 #include "cli/name_resolution.hpp"
 #include "cli/spill_option.hpp"
 #include "cli/user_errors.hpp"

@@ -21,6 +21,7 @@
 #include "agent/linking/absent_functions.hpp"
 #include "agent/linking/caller_functions.hpp"
 #include "agent/linking/file_references.hpp"
+#include "agent/linking/mpi_layer.hpp"
 #include "agent/linking/next.hpp"
 #include "core/errno_scope.hpp"
 #include "observe/coverage/time_samples.hpp"
@@ -86,6 +87,7 @@ std::vector<LaterFile> files_from(std::size_t first) {
 
 // Returns whether code at the address reaches a definition of the function other than Terrace's stand-in.
 bool is_provided(const char* name, std::uint64_t address) noexcept {
+  if (is_mpi_name(name)) return is_provided_by_mpi(name);
   if (dlsym(RTLD_NEXT, name)) return true;
   try {
     return find_in_own_scope_of(address, {&name, 1}).front() != nullptr;
@@ -169,7 +171,11 @@ FindSymbol next_find_symbol() noexcept {
 
 // Returns null for a name that no file after this library defines, and sets the dynamic linker's error as dlsym(3)
 // does.
+// The library that interposes MPI may come after this one: the C library has none of its names.
 void* find_nothing(void*, const char* name) noexcept {
+  if (is_mpi_name(name))
+    if (void* const c_library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD))
+      return next_find_symbol()(c_library, name);
   void* found = next_find_symbol()(RTLD_NEXT, name);
   asm volatile("" : "+r"(found));  // prevents a tail call: the callee searches after its caller
   return found;
@@ -222,7 +228,10 @@ __attribute__((visibility("hidden"), used)) void* terrace_next_dlsym(void* handl
   if (agent::is_in_terrace(reinterpret_cast<std::uint64_t>(caller)) || !agent::is_own_process())
     return reinterpret_cast<void*>(next);
   if (handle != RTLD_NEXT) agent::note_later_files();
-  if (handle != RTLD_DEFAULT || !name || !agent::is_stand_in(name)) return reinterpret_cast<void*>(next);
+  // A handle of the program itself finds stand-ins, too; that of another library finds its own functions.
+  const bool may_be_stand_in = name && handle != RTLD_NEXT && agent::is_stand_in(name) &&
+                               (handle == RTLD_DEFAULT || agent::is_mpi_name(name));
+  if (!may_be_stand_in) return reinterpret_cast<void*>(next);
   const terrace::ErrnoScope errno_scope;
   const terrace::observe::RuntimeScope inside;
   const bool is_there = agent::is_provided(name, reinterpret_cast<std::uint64_t>(caller));

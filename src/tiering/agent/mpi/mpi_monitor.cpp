@@ -55,19 +55,18 @@ bool ends_phase(MpiClass function_class) {
   }
 }
 
-// Returns the function by the exported symbols of its library; "" if it is unknown.
-std::string exported_name(std::uint64_t address) {
-  Dl_info known;
-  const auto* const code = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
-  return dladdr(code, &known) != 0 && known.dli_sname ? observe::readable_name(known.dli_sname) : std::string();
-}
-
-// Returns "exchange:33", "exchange+28", or an address where the function has no name.
+// Returns "exchange:33"; without line information "exchange+28"; without a name "1a2b3c4d+0x4711".
 std::string name_of_code(Process& process, std::uint64_t address) {
   auto function = function_name(process, address);
   const auto symbol = find_symbol(process, address);
-  if (function.empty()) function = exported_name(address);
   if (!function.empty()) return observe::name_of_loop(std::move(function), symbol.site).text();
+  // The exported symbols of libraries without a symbol file.
+  Dl_info known;
+  const auto* const code = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  if (dladdr(code, &known) != 0 && known.dli_sname) {
+    const auto offset = address - reinterpret_cast<std::uint64_t>(known.dli_saddr);
+    return observe::LoopName{observe::readable_name(known.dli_sname), "", 0, offset}.text();
+  }
   char buffer[k_name_capacity];
   return std::string(describe_symbol(process, symbol.site, address, buffer, sizeof buffer));
 }

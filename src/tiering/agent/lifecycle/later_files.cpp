@@ -87,7 +87,7 @@ std::vector<LaterFile> files_from(std::size_t first) {
 
 // Returns whether code at the address reaches a definition of the function other than Terrace's stand-in.
 bool is_provided(const char* name, std::uint64_t address) noexcept {
-  if (is_mpi_name(name)) return is_provided_by_mpi(name);
+  if (is_mpi_name(name) && has_mpi_layer()) return is_provided_by_mpi(name);
   if (dlsym(RTLD_NEXT, name)) return true;
   try {
     return find_in_own_scope_of(address, {&name, 1}).front() != nullptr;
@@ -225,16 +225,19 @@ extern "C" {
 __attribute__((visibility("hidden"), used)) void* terrace_next_dlsym(void* handle, const char* name,
                                                                      const void* caller) noexcept {
   const auto next = agent::next_find_symbol();
-  if (agent::is_in_terrace(reinterpret_cast<std::uint64_t>(caller)) || !agent::is_own_process())
-    return reinterpret_cast<void*>(next);
-  if (handle != RTLD_NEXT) agent::note_later_files();
+  const auto code = reinterpret_cast<std::uint64_t>(caller);
+  if (agent::is_in_terrace(code)) return reinterpret_cast<void*>(next);
+  // Also where Terrace does nothing in this process: the library that interposes MPI may be loaded nevertheless.
+  const bool is_mpi = name && handle != RTLD_NEXT && agent::is_mpi_name(name) && agent::has_mpi_layer();
+  if (is_mpi && agent::is_in_mpi_layer(code)) return reinterpret_cast<void*>(next);
+  const bool is_active = agent::is_own_process();
+  if (is_active && handle != RTLD_NEXT) agent::note_later_files();
   // A handle of the program itself finds stand-ins, too; that of another library finds its own functions.
-  const bool may_be_stand_in = name && handle != RTLD_NEXT && agent::is_stand_in(name) &&
-                               (handle == RTLD_DEFAULT || agent::is_mpi_name(name));
-  if (!may_be_stand_in) return reinterpret_cast<void*>(next);
+  const bool is_stand_in = is_active && name && handle == RTLD_DEFAULT && agent::is_stand_in(name);
+  if (!is_mpi && !is_stand_in) return reinterpret_cast<void*>(next);
   const terrace::ErrnoScope errno_scope;
   const terrace::observe::RuntimeScope inside;
-  const bool is_there = agent::is_provided(name, reinterpret_cast<std::uint64_t>(caller));
+  const bool is_there = agent::is_provided(name, code);
   return is_there ? reinterpret_cast<void*>(next) : reinterpret_cast<void*>(agent::find_nothing);
 }
 

@@ -21,7 +21,7 @@ namespace terrace::agent {
 
 bool is_stand_in(std::string_view name) noexcept {
   constexpr std::array<std::string_view, 4> k_families{"GOMP_", "omp_", "cali_", "_ZN4cali"};
-  return is_mpi_name(name) ||
+  return (is_mpi_name(name) && has_mpi_layer()) ||
          std::ranges::any_of(k_families, [name](std::string_view family) { return name.starts_with(family); }) ||
          std::ranges::any_of(machine::k_library, [name](const auto& one) { return one.name == name; });
 }

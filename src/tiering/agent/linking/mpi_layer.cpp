@@ -8,6 +8,8 @@
 
 namespace terrace::agent {
 
+bool has_mpi_layer() noexcept { return terrace_mpi_real != nullptr; }
+
 bool is_in_mpi_layer(std::uint64_t address) noexcept {
   if (!terrace_mpi_real) return false;
   Dl_info layer;

@@ -14,7 +14,9 @@ inline bool is_mpi_name(std::string_view name) noexcept {
          name.starts_with("pmpi_");
 }
 
-// Returns whether the address is in that library.
+// Returns whether that library is loaded.
+bool has_mpi_layer() noexcept;
+// Returns whether the address is in it.
 bool is_in_mpi_layer(std::uint64_t address) noexcept;
 // Returns whether a loaded MPI library defines the function.
 bool is_provided_by_mpi(const char* name) noexcept;

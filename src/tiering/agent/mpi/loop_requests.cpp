@@ -17,8 +17,8 @@ namespace terrace::agent {
 
 namespace {
 
-// Functions of CPython that interpret the program: their loops are not the program's.
-bool is_interpreter(const char* function) noexcept {
+// Returns whether a function interprets the program.
+bool interprets(const char* function) noexcept {
   return function && std::string_view(function).starts_with("_PyEval_");
 }
 
@@ -63,7 +63,8 @@ void LoopRequests::send() {
   for (const auto address : request.addresses) {
     // A return address may be behind the end of a function; the call is before it.
     const auto symbol = find_symbol(process_, address - 1);
-    const bool is_known = symbol.site.module >= 0 && !is_interpreter(symbol.site.function);
+    if (interprets(symbol.site.function)) interpreters_.insert(address);
+    const bool is_known = symbol.site.module >= 0;
     request.biases.push_back(address - 1 - symbol.site.offset);
     positions.push_back({is_known ? symbol.path : "", symbol.site.offset});
   }

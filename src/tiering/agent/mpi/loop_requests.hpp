@@ -32,8 +32,8 @@ class LoopRequests {
   bool exchange();
   // Returns the loops around the call that returns to the address, outermost first; null: not known yet.
   [[nodiscard]] const std::vector<Loop>* find(std::uint64_t address) const;
-  // Returns whether all addresses have been answered.
-  [[nodiscard]] bool is_complete() const { return queued_.empty() && sent_.empty(); }
+  // Returns whether the address is in an interpreter's loop over the program's instructions (CPython).
+  [[nodiscard]] bool is_interpreter(std::uint64_t address) const { return interpreters_.contains(address); }
 
  private:
   struct Request {
@@ -51,6 +51,7 @@ class LoopRequests {
   std::uint32_t num_requests_ = 0;
   std::vector<std::uint64_t> queued_;
   std::vector<Request> sent_;
+  std::unordered_set<std::uint64_t> interpreters_;
   std::unordered_set<std::uint64_t> seen_;  // addresses that were queued at some time
   std::unordered_map<std::uint64_t, std::vector<Loop>> known_;
 };

@@ -10,6 +10,7 @@
 #include <exception>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -34,7 +35,7 @@ namespace terrace::agent {
 namespace {
 
 constexpr Seconds k_reply_poll{5e-3};             // between looks for the launcher's answer
-constexpr std::size_t k_calls_without_loop = 64;  // answered ones, after which the sequence of calls is used
+constexpr std::size_t k_calls_without_loop = 64;  // in succession, after which the sequence of calls is used
 constexpr double k_max_header_rate = 2000;        // hits of a header a second: 2 % of the time at 10 us each
 constexpr Seconds k_min_region{1e-6};             // between calls, in the sequence of calls
 constexpr const char* k_mpi_calls = "MPI calls";
@@ -120,16 +121,19 @@ struct MpiMonitor::State {
     std::erase_if(unresolved, [this](runtime::CallPath path) {
       std::vector<runtime::LoopHead> heads;
       const auto addresses = paths.addresses(path);
+      bool is_interpreted = false;
       for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
         const auto* const loops = requests.find(*address);
         if (!loops) return false;
+        is_interpreted = is_interpreted || requests.is_interpreter(*address);
         for (const auto& [head, back] : *loops) {
           heads.push_back(head);
           back_edges[head] = back;
         }
       }
+      if (is_interpreted) heads.clear();  // the loops of an interpreter are not the program's
+      if (heads.empty()) without_loops.insert(path);
       finder.set_loops(path, heads);
-      has_loops = has_loops || !heads.empty();
       return true;
     });
   }
@@ -192,8 +196,8 @@ struct MpiMonitor::State {
 
   [[nodiscard]] bool should_use_sequence(runtime::CallPath path) {
     if (!can_probe) return true;
-    if (has_loops || !requests.is_complete()) return false;
-    return std::ranges::find(unresolved, path) == unresolved.end() && ++calls_without_loop >= k_calls_without_loop;
+    calls_without_loop = without_loops.contains(path) ? calls_without_loop + 1 : 0;
+    return calls_without_loop >= k_calls_without_loop && !finder.in_loop();
   }
 
   // --- iterations from the sequence of calls ---
@@ -262,6 +266,7 @@ struct MpiMonitor::State {
   std::vector<runtime::LoopHead> probed;
   std::map<runtime::LoopHead, std::uint64_t> back_edges;
   std::map<runtime::CallPath, std::string> site_names;
+  std::set<runtime::CallPath> without_loops;
   std::vector<runtime::CallPath> unresolved;  // paths whose loops are not known
   runtime::CallPath num_paths = 0;
   runtime::CallPath last_path = 0;
@@ -270,7 +275,6 @@ struct MpiMonitor::State {
   Seconds now;
   Seconds last_poll;
   bool is_open = false;  // a call that the finder knows has not ended
-  bool has_loops = false;
   bool can_probe = true;
   std::atomic<bool> is_found{false};
 };

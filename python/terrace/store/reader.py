@@ -15,6 +15,7 @@ from terrace.errors import TerraceError, WrongCallError
 from terrace.store import variation
 from terrace.store.missing import LastCache, no_profile, why_no_loop, why_nothing_observed
 from terrace.store.opened import damage_named, opened
+from terrace.store.selection import select_run
 from terrace.store.values import (
     BetweenIterations,
     Counters,
@@ -77,7 +78,7 @@ class Store:
         """Returns all processes, in the order of their numbers in the file."""
         rows = self._all(
             "SELECT id, process, host, program, backend, mode, planner, budget, initiator, cores, "
-            "core_time_fitted, machine, ended, how, arguments, whole, core_time_from FROM run ORDER BY id"
+            "core_time_fitted, machine, ended, how, arguments, whole, core_time_from, rank, ranks FROM run ORDER BY id"
         )
         times: dict[int, dict[str, float]] = {}
         for number, phase, time in self._all("SELECT run, phase, instruction_time FROM core_time"):
@@ -86,27 +87,14 @@ class Store:
         def run(row: tuple[Any, ...]) -> Run:
             phases, fitted = times.get(row[0], {}), None if row[10] is None else bool(row[10])
             arguments, whole = json.loads(row[14]), bool(row[15])
-            return Run(*[*row[:10], fitted, *row[11:14], arguments, whole, phases, row[16]])
+            return Run(*[*row[:10], fitted, *row[11:14], arguments, whole, phases, *row[16:]])
 
         return [run(row) for row in rows]
 
-    def run(self, process: int | None = None) -> Run:
-        """Returns the process with that number.
-
-        Without a number, returns the one with the longest main loop, preferably among those that terminated
-        normally.
-        """
-        runs = self.runs()
-        if process is not None:
-            for run in runs:
-                if run.process == process:
-                    return run
-            known = ", ".join(str(run.process) for run in runs[:10])
-            raise WrongCallError(
-                f"the profile {self.path} has no process {process}; give --process one of {known}"
-            )
+    def run(self, process: int | None = None, rank: int | None = None) -> Run:
+        """Returns the process with that id or MPI rank; by default the one with the longest main loop."""
         spent = dict(self._all("SELECT run, sum(ended - begun) FROM phase_instance WHERE loop >= 0 GROUP BY run"))
-        return max(runs, key=lambda run: (run.whole, spent.get(run.id, 0.0), -run.id))
+        return select_run(self.runs(), spent, self.path, process, rank)
 
     def machine(self, run: Run) -> Machine:
         """Returns the machine of the run. Raises TerraceError if the journal has none."""

@@ -33,6 +33,8 @@ class Run:
     whole: bool
     core_times: dict[str, float] = field(default_factory=dict)  # per instruction, of phases with their own
     core_time_from: str | None = None  # its basis, or why it is the machine's; None: not recorded
+    rank: int | None = None  # in the MPI job; None: no job
+    ranks: int | None = None  # of the MPI job
 
     @property
     def name(self) -> str:

@@ -57,6 +57,7 @@ def show(
     process: Annotated[
         int | None, typer.Option(help="Process id, if the job has several; default: the slowest.")
     ] = None,
+    rank: Annotated[int | None, typer.Option(help="Rank of the MPI job; default: the slowest.")] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Show the simulator's exact counters instead of samples.")
     ] = False,
@@ -74,17 +75,15 @@ def show(
 ) -> None:
     """Print objects, phases and their costs; or the plans of a stencil program."""
     if stencil_plans.is_plans(file):
-        if process is not None or exact:
-            raise WrongCallError(
-                f"--{'exact' if exact else 'process'}: {file} contains stencil plans, "
-                "not a profile; omit the option"
-            )
+        if process is not None or rank is not None or exact:
+            option = "exact" if exact else "process" if process is not None else "rank"
+            raise WrongCallError(f"--{option}: {file} contains stencil plans, not a profile; omit the option")
         _show_plans(file, chain, everything=all_objects, as_json=json)
         return
     if chain is not None:
         raise WrongCallError(f"--chain: {file} is a profile, which contains no stencil plans; omit the option")
     store = Store(file)
-    run = store.run(process)
+    run = store.run(process, rank)
     machine = store.machine(run)
     profile = by_name(store.profile(run, exact) if exact else store.profile_or_objects(run))
     view = View(
@@ -174,6 +173,7 @@ class View:
         return {
             "program": self.run.program,
             "process": self.run.process,
+            "rank": self.run.rank,
             "backend": self.run.backend,
             "machine": self.machine.name,
             "exact": self.profile.exact,
@@ -284,9 +284,15 @@ class View:
     def _print_head(self, out: Console) -> None:
         run = self.run
         time = "virtual time" if run.virtual else "real time"
-        out.print(f"{run.name}, process {run.process} on {run.host}, {time} on {self.machine.name}", markup=False)
+        of_job = "" if run.rank is None else f", rank {run.rank} of {run.ranks}"
+        out.print(
+            f"{run.name}{of_job}, process {run.process} on {run.host}, {time} on {self.machine.name}", markup=False
+        )
         if self.others > 0:
-            out.print(f"({self.others} more in this file; select one with --process)", markup=False)
+            out.print(
+                f"({self.others} more in this file; select one with {'--rank' if run.rank is not None else '--process'})",
+                markup=False,
+            )
         source = "exact counters of the simulator" if self.profile.exact else "estimates from samples"
         what = "Misses"
         if self.uses == "used":

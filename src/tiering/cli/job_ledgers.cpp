@@ -12,6 +12,7 @@
 
 #include "cli/journal_folder.hpp"
 #include "core/error.hpp"
+#include "core/mpi_rank.hpp"
 #include "memory/ledger/folder.hpp"
 
 namespace terrace::cli {
@@ -21,8 +22,9 @@ namespace {
 // Returns a name that all launchers of a job on a node have in common: the number of the batch system or of the
 // MPI job. Without either, this launcher is its own job.
 std::string shared_job_id() {
-  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PMIX_NAMESPACE", "PMI_JOBID"})
+  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
     if (auto id = environment(name); !id.empty()) return id;
+  if (const auto mpi = read_mpi_rank()) return mpi->job;
   return std::to_string(getpid());
 }
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "core/blob.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"
+#include "core/mpi_rank.hpp"
 #include "profile/records.hpp"
 #include "profile/store/store.hpp"
 
@@ -26,11 +28,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns the job's identifier: the batch system's number, or else this process.
-std::string job_id() {
+// Returns the job's identifier for the profile's name: the batch system's number, the MPI job's, or else this process.
+std::string job_id(const std::optional<MpiRank>& mpi) {
   for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
     if (auto id = environment(name); !id.empty()) return id;
-  return std::to_string(getpid());
+  if (!mpi || mpi->size == 1) return std::to_string(getpid());
+  auto id = mpi->job;  // "prterun-node7-1268@1"
+  std::ranges::replace_if(
+      id, [](char c) { return c == '/' || c == '@'; }, '-');
+  return id;
 }
 
 // Returns whether any journal has a record for which `is` holds, or cannot be read: merging it reports the reason.
@@ -201,7 +207,10 @@ std::string JournalFolder::reason_terrace_stopped() const {
 
 void JournalFolder::merge(const LaunchOptions& options, const ProfileOutputs& outputs, const fs::path& job,
                           SummaryContext context, const std::vector<std::string>& notes) {
-  const auto usual = outputs.default_folder() / (job.filename().string() + "." + job_id() + ".terrace");
+  // Ranks that have a launcher each (`mpirun -n 4 terrace run ./app`) write one profile, and the last one reports.
+  const auto mpi = read_mpi_rank();
+  const auto mpi_job = mpi && mpi->size > 1 ? mpi->job : std::string();
+  const auto usual = outputs.default_folder() / (job.filename().string() + "." + job_id(mpi) + ".terrace");
   context.quiet = options.quiet;
   context.json = options.json;
   context.out_of_core = options.subcommand == "run" && !options.configuration.memory.empty();
@@ -211,7 +220,9 @@ void JournalFolder::merge(const LaunchOptions& options, const ProfileOutputs& ou
     for (const auto& [label, files] : journals) {
       context.requested = outputs.of(label, usual.string());
       context.label = label;
-      print_run_summary(profile::merge_journals(files, context.requested, notes), context);
+      const auto merged = profile::merge_journals(files, context.requested, notes, mpi_job);
+      context.quiet = options.quiet || (mpi && !profile::has_all_ranks(merged.path, mpi_job));
+      print_run_summary(merged, context);
     }
     // Warn that an existing file is not the profile of this run.
     if (journals.empty() && outputs.of("", usual.string()).has_earlier())

@@ -46,7 +46,8 @@ void fields(Io& io, R& r) {
 template <class Io, SameAs<RunRecord> R>
 void fields(Io& io, R& r) {
   io(r.process, r.parent, r.started_unix_ns, r.host, r.program, r.arguments, r.backend, r.mode, r.planner,
-     r.budget, r.initiator, r.cores, r.sample_interval, r.core_time_fitted, r.progress, r.core_time_from);
+     r.budget, r.initiator, r.cores, r.sample_interval, r.core_time_fitted, r.progress, r.core_time_from, r.rank,
+     r.ranks);
 }
 template <class Io, SameAs<ObjectRecord> R>
 void fields(Io& io, R& r) {

@@ -61,6 +61,8 @@ struct RunRecord {  // first in every journal
   bool core_time_fitted = false;      // virtual time: core time fitted to the program, not the machine's
   std::string progress = "accesses";  // progress measure that delimits segments (observe/progress_variant.hpp)
   std::string core_time_from{};       // source of the fit, or reason why a requested fit was not made
+  std::int32_t rank = -1;             // in the MPI job; -1: none
+  std::uint32_t ranks = 0;            // of the MPI job
 };
 struct ObjectRecord {
   observe::Object object;

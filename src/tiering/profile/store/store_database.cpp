@@ -44,12 +44,16 @@ void Statement::check(int result) const {
 }
 
 Database::Database(const std::string& path, Mode mode) : path_(path) {
-  const int flags = mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  const int flags = mode == Mode::create   ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                    : mode == Mode::change ? SQLITE_OPEN_READWRITE
+                                           : SQLITE_OPEN_READONLY;
   if (sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
     const std::string reason = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
     sqlite3_close(handle_);
     throw Error(mode == Mode::create ? Code::failed : Code::not_found, path + ": " + reason);
   }
+  constexpr int k_patience_ms = 60'000;
+  if (mode == Mode::change) sqlite3_busy_timeout(handle_, k_patience_ms);
 }
 
 void Database::execute(const std::string& sql) {

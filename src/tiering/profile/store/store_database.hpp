@@ -72,7 +72,8 @@ class Statement {
 
 class Database {
  public:
-  enum class Mode { create, read };
+  // Mode::change waits for other processes that change the file, for at most a minute.
+  enum class Mode { create, change, read };
   Database(const std::string& path, Mode mode);
   ~Database() { sqlite3_close(handle_); }
   Database(const Database&) = delete;

@@ -2,6 +2,7 @@
 // Merges journals into a store, for the launcher at the end of a job and for `terrace merge`: inserts all records
 // as rows, in one transaction, into a draft that is renamed when complete.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -156,7 +157,7 @@ void add_note(Database& database, MergeSummary& summary, std::optional<std::int6
 std::string records(std::size_t count) { return std::to_string(count) + (count == 1 ? " record" : " records"); }
 
 // Merges one journal, which becomes one row of `run`.
-void merge_journal(Database& database, const std::string& journal, MergeSummary& summary) {
+void merge_journal(Database& database, const std::string& journal, const std::string& job, MergeSummary& summary) {
   std::vector<std::byte> bytes;
   std::optional<RunRows> rows;
   JournalEnd end;
@@ -166,7 +167,7 @@ void merge_journal(Database& database, const std::string& journal, MergeSummary&
   try {
     bytes = read_file(journal);
     end = read_journal(bytes, [&](const JournalRecord& record) {
-      if (!rows) rows.emplace(database, journal);
+      if (!rows) rows.emplace(database, journal, job);
       try {
         if (!add_record(*rows, record)) ++unknown;
       } catch (const Error& error) {
@@ -181,7 +182,7 @@ void merge_journal(Database& database, const std::string& journal, MergeSummary&
     add_note(database, summary, std::nullopt, "journal " + journal + " could not be read: " + error.what());
     return;
   }
-  if (!rows) rows.emplace(database, journal);
+  if (!rows) rows.emplace(database, journal, job);
   rows->finish(end);
   ++summary.processes;
   summary.records += end.records;
@@ -214,9 +215,81 @@ bool visit_journal(const std::string& path, const std::function<void(const Journ
   }
 }
 
+namespace {
+
+// Inserts the journals and notes in one transaction.
+void insert_journals(Database& database, const std::vector<std::string>& journals,
+                     const std::vector<std::string>& notes, const std::string& job, MergeSummary& summary) {
+  for (const auto& journal : journals) merge_journal(database, journal, job, summary);
+  if (summary.processes == 0) {
+    throw Error(Code::not_found, summary.notes.empty()
+                                     ? "there is no journal to merge; name a *.journal that a run left"
+                                     : summary.notes.front());
+  }
+  for (const auto& text : notes) {
+    Statement insert(database, "INSERT INTO note(run, at, severity, text) VALUES(NULL, NULL, 'note', ?)");
+    insert.run(text);
+  }
+}
+
+// Lets one launcher of a folder at a time write the profile of its job. Where the file system has no such locks
+// (flock(2)), launchers that end at the same time may write a profile each.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& file) {
+    const auto folder = std::filesystem::absolute(file).parent_path();
+    fd_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd_ >= 0) flock(fd_, LOCK_EX);
+  }
+  ~FolderLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+bool is_profile_of_job(const std::string& path, const std::string& job) {
+  try {
+    Database database(path, Database::Mode::read);
+    Statement version(database, "PRAGMA user_version");
+    if (!version.step() || version.integer(0) != k_store_version) return false;
+    Statement query(database, "SELECT 1 FROM run WHERE job = ?");
+    query.bind_all(job);
+    return query.step();
+  } catch (const Error&) {  // another file, or damaged
+    return false;
+  }
+}
+
+// Adds the journals to the profile of their job, if another rank's launcher has written it. SQLite's lock orders
+// concurrent launchers. Returns false if the file is none of this job.
+bool add_to_job(const std::string& path, const std::vector<std::string>& journals,
+                const std::vector<std::string>& notes, const std::string& job, MergeSummary& summary) {
+  if (!is_profile_of_job(path, job)) return false;
+  Database database(path, Database::Mode::change);
+  database.execute("BEGIN IMMEDIATE");
+  MergeSummary added;
+  insert_journals(database, journals, notes, job, added);
+  database.execute("COMMIT");
+  summary = std::move(added);
+  summary.path = path;
+  return true;
+}
+
+}  // namespace
+
 MergeSummary merge_journals(const std::vector<std::string>& journals, const StoreName& name,
-                            const std::vector<std::string>& notes) {
+                            const std::vector<std::string>& notes, const std::string& job) {
   MergeSummary summary;
+  std::optional<FolderLock> lock;
+  if (!job.empty()) {
+    lock.emplace(name.path());
+    for (const auto& path : name.names_in_use())
+      if (add_to_job(path, journals, notes, job, summary)) return summary;
+  }
   Draft draft(name);
   {
     Database database(draft.path(), Database::Mode::create);
@@ -226,20 +299,23 @@ MergeSummary merge_journals(const std::vector<std::string>& journals, const Stor
                      "; PRAGMA user_version = " + std::to_string(k_store_version) + ";");
     database.execute("BEGIN");
     database.execute(k_store_schema);
-    for (const auto& journal : journals) merge_journal(database, journal, summary);
-    if (summary.processes == 0) {
-      throw Error(Code::not_found, summary.notes.empty()
-                                       ? "there is no journal to merge; name a *.journal that a run left"
-                                       : summary.notes.front());
-    }
-    for (const auto& text : notes) {
-      Statement insert(database, "INSERT INTO note(run, at, severity, text) VALUES(NULL, NULL, 'note', ?)");
-      insert.run(text);
-    }
+    insert_journals(database, journals, notes, job, summary);
     database.execute("COMMIT");
   }
   summary.path = draft.publish();
   return summary;
+}
+
+bool has_all_ranks(const std::string& path, const std::string& job) {
+  if (job.empty()) return true;
+  try {
+    Database database(path, Database::Mode::read);
+    Statement query(database, "SELECT COUNT(DISTINCT rank) >= MAX(ranks) FROM run WHERE job = ?");
+    query.bind_all(job);
+    return !query.step() || query.integer(0) != 0;
+  } catch (const Error&) {
+    return true;
+  }
 }
 
 MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out) {

@@ -40,13 +40,17 @@ bool is_profile(const std::string& path) {
   return application == k_store_application;
 }
 
+// Returns the n-th name for a file: "a.terrace", "a-2.terrace".
+fs::path numbered(const fs::path& wanted, int n) {
+  auto path = wanted;
+  if (n > 1) path.replace_filename(wanted.stem().string() + "-" + std::to_string(n) + wanted.extension().string());
+  return path;
+}
+
 // Claims `wanted`, or the next free name after it, by creating an empty file.
 std::string claim_free_name(const fs::path& wanted) {
   for (int n = 1;; ++n) {
-    auto path = wanted;
-    if (n > 1) {
-      path.replace_filename(wanted.stem().string() + "-" + std::to_string(n) + wanted.extension().string());
-    }
+    const auto path = numbered(wanted, n);
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file >= 0) {
       close(file);
@@ -87,6 +91,13 @@ StoreName StoreName::requested(const std::string& path) {
   if (access(name.target_.c_str(), W_OK) != 0)
     refuse(std::string("the profile that is there may not be replaced: ") + std::strerror(errno));
   return name;
+}
+
+std::vector<std::string> StoreName::names_in_use() const {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (int n = 1; fs::exists(numbered(target_, n), ignored); ++n) names.push_back(numbered(target_, n).string());
+  return names;
 }
 
 std::string StoreName::draft_path() const { return target_ + ".part-" + std::to_string(getpid()); }

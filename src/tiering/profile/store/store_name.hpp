@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace terrace::profile {
 
@@ -22,6 +23,8 @@ class StoreName {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] bool is_requested() const { return is_requested_; }
+  // Returns the names among which publish() chooses that are taken: the file's own, "a-2.terrace", and so on.
+  [[nodiscard]] std::vector<std::string> names_in_use() const;
   // Returns the path of the draft, in the same folder.
   [[nodiscard]] std::string draft_path() const;
   // Returns whether the file that existed when the name was made is still there, unchanged.

@@ -104,7 +104,7 @@ observe::ObjectKind parse_kind(const std::string& name, const std::string& store
               store + " is damaged: it has an object of unknown kind \"" + name + "\"; record again");
 }
 
-RunRows::RunRows(Database& database, const std::string& journal)
+RunRows::RunRows(Database& database, const std::string& journal, const std::string& job)
     : database_(database),
       object_(
           database,
@@ -121,24 +121,28 @@ RunRows::RunRows(Database& database, const std::string& journal)
   Statement insert(
       database,
       "INSERT INTO run VALUES(NULL, ?, 0, 0, 0, '', '', '[]', '', '', '', '', 0, 1, 0, NULL, NULL, NULL, NULL, "
-      "NULL, NULL, NULL, 0)");
-  insert.run(journal);
+      "NULL, NULL, NULL, 0, NULL, NULL, NULLIF(?, ''))");
+  insert.run(journal, job);
   id_ = database.last_row();
 }
 
 void RunRows::add(const RunRecord& r) {
   process_ = r.process;
   program_ = r.program;
-  Statement update(
-      database_,
-      "UPDATE run SET process = ?, parent = ?, started_unix_ns = ?, host = ?, program = ?, "
-      "arguments = ?, backend = ?, mode = ?, planner = ?, budget = ?, initiator = ?, cores = ?, "
-      "sample_interval = ?, core_time_fitted = ?, core_time_from = NULLIF(?, ''), progress = ? WHERE id = ?");
+  Statement update(database_,
+                   "UPDATE run SET process = ?, parent = ?, started_unix_ns = ?, host = ?, program = ?, "
+                   "arguments = ?, backend = ?, mode = ?, planner = ?, budget = ?, initiator = ?, cores = ?, "
+                   "sample_interval = ?, core_time_fitted = ?, core_time_from = NULLIF(?, ''), progress = ?, "
+                   "rank = ?, ranks = ? WHERE id = ?");
   std::optional<bool> fitted;
+  std::optional<std::int32_t> rank;
+  std::optional<std::uint32_t> ranks;
+  if (r.rank >= 0) rank = r.rank, ranks = r.ranks;
   if (r.backend == "virtual") fitted = r.core_time_fitted;
   const auto arguments = json_list(r.arguments);
   update.run(r.process, r.parent, r.started_unix_ns, r.host, r.program, arguments, r.backend, r.mode, r.planner,
-             r.budget, r.initiator, r.cores, r.sample_interval, fitted, r.core_time_from, r.progress, id_);
+             r.budget, r.initiator, r.cores, r.sample_interval, fitted, r.core_time_from, r.progress, rank, ranks,
+             id_);
 }
 
 void RunRows::add(const ObjectRecord& r) {

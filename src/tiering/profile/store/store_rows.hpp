@@ -15,8 +15,8 @@ namespace terrace::profile {
 
 class RunRows {
  public:
-  // Inserts the run's row; add() completes it.
-  RunRows(Database& database, const std::string& journal);
+  // Inserts the run's row; add() completes it. `job`: name of the MPI job (merge_journals), or "".
+  RunRows(Database& database, const std::string& journal, const std::string& job);
 
   void add(const RunRecord& record);
   void add(const ObjectRecord& record);

@@ -42,7 +42,8 @@ CREATE TABLE run(
   backend TEXT NOT NULL, mode TEXT NOT NULL, planner TEXT NOT NULL, budget TEXT NOT NULL,
   initiator INTEGER NOT NULL, cores REAL NOT NULL, sample_interval REAL NOT NULL, core_time_fitted INTEGER,
   core_time_from TEXT, progress TEXT,
-  machine INTEGER REFERENCES machine(id), calibration BLOB, ended REAL, how TEXT, whole INTEGER NOT NULL);
+  machine INTEGER REFERENCES machine(id), calibration BLOB, ended REAL, how TEXT, whole INTEGER NOT NULL,
+  rank INTEGER, ranks INTEGER, job TEXT);
 CREATE TABLE object(
   run INTEGER NOT NULL REFERENCES run(id), id INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
   size INTEGER NOT NULL, chunk_size INTEGER NOT NULL, first_chunk INTEGER NOT NULL, chunks INTEGER NOT NULL,

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 
+#include "core/mpi_rank.hpp"
 #include "core/system_time.hpp"
 #include "memory/ledger/mapped_page.hpp"
 #include "memory/provider.hpp"
@@ -134,6 +135,8 @@ profile::RunRecord run_record(const Session& session, const SessionConfiguration
   run.host = program.host;
   run.program = program.program;
   run.arguments = program.arguments;
+  run.rank = program.rank;
+  run.ranks = program.ranks;
   run.backend = session.backend == Backend::real ? "real" : "virtual";
   run.mode = session.mode;
   run.planner = configuration.planner;
@@ -162,6 +165,10 @@ sim::ProgramIdentity this_program() {
   char program[4096] = "";
   if (readlink("/proc/self/exe", program, sizeof program - 1) > 0) identity.program = program;
   identity.arguments = own_arguments();
+  if (const auto mpi = read_mpi_rank()) {
+    identity.rank = static_cast<std::int32_t>(mpi->rank);
+    identity.ranks = mpi->size;
+  }
   return identity;
 }
 

@@ -113,6 +113,8 @@ struct ProgramIdentity {
   std::string host;
   std::string program;  // path of the executable
   std::vector<std::string> arguments;
+  std::int32_t rank = -1;   // in the MPI job; -1: none. Not kept in recordings.
+  std::uint32_t ranks = 0;  // of the MPI job
 };
 
 struct RecordingHeader {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from terrace.errors import TerraceError, WrongCallError
+from terrace.errors import TerraceError
 from terrace.store import variation
 from terrace.store.missing import LastCache, no_profile, why_no_loop, why_nothing_observed
 from terrace.store.opened import damage_named, opened
@@ -78,7 +78,8 @@ class Store:
         """Returns all processes, in the order of their numbers in the file."""
         rows = self._all(
             "SELECT id, process, host, program, backend, mode, planner, budget, initiator, cores, "
-            "core_time_fitted, machine, ended, how, arguments, whole, core_time_from, rank, ranks FROM run ORDER BY id"
+            "core_time_fitted, machine, ended, how, arguments, whole, core_time_from, rank, ranks "
+            "FROM run ORDER BY id"
         )
         times: dict[int, dict[str, float]] = {}
         for number, phase, time in self._all("SELECT run, phase, instruction_time FROM core_time"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the process that a subcommand is about: the one that the user names by its id or MPI rank, or the one with the
-longest main loop. The store's reader calls it.
+"""Selects the process that a subcommand is about: the one that the user names by its id or MPI rank, or the one with
+the longest main loop. The store's reader calls it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,8 @@ def select_run(
 ) -> Run:
     """Returns the process with that id, or the one of that rank.
 
-    A rank may have several processes, such as a script and the program that it starts. `spent` has the seconds of each
-    run's main loops, by id: the longest one is returned, preferably among those that terminated normally.
+    A rank may have several processes, such as a script and the program that it starts. `spent` has the seconds of
+    each run's main loops, by id: the longest one is returned, preferably among those that terminated normally.
     """
     chosen = [run for run in runs if process in (None, run.process) and (rank is None or run.rank == rank)]
     if not chosen and rank is not None:

@@ -284,15 +284,11 @@ class View:
     def _print_head(self, out: Console) -> None:
         run = self.run
         time = "virtual time" if run.virtual else "real time"
-        of_job = "" if run.rank is None else f", rank {run.rank} of {run.ranks}"
-        out.print(
-            f"{run.name}{of_job}, process {run.process} on {run.host}, {time} on {self.machine.name}", markup=False
-        )
+        of_job, option = ("", "--process") if run.rank is None else (f", rank {run.rank} of {run.ranks}", "--rank")
+        where = f"{run.host}, {time} on {self.machine.name}"
+        out.print(f"{run.name}{of_job}, process {run.process} on {where}", markup=False)
         if self.others > 0:
-            out.print(
-                f"({self.others} more in this file; select one with {'--rank' if run.rank is not None else '--process'})",
-                markup=False,
-            )
+            out.print(f"({self.others} more in this file; select one with {option})", markup=False)
         source = "exact counters of the simulator" if self.profile.exact else "estimates from samples"
         what = "Misses"
         if self.uses == "used":

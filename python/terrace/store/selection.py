@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the process that a subcommand is about: the one that the user names by its id or MPI rank, or the one with
-the longest main loop. The store's reader calls it.
+"""Selects the process that a subcommand is about: the one that the user names by its id or MPI rank, or the one
+with the longest main loop. The store's reader calls it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -228,8 +228,8 @@ def _exposures(problem):
 
 # Limits of the test below. The intervals begin at 0 and end at the 90 % quantile, so 7 of 8 budgets should hold,
 # and the sum of the real regrets should not exceed that of the upper ends. At twelve sampling distances of 850 to
-# 1150 cycles, 84 of cg's 96 intervals held, 66 of mg's, and the sums' ratio was 0.82 and 0.60. A single distance says
-# little: cg's ratio is 0.54 to 1.26, depending on where the samples happen to fall.
+# 1150 cycles, 84 of cg's 96 intervals held, 66 of mg's, and the sums' ratio was 0.82 and 0.60. A single distance
+# says little: cg's ratio is 0.54 to 1.26, depending on where the samples happen to fall.
 _SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
 _HELD = {"cg": 7, "mg": 4}  # of 8, on average over the distances
 _OVER = {"cg": 0.90, "mg": 0.65}  # sum of the true regrets over that of the upper ends

@@ -42,7 +42,7 @@ std::string job_name() {
   for (const char* const name : {"PBS_JOBID", "LSB_JOBID"})
     if (const auto job = variable(name); !job.empty()) return std::string(job);
   // The ranks of a node are children of one process of MPICH's launcher; so is the rank's own launcher, if any.
-  return std::string("parent-").append(std::to_string(getppid()));
+  return std::string(k_mpi_parent).append(std::to_string(getppid()));
 }
 
 }  // namespace

@@ -6,8 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace terrace {
+
+// Prefix of a job's name that is the number of the ranks' parent process.
+inline constexpr std::string_view k_mpi_parent = "parent-";
 
 struct MpiRank {
   std::uint32_t rank = 0;  // in MPI_COMM_WORLD

@@ -33,7 +33,8 @@ std::string job_id(const std::optional<MpiRank>& mpi) {
   for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
     if (auto id = environment(name); !id.empty()) return id;
   if (!mpi || mpi->size == 1) return std::to_string(getpid());
-  auto id = mpi->job;  // "prterun-node7-1268@1"
+  auto id =
+      mpi->job.substr(mpi->job.starts_with(k_mpi_parent) ? k_mpi_parent.size() : 0);  // "prterun-node7-1268@1"
   std::ranges::replace_if(
       id, [](char c) { return c == '/' || c == '@'; }, '-');
   return id;

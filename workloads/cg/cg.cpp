@@ -8,31 +8,12 @@
 #include <string>
 
 #include "cg/matrix.hpp"
+#include "cg/problems.hpp"
 #include "common/clock.hpp"
 #include "common/markers.hpp"
 #include "common/npb.hpp"
 
 namespace cg {
-
-constexpr int k_steps = 25;  // of conjugate gradients, in each iteration
-
-struct Problem {
-  char name;
-  MatrixShape shape;
-  std::uint64_t iterations;
-  double zeta;
-};
-
-constexpr Problem k_problems[] = {{'S', {1400, 7, 10.0}, 15, 8.5971775078648},
-                                  {'W', {7000, 8, 12.0}, 15, 10.362595087124},
-                                  {'A', {14000, 11, 20.0}, 15, 17.130235054029},
-                                  {'B', {75000, 13, 60.0}, 75, 22.712745482631},
-                                  {'C', {150000, 15, 110.0}, 75, 28.973605592845}};
-
-const Problem& problem_of(char problem_class) {
-  return *std::find_if(std::begin(k_problems), std::end(k_problems),
-                       [&](const Problem& problem) { return problem.name == problem_class; });
-}
 
 using Vector = std::vector<double>;
 
@@ -56,18 +37,6 @@ using Vector = std::vector<double>;
     p[i] = x[i];
   }
   return dot(r, r);
-}
-
-/// y = A x.
-[[gnu::noinline]] void multiply(const Matrix& matrix, const Vector& x, Vector& y) {
-  const double* const a = matrix.a.data();
-  const std::int32_t* const colidx = matrix.colidx.data();
-#pragma omp parallel for schedule(static)
-  for (std::size_t row = 0; row < matrix.rows(); ++row) {
-    double sum = 0.0;
-    for (std::int32_t k = matrix.rowstr[row]; k < matrix.rowstr[row + 1]; ++k) sum += a[k] * x[colidx[k]];
-    y[row] = sum;
-  }
 }
 
 /// One step of conjugate gradients once q = A p is known; returns the new r.r.
@@ -116,12 +85,6 @@ using Vector = std::vector<double>;
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = scale * z[i];
   return product;
-}
-
-double operations(const Problem& problem, std::uint64_t iterations) {
-  const double per_row = problem.shape.nonzeros * (problem.shape.nonzeros + 1.0);
-  return 2.0 * static_cast<double>(iterations) * problem.shape.order *
-         (3.0 + per_row + k_steps * (5.0 + per_row) + 3.0);
 }
 
 int run(const workloads::NpbArguments& arguments) {

@@ -1,4 +1,4 @@
-// Generates the matrix of NPB CG. Source: RNR-94-007, section 2.3.3 ("the vectors and the matrix").
+// Generates the matrix of NPB CG, and multiplies by it. Source: RNR-94-007, section 2.3.3 ("the vectors and the matrix").
 //
 // The sum of outer products is formed a row at a time: row j gathers w_i x_i[j] x_i over all i with x_i[j]
 // not zero. A first pass over the patterns counts, so that the arrays get their exact size.
@@ -86,15 +86,16 @@ Transpose transpose(const SparseVectors& vectors) {
   return result;
 }
 
-/// The columns of row `row`, in the order in which they are first met. seen[c] == row marks a column taken.
-void collect_columns(const SparseVectors& vectors, const Transpose& by_row, std::int32_t row,
-                     std::vector<std::int32_t>& seen, std::vector<std::int32_t>& columns) {
+/// Collects the block's columns of row `row`, in the order in which they are first met. seen[c] == row marks a
+/// column taken.
+void collect_columns(const SparseVectors& vectors, const Transpose& by_row, const MatrixBlock& block,
+                     std::int32_t row, std::vector<std::int32_t>& seen, std::vector<std::int32_t>& columns) {
   columns.clear();
   for (std::int32_t t = by_row.start[row]; t < by_row.start[row + 1]; ++t) {
     const std::int32_t i = by_row.vector[t];
     for (std::int32_t e = vectors.start[i]; e < vectors.start[i + 1]; ++e) {
       const std::int32_t column = vectors.index[e];
-      if (seen[column] == row) continue;
+      if (column < block.first_column || column >= block.end_column || seen[column] == row) continue;
       seen[column] = row;
       columns.push_back(column);
     }
@@ -115,7 +116,7 @@ void sum_row(const SparseVectors& vectors, const Transpose& by_row, const std::v
 
 }  // namespace
 
-Matrix make_matrix(const MatrixShape& shape) {
+Matrix make_matrix(const MatrixShape& shape, const MatrixBlock& block) {
   const SparseVectors vectors = draw_vectors(shape.order, shape.nonzeros);
   const Transpose by_row = transpose(vectors);
   const auto order = static_cast<std::size_t>(shape.order);
@@ -131,31 +132,44 @@ Matrix make_matrix(const MatrixShape& shape) {
   std::vector<std::int32_t> columns;
   std::vector<std::int32_t> seen(order, -1);
   Matrix matrix;
-  matrix.rowstr.assign(order + 1, 0);
-  for (std::int32_t row = 0; row < shape.order; ++row) {
-    collect_columns(vectors, by_row, row, seen, columns);
-    matrix.rowstr[row + 1] = matrix.rowstr[row] + static_cast<std::int32_t>(columns.size());
+  matrix.rowstr.reserve(static_cast<std::size_t>(block.end_row - block.first_row) + 1);
+  matrix.rowstr.push_back(0);
+  for (std::int32_t row = block.first_row; row < block.end_row; ++row) {
+    collect_columns(vectors, by_row, block, row, seen, columns);
+    matrix.rowstr.push_back(matrix.rowstr.back() + static_cast<std::int32_t>(columns.size()));
   }
 
-  const auto nonzeros = static_cast<std::size_t>(matrix.rowstr[order]);
+  const auto nonzeros = static_cast<std::size_t>(matrix.rowstr.back());
   matrix.a.resize(nonzeros);
   matrix.colidx.resize(nonzeros);
   std::fill(seen.begin(), seen.end(), -1);
   std::vector<double> sums(order, 0.0);
-  for (std::int32_t row = 0; row < shape.order; ++row) {
-    collect_columns(vectors, by_row, row, seen, columns);
+  std::size_t slot = 0;
+  for (std::int32_t row = block.first_row; row < block.end_row; ++row) {
+    collect_columns(vectors, by_row, block, row, seen, columns);
     std::sort(columns.begin(), columns.end());
+    for (const std::int32_t column : columns) sums[column] = 0.0;
     sum_row(vectors, by_row, weight, row, sums);
     sums[row] += k_condition - shape.shift;
-    auto slot = static_cast<std::size_t>(matrix.rowstr[row]);
     for (const std::int32_t column : columns) {
       matrix.a[slot] = sums[column];
-      matrix.colidx[slot] = column;
-      sums[column] = 0.0;
+      matrix.colidx[slot] = column - block.first_column;
       ++slot;
     }
   }
   return matrix;
+}
+
+// Never inlined, so that it keeps its name at run time.
+[[gnu::noinline]] void multiply(const Matrix& matrix, const std::vector<double>& x, std::vector<double>& y) {
+  const double* const a = matrix.a.data();
+  const std::int32_t* const colidx = matrix.colidx.data();
+#pragma omp parallel for schedule(static)
+  for (std::size_t row = 0; row < matrix.rows(); ++row) {
+    double sum = 0.0;
+    for (std::int32_t k = matrix.rowstr[row]; k < matrix.rowstr[row + 1]; ++k) sum += a[k] * x[colidx[k]];
+    y[row] = sum;
+  }
 }
 
 }  // namespace cg

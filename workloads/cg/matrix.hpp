@@ -23,8 +23,25 @@ struct MatrixShape {
   double shift;
 };
 
-/// The matrix sum_i w_i x_i x_i' + (0.1 - shift) I, with w_i falling geometrically from 1 to 0.1 and x_i a
-/// random sparse vector whose element i is 0.5.
-Matrix make_matrix(const MatrixShape& shape);
+/// Rows [first_row, end_row) and columns [first_column, end_column) of a matrix.
+struct MatrixBlock {
+  std::int32_t first_row;
+  std::int32_t end_row;
+  std::int32_t first_column;
+  std::int32_t end_column;
+};
+
+/// Returns a block, with rows and columns counted from its first ones, of the matrix
+/// sum_i w_i x_i x_i' + (0.1 - shift) I, with w_i falling geometrically from 1 to 0.1 and x_i a random sparse
+/// vector whose element i is 0.5.
+Matrix make_matrix(const MatrixShape& shape, const MatrixBlock& block);
+
+/// Returns the whole matrix.
+inline Matrix make_matrix(const MatrixShape& shape) {
+  return make_matrix(shape, {0, shape.order, 0, shape.order});
+}
+
+/// Computes y = A x.
+void multiply(const Matrix& matrix, const std::vector<double>& x, std::vector<double>& y);
 
 }  // namespace cg

@@ -15,12 +15,21 @@ class NpbRandom {
  public:
   double next() {
     // The product may wrap at 2^64; its low 46 bits are right all the same.
-    state_ = (state_ * k_multiplier) & ((std::uint64_t{1} << 46) - 1);
+    state_ = (state_ * k_multiplier) & k_mask;
     return static_cast<double>(state_) * 0x1p-46;
+  }
+
+  /// Skips `count` numbers: the state is multiplied by the multiplier's power, by repeated squaring.
+  void skip(std::uint64_t count) {
+    for (std::uint64_t power = k_multiplier; count != 0; count /= 2, power *= power) {
+      if (count % 2 == 1) state_ *= power;
+    }
+    state_ &= k_mask;
   }
 
  private:
   static constexpr std::uint64_t k_multiplier = 1220703125;
+  static constexpr std::uint64_t k_mask = (std::uint64_t{1} << 46) - 1;
   std::uint64_t state_ = 314159265;
 };
 

@@ -13,28 +13,9 @@
 #include "common/markers.hpp"
 #include "common/npb.hpp"
 #include "mg/charges.hpp"
-#include "mg/operators.hpp"
+#include "mg/problems.hpp"
 
 namespace mg {
-
-struct Problem {
-  char name;
-  int side;
-  std::uint64_t iterations;
-  Stencil smoother;
-  double norm;
-};
-
-constexpr Problem k_problems[] = {{'S', 32, 4, k_smoother_small, 0.5307707005734e-04},
-                                  {'W', 128, 4, k_smoother_small, 0.6467329375339e-05},
-                                  {'A', 256, 4, k_smoother_small, 0.2433365309069e-05},
-                                  {'B', 256, 20, k_smoother_large, 0.1800564401355e-05},
-                                  {'C', 512, 20, k_smoother_large, 0.5706732285740e-06}};
-
-const Problem& problem_of(char problem_class) {
-  return *std::find_if(std::begin(k_problems), std::end(k_problems),
-                       [&](const Problem& problem) { return problem.name == problem_class; });
-}
 
 /// Points a side of level `level`, ghosts included.
 int line_of(int level) { return (1 << level) + 2; }
@@ -119,15 +100,13 @@ int run(const workloads::NpbArguments& arguments) {
   workloads::loop_end();
   const double end = workloads::seconds();
 
-  const double points = static_cast<double>(problem.side) * problem.side * problem.side;
-  const std::string side = std::to_string(problem.side);
   return workloads::report({.name = "MG",
                             .problem_class = problem.name,
-                            .size = side + "x" + side + "x" + side,
+                            .size = size_of(problem),
                             .iterations = arguments.iterations,
                             .official_iterations = problem.iterations,
                             .seconds = end - begin,
-                            .operations = 58.0 * static_cast<double>(arguments.iterations) * points,
+                            .operations = operations(problem, arguments.iterations),
                             .quantity = "L2 norm",
                             .value = verified_norm,
                             .reference = problem.norm,

@@ -16,6 +16,9 @@ struct Grid {
     return data + (static_cast<std::size_t>(i3) * static_cast<std::size_t>(n) + static_cast<std::size_t>(i2)) *
                       static_cast<std::size_t>(n);
   }
+  int n1() const { return n; }
+  int n2() const { return n; }
+  int n3() const { return n; }
   std::size_t points() const {
     return static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
   }

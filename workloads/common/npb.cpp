@@ -10,11 +10,12 @@
 namespace workloads {
 
 NpbArguments parse_npb_arguments(int argc, char** argv, const std::string& program, const std::string& summary,
-                                 std::uint64_t (*official_iterations)(char problem_class)) {
+                                 std::uint64_t (*official_iterations)(char problem_class), bool prints) {
   std::string problem_class = "S";
   std::uint64_t iterations = 0;
   std::uint64_t threads = 1;
   Options options(program, summary);
+  if (!prints) options.silence();
   options.text("--class", &problem_class, "problem class: S, W, A, B or C");
   options.count(
       "--iterations", &iterations,

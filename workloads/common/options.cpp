@@ -75,7 +75,7 @@ void Options::bytes(std::string name, std::uint64_t* target, std::string help) {
 }
 
 void Options::fail(const std::string& message) const {
-  std::fprintf(stderr, "%s: %s\n", program_.c_str(), message.c_str());
+  if (!silent_) std::fprintf(stderr, "%s: %s\n", program_.c_str(), message.c_str());
   std::exit(2);
 }
 
@@ -106,7 +106,7 @@ void Options::parse(int argc, char** argv) const {
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i];
     if (name == "--help" || name == "-h") {
-      print_help();
+      if (!silent_) print_help();
       std::exit(0);
     }
     std::optional<std::string> value;

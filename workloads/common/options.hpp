@@ -21,6 +21,9 @@ class Options {
   /// A size in bytes: 4096, 64KiB, 1.5GiB, 10MB.
   void bytes(std::string name, std::uint64_t* target, std::string help);
 
+  /// Suppresses the texts of --help and of wrong calls: of a program's ranks, one prints them.
+  void silence() { silent_ = true; }
+
   /// Fills the targets. Prints the help and exits 0 on --help; prints one line and exits 2 on a wrong call.
   void parse(int argc, char** argv) const;
 
@@ -47,6 +50,7 @@ class Options {
   std::string program_;
   std::string summary_;
   std::vector<Option> options_;
+  bool silent_ = false;
 };
 
 }  // namespace workloads

@@ -51,6 +51,13 @@ def studies(there: Workloads) -> str:
     return table(("study", "what it is", "programs"), rows)
 
 
+def mpi(_: Workloads) -> str:
+    """Returns the table of the programs for MPI ranks, which have a folder of their own."""
+    head = ("program", "what", "source", "truth", "tolerance")
+    there = read_all(PAGE.parent / "mpi").values()
+    return table(head, ((f"`{w.name}`", w.title, w.after, w.against, w.tolerance) for w in there))
+
+
 def _names(there: Workloads, study: str) -> str:
     return ", ".join(f"`{w.name}`" for w in there if study in w.study.names)
 
@@ -60,6 +67,7 @@ TABLES: Mapping[str, Callable[[Workloads], str]] = {
     "truths": truths,
     "sizes": sizes,
     "studies": studies,
+    "mpi": mpi,
 }
 
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds workloads with any compiler command, as a user's build system would:
 #   CXX=terrace-c++ [CXXFLAGS="-O2 -g"] workloads/build.sh OUTDIR [NAME ...]
-# NAME is a workload's folder, which has a workload.toml; all when none is given. The programs are OUTDIR/NAME.
+# NAME is a workload's folder, which has a workload.toml; all for one process when none is given. The programs are
+# OUTDIR/NAME. Those for MPI ranks are mpi/NAME, and need MPI's compiler: CXX=mpicxx.
 # -fopenmp in CXXFLAGS gives those that know --threads theirs.
 set -eu
 if [ $# -lt 1 ]; then
@@ -24,9 +25,20 @@ compile() {
   ${CXX:-c++} -std=c++20 ${CXXFLAGS:--O2 -g} -I"$here" -I"$here/../include" -c "$1" -o "$2"
 }
 
-# The folders whose sources a workload shares: the words of `shared = ["cfd"]` in its manifest.
-shared() {
-  sed -n 's/^shared = \[\(.*\)\]$/\1/p' "$here/$1/workload.toml" | tr "\"'," '   '
+# A workload's sources: of the folders and files that it shares, which are the words of `shared = ["cfd"]` in its
+# manifest, relative to the folder that its own is in; then its own.
+sources() {
+  case $1 in
+    */*) parent=${1%/*}/ ;;
+    *) parent= ;;
+  esac
+  for shared in $(sed -n 's/^shared = \[\(.*\)\]$/\1/p' "$here/$1/workload.toml" | tr "\"'," '   '); do
+    case $shared in
+      *.cpp) echo "$parent$shared" ;;
+      *) (cd "$here" && ls "$parent$shared"/*.cpp) ;;
+    esac
+  done
+  (cd "$here" && ls "$1"/*.cpp)
 }
 
 mkdir -p "$out/obj"
@@ -38,17 +50,16 @@ for source in "$here"/common/*.cpp; do
 done
 for name in "$@"; do
   if [ ! -f "$here/$name/workload.toml" ]; then
-    echo "$0: no workload '$name'; there are$all" >&2
+    echo "$0: no workload '$name'; there are$all, and for MPI mpi/NAME" >&2
     exit 2
   fi
   objects=
-  for folder in $(shared "$name") "$name"; do
-    for source in "$here/$folder"/*.cpp; do
-      object=$out/obj/${folder}_$(basename "$source" .cpp).o
-      compile "$source" "$object"
-      objects="$objects $object"
-    done
+  for source in $(sources "$name"); do
+    object=$out/obj/$(echo "${source%.cpp}" | tr / _).o
+    compile "$here/$source" "$object"
+    objects="$objects $object"
   done
+  mkdir -p "$(dirname "$out/$name")"
   # shellcheck disable=SC2086
   ${CXX:-c++} ${CXXFLAGS:--O2 -g} $objects $common -o "$out/$name" ${LDFLAGS:-} -ldl
 done

@@ -1,4 +1,5 @@
-// Generates the matrix of NPB CG, and multiplies by it. Source: RNR-94-007, section 2.3.3 ("the vectors and the matrix").
+// Generates the matrix of NPB CG, and multiplies by it. Source: RNR-94-007, section 2.3.3 ("the vectors and the
+// matrix").
 //
 // The sum of outer products is formed a row at a time: row j gathers w_i x_i[j] x_i over all i with x_i[j]
 // not zero. A first pass over the patterns counts, so that the arrays get their exact size.

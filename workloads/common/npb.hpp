@@ -40,8 +40,8 @@ struct NpbArguments {
 };
 
 /// Parses --class, --iterations and --threads; exits 2 on a wrong call. `official_iterations` gives a class's own
-/// number of iterations: the default, and the least after which there is something to verify. Without `prints`, nothing
-/// is printed: of several ranks, one prints.
+/// number of iterations: the default, and the least after which there is something to verify. Without `prints`,
+/// nothing is printed: of several ranks, one prints.
 NpbArguments parse_npb_arguments(int argc, char** argv, const std::string& program, const std::string& summary,
                                  std::uint64_t (*official_iterations)(char problem_class), bool prints = true);
 

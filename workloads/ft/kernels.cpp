@@ -1,5 +1,5 @@
-// Implements the steps of NPB FT between its transforms. The kernels are never inlined, so that each keeps its name at
-// run time.
+// Implements the steps of NPB FT between its transforms. The kernels are never inlined, so that each keeps its
+// name at run time.
 #include "ft/kernels.hpp"
 
 #include <cmath>

@@ -24,8 +24,8 @@ void fill_random(std::uint64_t first, Field& field);
 /// Computes u1 = u0 = u0 decayed once more.
 void evolve(const std::vector<double>& twiddle, Field& u0, Field& u1);
 
-/// Returns the sum over those of the checksum's 1024 points that have these third indices. u2 has these planes alone;
-/// the inverse transform left it without its factor.
+/// Returns the sum over those of the checksum's 1024 points that have these third indices. u2 has these planes
+/// alone; the inverse transform left it without its factor.
 Complex checksum(const Shape& shape, const Range& planes, const Field& u2);
 
 }  // namespace ft

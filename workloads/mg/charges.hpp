@@ -13,8 +13,8 @@ struct Charge {
   int i3, i2, i1;
 };
 
-/// Draws the charges of a cube of `side` points a side: +1 at the ten largest of the benchmark's random numbers, -1
-/// at the ten smallest.
+/// Draws the charges of a cube of `side` points a side: +1 at the ten largest of the benchmark's random numbers,
+/// -1 at the ten smallest.
 std::vector<Charge> draw_charges(int side);
 
 /// Fills v, ghosts included, with the charges and 0 elsewhere.

@@ -1,8 +1,9 @@
 // Implements the stencils of NPB MG on the interior of a box of points, for one process that has the whole cube
 // (operators.cpp) and for a rank that has a part of it (mpi/mg). The caller updates ghost layers afterwards.
 //
-// `GridType` has line(i3, i2) and its points along each dimension, ghost layers included: n1() (contiguous), n2() and
-// n3(). The templates are always inlined, so that they belong to the function that names the operator at run time.
+// `GridType` has line(i3, i2) and its points along each dimension, ghost layers included: n1() (contiguous), n2()
+// and n3(). The templates are always inlined, so that they belong to the function that names the operator at run
+// time.
 #pragma once
 
 #include <array>
@@ -81,8 +82,8 @@ template <typename GridType>
   }
 }
 
-/// Computes coarse = the restriction of fine by full weighting. Point i of the coarse grid is point 2 i + offset of
-/// the fine one; offsets are in the order i3, i2, i1.
+/// Computes coarse = the restriction of fine by full weighting. Point i of the coarse grid is point 2 i + offset
+/// of the fine one; offsets are in the order i3, i2, i1.
 template <typename GridType>
 [[gnu::always_inline]] inline void restrict_to(const GridType& fine, const GridType& coarse,
                                                const std::array<int, 3>& offset) {

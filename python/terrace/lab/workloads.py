@@ -2,8 +2,8 @@
 """Reads the workload manifests, with which the experiments, `lab demo` and `lab validate` find programs:
 workload.toml in each folder describes its program (keys: workloads/README.md).
 
-Every list of workloads is derived from these files: a folder with a manifest is a workload. This module needs no
-built part of Terrace.
+Every list of workloads is derived from these files: a folder with a manifest is a workload. Programs for several
+MPI ranks are in a folder of their own, workloads/mpi. This module needs no built part of Terrace.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ ASSUMED_FOOTPRINT = 1024e6
 
 # Allowed keys of a manifest, by table.
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "": ("title", "after", "order", "shared", "openmp", "two_threads", "size", "verify", "time", "loop", "study"),
+    "": (
+        *("title", "after", "order", "shared", "openmp", "two_threads", "ranks"),
+        *("size", "verify", "time", "loop", "study"),
+    ),
     "size": (*EVERYWHERE, *SOMEWHERE),
     "verify": ("says", "against", "tolerance"),
     "time": ("says", "lines"),
@@ -108,6 +111,7 @@ class Workload:
     shared: tuple[str, ...]
     openmp: str  # one of OPENMP; empty: single-threaded
     two_threads: tuple[str, ...]  # sizes that are repeated with two threads
+    ranks: tuple[int, ...]  # numbers of MPI ranks on which it is verified; empty: it does not use MPI
     verified_by: str
     against: str
     tolerance: str
@@ -137,9 +141,14 @@ class Workload:
         return re.search(self.verified_by, printed, re.MULTILINE) is not None
 
     def sources(self) -> list[Path]:
-        """Returns the program's sources: its folder's, and those of shared folders except common/."""
-        folders = [self.folder, *(self.folder.parent / name for name in self.shared)]
-        return sorted(path for folder in folders for path in folder.glob("*.cpp"))
+        """Returns the program's sources: its folder's, and those that it shares, except common/."""
+        shared = [path for name in self.shared for path in _sources(self.folder.parent / name)]
+        return sorted([*_sources(self.folder), *shared])
+
+
+def _sources(path: Path) -> list[Path]:
+    """Returns a folder's sources, or the source itself; none if the path does not exist."""
+    return [path] if path.suffix == ".cpp" and path.is_file() else list(path.glob("*.cpp"))
 
 
 def read_all(folder: Path) -> dict[str, Workload]:
@@ -193,6 +202,7 @@ def read(folder: Path) -> Workload:
         shared=top.words("shared"),
         openmp=top.one_of("openmp", OPENMP),
         two_threads=top.words("two_threads", TWO_THREADS),
+        ranks=top.counts("ranks"),
         verified_by=verify.expression("says", groups=0),
         against=verify.text("against"),
         tolerance=verify.text("tolerance"),
@@ -205,7 +215,7 @@ def read(folder: Path) -> Workload:
     if workload.shared and not re.search(r"^shared = \[.*\]$", text, re.MULTILINE):
         raise top.error("shared", 'write it on one line, as shared = ["cfd"]: build.sh and CMake read that line')
     for name in workload.shared:
-        if not list((folder.parent / name).glob("*.cpp")):
+        if not _sources(folder.parent / name):
             raise top.error("shared", f"the folder '{name}' has no sources")
     if workload.two_threads and not workload.openmp:
         raise top.error("two_threads", "the workload has no openmp")
@@ -308,6 +318,13 @@ class _Table:
         for word in value:
             if known is not None and word not in known:
                 raise self.error(key, f"unknown value '{word}'; known: {', '.join(known)}")
+        return tuple(value)
+
+    def counts(self, key: str) -> tuple[int, ...]:
+        """Returns a list of positive integers; empty if it is missing."""
+        value = self._content[key] if self.has(key) else []
+        if not isinstance(value, list) or not all(type(one) is int and one > 0 for one in value):
+            raise self.error(key, f"{value} is not a list of positive integers")
         return tuple(value)
 
     def one_of(self, key: str, known: Sequence[str]) -> str:

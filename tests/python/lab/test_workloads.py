@@ -96,6 +96,14 @@ def test_read_minimal_manifest(tmp_path):
     assert found.study.footprint == workloads.ASSUMED_FOOTPRINT
 
 
+def test_shared_file_is_one_source(tmp_path):
+    folder = write(tmp_path, "ranks = [1, 2]\n" + changed('["parts"]', '["parts/one.cpp"]'))
+    (tmp_path / "parts" / "one.cpp").write_text("")
+    found = workloads.read(folder)
+    assert [path.name for path in found.sources()] == ["one.cpp", "sum.cpp"]
+    assert found.ranks == (1, 2)
+
+
 def test_size_without_arguments_uses_the_default(tmp_path):
     found = workloads.read(write(tmp_path, WHOLE))
     assert found.words("golden") == ["--side", "8"]
@@ -128,6 +136,8 @@ def changed(before: str, after: str) -> str:
         (changed('openmp = "rounded"', ""), "two_threads: the workload has no openmp"),
         (changed('["parts"]', '"parts"'), "shared: parts is not a list of strings"),
         (changed('["parts"]', '["nowhere"]'), "shared: the folder 'nowhere' has no sources"),
+        (changed('["parts"]', '["parts/no.cpp"]'), "shared: the folder 'parts/no.cpp' has no sources"),
+        ("ranks = [1, 0]\n" + MIN, "ranks: [1, 0] is not a list of positive integers"),
         (changed('["parts"]', '[\n"parts"]'), "shared: write it on one line"),
         (
             changed("says = '^V", "says = '(^V"),
@@ -226,6 +236,15 @@ def test_build_script_agrees_with_reader(tmp_path):
         one.name: common | {str(path) for path in one.sources()} for one in workloads.read_all(FOLDER).values()
     }
     assert linked(FOLDER, tmp_path) == expected
+
+
+def test_programs_for_ranks_are_apart_and_build_script_agrees(tmp_path):
+    common = {str(path) for path in FOLDER.glob("common/*.cpp")}
+    there = workloads.read_all(FOLDER / "mpi")
+    expected = {one.name: common | {str(path) for path in one.sources()} for one in there.values()}
+    assert linked(FOLDER, tmp_path, *(f"mpi/{name}" for name in there)) == expected
+    assert all(one.ranks for one in there.values())
+    assert not any(one.ranks for one in workloads.read_all(FOLDER).values())
 
 
 def test_additional_workload_is_one_folder(tmp_path):

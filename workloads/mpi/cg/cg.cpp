@@ -1,11 +1,12 @@
-// NPB CG on several ranks: the smallest eigenvalue of a sparse matrix by inverse iteration, each linear system solved
-// with 25 steps of conjugate gradients. Source: RNR-94-007, section 2.3.3; decomposition and messages as in NPB's MPI
-// version.
+// SPDX-License-Identifier: Apache-2.0
+// NPB CG on several ranks: the smallest eigenvalue of a sparse matrix by inverse iteration, each linear system
+// solved with 25 steps of conjugate gradients. Source: RNR-94-007, section 2.3.3; decomposition and messages as in
+// NPB's MPI version.
 //
-// The ranks form a grid of R rows and R or 2R columns. Rank (i, j) has block (i, j) of the matrix, and part j of each
-// vector. Sums over a row of the grid, of vectors and of scalars, are exchanged between pairs of ranks (recursive
-// doubling); then each rank exchanges its part with the rank at the transposed position. Each exchange is an Irecv, a
-// Send and a Wait.
+// The ranks form a grid of R rows and R or 2R columns. Rank (i, j) has block (i, j) of the matrix, and part j of
+// each vector. Sums over a row of the grid, of vectors and of scalars, are exchanged between pairs of ranks
+// (recursive doubling); then each rank exchanges its part with the rank at the transposed position. Each exchange
+// is an Irecv, a Send and a Wait.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wraps what the MPI workloads share: the beginning and end of MPI, one exit status for all ranks, sums and times.
 #pragma once
 
@@ -57,6 +58,14 @@ inline double sum_of_ranks(double value) {
   return sum;
 }
 
+/// Returns whether the condition is true on all ranks.
+inline bool is_true_on_all(bool condition) {
+  int own = condition ? 1 : 0;
+  int all = 0;
+  MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+  return all != 0;
+}
+
 /// Returns on rank 0 the largest of all ranks' values.
 inline double max_of_ranks(double value) {
   double max = 0.0;
@@ -64,7 +73,8 @@ inline double max_of_ranks(double value) {
   return max;
 }
 
-/// Returns the first of `count` elements that belongs to part `part` of `parts`; its last one precedes part + 1's first.
+/// Returns the first of `count` elements that belongs to part `part` of `parts`; its last one precedes part + 1's
+/// first.
 template <typename Number>
 Number first_of_part(Number count, int part, int parts) {
   return static_cast<Number>(static_cast<long long>(count) * part / parts);

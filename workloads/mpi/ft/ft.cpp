@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // NPB FT on several ranks: a partial differential equation, dv/dt = alpha laplace(v), solved on a periodic cube by
-// Fourier transforms. Source: Bailey et al., RNR-94-007 (1994), section 2.3.4; decomposition and messages as in NPB's
-// MPI version in slabs.
+// Fourier transforms. Source: Bailey et al., RNR-94-007 (1994), section 2.3.4; decomposition and messages as in
+// NPB's MPI version in slabs.
 //
-// The state is in slabs of planes (third index), its transform in slabs of lines (second index), so that the transforms
-// along the first two dimensions and along the third are local. MPI_Alltoall transposes between them, once an iteration.
-// The arrays are the benchmark's: u0 is the transform of the state, u1 the state's at the time of the iteration, u2 the
-// state itself, twiddle the factors by which u0 decays in an iteration.
+// The state is in slabs of planes (third index), its transform in slabs of lines (second index), so that the
+// transforms along the first two dimensions and along the third are local. MPI_Alltoall transposes between them,
+// once an iteration. The arrays are the benchmark's: u0 is the transform of the state, u1 the state's at the time
+// of the iteration, u2 the state itself, twiddle the factors by which u0 decays in an iteration.
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -54,8 +55,8 @@ class DistributedTransform {
   /// Returns the points that follow one another both in planes and in the parts that ranks exchange.
   std::uint64_t run() const { return lines_.n[0] * lines_.n[1]; }
 
-  /// Calls copy(in_planes, in_parts) for each run of points: a plane's lines that belong to one rank's slab. In lines,
-  /// each rank's part has the planes in order, so that parts in the order of ranks are the slab.
+  /// Calls copy(in_planes, in_parts) for each run of points: a plane's lines that belong to one rank's slab. In
+  /// lines, each rank's part has the planes in order, so that parts in the order of ranks are the slab.
   template <typename Copy>
   void for_runs(Copy copy, Field& planes) {
     Complex* in_parts = buffer_.data();

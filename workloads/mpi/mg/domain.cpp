@@ -1,5 +1,6 @@
-// Implements the decomposition, exchange and prolongation of NPB MG on ranks. A face is exchanged by Irecv, Send and
-// Wait in both directions.
+// SPDX-License-Identifier: Apache-2.0
+// Implements the decomposition, exchange and prolongation of NPB MG on ranks. A face is exchanged by Irecv, Send
+// and Wait in both directions.
 #include "mpi/mg/domain.hpp"
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace mg {
 namespace {
 
-/// Calls visit(point) for the points of a layer: those at `index` along `dimension`, and along the others the interior,
-/// or the ghosts too where these are up to date because the dimension was exchanged before.
+/// Calls visit(point) for the points of a layer: those at `index` along `dimension`, and along the others the
+/// interior, or the ghosts too where these are up to date because the dimension was exchanged before.
 template <typename Visit>
 void for_layer(const Box& box, int dimension, int index, Visit visit) {
   Extents begin;

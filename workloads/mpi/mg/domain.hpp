@@ -1,8 +1,10 @@
-// Declares the decomposition of NPB MG's cubes into boxes of points on a grid of ranks, and the exchange of their faces.
-// Source: Bailey et al., RNR-94-007 (1994), section 2.3.2; decomposition and messages as in NPB's MPI version.
+// SPDX-License-Identifier: Apache-2.0
+// Declares the decomposition of NPB MG's cubes into boxes of points on a grid of ranks, and the exchange of their
+// faces. Source: Bailey et al., RNR-94-007 (1994), section 2.3.2; decomposition and messages as in NPB's MPI
+// version.
 //
-// Each dimension of n points on p ranks is cut at n c / p. Coarse levels may have fewer points than ranks: then every
-// (p / n)-th rank has one point, the others have none, yet their ghost layers take part in the prolongation.
+// Each dimension of n points on p ranks is cut at n c / p. Coarse levels may have fewer points than ranks: then
+// every (p / n)-th rank has one point, the others have none, yet their ghost layers take part in the prolongation.
 #pragma once
 
 #include <mpi.h>
@@ -61,8 +63,8 @@ class Domain {
   std::array<std::vector<double>, 4> buffers_;
 };
 
-/// Computes fine = fine + the trilinear prolongation of coarse, ghost layers included. Point i of the coarse box is
-/// point 2 i + offset of the fine one.
+/// Computes fine = fine + the trilinear prolongation of coarse, ghost layers included. Point i of the coarse box
+/// is point 2 i + offset of the fine one.
 void prolong(const Box& coarse, const Box& fine, const Extents& offset);
 
 }  // namespace mg

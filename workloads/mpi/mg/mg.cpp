@@ -1,8 +1,10 @@
-// NPB MG on several ranks: V-cycles of a multigrid solver for the Poisson equation A u = v on a periodic cube, in boxes.
-// Source: Bailey et al., RNR-94-007 (1994), section 2.3.2; decomposition and messages as in NPB's MPI version.
+// SPDX-License-Identifier: Apache-2.0
+// NPB MG on several ranks: V-cycles of a multigrid solver for the Poisson equation A u = v on a periodic cube, in
+// boxes. Source: Bailey et al., RNR-94-007 (1994), section 2.3.2; decomposition and messages as in NPB's MPI
+// version.
 //
-// As in the benchmark, u and r are one array each over all levels, v has the finest level alone. Every operator but the
-// prolongation is followed by an exchange of faces.
+// As in the benchmark, u and r are one array each over all levels, v has the finest level alone. Every operator
+// but the prolongation is followed by an exchange of faces.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -56,8 +56,7 @@ class Window {
     });
     check(buffer_.data(), 4 * iteration + 1);
 
-    // Passive targets take no part: a barrier separates writes from reads. A rank accesses its own window under a lock,
-    // too.
+    // Passive targets take no part: a barrier separates writes from reads, and a rank locks its own window, too.
     fill(buffer_.data(), 4 * iteration + 2);
     MPI_Barrier(MPI_COMM_WORLD);
     timed(2, [&] { locked(MPI_LOCK_EXCLUSIVE, after_, [&] { put(); }); });

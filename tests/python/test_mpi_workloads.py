@@ -15,7 +15,6 @@ from terrace.lab import workloads
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "workloads"
 PROGRAMS = workloads.read_all(FOLDER / "mpi")
-CORES = len(os.sched_getaffinity(0))
 # Open MPI first: its ranks yield where there are more than cores.
 SUFFIXES = (".openmpi", "", ".mpich")
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -73,8 +72,6 @@ def rank_counts():
 @pytest.mark.parametrize("ranks", rank_counts())
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_on_ranks_verifies_its_result(mpi, name, ranks):
-    if ranks > max(CORES, 4) and not mpi.oversubscribes:
-        pytest.skip(f"{CORES} cores, and this MPI's ranks spin")
     program = PROGRAMS[name]
     assert ranks in program.ranks
     done = mpi.run(ranks, name, *program.words("S"))

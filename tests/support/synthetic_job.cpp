@@ -83,19 +83,22 @@ class SyntheticRun {
   void begin() {
     BlobWriter blob;
     machine_.to_blob(blob);
-    profile::append(journal_, profile::RunRecord{options_.process,
-                                                 1,
-                                                 1'763'690'000'000'000'000,
-                                                 "node7",
-                                                 "/home/user/heat",
-                                                 {"heat", "--size", "64"},
-                                                 "virtual",
-                                                 options_.plans ? "simulate" : "record",
-                                                 "unimem",
-                                                 "dram=24MiB",
-                                                 0,
-                                                 1,
-                                                 {k_sample_interval}});
+    profile::RunRecord run{options_.process,
+                           1,
+                           1'763'690'000'000'000'000,
+                           "node7",
+                           "/home/user/heat",
+                           {"heat", "--size", "64"},
+                           "virtual",
+                           options_.plans ? "simulate" : "record",
+                           "unimem",
+                           "dram=24MiB",
+                           0,
+                           1,
+                           {k_sample_interval}};
+    run.rank = options_.rank;
+    run.ranks = options_.ranks;
+    profile::append(journal_, run);
     profile::append(journal_, profile::MachineRecord{std::string(
                                   reinterpret_cast<const char*>(blob.bytes().data()), blob.bytes().size())});
     std::uint32_t first = 0;

@@ -35,8 +35,10 @@ observe::Iteration synthetic_iteration(std::uint32_t number, bool exact, const s
 
 struct SyntheticOptions {
   std::uint32_t process = 4000;
-  bool ends = true;   // false: as if the process had been killed in its last iteration
-  bool plans = true;  // false: a recording, nothing moved
+  bool ends = true;         // false: as if the process had been killed in its last iteration
+  bool plans = true;        // false: a recording, nothing moved
+  std::int32_t rank = -1;   // in an MPI job; -1: none
+  std::uint32_t ranks = 0;  // of the MPI job
 };
 
 // Writes one process's journal.

@@ -289,6 +289,42 @@ TEST_F(StoreTest, UnknownRecords_AreSkippedAndNoted) {
   EXPECT_EQ(summary.incomplete, 0U);
 }
 
+TEST_F(StoreTest, LaunchersOfOneMpiJob_WriteOneProfile) {
+  constexpr int k_ranks = 4;
+  const auto name = path("heat.terrace");
+  test::write_synthetic_journal(path("earlier.journal"), {.process = 1});
+  merge_journals({path("earlier.journal")}, StoreName::requested(name));
+  std::vector<pid_t> launchers;
+  for (int rank = 0; rank < k_ranks; ++rank) {
+    const auto launcher = fork();
+    if (launcher == 0) {
+      const auto journal = path(std::to_string(rank) + ".journal");
+      test::write_synthetic_journal(
+          journal, {.process = static_cast<std::uint32_t>(100 + rank), .rank = rank, .ranks = k_ranks});
+      const auto written = merge_journals({journal}, StoreName::requested(name), {}, "job.1");
+      _exit(written.path == name && written.processes == 1 ? 0 : 1);
+    }
+    launchers.push_back(launcher);
+  }
+  for (const auto launcher : launchers) {
+    int status = 0;
+    waitpid(launcher, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(count(name, "run"), k_ranks);
+  EXPECT_EQ(count(name, "(SELECT DISTINCT rank FROM run WHERE job = 'job.1' AND ranks = 4)"), k_ranks);
+  EXPECT_EQ(count(name, "object"), static_cast<std::int64_t>(k_ranks * test::synthetic_objects().size()));
+  EXPECT_TRUE(has_all_ranks(name, "job.1"));
+  // Another job does not touch this file, unless it replaces it.
+  test::write_synthetic_journal(path("next.journal"), {.process = 200, .rank = 0, .ranks = 2});
+  const auto next = merge_journals({path("next.journal")}, StoreName::next_free(name), {}, "job.2");
+  EXPECT_EQ(next.path, path("heat-2.terrace"));
+  EXPECT_FALSE(has_all_ranks(next.path, "job.2")) << "the other rank has not ended";
+  test::write_synthetic_journal(path("last.journal"), {.process = 201, .rank = 1, .ranks = 2});
+  EXPECT_EQ(merge_journals({path("last.journal")}, StoreName::next_free(name), {}, "job.2").path, next.path);
+  EXPECT_TRUE(has_all_ranks(next.path, "job.2"));
+}
+
 TEST_F(StoreTest, OtherFile_Throws) {
   const auto refusal = [&](const std::string& file) {
     try {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/journal_folder.hpp"
+#include "cli/slurm_record.hpp"
 #include "core/error.hpp"
 #include "core/mpi_rank.hpp"
 #include "memory/ledger/folder.hpp"
@@ -49,6 +50,7 @@ JobLedgers::JobLedgers(runtime::Session& session, const std::filesystem::path& f
   };
   if (is_real) {
     memory::remove_stale_ledgers();
+    remove_stale_allocations();
     try {
       shared = memory::make_ledger_folder();
     } catch (const Error& error) {

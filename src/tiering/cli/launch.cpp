@@ -30,6 +30,7 @@
 #include "cli/mpi_programs.hpp"
 #include "cli/output_option.hpp"
 #include "cli/session_builder.hpp"
+#include "cli/slurm_record.hpp"
 #include "cli/spill_summary.hpp"
 #include "cli/summary.hpp"
 #include "cli/unobserved.hpp"
@@ -259,7 +260,7 @@ std::string find_exclusive_tool(const LaunchOptions& options) {
 struct PreparedLaunch {
   explicit PreparedLaunch(const LaunchOptions& options)
       : folder(options.keep_journals),
-        session(build_session(options, folder.path().string(), sentences)),
+        session(build_session(options, folder.path().string(), sentences, &allocation)),
         ledgers(session, folder.path(), sentences),
         session_file(folder.path() / (std::string("session") + session_extension(options, session))) {
     write_session();
@@ -279,6 +280,7 @@ struct PreparedLaunch {
 
   std::vector<std::string> sentences;
   JournalFolder folder;
+  SlurmAllocation allocation;
   runtime::Session session;
   const JobLedgers ledgers;
   const fs::path session_file;

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/budget_option.hpp"
 #include "cli/calibration_cache.hpp"
 #include "cli/core_time_option.hpp"
 #include "cli/intent.hpp"
@@ -25,7 +26,6 @@
 #include "core/rounding.hpp"
 #include "core/segment_name.hpp"
 #include "machine/discover/discovery.hpp"
-#include "machine/discover/system_files.hpp"
 #include "machine/file/derived_machines.hpp"
 #include "machine/file/machine_file.hpp"
 #include "machine/ordering.hpp"
@@ -86,32 +86,9 @@ void check_planner_options(const ConfigurationOptions& options) {
                     " makes no plan from a profile; leave --planner out, or give one that does, such as auto");
 }
 
-// Cuts the budget to the control group's limit. Adds a sentence if the user stated the budget.
-void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std::string>& sentences) {
-  const auto limit = machine::SystemFiles().memory_limit();
-  if (!limit) return;
-  auto within = machine::limit_budget(configuration.machine, configuration.budget, limit->limit);
-  if (within == configuration.budget) return;
-  configuration.budget = std::move(within);
-  if (configuration.budget_text.empty()) return;
-  std::string budget;
-  for (std::size_t i = 0; i < configuration.budget.size(); ++i)
-    budget += (i > 0 ? "," : "") + configuration.machine.places()[i].name + "=" + format(configuration.budget[i]);
-  sentences.push_back(fmt::format("the control group lets this job have {} of memory: the budget is {}",
-                                  format(limit->limit), budget));
-}
-
-// Checks the size of --fast; 0 excludes the fastest kind.
-void check_fast(const std::string& fast) {
-  const auto size = with_option_name("--fast", [&] { return parse_bytes(fast); });
-  if (size.value > 0 && size.value < k_page)
-    throw Error(Code::invalid, fmt::format("--fast {}: {} is less than a page of memory; give at least {}, or 0{}",
-                                           fast, format(size), format(Bytes{k_page}), unit_hint(fast)));
-}
-
 // Resolves one configuration: machine, caches, plan, hints, budget, calibration. Throws Error.
 runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options, const LaunchOptions& launch,
-                                                  std::vector<std::string>& sentences) {
+                                                  std::vector<std::string>& sentences, SlurmAllocation* slurm) {
   auto machine = with_option_name(
       "--cache", [&] { return machine::with_cache_sizes(load_machine(options.machine), options.caches); });
   const auto core_times = read_core_times(options.core_times);
@@ -142,27 +119,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   strategy::apply_assignments(configuration.hints, launch.definitions);
   if (launch.profile && !configuration.hints.empty())
     throw Error(Code::invalid, "--profile plans nothing and ignores hints; leave out --hints and --define");
-  if (!options.fast.empty() && !options.budget.empty())
-    throw Error(
-        Code::invalid,
-        "--fast and --budget cannot be used together; leave --fast out, and write for example --budget hbm=4GiB");
-  if (!options.fast.empty()) check_fast(options.fast);
-  configuration.budget_text = options.fast.empty() ? options.budget : options.fast;
-  if (configuration.budget_text.empty() && configuration.plan)
-    for (const auto& part : configuration.plan->budget)
-      configuration.budget_text += (configuration.budget_text.empty() ? "" : ",") + part;
-  if (!configuration.budget_text.empty())
-    configuration.budget_text = with_option_name(options.fast.empty() ? "--budget" : "--fast", [&] {
-      return machine::format_budget(configuration.budget_text);
-    });
-  // Without a budget, and for planners that ignore it, the budget is each place's capacity. Places that compute
-  // (PIM) get one only under a plan, which states what is to be there.
-  if (configuration.budget_text.empty() && configuration.plan)
-    for (const auto& place : machine.places()) configuration.budget.push_back(place.capacity);
-  else if (configuration.budget_text.empty() || (!configuration.plan && variant.ignores_budget()))
-    configuration.budget = machine::whole_budget(machine);
-  else
-    configuration.budget = machine::parse_budget(machine, configuration.budget_text);
+  resolve_budget(options, launch.is_run() ? slurm : nullptr, variant.ignores_budget(), configuration, sentences);
   configuration.calibration = cached_calibration(observe::symbol_cache(), machine, initiator, configuration.cores);
   configuration.core_time_fitted = core_times.program.has_value();
   configuration.core_time_from = options.core_time_from;
@@ -325,7 +282,7 @@ bool records_pages(const LaunchOptions& options, const std::vector<std::string>&
 
 // Builds the session; errors of missing files are turned into usage errors by build_session().
 runtime::Session session_of(const LaunchOptions& options, const std::string& directory,
-                            std::vector<std::string>& sentences) {
+                            std::vector<std::string>& sentences, SlurmAllocation* slurm) {
   runtime::Session session;
   session.mode = options.subcommand;
   if (options.subcommand != "replay") {
@@ -339,9 +296,9 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
                         : runtime::Backend::virtual_time;
   session.directory = directory;
   if (options.configurations.empty())
-    session.configurations.push_back(build_configuration(options.configuration, options, sentences));
+    session.configurations.push_back(build_configuration(options.configuration, options, sentences, slurm));
   for (const auto& configuration : options.configurations)
-    session.configurations.push_back(build_configuration(configuration, options, sentences));
+    session.configurations.push_back(build_configuration(configuration, options, sentences, slurm));
   if (session.backend == runtime::Backend::real) {
     if (!options.configuration.machine.empty()) check_machine_is_present(session.configurations.front().machine);
     for (auto& configuration : session.configurations) limit_budget(configuration, sentences);
@@ -397,8 +354,8 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
 }  // namespace
 
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
-                               std::vector<std::string>& sentences) {
-  return not_found_as_invalid([&] { return session_of(options, directory, sentences); });
+                               std::vector<std::string>& sentences, SlurmAllocation* slurm) {
+  return not_found_as_invalid([&] { return session_of(options, directory, sentences, slurm); });
 }
 
 }  // namespace terrace::cli

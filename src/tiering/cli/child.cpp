@@ -26,7 +26,8 @@ namespace {
 bool g_size_signal_was_default = false;
 // Global, because signal handlers read them.
 volatile pid_t g_child = 0;
-sigset_t g_suppressed;  // signals that were ignored or blocked before the child was started
+volatile sig_atomic_t g_deferred = 0;  // signal that arrived before there was a child
+sigset_t g_suppressed;                 // signals that were ignored or blocked before the child was started
 
 // Signals that the kernel sends because of the receiving process's own action.
 constexpr int k_synchronous[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP,
@@ -165,6 +166,8 @@ pid_t spawn(const std::string& program, char** arguments, char** environment) {
   if (problem != 0) throw_start_error(program, problem);
   g_child = child;
   install_handlers(block.before());
+  if (g_deferred != 0) kill(child, g_deferred);
+  g_deferred = 0;
   block.unblock_all_at_end();
   return child;
 }
@@ -211,6 +214,15 @@ ChildExit run_child(const std::vector<std::string>& command, const std::vector<s
   g_child = 0;
   if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status), child};
   return {WEXITSTATUS(status), 0, child};
+}
+
+void defer_termination() {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+    action.sa_handler = [](int signal) { g_deferred = signal; };
+    sigaction(number, &action, nullptr);
+  }
 }
 
 void ignore_size_limit_signal() { g_size_signal_was_default = signal(SIGXFSZ, SIG_IGN) == SIG_DFL; }

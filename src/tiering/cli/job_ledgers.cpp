@@ -10,23 +10,19 @@
 #include <string>
 #include <utility>
 
-#include "cli/journal_folder.hpp"
+#include "cli/job_id.hpp"
 #include "cli/slurm_record.hpp"
 #include "core/error.hpp"
-#include "core/mpi_rank.hpp"
 #include "memory/ledger/folder.hpp"
 
 namespace terrace::cli {
 
 namespace {
 
-// Returns a name that all launchers of a job on a node have in common: the number of the batch system or of the
-// MPI job. Without either, this launcher is its own job.
+// Returns a name that all launchers of a job on a node have in common. Outside of jobs, this launcher is its own job.
 std::string shared_job_id() {
-  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
-    if (auto id = environment(name); !id.empty()) return id;
-  if (const auto mpi = read_mpi_rank()) return mpi->job;
-  return std::to_string(getpid());
+  const auto job = find_node_job();
+  return job.empty() ? std::to_string(getpid()) : job;
 }
 
 // Describes the job for its ledger: name, places and budgets.

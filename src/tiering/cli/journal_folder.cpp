@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/job_id.hpp"
 #include "core/blob.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"
@@ -30,8 +31,7 @@ namespace {
 
 // Returns the job's identifier for the profile's name: the batch system's number, the MPI job's, or else this process.
 std::string job_id(const std::optional<MpiRank>& mpi) {
-  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
-    if (auto id = environment(name); !id.empty()) return id;
+  if (auto job = find_batch_job(); !job.empty()) return job;
   if (!mpi || mpi->size == 1) return std::to_string(getpid());
   auto id =
       mpi->job.substr(mpi->job.starts_with(k_mpi_parent) ? k_mpi_parent.size() : 0);  // "prterun-node7-1268@1"
@@ -83,6 +83,10 @@ bool is_note(const JournalRecord& record) {
   return is_of(record, profile::RecordType::note) && !begins_with(record, profile::k_no_access) &&
          !begins_with(record, profile::k_phases_from);
 }
+
+// Returns whether the folder of a killed launcher is removed at once: in batch and MPI jobs, after which their user
+// cannot merge the journals of a node.
+bool is_removed_at_once(bool keep) { return !keep && !find_node_job().empty(); }
 
 fs::path make_folder() {
   const auto base = temporary_folder().string();
@@ -144,7 +148,11 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-JournalFolder::JournalFolder(bool keep) : path_(make_folder()), lock_(path_), keep_(keep) {}
+JournalFolder::JournalFolder(bool keep)
+    : path_(make_folder()),
+      lock_(path_, is_removed_at_once(keep)),
+      watcher_(path_, is_removed_at_once(keep)),
+      keep_(keep) {}
 
 JournalFolder::~JournalFolder() {
   std::error_code ignored;

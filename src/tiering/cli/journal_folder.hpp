@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/folder_watcher.hpp"
 #include "cli/options.hpp"
 #include "cli/output_option.hpp"
 #include "cli/stale_folders.hpp"
@@ -41,7 +42,8 @@ std::string describe_full_folder();
 class JournalFolder {
  public:
   // Creates a private folder in the temporary folder, and removes stale ones of killed launchers
-  // (stale_folders.hpp). The destructor removes the folder unless `keep`. Throws Error{failed}.
+  // (stale_folders.hpp). The destructor removes the folder unless `keep`; in a job, a process removes it if this one
+  // is killed (folder_watcher.hpp). Requires: this process has one thread. Throws Error{failed}.
   explicit JournalFolder(bool keep);
   ~JournalFolder();
   JournalFolder(const JournalFolder&) = delete;
@@ -68,6 +70,7 @@ class JournalFolder {
  private:
   std::filesystem::path path_;
   FolderLock lock_;
+  FolderWatcher watcher_;
   bool keep_;
 };
 

@@ -334,6 +334,7 @@ ChildExit run_program(const LaunchOptions& given) {
     if (!options.quiet) print({exclusive});
     return run_child(options.command, {});
   }
+  defer_termination();
   const auto prepared = prepare(options);
   if (!prepared) return run_child(options.command, {});
   auto& sentences = prepared->sentences;

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/small_file.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::cli {
@@ -24,8 +25,6 @@ namespace terrace::cli {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr const char* k_lock = ".terrace-launcher";
 
 // Returns the process that writes a file, from its name: a journal, LABEL.PROCESS.N.journal, or counts. 0 for
 // others.
@@ -46,41 +45,71 @@ int process_of(std::string_view name) {
   return std::from_chars(name.data(), end, process).ptr == end ? process : 0;
 }
 
-bool is_alive(int process) { return process > 0 && (kill(process, 0) == 0 || errno == EPERM); }
+// Returns whether a process runs. A zombie, which its parent has not waited for, does not.
+bool is_alive(int process) {
+  if (process <= 0 || (kill(process, 0) != 0 && errno != EPERM)) return false;
+  char text[256] = "";  // "4711 (name) S ...": the name may contain parentheses
+  const auto path = "/proc/" + std::to_string(process) + "/stat";
+  if (!read_small_file(path.c_str(), text, sizeof text)) return true;
+  const std::string_view stat(text);
+  const auto end = stat.rfind(") ");
+  return end == std::string_view::npos || stat.substr(end + 2, 1).find_first_of("ZX") == std::string_view::npos;
+}
 
 // Returns whether no launcher holds the folder's lock. False without a lock file: such a folder is protected, or
 // of an earlier version.
 bool is_abandoned(const fs::path& folder) {
-  const int file = open((folder / k_lock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  const int file = open((folder / k_lock_file).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return false;
   const bool is_free = flock(file, LOCK_EX | LOCK_NB) == 0;
   close(file);
   return is_free;
 }
 
-// Returns whether the folder is this user's, unchanged for k_stale_after, and without live processes or launcher.
+// Returns an identifier of what this process shares with those that it can see: the boot and the PID namespace; "" if
+// it is not known. Nodes that share a file system have different ones.
+std::string find_origin() {
+  char boot[64] = "";
+  struct stat status {};
+  if (!read_small_file("/proc/sys/kernel/random/boot_id", boot, sizeof boot)) return {};
+  if (stat("/proc/self/ns/pid", &status) != 0) return {};
+  const std::string_view id(boot);
+  return std::string(id.substr(0, id.find('\n'))) + " " + std::to_string(status.st_ino);
+}
+
+// Returns whether the folder is to be removed without a delay, by its lock file.
+bool is_removable_at_once(const fs::path& folder) {
+  char text[128] = "";
+  return read_small_file((folder / k_lock_file).c_str(), text, sizeof text) && text == find_origin();
+}
+
+// Returns whether the folder is this user's, unchanged for k_stale_after or removable at once, and without live
+// processes or launcher.
 bool is_stale(const fs::path& folder, std::time_t now) {
   struct stat status {};
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) return false;
   auto changed = status.st_mtime;
-  const auto is_old = [&] { return now - changed > std::chrono::seconds(k_stale_after).count(); };
+  const auto delay = is_removable_at_once(folder) ? -1 : std::chrono::seconds(k_stale_after).count();
+  const auto is_old = [&] { return now - changed > delay; };
   if (!is_old()) return false;  // most folders: no need to read them
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.is_directory()) return false;  // not a launcher's: those contain no folders
-    if (is_alive(process_of(entry.path().filename().string()))) return false;
     if (lstat(entry.path().c_str(), &status) == 0) changed = std::max(changed, status.st_mtime);
   }
-  return is_old() && is_abandoned(folder);
+  return is_old() && !has_live_process(folder) && is_abandoned(folder);
 }
 
 }  // namespace
 
-FolderLock::FolderLock(const fs::path& folder) noexcept {
+FolderLock::FolderLock(const fs::path& folder, bool is_removed_at_once) noexcept {
   try {
     // Rename after locking: no other launcher sees the file unlocked.
-    const auto made = folder / (std::string(k_lock) + ".new");
-    file_ = folder / k_lock;
+    const auto made = folder / (std::string(k_lock_file) + ".new");
+    file_ = folder / k_lock_file;
     fd_ = open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const auto origin = is_removed_at_once ? find_origin() : std::string();
+    // Without its origin the folder stays for the usual time.
+    if (fd_ >= 0) static_cast<void>(!write(fd_, origin.data(), origin.size()));
     if (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0) fs::rename(made, file_);
   } catch (const std::exception&) {  // without a lock file the folder is never removed
   }
@@ -93,6 +122,12 @@ FolderLock::~FolderLock() {
 void FolderLock::protect_folder() noexcept {
   std::error_code ignored;
   fs::remove(file_, ignored);
+}
+
+bool has_live_process(const fs::path& folder) {
+  return std::ranges::any_of(fs::directory_iterator(folder), [](const fs::directory_entry& entry) {
+    return is_alive(process_of(entry.path().filename().string()));
+  });
 }
 
 void remove_stale_folders(const fs::path& base) noexcept {

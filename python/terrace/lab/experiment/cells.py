@@ -11,8 +11,9 @@ follows from its name alone.
 from __future__ import annotations
 
 import json
+import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ from terrace import output
 from terrace.errors import TerraceError, WrongCallError
 
 SCHEMA = 3  # of cell files, tables and settings.json
+# Variables of Slurm, after "SLURM_": of a job of an array, and of a task of srun. A batch script has the number of
+# tasks of its job, but runs once.
+_ARRAY = ("ARRAY_TASK_ID", "ARRAY_TASK_COUNT", "ARRAY_TASK_MIN", "ARRAY_TASK_MAX")
+_STEP = ("PROCID", "STEP_NUM_TASKS")
 
 
 @dataclass(frozen=True)
@@ -104,11 +109,42 @@ class Answers:
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """Parses "2/8": the second of eight."""
+    """Parses "2/8", the second of eight, or "slurm", this task of a Slurm job."""
+    if text == "slurm":
+        return shard_of_job(os.environ)
     number, slash, count = text.partition("/")
     if slash and number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count):
         return int(number), int(count)
-    raise WrongCallError(f"--shard {text} is not NUMBER/COUNT; give for example 2/8 for the second of eight")
+    raise WrongCallError(
+        f"--shard {text} is not NUMBER/COUNT; give for example 2/8, the second of eight, or slurm in a job array"
+    )
+
+
+def shard_of_job(environment: Mapping[str, str]) -> tuple[int, int]:
+    """Returns the shard of this task of a Slurm job: each task of each job of an array (`sbatch --array=0-7`) that
+    `srun` starts has its own.
+    """
+    found = {
+        name: int(environment[f"SLURM_{name}"])
+        for name in (*_ARRAY, *_STEP)
+        if environment.get(f"SLURM_{name}", "").isdigit()
+    }
+    if not all(name in found for name in _ARRAY) and not all(name in found for name in _STEP):
+        raise WrongCallError(
+            "--shard slurm: this is neither a job of a Slurm array nor a task of srun; "
+            "submit with sbatch --array=0-7, or give for example --shard 2/8"
+        )
+    first, count, number = found.get("ARRAY_TASK_MIN", 0), found.get("ARRAY_TASK_COUNT", 1), 0
+    if count > 1:
+        step, rest = divmod(found["ARRAY_TASK_MAX"] - first, count - 1)
+        number, odd = divmod(found["ARRAY_TASK_ID"] - first, max(step, 1))
+        if rest or odd or number >= count:
+            raise WrongCallError(
+                f"--shard slurm: the numbers of the array are {count} between {first} and "
+                f"{found['ARRAY_TASK_MAX']} with gaps of several sizes; submit with --array=0-{count - 1}"
+            )
+    tasks = found.get("STEP_NUM_TASKS", 1)
+    return number * tasks + found.get("PROCID", 0) % tasks + 1, count * tasks
 
 
 def document(content: dict[str, Any]) -> str:

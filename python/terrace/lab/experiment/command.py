@@ -26,7 +26,10 @@ Class = Annotated[str, typer.Option("--class", help="Problem class of the progra
 Small = Annotated[bool, typer.Option("--small", help="Use few programs in class S, and few questions.")]
 Only = Annotated[str | None, typer.Option("--only", help="Restrict to these programs, separated by commas.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Parallel processes.")]
-Shard = Annotated[str | None, typer.Option(help="Answer only part I of N: 2/8; run without --shard at the end.")]
+Shard = Annotated[
+    str | None,
+    typer.Option(help="Answer only part I of N: 2/8, or slurm: of a job array; run without --shard at the end."),
+]
 StopAfter = Annotated[
     float | None,
     typer.Option(min=0, metavar="MINUTES", help="Start no new work after this time; run again to resume."),

@@ -62,7 +62,7 @@ NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports}] CPUs=4 Gre
 PartitionName=all Nodes=n[1-2] Default=YES MaxTime=10 State=UP OverSubscribe=YES
 """
 
-# All processes of the cluster are in these namespaces: when their first process is killed, the kernel kills the rest.
+# Namespaces of all processes of the cluster: when the first process is killed, the kernel kills the rest.
 NAMESPACES = ("unshare", "--pid", "--ipc", "--mount", "--fork", "--kill-child", "--mount-proc")
 DAEMONS_SCRIPT = """\
 mount -t tmpfs shm /dev/shm || exit

@@ -76,6 +76,17 @@ wait
 """
 
 
+# Of Open MPI under root; its shared-memory transport would cross the nodes, which are one host.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,tcp",
+    "OMPI_MCA_btl_tcp_if_include": "lo",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+
+
 class SlurmError(Exception):
     """The cluster does not start or answer; the text has the end of the logs."""
 
@@ -111,8 +122,9 @@ def free_ports(count: int) -> int:
 class Cluster:
     """A running cluster. Its commands need `environment`; `folder` has its logs and temporary folders."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, more: str = "") -> None:
         self.folder = folder
+        self._more = more
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SLURM_")},
             "SLURM_CONF": str(folder / "slurm.conf"),
@@ -136,19 +148,19 @@ class Cluster:
             return
         if self._daemons.poll() is None:
             self.run("scancel", "--user=root", check=False)
-            self._wait_quietly(lambda: not self._states() or not self.run("squeue", "-h", check=False).stdout)
+            self.wait_until(lambda: not self._states() or not self.run("squeue", "-h", check=False).stdout)
         self._daemons.kill()
         self._daemons.wait()
-        self._wait_quietly(lambda: not self.processes())
+        self.wait_until(lambda: not self.processes())
 
     def run(self, *words: object, check: bool = True, env: Mapping[str, str] | None = None,
-            cwd: Path | None = None) -> subprocess.CompletedProcess[str]:  # fmt: skip
+            cwd: Path | None = None, limit: float = SECONDS) -> subprocess.CompletedProcess[str]:  # fmt: skip
         """Runs a command of the cluster and returns its output. Raises SlurmError if it fails, unless `check` is
         False.
         """
         done = subprocess.run(
             [str(word) for word in words], env={**self.environment, **(env or {})}, cwd=cwd or self.folder,
-            text=True, capture_output=True, timeout=SECONDS,
+            text=True, capture_output=True, timeout=limit,
         )  # fmt: skip
         if check and done.returncode != 0:
             raise SlurmError(f"{' '.join(map(str, words))}: {done.returncode}\n{done.stdout}{done.stderr}")
@@ -163,6 +175,15 @@ class Cluster:
     def wait_for(self, job: str) -> None:
         """Waits until no task of the job is queued, runs or completes. Raises SlurmError."""
         self._wait(f"job {job}", lambda: not self.run("squeue", "-h", "-j", job, check=False).stdout.strip())
+
+    def wait_until(self, holds: Callable[[], object]) -> bool:
+        """Waits until the condition holds. Returns False after the limit."""
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            if holds():
+                return True
+            time.sleep(0.05)
+        return False
 
     def processes(self) -> list[int]:
         """Returns the live processes of the cluster and its jobs, by the configuration in their environment. The
@@ -190,7 +211,7 @@ class Cluster:
             host=socket.gethostname().split(".")[0], folder=self.folder, controller_port=first,
             ports=f"{first + 1}-{first + len(NODES)}", hbm=HBM_MIB,
         )  # fmt: skip
-        (self.folder / "slurm.conf").write_text(text, encoding="utf-8")
+        (self.folder / "slurm.conf").write_text(text + self._more, encoding="utf-8")
         (self.folder / "gres.conf").write_text(f"Name=hbm Count={HBM_MIB} Flags=CountOnly\n", encoding="utf-8")
         (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n", encoding="utf-8")
         (self.folder / "daemons.sh").write_text(DAEMONS_SCRIPT.format(folder=self.folder), encoding="utf-8")
@@ -204,16 +225,8 @@ class Cluster:
         return {state: int(count) for count, state in re.findall(r"(\d+) (\S+)", text)}
 
     def _wait(self, what: str, holds: Callable[[], object]) -> None:
-        if not self._wait_quietly(holds):
+        if not self.wait_until(holds):
             raise SlurmError(f"{what}: no answer within {SECONDS:g} s\n{self._logs()}")
-
-    def _wait_quietly(self, holds: Callable[[], object]) -> bool:
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            if holds():
-                return True
-            time.sleep(0.05)
-        return False
 
     def _logs(self) -> str:
         files = [*self.folder.glob("*.log"), *self.folder.glob("*.output")]
@@ -221,11 +234,13 @@ class Cluster:
 
 
 @contextmanager
-def cluster() -> Iterator[Cluster]:
-    """Runs a cluster, and removes all of it at the end. Requires why_not_available() to be ""."""
+def cluster(more: str = "") -> Iterator[Cluster]:
+    """Runs a cluster, with some more lines of slurm.conf, and removes all of it at the end. Requires
+    why_not_available() to be "".
+    """
     folder = Path(tempfile.mkdtemp(prefix="terrace-slurm-", dir="/tmp"))
     folder.chmod(0o755)  # munged requires that others can enter the folder of its socket
-    running = Cluster(folder)
+    running = Cluster(folder, more)
     try:
         running.start()
         yield running

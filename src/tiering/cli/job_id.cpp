@@ -13,7 +13,6 @@ std::string find_batch_job() {
   return {};
 }
 
-
 std::string find_node_job() {
   if (auto job = find_batch_job(); !job.empty()) return job;
   const auto mpi = read_mpi_rank();

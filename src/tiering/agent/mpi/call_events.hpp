@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the interface between libterrace-mpi.so, which sees a program's calls of MPI, and one listener in the same
-// process: the agent (libterrace.so), or a test's own library.
+// Declares the interface between libterrace-mpi.so, which sees a program's calls of MPI, and one listener in the
+// same process: the agent (libterrace.so), or a test's own library.
 //
-// A listener exports terrace_mpi_listener(). The layer calls that function once, at the first call of MPI, and then
-// begin() before and end() after each outermost call of each thread. Calls that MPI, a language binding or a
-// profiling tool makes from inside another call are forwarded and not reported. Without a listener the layer forwards
-// all calls and reports none.
+// A listener exports terrace_mpi_listener(). The layer calls that function once, at the first call of MPI, and
+// then begin() before and end() after each outermost call of each thread. Calls that MPI, a language binding or a
+// profiling tool makes from inside another call are forwarded and not reported. Without a listener the layer
+// forwards all calls and reports none.
 //
 //   const MpiListener g_listener{&on_begin, &on_end};
 //   const MpiListener* terrace_mpi_listener() { return &g_listener; }
 //
-// begin() and end() run on the calling thread, concurrently with those of other threads. They must not throw, and must
-// not call the public names of MPI: terrace_mpi_real() gives the library's own functions. No end() follows for a call
-// that does not return: MPI_Abort, a longjmp(3) or an exception from a callback or error handler.
+// begin() and end() run on the calling thread, concurrently with those of other threads. They must not throw, and
+// must not call the public names of MPI: terrace_mpi_real() gives the library's own functions. No end() follows
+// for a call that does not return: MPI_Abort, a longjmp(3) or an exception from a callback or error handler.
 //
 // The functions are weak references, null where the layer is not loaded. All types are plain: both sides may be
 // compiled by different compilers.
@@ -78,9 +78,9 @@ enum class MpiHandle : std::uint8_t { k_none, k_communicator, k_window, k_file }
 inline constexpr std::int32_t k_no_mpi_rank = INT32_MIN;  // the call has no such argument
 inline constexpr std::int32_t k_no_mpi_tag = INT32_MIN;
 
-// States what one call moves, as its arguments have it. Ranks and tags are the program's own values, wildcards and
-// MPI_PROC_NULL included. A receive's bytes are the buffer's capacity. The initialisation of a persistent or
-// partitioned operation describes what each start moves.
+// States what one call moves, as its arguments have it. Ranks and tags are the program's own values, wildcards
+// included. A receive's bytes are the buffer's capacity. A call with MPI_PROC_NULL sends nothing. The
+// initialisation of a persistent or partitioned operation describes what each start moves.
 struct MpiTransfer {
   std::uint8_t sends, receives;  // writes a file, reads a file
   MpiHandle handle_kind;
@@ -95,10 +95,11 @@ extern "C" {
 // Returns the listener, or null. Defined by the listener's library.
 [[gnu::weak, gnu::visibility("default")]] const MpiListener* terrace_mpi_listener() noexcept;
 
-// Describes the data that a call moves; computes only when called, and calls the library's MPI_Type_size_x and, for
-// collectives, MPI_Comm_size. Returns false, and leaves the transfer unspecified, if the call moves none or its
-// amount is not known: MPI_Start, neighbourhood collectives, collectives of intercommunicators. Requires: valid
-// arguments (an invalid datatype raises MPI's error handler), and MPI between its initialisation and finalisation.
+// Describes the data that a call moves; computes only when called, and calls the library's MPI_Type_size_x and,
+// for collectives, MPI_Comm_size. Returns false, and leaves the transfer unspecified, if the call moves none or
+// its amount is not known: MPI_Start, neighbourhood collectives, collectives of intercommunicators. Requires:
+// valid arguments (an invalid datatype raises MPI's error handler), and MPI between its initialisation and
+// finalisation.
 [[gnu::weak, gnu::visibility("default")]] bool terrace_mpi_describe_transfer(const MpiCall* call,
                                                                              MpiTransfer* transfer) noexcept;
 

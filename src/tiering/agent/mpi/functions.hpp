@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the table of MPI functions, generated from mpi_functions.txt, and the names under which programs call them.
+// Declares the table of MPI functions, generated from mpi_functions.txt, and the names under which programs call
+// them.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +46,8 @@ struct MpiFunction {
   TransferRule transfers[2];
 };
 
-// The number of an entry: 16 x function + spelling, + 8 for the profiling name (PMPI_). CMakeLists.txt generates the
-// entries in this order.
+// The number of an entry: 16 x function + spelling, + 8 for the profiling name (PMPI_). CMakeLists.txt generates
+// the entries in this order.
 enum class Spelling : std::uint8_t {
   k_c,            // MPI_Send
   k_fortran,      // mpi_send_

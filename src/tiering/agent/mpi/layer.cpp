@@ -2,9 +2,10 @@
 // Decides for each call of MPI which function is called and whether the listener learns of it. See layer.hpp and
 // call_events.hpp.
 //
-// A call is nested if the thread is inside a reported call. A counter of depth would stay raised when an error handler
-// leaves a call by longjmp(3) or an exception. The layer remembers the frame of the reported call instead: it is over
-// once a call arrives from a frame at or above it, or once its record on the stack has been overwritten.
+// A call is nested if the thread is inside a reported call. A counter of depth would stay raised when an error
+// handler leaves a call by longjmp(3) or an exception. The layer remembers the frame of the reported call instead:
+// it is over once a call arrives from a frame at or above it, or once its record on the stack has been
+// overwritten.
 #include "agent/mpi/layer.hpp"
 
 #include <stdio.h>
@@ -16,6 +17,7 @@
 
 #include "agent/mpi/functions.hpp"
 #include "agent/mpi/real_functions.hpp"
+#include "agent/mpi/weak_references.hpp"
 
 namespace terrace::agent {
 
@@ -81,6 +83,7 @@ void* replace_missing(std::uint32_t entry, const std::uint64_t* registers, const
 }
 
 void* find_target(std::uint32_t entry, const void* caller) noexcept {
+  clear_weak_references();
   char name[k_max_mpi_name];
   write_entry_name(entry, name);
   void* const found = find_real(name, caller);

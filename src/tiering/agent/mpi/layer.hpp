@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares what the assembly entries and layer.cpp share. An entry passes its number to the common code (entries_*.S),
-// which jumps to the function that g_mpi_targets has for it, if any. Otherwise it saves the argument registers, calls
-// mpi_enter(), and then either jumps to the real function (no listener, or a nested call), or calls it with copies of
-// 12 words of stack arguments and calls mpi_leave() afterwards. The longest argument list has 14 (Fortran's
-// MPI_Rget_accumulate).
+// Declares what the assembly entries and layer.cpp share. An entry passes its number to the common code
+// (entries_*.S), which jumps to the function that g_mpi_targets has for it, if any. Otherwise it saves the
+// argument registers, calls mpi_enter(), and then either jumps to the real function (no listener, or a nested
+// call), or calls it with copies of 12 words of stack arguments and calls mpi_leave() afterwards. The longest
+// argument list has 14 (Fortran's MPI_Rget_accumulate).
 #pragma once
 
 #include <atomic>

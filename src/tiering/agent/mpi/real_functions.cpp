@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the search for MPI's functions, by dlsym(RTLD_NEXT) and in files of local scope. See real_functions.hpp.
+// Implements the search for MPI's functions, by dlsym(RTLD_NEXT) and in files of local scope. See
+// real_functions.hpp.
 #include "agent/mpi/real_functions.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
 #include "agent/mpi/call_events.hpp"
+#include "core/errno_scope.hpp"
 
 // The bounds of the layer's entries, in the assembly file.
 extern "C" const char terrace_entries_begin[] __attribute__((visibility("hidden")));
@@ -19,13 +20,13 @@ extern "C" const char terrace_entries_end[] __attribute__((visibility("hidden"))
 
 namespace terrace::agent {
 
-namespace {
-
 bool is_own_entry(const void* function) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(function);
   return address >= reinterpret_cast<std::uintptr_t>(terrace_entries_begin) &&
          address < reinterpret_cast<std::uintptr_t>(terrace_entries_end);
 }
+
+namespace {
 
 // Searches a loaded file and its dependencies. Leaves the file open if it has the definition.
 void* find_in_file(const char* path, const char* name) noexcept {
@@ -37,8 +38,8 @@ void* find_in_file(const char* path, const char* name) noexcept {
   return nullptr;
 }
 
-// Paths of the loaded files, each with a terminating zero. They are copied before any is opened: dl_iterate_phdr(3)
-// holds a lock of the dynamic linker, which dlopen(3) takes in another order.
+// Paths of the loaded files, each with a terminating zero. They are copied before any is opened:
+// dl_iterate_phdr(3) holds a lock of the dynamic linker, which dlopen(3) takes in another order.
 struct Paths {
   char* text = nullptr;
   std::size_t size = 0;
@@ -71,11 +72,9 @@ void* find_in_loaded_files(const char* name, const void* caller) noexcept {
 }  // namespace
 
 void* find_real(const char* name, const void* caller) noexcept {
-  const int saved_errno = errno;
-  void* found = dlsym(RTLD_NEXT, name);
-  if (!found) found = find_in_loaded_files(name, caller);
-  errno = saved_errno;
-  return found;
+  const ErrnoScope errno_scope;
+  void* const found = dlsym(RTLD_NEXT, name);
+  return found ? found : find_in_loaded_files(name, caller);
 }
 
 void* terrace_mpi_real(const char* name) noexcept { return find_real(name, __builtin_return_address(0)); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements terrace_mpi_describe_transfer(): decodes counts, datatypes, peers and communicators of a call by the rules
-// of mpi_functions.txt. It knows no ABI: the library itself converts Fortran's handles and gives the sizes of
-// datatypes. A handle is passed on as a register, whether the library takes an int (MPICH) or a pointer from it.
+// Implements terrace_mpi_describe_transfer(): decodes counts, datatypes, peers and communicators of a call by the
+// rules of mpi_functions.txt. It knows no ABI: the library itself converts Fortran's handles and gives the sizes
+// of datatypes. A handle is passed on as a register, whether the library takes an int (MPICH) or a pointer from
+// it.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -261,6 +262,10 @@ bool terrace_mpi_describe_transfer(const MpiCall* call, MpiTransfer* transfer) n
     if (is_of_root(rule.kind) && peer != position.rank) continue;
     if (is_of_leaf(rule.kind) && peer == position.rank) continue;
     const bool sends = is_send(rule.kind);
+    // MPI_PROC_NULL is negative in all ABIs; so is MPI_ANY_SOURCE, but for the source of a message only.
+    if (!is_collective(rule) && rule.peer >= 0 && peer < 0 &&
+        (sends || transfer->handle_kind == MpiHandle::k_window))
+      continue;
     if (!rule_bytes.add(rule, position, sends ? transfer->bytes_sent : transfer->bytes_received)) return false;
     (sends ? transfer->sends : transfer->receives) = 1;
     (sends ? transfer->destination : transfer->source) = peer;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the entries of libterrace-mpi.so on x86-64 (System V ABI). See layer.hpp.
 //
-// Layout of the common code's frame, from %rbp downwards: 6 argument registers, the record, the result, 12 words of
-// stack arguments at %rsp. All entries and the common code have unwind tables: a backtrace from inside MPI finds the
-// caller, and an exception passes.
+// Layout of the common code's frame, from %rbp downwards: 6 argument registers, the record, the result, 12 words
+// of stack arguments at %rsp. All entries and the common code have unwind tables: a backtrace from inside MPI
+// finds the caller, and an exception passes.
         .set    NUM_WORDS, 12
         .set    RECORD_SIZE, 64
         .set    REGISTERS, -48

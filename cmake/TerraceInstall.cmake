@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs Terrace, by component:
 #   core    files to link with and to run: libterrace.so, the headers, the launcher with its man pages and completions,
-#           the package files
+#           the tables of MPI objects, the package files
 #   sim     tools for virtual time: the compiler wrappers with their stand-ins, the machine files
 #   pim     allocation for processing in memory (PIM): libbmem.so and its headers
 #   stencil stencil programs on structured meshes: libterrace_stencil.so and its headers
@@ -45,6 +45,10 @@ else()
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${TERRACE_DATADIR} COMPONENT sim
+  FILES_MATCHING PATTERN "*.toml")
+
+# Tables of the memory that MPI libraries allocate for themselves.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/mpi_objects DESTINATION ${TERRACE_DATADIR} COMPONENT core
   FILES_MATCHING PATTERN "*.toml")
 
 # Man pages and completions, which scripts/command_line_page.py generates.

@@ -121,6 +121,11 @@ def accelsim_seeds(folder):
 
 FUZZERS = {
     "machine_file_fuzz": (lambda folder: (), f"-dict={SOURCES / 'machine.dict'}", ROOT / "machines"),
+    "mpi_objects_fuzz": (
+        lambda folder: (),
+        f"-dict={SOURCES / 'mpi_objects.dict'}",
+        ROOT / "share" / "mpi_objects",
+    ),
     "journal_fuzz": (journal_seeds,),
     "trace_fuzz": (trace_seeds, LENGTH),
     "recording_fuzz": (recording_seeds, LENGTH),

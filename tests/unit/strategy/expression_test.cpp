@@ -52,6 +52,8 @@ TEST(Expression, Operators_EvaluateAsInMathematics) {
   EXPECT_EQ(value("3*-2"), -6);
   EXPECT_EQ(value("grid.n^3"), 4096);
   EXPECT_EQ(value("min(niter, 10, 20) + max(1, 2)"), 12);
+  EXPECT_EQ(value("ceil(5 / 4) + ceil(-2.5) + 10 * ceil(3)"), 30);
+  EXPECT_EQ(value("ceil(2^53 + 2)"), 9007199254740994.0);
   EXPECT_EQ(value("bytes(\"a cg.cpp:76\") / 8"), 512);
   EXPECT_EQ(value("bytes('a cg.cpp:76')"), 4096);
 }
@@ -87,7 +89,8 @@ TEST(Expression, SyntaxError_ReportsOneLineWithColumn) {
   EXPECT_EQ(refusal("2nnz"),
             "'2nnz', column 1: 'nnz' is no unit of a size (kB, KiB, MB, MiB, ...); between a number and a name "
             "belongs a *");
-  EXPECT_EQ(refusal("sqrt(2)"), "'sqrt(2)', column 1: there is no function 'sqrt'; there are min, max and bytes");
+  EXPECT_EQ(refusal("sqrt(2)"),
+            "'sqrt(2)', column 1: there is no function 'sqrt'; there are min, max, ceil and bytes");
   EXPECT_EQ(refusal("bytes(u)"),
             "'bytes(u)', column 7: bytes takes an object's name in quotes; write bytes(\"u\")");
   EXPECT_EQ(refusal("bytes(\"u)"), "'bytes(\"u)', column 8: the quote after the object's name is missing");

@@ -83,7 +83,7 @@ TEST(HintsFile, InvalidFile_ReportsOneLineWithRemedy) {
   EXPECT_EQ(refusal_of_hints("[values]\nn = \"m\"\n"), "h.toml:2: values.n: 'm' is no number: m has no value");
   EXPECT_EQ(refusal_of_hints("[values]\n\"a b\" = 1\n"),
             "h.toml:2: values.a b: this is no name of a value; use letters, digits, _ and ., no digit first, and "
-            "neither min, max nor bytes");
+            "neither min, max, ceil nor bytes");
   EXPECT_NE(refusal_of_hints("[values]\nn = inf\n").find("h.toml:2: values.n: it must be a number"),
             std::string::npos);
   EXPECT_EQ(refusal_of_hints("[[phase]]\nuses = [\"u\"]\n"), "h.toml:1: phase.name: this key is missing; add it");

@@ -34,7 +34,7 @@ double get_value(const TomlTable& table, std::string_view name) {
   if (!is_value_name(name))
     table.refuse(name,
                  "this is no name of a value; use letters, digits, _ and ., no digit first, and neither min, "
-                 "max nor bytes");
+                 "max, ceil nor bytes");
   if (table.holds_number(name)) return table.number(name, -1e300);
   try {
     return parse_constant(table.text(name));

@@ -24,6 +24,7 @@ int taken(Op op) {
     case Op::bytes:
       return 0;
     case Op::negate:
+    case Op::ceil:
       return 1;
     default:
       return 2;
@@ -37,6 +38,14 @@ std::optional<double> power(double base, double exponent) {
   double product = 1;
   for (int i = 0; i < std::abs(whole); ++i) product *= base;
   return whole < 0 ? 1 / product : product;
+}
+
+// Rounds up without libm. Doubles of 2^53 and above are integers.
+double round_up(double value) {
+  constexpr double k_first_whole = 9007199254740992.0;
+  if (!(std::abs(value) < k_first_whole)) return value;
+  const auto whole = static_cast<double>(static_cast<std::int64_t>(value));
+  return whole < value ? whole + 1 : whole;
 }
 
 std::optional<double> combine(Op op, double a, double b, std::string& problem) {
@@ -81,6 +90,8 @@ Expression::Outcome Expression::evaluate(const Bindings& bindings) const {
       load(bindings.bytes(step.name), "there is no object '", step.name, "'");
     } else if (step.op == Op::negate) {
       stack.back() = -stack.back();
+    } else if (step.op == Op::ceil) {
+      stack.back() = round_up(stack.back());
     } else {
       const auto b = stack.back();
       stack.pop_back();
@@ -110,7 +121,7 @@ std::vector<std::string> Expression::objects() const {
 bool Expression::is_well_formed() const {
   int depth = 0;
   for (const auto& step : steps_) {
-    if (step.op > Op::max || depth < taken(step.op)) return false;
+    if (step.op > Op::ceil || depth < taken(step.op)) return false;
     depth += 1 - taken(step.op);
   }
   return depth == 1;

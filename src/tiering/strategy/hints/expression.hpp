@@ -4,7 +4,7 @@
 //
 //   + - * / ^    as in mathematics: ^ binds tighter than unary minus and is right-associative; its exponent is an
 //                integer from -64 to 64
-//   ( )          and min(a, b, ...), max(a, b, ...)
+//   ( )          and min(a, b, ...), max(a, b, ...), ceil(a): the least integer that is not below a
 //   12 1.5e6     up to 15 digits, optionally with a unit of size: 64MiB, 200MB
 //   nnz          a value's name: letters, digits, _ and ., no digit first
 //   bytes("u")   the total size of the objects of that name, or of those that the pattern matches
@@ -50,7 +50,20 @@ class Expression {
   // Throws Error{corrupt} if the steps do not form a valid expression.
   static Expression from_blob(BlobReader& in);
 
-  enum class Op : std::uint8_t { number, value, bytes, negate, add, subtract, multiply, divide, power, min, max };
+  enum class Op : std::uint8_t {
+    number,
+    value,
+    bytes,
+    negate,
+    add,
+    subtract,
+    multiply,
+    divide,
+    power,
+    min,
+    max,
+    ceil
+  };
   struct Step {
     Op op = Op::number;
     double number = 0;

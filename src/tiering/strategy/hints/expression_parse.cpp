@@ -147,8 +147,9 @@ class Parser {
     if (found == "bytes") return bytes();
     if (found == "min") return smallest_or_largest(Op::min);
     if (found == "max") return smallest_or_largest(Op::max);
+    if (found == "ceil") return rounded_up();
     at_ = begin;
-    refuse("there is no function '" + shown(found) + "'; there are min, max and bytes");
+    refuse("there is no function '" + shown(found) + "'; there are min, max, ceil and bytes");
   }
   void smallest_or_largest(Op op) {
     expect('(', op == Op::min ? "min" : "max");
@@ -161,6 +162,14 @@ class Parser {
     }
     leave();
     expect(')', "the values of min and max");
+  }
+  void rounded_up() {
+    expect('(', "ceil");
+    enter();
+    sum();
+    leave();
+    expect(')', "the value of ceil");
+    add(Op::ceil);
   }
   void bytes() {
     expect('(', "bytes");
@@ -242,7 +251,7 @@ bool is_value_name(std::string_view text) {
   if (text.empty() || text.size() > 200 || !is_letter(text.front())) return false;
   for (const char c : text)
     if (!is_name_part(c)) return false;
-  return text != "min" && text != "max" && text != "bytes";
+  return text != "min" && text != "max" && text != "ceil" && text != "bytes";
 }
 
 }  // namespace terrace::strategy

@@ -15,6 +15,7 @@ void bind_machine(nanobind::module_& module);
 void bind_store(nanobind::module_& module);
 void bind_problem(nanobind::module_& module);
 void bind_hints(nanobind::module_& module);
+void bind_mpi_objects(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_confidence(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);

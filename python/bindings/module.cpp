@@ -54,6 +54,7 @@ NB_MODULE(_core, module) {
   terrace::python::bind_machine(module);
   terrace::python::bind_store(module);
   terrace::python::bind_hints(module);
+  terrace::python::bind_mpi_objects(module);
   terrace::python::bind_problem(module);
   terrace::python::bind_plan(module);
   terrace::python::bind_confidence(module);

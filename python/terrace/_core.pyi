@@ -36,6 +36,56 @@ class Machine:
     def fast_budget(self, fast: int) -> list[int]: ...
 
 def shipped_machines() -> list[str]: ...
+
+class MpiObject:
+    name: str
+    kind: str
+    mappings: list[str]
+    functions: list[str]
+    max_message: int | None
+    created: str
+    first_touch: str
+    touched_inside: bool
+    may_bind: bool
+    def size(
+        self, ranks: int, size: int = 0, total: int | None = None, rounded: int | None = None, page_size: int = 4096
+    ) -> int | None: ...
+    def count(
+        self, ranks: int, size: int = 0, total: int | None = None, rounded: int | None = None, page_size: int = 4096
+    ) -> int | None: ...
+    def header(
+        self, ranks: int, size: int = 0, total: int | None = None, rounded: int | None = None, page_size: int = 4096
+    ) -> int | None: ...
+    def slice(
+        self, ranks: int, size: int = 0, total: int | None = None, rounded: int | None = None, page_size: int = 4096
+    ) -> int | None: ...
+
+class MpiObjectTable:
+    library: str
+    checked: list[str]
+    objects: list[MpiObject]
+    @staticmethod
+    def read(path: str) -> MpiObjectTable: ...
+    @staticmethod
+    def parse(text: str) -> MpiObjectTable: ...
+    def describes(self, file_name: str, version: str) -> bool: ...
+
+def shipped_mpi_objects() -> list[MpiObjectTable]: ...
+
+class MpiClassifier:
+    def __init__(self, tables: Sequence[MpiObjectTable]) -> None: ...
+    def classify(
+        self,
+        name: str,
+        size: int,
+        function: str,
+        ranks: int,
+        requested: int = 0,
+        total: int | None = None,
+        rounded: int | None = None,
+        page_size: int = 4096,
+    ) -> MpiObject | None: ...
+
 def format_budget(text: str) -> str: ...
 def parse_size(text: str) -> int: ...
 def format_size(size: int) -> str: ...

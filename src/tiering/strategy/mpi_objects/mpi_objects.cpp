@@ -75,14 +75,8 @@ std::vector<std::string> get_all(BlobReader& in) {
   return texts;
 }
 
-void put_formula(BlobWriter& out, const std::optional<Expression>& formula) {
-  out.put(formula.has_value());
-  if (formula) formula->to_blob(out);
-}
-std::optional<Expression> get_formula(BlobReader& in) {
-  if (!in.get<bool>()) return std::nullopt;
-  return Expression::from_blob(in);
-}
+// A byte other than 0 and 1 is no bool.
+void put_flag(BlobWriter& out, bool flag) { out.put(static_cast<std::uint8_t>(flag)); }
 
 template <class Value>
 Value get_value(BlobReader& in, std::size_t count) {
@@ -92,6 +86,16 @@ Value get_value(BlobReader& in, std::size_t count) {
                 "a table of MPI objects is damaged: a value is out of range; start the program again");
   return static_cast<Value>(value);
 }
+bool get_flag(BlobReader& in) { return get_value<bool>(in, 2); }
+
+void put_formula(BlobWriter& out, const std::optional<Expression>& formula) {
+  put_flag(out, formula.has_value());
+  if (formula) formula->to_blob(out);
+}
+std::optional<Expression> get_formula(BlobReader& in) {
+  if (!get_flag(in)) return std::nullopt;
+  return Expression::from_blob(in);
+}
 
 void put_object(BlobWriter& out, const MpiObject& object) {
   out.put(object.name);
@@ -100,12 +104,12 @@ void put_object(BlobWriter& out, const MpiObject& object) {
   put_all(out, object.functions);
   for (const auto* formula : {&object.size, &object.count, &object.header, &object.slice})
     put_formula(out, *formula);
-  out.put(object.max_message.has_value());
+  put_flag(out, object.max_message.has_value());
   out.put(object.max_message.value_or(0));
   out.put(object.created);
   out.put(object.first_touch);
-  out.put(object.is_touched_inside);
-  out.put(object.may_bind);
+  put_flag(out, object.is_touched_inside);
+  put_flag(out, object.may_bind);
 }
 
 MpiObject get_object(BlobReader& in) {
@@ -115,13 +119,13 @@ MpiObject get_object(BlobReader& in) {
   object.mappings = get_all(in);
   object.functions = get_all(in);
   for (auto* formula : {&object.size, &object.count, &object.header, &object.slice}) *formula = get_formula(in);
-  const bool has_max = in.get<bool>();
+  const bool has_max = get_flag(in);
   const auto max_message = in.get<std::uint64_t>();
   if (has_max) object.max_message = max_message;
   object.created = get_value<MpiObjectCreation>(in, k_creations.size());
   object.first_touch = get_value<MpiFirstTouch>(in, k_touches.size());
-  object.is_touched_inside = in.get<bool>();
-  object.may_bind = in.get<bool>();
+  object.is_touched_inside = get_flag(in);
+  object.may_bind = get_flag(in);
   return object;
 }
 

@@ -50,8 +50,8 @@ void bind_mpi_objects(nb::module_& module) {
                     .def_ro("functions", &MpiObject::functions)
                     .def_ro("max_message", &MpiObject::max_message)
                     .def_prop_ro("created", [](const MpiObject& self) { return name_of(self.created); })
-                    .def_prop_ro("first_touch", [](const MpiObject& self) { return name_of(self.first_touch); })
-                    .def_ro("touched_inside", &MpiObject::is_touched_inside)
+                    .def_prop_ro("touched", [](const MpiObject& self) { return name_of(self.touched); })
+                    .def_prop_ro("touched_by", [](const MpiObject& self) { return name_of(self.touched_by); })
                     .def_ro("may_bind", &MpiObject::may_bind);
   bind_formula(object, "size", &MpiObject::size, "Returns the bytes of one object, or None if it has no formula.");
   bind_formula(object, "count", &MpiObject::count, "Returns the number of such objects on a node, or None.");

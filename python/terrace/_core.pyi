@@ -44,8 +44,8 @@ class MpiObject:
     functions: list[str]
     max_message: int | None
     created: str
-    first_touch: str
-    touched_inside: bool
+    touched: str
+    touched_by: str
     may_bind: bool
     def size(
         self, ranks: int, size: int = 0, total: int | None = None, rounded: int | None = None, page_size: int = 4096

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/shm.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,19 +30,36 @@ static size_t page;
 
 static size_t rounded_up(size_t bytes) { return (bytes + page - 1) / page * page; }
 
-// Returns the size of a shared object: a file's through /proc/self/map_files (root only), a System V segment's by
-// its identifier, which is its inode.
-static long long object_bytes(const char* range, unsigned long inode, const char* name) {
+struct Object {
+  unsigned long long bytes, allocated;
+};
+
+// Finds the size of a shared object and the memory that it occupies on the node; 0 if the kernel does not tell. A
+// file's are found through /proc/self/map_files (root only), a System V segment's by its identifier, its inode.
+static struct Object measure_object(const char* range, unsigned long inode, const char* name) {
+  struct Object object = {0, 0};
   if (strncmp(name, "/SYSV", 5) == 0) {
-    struct shmid_ds segment;
-    return shmctl((int)inode, IPC_STAT, &segment) == 0 ? (long long)segment.shm_segsz : 0;
+    FILE* const in = fopen("/proc/sysvipc/shm", "r");
+    char line[k_max_line];
+    while (in && fgets(line, sizeof line, in)) {
+      unsigned long segment;
+      struct Object found;
+      if (sscanf(line, "%*d %lu %*o %llu %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %llu", &segment, &found.bytes,
+                 &found.allocated) == 3 &&
+          segment == inode)
+        object = found;
+    }
+    if (in) fclose(in);
+    return object;
   }
   unsigned long begin, end;
   char link[80];
-  if (sscanf(range, "%lx-%lx", &begin, &end) != 2) return 0;
+  if (sscanf(range, "%lx-%lx", &begin, &end) != 2) return object;
   snprintf(link, sizeof link, "/proc/self/map_files/%lx-%lx", begin, end);
   struct stat file;
-  return stat(link, &file) == 0 ? (long long)file.st_size : 0;
+  if (stat(link, &file) == 0)
+    object = (struct Object){(unsigned long long)file.st_size, 512ULL * (unsigned long long)file.st_blocks};
+  return object;
 }
 
 static void write_requests(const char* function, size_t bytes, size_t total, size_t rounded) {
@@ -63,8 +79,10 @@ static void write_requests(const char* function, size_t bytes, size_t total, siz
     } else if (sscanf(line, "Rss: %lu kB", &resident) == 1) {
       const int is_shared = permissions[3] == 's';
       if (!is_shared && (name[0] || permissions[1] != 'w')) continue;
-      fprintf(out, "%s %s %lu %lu %lld %s\n", range, permissions, inode, resident << 10,
-              is_shared ? object_bytes(range, inode, name) : 0, name);
+      struct Object object = {0, 0};
+      if (is_shared) object = measure_object(range, inode, name);
+      fprintf(out, "%s %s %lu %lu %llu %llu %s\n", range, permissions, inode, resident << 10, object.bytes,
+              object.allocated, name);
     }
   }
   fclose(in);
@@ -103,10 +121,8 @@ static void use_windows(int shared, int rank, int size) {
     else
       MPI_Win_allocate((MPI_Aint)bytes, 1, info, MPI_COMM_WORLD, &base, &window);
     write_requests(function, bytes, total, i == 4 ? rounded_up(total) : rounded_up(bytes) * (size_t)size);
-    if (i == 4)
-      MPI_Barrier(MPI_COMM_WORLD);
-    else
-      touch_window(base, bytes, window, rank, size);
+    MPI_Barrier(MPI_COMM_WORLD);  // no rank touches the window before all have reported
+    if (i != 4) touch_window(base, bytes, window, rank, size);
     write_mappings("MPI_Win_fence", 0);
     MPI_Win_free(&window);
     MPI_Info_free(&info);

@@ -31,6 +31,7 @@ class Mapping:
     inode: int
     resident: int
     object_bytes: int  # 0 if the kernel does not tell
+    allocated: int  # memory that the object occupies; 0 if the kernel does not tell
     name: str
 
     @property
@@ -129,9 +130,9 @@ def _read(report: Path) -> Rank:
             _, function, *numbers = line.split()
             rank.steps.append(Step(function, *map(int, numbers)))
         else:
-            found = re.fullmatch(r"(\w+)-(\w+) (\S+) (\d+) (\d+) (\d+) ?(.*)", line)
+            found = re.fullmatch(r"(\w+)-(\w+) (\S+) (\d+) (\d+) (\d+) (\d+) ?(.*)", line)
             assert found, line
             begin, end = (int(found[each], 16) for each in (1, 2))
-            numbers = [int(found[each]) for each in (4, 5, 6)]
-            rank.steps[-1].mappings.append(Mapping(begin, end, found[3][3] == "s", *numbers, found[7]))
+            numbers = [int(found[each]) for each in (4, 5, 6, 7)]
+            rank.steps[-1].mappings.append(Mapping(begin, end, found[3][3] == "s", *numbers, found[8]))
     return rank

@@ -67,7 +67,7 @@ def check_run(build: Build, folder: Path, ranks: int) -> None:
     check_sizes(check, found)
     check_counts(check, found)
     check_expected(check, found)
-    check_touches(found)
+    check_touches(check, found)
     check_allocated_memory(check)
     check_left_behind(check)
 
@@ -114,17 +114,22 @@ def check_expected(check: Check, found) -> None:
                 assert row.name in seen, f"{table.library}: {row.name}"
 
 
-def check_touches(found) -> None:
-    """Windows whose table says so are untouched after the call that creates them, but for their header."""
-    for number, step, mapping, row in found:
-        if row.kind != "windows" or step.function not in WINDOWS:
-            continue
-        ranks = 1 + max(each for each, *_ in found)
-        header = row.header(ranks, page_size=PAGE) or 0
-        if row.touched_inside:
-            assert mapping.resident >= step.requested, (number, step.function, mapping)
-        else:
-            assert mapping.resident <= rounded(header), (number, step.function, mapping)
+def check_touches(check: Check, found) -> None:
+    """Pages are allocated when the tables say: before the mapping (all of them, more than the rank has touched), in
+    the call, or later (nothing but the header, and a last page that sets the size of a file).
+    """
+    ranks = len(check.ranks)
+    for _, step, mapping, row in found:
+        if row.touched == "before":
+            assert mapping.allocated in (rounded(mapping.object_bytes), 0), (step.function, mapping)
+        elif row.kind == "windows" and row.touched == "inside":
+            assert mapping.resident >= step.requested, (step.function, mapping)
+        elif row.kind == "windows":
+            header = rounded(row.header(ranks, page_size=PAGE) or 0)
+            assert mapping.resident <= header, (step.function, mapping)
+            assert mapping.allocated <= header + PAGE, (step.function, mapping)
+        elif row.may_bind and row.touched == "inside" and mapping.object_bytes:
+            assert mapping.allocated > 0, (step.function, mapping)
 
 
 def check_allocated_memory(check: Check) -> None:

@@ -36,7 +36,7 @@ header = "P"
 slice = "size"
 count = 1
 created = "window"
-first_touch = "program"
+touched_by = "program"
 bind = true
 
 [[object]]
@@ -47,7 +47,7 @@ size = "N * 1MiB + 8"
 count = "2 * N"
 max_message = 8192
 created = "init"
-touched_inside = true
+touched = "inside"
 bind = true
 
 [[object]]
@@ -57,7 +57,7 @@ mapping = "anonymous"
 inside = "MPI_Alloc_mem"
 size = "size + 16"
 created = "alloc_mem"
-first_touch = "program"
+touched_by = "program"
 bind = true
 
 [[object]]
@@ -94,13 +94,13 @@ TEST(MpiObjectsFile, Rows_AreReadWithTheirDefaults) {
   const auto& windows = table.objects[1];
   EXPECT_EQ(windows.kind, MpiObjectKind::windows);
   EXPECT_EQ(windows.functions, (std::vector<std::string>{"MPI_Win_allocate", "MPI_Win_allocate_shared"}));
-  EXPECT_EQ(windows.first_touch, MpiFirstTouch::program);
-  EXPECT_FALSE(windows.is_touched_inside);
+  EXPECT_EQ(windows.touched_by, MpiToucher::program);
+  EXPECT_EQ(windows.touched, MpiTouch::later);
   EXPECT_TRUE(windows.may_bind);
   const auto& pools = table.objects[2];
   EXPECT_EQ(pools.max_message, 8192U);
-  EXPECT_EQ(pools.first_touch, MpiFirstTouch::owner);
-  EXPECT_TRUE(pools.is_touched_inside);
+  EXPECT_EQ(pools.touched_by, MpiToucher::owner);
+  EXPECT_EQ(pools.touched, MpiTouch::inside);
   const MpiRequest request{.ranks = 4};
   EXPECT_EQ(pools.evaluate(pools.count, request), 8U);
   EXPECT_EQ(pools.evaluate(pools.size, request), 4194312U);

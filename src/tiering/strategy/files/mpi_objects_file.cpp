@@ -76,7 +76,7 @@ auto word_of(const TomlTable& table, std::string_view key, const std::vector<std
 
 MpiObject object_of(const TomlTable& table) {
   table.allow_only({"name", "kind", "mapping", "inside", "size", "count", "header", "slice", "max_message",
-                    "created", "first_touch", "touched_inside", "bind"});
+                    "created", "touched", "touched_by", "bind"});
   MpiObject object;
   object.name = table.text("name");
   check_text(table, "name", object.name);
@@ -93,9 +93,9 @@ MpiObject object_of(const TomlTable& table) {
     object.max_message = static_cast<std::uint64_t>(table.integer("max_message", 0, k_max_message));
   object.created =
       word_of(table, "created", {"init", "window", "alloc_mem", "connection", "collective"}, mpi_object_creation);
-  if (table.has("first_touch"))
-    object.first_touch = word_of(table, "first_touch", {"owner", "peer", "program"}, mpi_first_touch);
-  if (table.has("touched_inside")) object.is_touched_inside = table.flag("touched_inside");
+  if (table.has("touched")) object.touched = word_of(table, "touched", {"before", "inside", "later"}, mpi_touch);
+  if (table.has("touched_by"))
+    object.touched_by = word_of(table, "touched_by", {"owner", "peer", "program"}, mpi_toucher);
   if (table.has("bind")) object.may_bind = table.flag("bind");
   if (object.may_bind && object.kind == MpiObjectKind::control)
     table.refuse("bind", "control blocks stay where they are; remove this key");

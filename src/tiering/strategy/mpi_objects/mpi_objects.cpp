@@ -17,7 +17,8 @@ constexpr double k_max_bytes = 9007199254740992.0;  // 2^53: above, doubles are 
 constexpr std::array<std::string_view, k_num_mpi_object_kinds> k_kinds{
     "eager", "cells", "copy_buffers", "pools", "fifos", "windows", "alloc_mem", "control"};
 constexpr std::array<std::string_view, 5> k_creations{"init", "window", "alloc_mem", "connection", "collective"};
-constexpr std::array<std::string_view, 3> k_touches{"owner", "peer", "program"};
+constexpr std::array<std::string_view, 3> k_touches{"before", "inside", "later"};
+constexpr std::array<std::string_view, 3> k_touchers{"owner", "peer", "program"};
 
 template <class Value, std::size_t size>
 std::optional<Value> find_name(const std::array<std::string_view, size>& names, std::string_view name) {
@@ -107,8 +108,8 @@ void put_object(BlobWriter& out, const MpiObject& object) {
   put_flag(out, object.max_message.has_value());
   out.put(object.max_message.value_or(0));
   out.put(object.created);
-  out.put(object.first_touch);
-  put_flag(out, object.is_touched_inside);
+  out.put(object.touched);
+  out.put(object.touched_by);
   put_flag(out, object.may_bind);
 }
 
@@ -123,8 +124,8 @@ MpiObject get_object(BlobReader& in) {
   const auto max_message = in.get<std::uint64_t>();
   if (has_max) object.max_message = max_message;
   object.created = get_value<MpiObjectCreation>(in, k_creations.size());
-  object.first_touch = get_value<MpiFirstTouch>(in, k_touches.size());
-  object.is_touched_inside = get_flag(in);
+  object.touched = get_value<MpiTouch>(in, k_touches.size());
+  object.touched_by = get_value<MpiToucher>(in, k_touchers.size());
   object.may_bind = get_flag(in);
   return object;
 }
@@ -133,7 +134,8 @@ MpiObject get_object(BlobReader& in) {
 
 std::string_view name_of(MpiObjectKind kind) { return k_kinds[static_cast<std::size_t>(kind)]; }
 std::string_view name_of(MpiObjectCreation creation) { return k_creations[static_cast<std::size_t>(creation)]; }
-std::string_view name_of(MpiFirstTouch toucher) { return k_touches[static_cast<std::size_t>(toucher)]; }
+std::string_view name_of(MpiTouch touch) { return k_touches[static_cast<std::size_t>(touch)]; }
+std::string_view name_of(MpiToucher toucher) { return k_touchers[static_cast<std::size_t>(toucher)]; }
 
 std::optional<MpiObjectKind> mpi_object_kind(std::string_view name) {
   return find_name<MpiObjectKind>(k_kinds, name);
@@ -141,9 +143,8 @@ std::optional<MpiObjectKind> mpi_object_kind(std::string_view name) {
 std::optional<MpiObjectCreation> mpi_object_creation(std::string_view name) {
   return find_name<MpiObjectCreation>(k_creations, name);
 }
-std::optional<MpiFirstTouch> mpi_first_touch(std::string_view name) {
-  return find_name<MpiFirstTouch>(k_touches, name);
-}
+std::optional<MpiTouch> mpi_touch(std::string_view name) { return find_name<MpiTouch>(k_touches, name); }
+std::optional<MpiToucher> mpi_toucher(std::string_view name) { return find_name<MpiToucher>(k_touchers, name); }
 
 std::optional<std::uint64_t> MpiObject::evaluate(const std::optional<Expression>& formula,
                                                  const MpiRequest& request) const {

@@ -42,11 +42,18 @@ enum class MpiObjectCreation : std::uint8_t { init, window, alloc_mem, connectio
 std::string_view name_of(MpiObjectCreation creation);
 std::optional<MpiObjectCreation> mpi_object_creation(std::string_view name);
 
-// The rank that touches a page of an object first: the one that created it or to which the part belongs, its peer,
-// or the one whose program uses it.
-enum class MpiFirstTouch : std::uint8_t { owner, peer, program };
-std::string_view name_of(MpiFirstTouch toucher);
-std::optional<MpiFirstTouch> mpi_first_touch(std::string_view name);
+// When most pages of an object are allocated: before the object is mapped, as the library writes the file, so that
+// a bound mapping has to be moved; inside of the call that maps it, so that it must be bound in the hook; or
+// later.
+enum class MpiTouch : std::uint8_t { before, inside, later };
+std::string_view name_of(MpiTouch touch);
+std::optional<MpiTouch> mpi_touch(std::string_view name);
+
+// The rank that touches a page first: the one that created the object or to which the part belongs, its peer, or
+// the one whose program uses it.
+enum class MpiToucher : std::uint8_t { owner, peer, program };
+std::string_view name_of(MpiToucher toucher);
+std::optional<MpiToucher> mpi_toucher(std::string_view name);
 
 // What formulas of sizes refer to: N, P, size, total and rounded.
 struct MpiRequest {
@@ -67,10 +74,10 @@ struct MpiObject {
   std::optional<Expression> count;           // objects on the node
   std::optional<Expression> header;          // control bytes before the data
   std::optional<Expression> slice;           // bytes of each rank after the header, if all request the same
-  std::optional<std::uint64_t> max_message;  // the largest message that passes through it
+  std::optional<std::uint64_t> max_message;  // the largest message that passes through it; 0: none does
   MpiObjectCreation created = MpiObjectCreation::init;
-  MpiFirstTouch first_touch = MpiFirstTouch::owner;
-  bool is_touched_inside = false;  // inside the call that creates it, so that it must be bound in the hook
+  MpiTouch touched = MpiTouch::later;
+  MpiToucher touched_by = MpiToucher::owner;
   bool may_bind = false;
 
   // Return the formula's value in bytes, or nothing: it refers to something unknown, or is negative.

@@ -115,8 +115,8 @@ def check_expected(check: Check, found) -> None:
 
 
 def check_touches(check: Check, found) -> None:
-    """Pages are allocated when the tables say: before the mapping (all of them, more than the rank has touched), in
-    the call, or later (nothing but the header, and a last page that sets the size of a file).
+    """Pages are allocated when the tables say: before the mapping (all of them, touched or not), in the call, or
+    later (nothing but the header, and a last page that sets the size of a file).
     """
     ranks = len(check.ranks)
     for _, step, mapping, row in found:

@@ -203,6 +203,19 @@ static void exchange(int rank, int size) {
   free(to);
 }
 
+// Allocates a window of one process, too large for a block of the heap: malloc gives those from memory that was
+// freed there, or below the size of the largest mapping that was freed.
+static void use_own_window(void) {
+  const size_t bytes = 8 * (size_t)k_max_message;
+  write_mappings("free", 0);
+  void* base;
+  MPI_Win window;
+  MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, &window);
+  write_requests("MPI_Win_allocate", bytes, bytes, rounded_up(bytes));
+  MPI_Win_free(&window);
+  write_mappings("MPI_Win_free", 0);
+}
+
 int main(int argc, char** argv) {
   char temporary[k_max_line], path[k_max_line];
   if (argc != 2) return 2;
@@ -229,6 +242,7 @@ int main(int argc, char** argv) {
   use_windows(0, rank, size);
   use_windows(1, rank, size);
   exchange(rank, size);
+  use_own_window();
   MPI_Finalize();
   write_mappings("MPI_Finalize", 0);
   fclose(out);

@@ -68,7 +68,7 @@ _PUBLISHED = {"eager": _FASTBOXES, "copy_buffers": _COPY_BUFFERS, "puts": _PUTS,
 
 @dataclass(frozen=True)
 class Mix:
-    """What the ranks of a node send each other. Histograms have the number of messages by their size in bytes."""
+    """Messages between ranks of a node. Histograms have the number of messages by their size in bytes."""
 
     messages: Mapping[int, int] = field(default_factory=dict)
     puts: Mapping[int, int] = field(default_factory=dict)

@@ -58,7 +58,7 @@ class Step:
 
 @dataclass
 class Rank:
-    """What one rank reported."""
+    """The report of one rank."""
 
     versions: dict[str, str] = field(default_factory=dict)  # by the library's file name
     steps: list[Step] = field(default_factory=list)

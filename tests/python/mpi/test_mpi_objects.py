@@ -68,7 +68,7 @@ def check_run(build: Build, folder: Path, ranks: int) -> None:
     check_counts(check, found)
     check_expected(check, found)
     check_touches(check, found)
-    check_allocated_memory(check)
+    check_private_memory(check)
     check_left_behind(check)
 
 
@@ -110,7 +110,7 @@ def check_expected(check: Check, found) -> None:
     for table in check.tables:
         used = table.library != "UCX" or any(each.library == "MPICH" for each in check.tables)
         for row in table.objects:
-            if used and row.kind != "alloc_mem":
+            if used and row.mappings != ["anonymous"]:
                 assert row.name in seen, f"{table.library}: {row.name}"
 
 
@@ -132,19 +132,23 @@ def check_touches(check: Check, found) -> None:
             assert mapping.allocated > 0, (step.function, mapping)
 
 
-def check_allocated_memory(check: Check) -> None:
-    """MPI_Alloc_mem adds the formula's bytes of anonymous memory, as a mapping or at the end of one."""
-    (row,) = [each for table in check.tables for each in table.objects if each.kind == "alloc_mem"]
-    for rank in check.ranks:
-        at = next(number for number, step in enumerate(rank.steps) if step.function == "MPI_Alloc_mem")
-        before, after = (
-            sum(each.size for each in rank.steps[number].mappings if not each.is_shared) for number in (at - 1, at)
-        )
-        requested = rank.steps[at].requested
-        assert after - before == rounded(row.size(len(check.ranks), requested))
-        found = check.classifier.classify("", after - before, "MPI_Alloc_mem", len(check.ranks), requested)
-        assert found is not None
-        assert found.name == row.name
+def check_private_memory(check: Check) -> None:
+    """MPI_Alloc_mem, and a window of one process (the last one), add the formula's bytes of anonymous memory, as
+    a mapping or at the end of one.
+    """
+    ranks = len(check.ranks)
+    for function, kind in (("MPI_Alloc_mem", "alloc_mem"), ("MPI_Win_allocate", "windows")):
+        for rank in check.ranks:
+            at = max(number for number, step in enumerate(rank.steps) if step.function == function)
+            before, after = (
+                sum(each.size for each in rank.steps[number].mappings if not each.is_shared)
+                for number in (at - 1, at)
+            )
+            requested = rank.steps[at].requested
+            row = check.classifier.classify("", after - before, function, ranks, requested, page_size=PAGE)
+            assert row is not None, (function, after - before)
+            assert row.kind == kind
+            assert after - before == rounded(row.size(ranks, requested))
 
 
 def check_left_behind(check: Check) -> None:

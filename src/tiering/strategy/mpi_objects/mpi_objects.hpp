@@ -55,7 +55,7 @@ enum class MpiToucher : std::uint8_t { owner, peer, program };
 std::string_view name_of(MpiToucher toucher);
 std::optional<MpiToucher> mpi_toucher(std::string_view name);
 
-// What formulas of sizes refer to: N, P, size, total and rounded.
+// Values of the names in formulas: N, P, size, total and rounded.
 struct MpiRequest {
   std::uint32_t ranks = 1;                    // N: ranks of the node that share the object
   std::uint64_t page_size = 4096;             // P

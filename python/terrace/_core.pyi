@@ -48,16 +48,36 @@ class MpiObject:
     touched_by: str
     may_bind: bool
     def size(
-        self, ranks: int, size: int = 0, total: int | None = None, rounded: int | None = None, page_size: int = 4096
+        self,
+        ranks: int,
+        size: int = 0,
+        total: int | None = None,
+        rounded: int | None = None,
+        page_size: int = 4096,
     ) -> int | None: ...
     def count(
-        self, ranks: int, size: int = 0, total: int | None = None, rounded: int | None = None, page_size: int = 4096
+        self,
+        ranks: int,
+        size: int = 0,
+        total: int | None = None,
+        rounded: int | None = None,
+        page_size: int = 4096,
     ) -> int | None: ...
     def header(
-        self, ranks: int, size: int = 0, total: int | None = None, rounded: int | None = None, page_size: int = 4096
+        self,
+        ranks: int,
+        size: int = 0,
+        total: int | None = None,
+        rounded: int | None = None,
+        page_size: int = 4096,
     ) -> int | None: ...
     def slice(
-        self, ranks: int, size: int = 0, total: int | None = None, rounded: int | None = None, page_size: int = 4096
+        self,
+        ranks: int,
+        size: int = 0,
+        total: int | None = None,
+        rounded: int | None = None,
+        page_size: int = 4096,
     ) -> int | None: ...
 
 class MpiObjectTable:

@@ -71,14 +71,15 @@ struct System {
   cfd::Weights weights;
 };
 
-/// Eliminates the line that begins at the boundary point `begin`.
+/// Eliminates the line that begins at the point `begin`.
 template <int Direction>
 void eliminate(const cfd::Cube& cube, const System& system, const Fields& fields, std::ptrdiff_t begin) {
   const std::ptrdiff_t s = cube.stride<Direction>();
+  const cfd::Range line = cube.inside[Direction];
   double before[k_block];
   double own[k_block];
-  std::fill_n(fields.lhsc + k_block * begin, k_block, 0.0);
-  for (std::ptrdiff_t p = begin + s; p < begin + (cube.n - 1) * s; p += s) {
+  if (line.begin == 1) std::fill_n(fields.lhsc + k_block * (begin - s), k_block, 0.0);
+  for (std::ptrdiff_t p = begin; p < begin + line.size() * s; p += s) {
     double* const after = fields.lhsc + k_block * p;
     cfd::neighbour_block<Direction>(point_at(fields, p - s), -system.carry, system.weights, before);
     cfd::diagonal_block(point_at(fields, p), system.weights, own);
@@ -96,51 +97,72 @@ void substitute(const Fields& fields, std::ptrdiff_t p, std::ptrdiff_t stride) {
 
 }  // namespace
 
-[[gnu::noinline]] void x_solve(const cfd::Cube& cube, double dt, const Fields& fields) {
-  const System system(cube.n, dt, 0);
-  const int last = cube.n - 2;
+template <int Direction>
+void eliminate_lines(const cfd::Cube& cube, double dt, const Fields& fields) {
+  const System system(cube.n, dt, Direction);
+  // The lines begin in the points of a plane; threads share its rows.
+  const cfd::Range outer = cube.inside[Direction == 2 ? 1 : 2];
+  const cfd::Range inner = cube.inside[Direction == 0 ? 1 : 0];
+  const int begin = cube.inside[Direction].begin;
 #pragma omp parallel for schedule(static)
-  for (int k = 1; k <= last; ++k) {
-    for (int j = 1; j <= last; ++j) eliminate<0>(cube, system, fields, cube.at(0, j, k));
-  }
-#pragma omp parallel for schedule(static)
-  for (int k = 1; k <= last; ++k) {
-    for (int j = 1; j <= last; ++j) {
-      for (int i = last; i >= 1; --i) substitute(fields, cube.at(i, j, k), cube.stride<0>());
+  for (int a = outer.begin; a < outer.end; ++a) {
+    for (int b = inner.begin; b < inner.end; ++b) {
+      if constexpr (Direction == 0) eliminate<0>(cube, system, fields, cube.at(begin, b, a));
+      if constexpr (Direction == 1) eliminate<1>(cube, system, fields, cube.at(b, begin, a));
+      if constexpr (Direction == 2) eliminate<2>(cube, system, fields, cube.at(b, a, begin));
     }
   }
+}
+
+template <int Direction>
+void substitute_lines(const cfd::Cube& cube, const Fields& fields) {
+  const std::ptrdiff_t s = cube.stride<Direction>();
+  const cfd::Range x = cube.inside[0];
+  const cfd::Range y = cube.inside[1];
+  const cfd::Range z = cube.inside[2];
+  if constexpr (Direction == 2) {
+    // All threads pass the planes in order, each with its own lines, so no thread waits for a plane's end.
+#pragma omp parallel
+    for (int k = z.end - 1; k >= z.begin; --k) {
+#pragma omp for schedule(static) nowait
+      for (int j = y.begin; j < y.end; ++j) {
+        for (int i = x.begin; i < x.end; ++i) substitute(fields, cube.at(i, j, k), s);
+      }
+    }
+  } else {
+#pragma omp parallel for schedule(static)
+    for (int k = z.begin; k < z.end; ++k) {
+      if constexpr (Direction == 0) {
+        for (int j = y.begin; j < y.end; ++j) {
+          for (int i = x.end - 1; i >= x.begin; --i) substitute(fields, cube.at(i, j, k), s);
+        }
+      } else {
+        for (int j = y.end - 1; j >= y.begin; --j) {
+          for (int i = x.begin; i < x.end; ++i) substitute(fields, cube.at(i, j, k), s);
+        }
+      }
+    }
+  }
+}
+
+template void eliminate_lines<1>(const cfd::Cube&, double, const Fields&);
+template void eliminate_lines<2>(const cfd::Cube&, double, const Fields&);
+template void substitute_lines<1>(const cfd::Cube&, const Fields&);
+template void substitute_lines<2>(const cfd::Cube&, const Fields&);
+
+[[gnu::noinline]] void x_solve(const cfd::Cube& cube, double dt, const Fields& fields) {
+  eliminate_lines<0>(cube, dt, fields);
+  substitute_lines<0>(cube, fields);
 }
 
 [[gnu::noinline]] void y_solve(const cfd::Cube& cube, double dt, const Fields& fields) {
-  const System system(cube.n, dt, 1);
-  const int last = cube.n - 2;
-#pragma omp parallel for schedule(static)
-  for (int k = 1; k <= last; ++k) {
-    for (int i = 1; i <= last; ++i) eliminate<1>(cube, system, fields, cube.at(i, 0, k));
-  }
-#pragma omp parallel for schedule(static)
-  for (int k = 1; k <= last; ++k) {
-    for (int j = last; j >= 1; --j) {
-      for (int i = 1; i <= last; ++i) substitute(fields, cube.at(i, j, k), cube.stride<1>());
-    }
-  }
+  eliminate_lines<1>(cube, dt, fields);
+  substitute_lines<1>(cube, fields);
 }
 
 [[gnu::noinline]] void z_solve(const cfd::Cube& cube, double dt, const Fields& fields) {
-  const System system(cube.n, dt, 2);
-  const int last = cube.n - 2;
-#pragma omp parallel for schedule(static)
-  for (int j = 1; j <= last; ++j) {
-    for (int i = 1; i <= last; ++i) eliminate<2>(cube, system, fields, cube.at(i, j, 0));
-  }
-  // All threads pass the planes in order, each with its own lines, so no thread waits for a plane's end.
-#pragma omp parallel
-  for (int k = last; k >= 1; --k) {
-#pragma omp for schedule(static) nowait
-    for (int j = 1; j <= last; ++j) {
-      for (int i = 1; i <= last; ++i) substitute(fields, cube.at(i, j, k), cube.stride<2>());
-    }
-  }
+  eliminate_lines<2>(cube, dt, fields);
+  substitute_lines<2>(cube, fields);
 }
 
 }  // namespace bt

@@ -11,9 +11,9 @@ void dissipate_from(const Cube& cube, Field u, Field rhs) {
   const std::ptrdiff_t s = cube.stride<Direction>();
   const int last = cube.n - 2;
 #pragma omp parallel for schedule(static)
-  for (int k = 1; k <= last; ++k) {
-    for (int j = 1; j <= last; ++j) {
-      for (int i = 1; i <= last; ++i) {
+  for (int k = cube.inside[2].begin; k < cube.inside[2].end; ++k) {
+    for (int j = cube.inside[1].begin; j < cube.inside[1].end; ++j) {
+      for (int i = cube.inside[0].begin; i < cube.inside[0].end; ++i) {
         const std::ptrdiff_t p = cube.at(i, j, k);
         const int place = Direction == 0 ? i : Direction == 1 ? j : k;
         const auto damp = [&](auto difference) {

@@ -27,13 +27,13 @@ State exact_at(const Cube& cube, int i, int j, int k);
 /// Where iterations begin: the steady state on the boundary; inside, what blends the six faces.
 State initial_at(const Cube& cube, int i, int j, int k);
 
-/// Sets every point to what `value(cube, i, j, k)` gives.
+/// Sets every stored point to what `value(cube, i, j, k)` gives.
 template <typename Field, typename Value>
 void fill(const Cube& cube, Field field, Value value) {
 #pragma omp parallel for schedule(static)
-  for (int k = 0; k < cube.n; ++k) {
-    for (int j = 0; j < cube.n; ++j) {
-      for (int i = 0; i < cube.n; ++i) {
+  for (int k = cube.stored[2].begin; k < cube.stored[2].end; ++k) {
+    for (int j = cube.stored[1].begin; j < cube.stored[1].end; ++j) {
+      for (int i = cube.stored[0].begin; i < cube.stored[0].end; ++i) {
         const State state = value(cube, i, j, k);
         for (int m = 0; m < k_unknowns; ++m) field(m, cube.at(i, j, k)) = state[m];
       }

@@ -12,12 +12,12 @@ namespace cfd {
 /// compute_rhs() and solve_and_add() are an iteration's two parts.
 template <typename Step>
 int march(const std::string& name, const Step& step, const Problem& problem, std::uint64_t iterations,
-          const Operations& operations) {
+          const Operations& operations, const workloads::Processes& processes) {
   const Cube& cube = step.cube;
   const auto u = step.fields.u;
   const auto rhs = step.fields.rhs;
   const auto measure = [&] {
-    Norms norms{residual_norm(cube, rhs), error_norm(cube, u)};
+    Norms norms{residual_norm(cube, processes, rhs), error_norm(cube, processes, u)};
     for (double& value : norms.residual) value /= problem.dt;
     return norms;
   };
@@ -44,7 +44,7 @@ int march(const std::string& name, const Step& step, const Problem& problem, std
     step.compute_rhs();
     norms = measure();
   }
-  return report(name, problem, iterations, end - begin, operations, norms);
+  return report(name, problem, iterations, end - begin, operations, norms, processes);
 }
 
 }  // namespace cfd

@@ -20,9 +20,9 @@ struct Derived {
 template <typename Field, typename More>
 void derive(const Cube& cube, Field u, const Derived& to, More more) {
 #pragma omp parallel for schedule(static)
-  for (int k = 0; k < cube.n; ++k) {
-    for (int j = 0; j < cube.n; ++j) {
-      for (int i = 0; i < cube.n; ++i) {
+  for (int k = cube.stored[2].begin; k < cube.stored[2].end; ++k) {
+    for (int j = cube.stored[1].begin; j < cube.stored[1].end; ++j) {
+      for (int i = cube.stored[0].begin; i < cube.stored[0].end; ++i) {
         const std::ptrdiff_t p = cube.at(i, j, k);
         const double rho_i = 1.0 / u(0, p);
         const double square = 0.5 * (u(1, p) * u(1, p) + u(2, p) * u(2, p) + u(3, p) * u(3, p)) * rho_i;
@@ -55,9 +55,9 @@ void add_fluxes(const Cube& cube, Field u, const Derived& from, Field rhs) {
   const double* const v = velocities[Direction];
   const auto bend = [](double left, double here, double right) { return right - 2.0 * here + left; };
 #pragma omp parallel for schedule(static)
-  for (int k = 1; k < cube.n - 1; ++k) {
-    for (int j = 1; j < cube.n - 1; ++j) {
-      for (int i = 1; i < cube.n - 1; ++i) {
+  for (int k = cube.inside[2].begin; k < cube.inside[2].end; ++k) {
+    for (int j = cube.inside[1].begin; j < cube.inside[1].end; ++j) {
+      for (int i = cube.inside[0].begin; i < cube.inside[0].end; ++i) {
         const std::ptrdiff_t p = cube.at(i, j, k);
         const std::ptrdiff_t l = p - s;
         const std::ptrdiff_t r = p + s;
@@ -84,15 +84,15 @@ void add_fluxes(const Cube& cube, Field u, const Derived& from, Field rhs) {
   }
 }
 
-/// Calls work(first, m, point) for what lies between `begin` and n - `begin`, in the order of storage: for all
-/// unknowns of a point, or for all points of an unknown.
+/// Calls work(m, point) for the points of `box`, in the order of storage: for all unknowns of a point, or for all
+/// points of an unknown.
 template <typename Field, typename Work>
-void sweep(const Cube& cube, int begin, Work work) {
+void sweep(const Cube& cube, const std::array<Range, 3>& box, Work work) {
   for (int first = 0; first < k_unknowns; first += Field::k_at_once) {
 #pragma omp parallel for schedule(static)
-    for (int k = begin; k < cube.n - begin; ++k) {
-      for (int j = begin; j < cube.n - begin; ++j) {
-        for (int i = begin; i < cube.n - begin; ++i) {
+    for (int k = box[2].begin; k < box[2].end; ++k) {
+      for (int j = box[1].begin; j < box[1].end; ++j) {
+        for (int i = box[0].begin; i < box[0].end; ++i) {
 #pragma GCC unroll 5
           for (int m = first; m < first + Field::k_at_once; ++m) work(m, cube.at(i, j, k));
         }
@@ -106,14 +106,14 @@ template <typename Field, typename More>
 [[gnu::noinline]] void compute_rhs(const Cube& cube, double dt, Field u, Field forcing, const Derived& derived,
                                    Field rhs, More more) {
   derive(cube, u, derived, more);
-  sweep<Field>(cube, 0, [&](int m, std::ptrdiff_t p) { rhs(m, p) = forcing(m, p); });
+  sweep<Field>(cube, cube.stored, [&](int m, std::ptrdiff_t p) { rhs(m, p) = forcing(m, p); });
   add_fluxes<0>(cube, u, derived, rhs);
   dissipate<0>(cube, u, rhs);
   add_fluxes<1>(cube, u, derived, rhs);
   dissipate<1>(cube, u, rhs);
   add_fluxes<2>(cube, u, derived, rhs);
   dissipate<2>(cube, u, rhs);
-  sweep<Field>(cube, 1, [&](int m, std::ptrdiff_t p) { rhs(m, p) *= dt; });
+  sweep<Field>(cube, cube.inside, [&](int m, std::ptrdiff_t p) { rhs(m, p) *= dt; });
 }
 
 /// The forcing that makes the exact solution the steady state: minus what the fluxes' differences are there.
@@ -121,15 +121,15 @@ template <typename Field, typename More>
 template <typename Field, typename More>
 void compute_forcing(const Cube& cube, Field u, Field forcing, const Derived& derived, Field rhs, More more) {
   fill(cube, u, exact_at);
-  sweep<Field>(cube, 0, [&](int m, std::ptrdiff_t p) { forcing(m, p) = 0.0; });
+  sweep<Field>(cube, cube.stored, [&](int m, std::ptrdiff_t p) { forcing(m, p) = 0.0; });
   compute_rhs(cube, 1.0, u, forcing, derived, rhs, more);
-  sweep<Field>(cube, 1, [&](int m, std::ptrdiff_t p) { forcing(m, p) = -rhs(m, p); });
+  sweep<Field>(cube, cube.inside, [&](int m, std::ptrdiff_t p) { forcing(m, p) = -rhs(m, p); });
 }
 
 /// u = u + rhs.
 template <typename Field>
 [[gnu::noinline]] void add(const Cube& cube, Field u, Field rhs) {
-  sweep<Field>(cube, 1, [&](int m, std::ptrdiff_t p) { u(m, p) += rhs(m, p); });
+  sweep<Field>(cube, cube.inside, [&](int m, std::ptrdiff_t p) { u(m, p) += rhs(m, p); });
 }
 
 }  // namespace cfd

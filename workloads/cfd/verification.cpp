@@ -38,24 +38,26 @@ const Comparison& worst_of(const std::vector<Comparison>& comparisons) {
 }  // namespace
 
 int report(const std::string& name, const Problem& problem, std::uint64_t iterations, double seconds,
-           const Operations& operations, const Norms& found) {
-  const std::vector<Comparison> comparisons = compare(found, problem.norms);
-  for (const Comparison& comparison : comparisons) {
-    std::printf(" %-15s = %24.15E (%.15E)\n", comparison.quantity.c_str(), comparison.value, comparison.reference);
-  }
-  const Comparison& worst = worst_of(comparisons);
-  const std::string side = std::to_string(problem.side);
-  return workloads::report({.name = name,
-                            .problem_class = problem.name,
-                            .size = side + "x" + side + "x" + side,
-                            .iterations = iterations,
-                            .official_iterations = problem.iterations,
-                            .seconds = seconds,
-                            .operations = operations.of(problem.side) * static_cast<double>(iterations),
-                            .quantity = worst.quantity,
-                            .value = worst.value,
-                            .reference = worst.reference,
-                            .tolerance = 1e-8});
+           const Operations& operations, const Norms& found, const workloads::Processes& processes) {
+  return processes.report_once([&] {
+    const std::vector<Comparison> comparisons = compare(found, problem.norms);
+    for (const Comparison& each : comparisons) {
+      std::printf(" %-15s = %24.15E (%.15E)\n", each.quantity.c_str(), each.value, each.reference);
+    }
+    const Comparison& worst = worst_of(comparisons);
+    const std::string side = std::to_string(problem.side);
+    return workloads::report({.name = name,
+                              .problem_class = problem.name,
+                              .size = side + "x" + side + "x" + side,
+                              .iterations = iterations,
+                              .official_iterations = problem.iterations,
+                              .seconds = seconds,
+                              .operations = operations.of(problem.side) * static_cast<double>(iterations),
+                              .quantity = worst.quantity,
+                              .value = worst.value,
+                              .reference = worst.reference,
+                              .tolerance = 1e-8});
+  });
 }
 
 }  // namespace cfd

@@ -9,6 +9,7 @@
 
 #include "cfd/equations.hpp"
 #include "common/npb.hpp"
+#include "common/processes.hpp"
 
 namespace cfd {
 
@@ -33,27 +34,28 @@ const Problem& problem_of(const Problem (&problems)[Count], char problem_class) 
                        [&](const Problem& problem) { return problem.name == problem_class; });
 }
 
-/// The root mean square over the interior of what value(m, i, j, k) gives. One thread sums, so that the result
-/// does not depend on how many there are.
+/// The root mean square over the interior of what value(m, i, j, k) gives. One thread of a process sums, so that
+/// the result does not depend on how many there are.
 template <typename Value>
-State root_mean_square(const Cube& cube, Value value) {
+State root_mean_square(const Cube& cube, const workloads::Processes& processes, Value value) {
   State sums{};
-  for (int k = 1; k < cube.n - 1; ++k) {
-    for (int j = 1; j < cube.n - 1; ++j) {
-      for (int i = 1; i < cube.n - 1; ++i) {
+  for (int k = cube.inside[2].begin; k < cube.inside[2].end; ++k) {
+    for (int j = cube.inside[1].begin; j < cube.inside[1].end; ++j) {
+      for (int i = cube.inside[0].begin; i < cube.inside[0].end; ++i) {
         const State found = value(i, j, k);
         for (int m = 0; m < k_unknowns; ++m) sums[m] += found[m] * found[m];
       }
     }
   }
+  processes.sum(sums.data(), k_unknowns);
   const double side = cube.n - 2;
   for (double& sum : sums) sum = std::sqrt(sum / (side * side * side));
   return sums;
 }
 
 template <typename Field>
-State residual_norm(const Cube& cube, Field rhs) {
-  return root_mean_square(cube, [&](int i, int j, int k) {
+State residual_norm(const Cube& cube, const workloads::Processes& processes, Field rhs) {
+  return root_mean_square(cube, processes, [&](int i, int j, int k) {
     State state;
     for (int m = 0; m < k_unknowns; ++m) state[m] = rhs(m, cube.at(i, j, k));
     return state;
@@ -62,8 +64,8 @@ State residual_norm(const Cube& cube, Field rhs) {
 
 /// The error is 0 on the boundary.
 template <typename Field>
-State error_norm(const Cube& cube, Field u) {
-  return root_mean_square(cube, [&](int i, int j, int k) {
+State error_norm(const Cube& cube, const workloads::Processes& processes, Field u) {
+  return root_mean_square(cube, processes, [&](int i, int j, int k) {
     State state = exact_at(cube, i, j, k);
     for (int m = 0; m < k_unknowns; ++m) state[m] -= u(m, cube.at(i, j, k));
     return state;
@@ -83,8 +85,9 @@ struct Operations {
   }
 };
 
-/// Prints all norms and the result block. Returns the program's exit status: 0 when all are right, else 1.
+/// Prints all norms and the result block, in the first process. Returns the program's exit status: 0 when all are
+/// right, else 1.
 int report(const std::string& name, const Problem& problem, std::uint64_t iterations, double seconds,
-           const Operations& operations, const Norms& found);
+           const Operations& operations, const Norms& found, const workloads::Processes& processes);
 
 }  // namespace cfd

@@ -73,46 +73,51 @@ class Fluxes {
   cfd::Together flux_;
 };
 
-/// Calls work(point) for a line of `count` points along x.
+/// Calls work(point) for a line of points along x.
 template <typename Work>
-void for_line(const cfd::Cube& cube, int i, int count, int j, int k, Work work) {
-  const std::ptrdiff_t begin = cube.at(i, j, k);
-  for (std::ptrdiff_t p = begin; p < begin + count; ++p) work(p);
+void for_line(const cfd::Cube& cube, cfd::Range line, int j, int k, Work work) {
+  const std::ptrdiff_t begin = cube.at(line.begin, j, k);
+  for (std::ptrdiff_t p = begin; p < begin + line.size(); ++p) work(p);
 }
 
 // Flux by flux, in pieces as large as the direction needs: lines along x, planes along y, the grid along z.
 
 void add_x_fluxes(const cfd::Cube& cube, const Fields& fields) {
   const Fluxes<0> fluxes(cube, fields);
-  const int n = cube.n;
+  const int begin = cube.inside[0].begin;
+  const int end = cube.inside[0].end;
 #pragma omp parallel for schedule(static)
-  for (int k = 1; k < n - 1; ++k) {
-    for (int j = 1; j < n - 1; ++j) for_line(cube, 0, n, j, k, [&](std::ptrdiff_t p) { fluxes.carry(p); });
+  for (int k = cube.inside[2].begin; k < cube.inside[2].end; ++k) {
+    for (int j = cube.inside[1].begin; j < cube.inside[1].end; ++j) {
+      for_line(cube, {begin - 1, end + 1}, j, k, [&](std::ptrdiff_t p) { fluxes.carry(p); });
+    }
   }
 #pragma omp parallel for schedule(static)
-  for (int k = 1; k < n - 1; ++k) {
-    for (int j = 1; j < n - 1; ++j) {
-      for_line(cube, 1, n - 2, j, k, [&](std::ptrdiff_t p) { fluxes.add_carried(p); });
-      for_line(cube, 1, n - 1, j, k, [&](std::ptrdiff_t p) { fluxes.diffuse(p); });
-      for_line(cube, 1, n - 2, j, k, [&](std::ptrdiff_t p) { fluxes.add_diffused(p); });
+  for (int k = cube.inside[2].begin; k < cube.inside[2].end; ++k) {
+    for (int j = cube.inside[1].begin; j < cube.inside[1].end; ++j) {
+      for_line(cube, {begin, end}, j, k, [&](std::ptrdiff_t p) { fluxes.add_carried(p); });
+      for_line(cube, {begin, end + 1}, j, k, [&](std::ptrdiff_t p) { fluxes.diffuse(p); });
+      for_line(cube, {begin, end}, j, k, [&](std::ptrdiff_t p) { fluxes.add_diffused(p); });
     }
   }
 }
 
 void add_y_fluxes(const cfd::Cube& cube, const Fields& fields) {
   const Fluxes<1> fluxes(cube, fields);
-  const int n = cube.n;
+  const cfd::Range line = cube.inside[0];
+  const int begin = cube.inside[1].begin;
+  const int end = cube.inside[1].end;
 #pragma omp parallel for schedule(static)
-  for (int k = 1; k < n - 1; ++k) {
-    for (int j = 0; j < n; ++j) for_line(cube, 1, n - 2, j, k, [&](std::ptrdiff_t p) { fluxes.carry(p); });
+  for (int k = cube.inside[2].begin; k < cube.inside[2].end; ++k) {
+    for (int j = begin - 1; j < end + 1; ++j)
+      for_line(cube, line, j, k, [&](std::ptrdiff_t p) { fluxes.carry(p); });
   }
 #pragma omp parallel for schedule(static)
-  for (int k = 1; k < n - 1; ++k) {
-    for (int j = 1; j < n - 1; ++j)
-      for_line(cube, 1, n - 2, j, k, [&](std::ptrdiff_t p) { fluxes.add_carried(p); });
-    for (int j = 1; j < n; ++j) for_line(cube, 1, n - 2, j, k, [&](std::ptrdiff_t p) { fluxes.diffuse(p); });
-    for (int j = 1; j < n - 1; ++j)
-      for_line(cube, 1, n - 2, j, k, [&](std::ptrdiff_t p) { fluxes.add_diffused(p); });
+  for (int k = cube.inside[2].begin; k < cube.inside[2].end; ++k) {
+    for (int j = begin; j < end; ++j) for_line(cube, line, j, k, [&](std::ptrdiff_t p) { fluxes.add_carried(p); });
+    for (int j = begin; j < end + 1; ++j) for_line(cube, line, j, k, [&](std::ptrdiff_t p) { fluxes.diffuse(p); });
+    for (int j = begin; j < end; ++j)
+      for_line(cube, line, j, k, [&](std::ptrdiff_t p) { fluxes.add_diffused(p); });
   }
 }
 
@@ -121,25 +126,26 @@ template <typename Work>
 void for_planes(const cfd::Cube& cube, int begin, int end, Work work) {
 #pragma omp parallel for schedule(static)
   for (int k = begin; k < end; ++k) {
-    for (int j = 1; j < cube.n - 1; ++j) for_line(cube, 1, cube.n - 2, j, k, work);
+    for (int j = cube.inside[1].begin; j < cube.inside[1].end; ++j) for_line(cube, cube.inside[0], j, k, work);
   }
 }
 
 void add_z_fluxes(const cfd::Cube& cube, const Fields& fields) {
   const Fluxes<2> fluxes(cube, fields);
-  const int n = cube.n;
-  for_planes(cube, 0, n, [&](std::ptrdiff_t p) { fluxes.carry(p); });
-  for_planes(cube, 1, n - 1, [&](std::ptrdiff_t p) { fluxes.add_carried(p); });
-  for_planes(cube, 1, n, [&](std::ptrdiff_t p) { fluxes.diffuse(p); });
-  for_planes(cube, 1, n - 1, [&](std::ptrdiff_t p) { fluxes.add_diffused(p); });
+  const int begin = cube.inside[2].begin;
+  const int end = cube.inside[2].end;
+  for_planes(cube, begin - 1, end + 1, [&](std::ptrdiff_t p) { fluxes.carry(p); });
+  for_planes(cube, begin, end, [&](std::ptrdiff_t p) { fluxes.add_carried(p); });
+  for_planes(cube, begin, end + 1, [&](std::ptrdiff_t p) { fluxes.diffuse(p); });
+  for_planes(cube, begin, end, [&](std::ptrdiff_t p) { fluxes.add_diffused(p); });
 }
 
 }  // namespace
 
 [[gnu::noinline]] void compute_rhs(const cfd::Cube& cube, const Fields& fields) {
 #pragma omp parallel for schedule(static)
-  for (int k = 0; k < cube.n; ++k) {
-    for (std::ptrdiff_t p = cube.at(0, 0, k); p < cube.at(0, 0, k + 1); ++p) {
+  for (int k = 0; k < cube.stored[2].size(); ++k) {
+    for (std::ptrdiff_t p = k * cube.plane; p < (k + 1) * cube.plane; ++p) {
 #pragma GCC unroll 5
       for (int m = 0; m < cfd::k_unknowns; ++m) fields.rsd(m, p) = -fields.frct(m, p);
     }

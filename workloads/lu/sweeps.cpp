@@ -61,9 +61,9 @@ class Planes {
 
   /// Sets up the blocks of row j of plane k.
   void set_up(int j, int k) const {
-    for (int i = 1; i < cube_.n - 1; ++i) {
+    for (int i = cube_.inside[0].begin; i < cube_.inside[0].end; ++i) {
       const std::ptrdiff_t p = cube_.at(i, j, k);
-      const std::ptrdiff_t block = k_block * cube_.at(i, j, 0);
+      const std::ptrdiff_t block = block_at(i, j);
       cfd::diagonal_block(point_at(p), own_weights_, fields_.d + block);
       set_up_neighbour<0>(p, along_x_ + block);
       set_up_neighbour<1>(p, fields_.b + block);
@@ -73,10 +73,11 @@ class Planes {
 
   /// Solves row j of plane k; the row and the plane that it needs are solved.
   void solve(int j, int k) const {
-    for (int step = 1; step < cube_.n - 1; ++step) {
-      const int i = way == Way::up ? step : cube_.n - 1 - step;
+    const cfd::Range line = cube_.inside[0];
+    for (int step = 0; step < line.size(); ++step) {
+      const int i = way == Way::up ? line.begin + step : line.end - 1 - step;
       const std::ptrdiff_t p = cube_.at(i, j, k);
-      const std::ptrdiff_t block = k_block * cube_.at(i, j, 0);
+      const std::ptrdiff_t block = block_at(i, j);
       double* const own = &fields_.rsd(0, p);
       // Upwards rsd itself is divided by d; downwards, only what the neighbours take from it.
       double x[k_unknowns] = {};
@@ -91,6 +92,9 @@ class Planes {
 
  private:
   static constexpr int k_sign = way == Way::up ? -1 : 1;
+
+  /// Returns where the blocks of a point lie, which are those of one plane at a time.
+  std::ptrdiff_t block_at(int i, int j) const { return k_block * cube_.at(i, j, cube_.stored[2].begin); }
 
   cfd::Point point_at(std::ptrdiff_t p) const {
     const double* const u = &fields_.u(0, p);
@@ -140,7 +144,8 @@ void solve_rows(const Planes<way>& planes, int begin, int end, int k) {
 /// pipeline with a barrier for each plane. The results are those of one thread.
 template <Way way>
 void solve_planes(const cfd::Cube& cube, const Planes<way>& planes) {
-  const int inside = cube.n - 2;
+  const cfd::Range rows = cube.inside[1];
+  const int inside = cube.inside[2].size();
 #pragma omp parallel
   {
 #ifdef _OPENMP
@@ -150,13 +155,14 @@ void solve_planes(const cfd::Cube& cube, const Planes<way>& planes) {
     const int threads = 1;
     const int thread = 0;
 #endif
-    const int begin = 1 + inside * thread / threads;
-    const int end = 1 + inside * (thread + 1) / threads;
+    const int begin = rows.begin + rows.size() * thread / threads;
+    const int end = rows.begin + rows.size() * (thread + 1) / threads;
     const int behind = way == Way::up ? thread : threads - 1 - thread;
     for (int step = 0; step < inside + threads - 1; ++step) {
       const int plane = step - behind;
       if (plane >= 0 && plane < inside)
-        solve_rows(planes, begin, end, way == Way::up ? 1 + plane : inside - plane);
+        solve_rows(planes, begin, end,
+                   way == Way::up ? cube.inside[2].begin + plane : cube.inside[2].end - 1 - plane);
 #pragma omp barrier
     }
   }
@@ -166,9 +172,9 @@ void solve_planes(const cfd::Cube& cube, const Planes<way>& planes) {
 
 [[gnu::noinline]] void lower(const cfd::Cube& cube, double dt, const Fields& fields) {
 #pragma omp parallel for schedule(static)
-  for (int k = 1; k < cube.n - 1; ++k) {
-    for (int j = 1; j < cube.n - 1; ++j) {
-      for (std::ptrdiff_t p = cube.at(1, j, k); p < cube.at(cube.n - 1, j, k); ++p) {
+  for (int k = cube.inside[2].begin; k < cube.inside[2].end; ++k) {
+    for (int j = cube.inside[1].begin; j < cube.inside[1].end; ++j) {
+      for (std::ptrdiff_t p = cube.at(cube.inside[0].begin, j, k); p < cube.at(cube.inside[0].end, j, k); ++p) {
 #pragma GCC unroll 5
         for (int m = 0; m < k_unknowns; ++m) fields.rsd(m, p) *= dt;
       }

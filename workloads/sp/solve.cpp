@@ -10,15 +10,6 @@
 namespace sp {
 namespace {
 
-constexpr int k_bands = 5;
-
-/// The bands of one of the three matrices: (0..4, point) are what multiplies the unknowns two before, one before,
-/// at, one after, two after the point. The first is that of the three waves that travel with the flow, the other
-/// two are those of sound, forwards and backwards.
-cfd::Apart matrix(const Fields& fields, int number) {
-  return {fields.lhs + number * k_bands * fields.u.points, fields.u.points};
-}
-
 /// Factors and velocities of the systems of a direction.
 struct System {
   System(const cfd::Cube& cube, double dt, int direction, const double* velocities)
@@ -54,8 +45,9 @@ std::array<double, k_bands> damping_at(int place, const System& system) {
   return values;
 }
 
-/// Sets up the three matrices' rows of the line of stride `s` that begins at the boundary point `begin`.
-void set_up_line(const System& system, const Fields& fields, std::ptrdiff_t begin, std::ptrdiff_t s) {
+/// Sets up the three matrices' rows of a part of a line of stride `s`. Its first point is `begin`.
+void set_up_line(const System& system, const Fields& fields, cfd::Range line, std::ptrdiff_t begin,
+                 std::ptrdiff_t s) {
   const cfd::Apart flow = matrix(fields, 0);
   const cfd::Apart forth = matrix(fields, 1);
   const cfd::Apart back = matrix(fields, 2);
@@ -65,11 +57,13 @@ void set_up_line(const System& system, const Fields& fields, std::ptrdiff_t begi
   const auto spread = [&](std::ptrdiff_t p) {
     return system.spread * (system.diffusion + cfd::k_viscosity * cfd::k_conduction * rho_i[p]);
   };
-  for (const std::ptrdiff_t p : {begin, begin + (system.n - 1) * s}) {
+  for (const int place : {0, system.n - 1}) {
+    if (!line.contains(place)) continue;
+    const std::ptrdiff_t p = begin + (place - line.begin) * s;
     for (const cfd::Apart& bands : {flow, forth, back}) set_bands(bands, p, {0.0, 0.0, 1.0, 0.0, 0.0});
   }
-  for (int place = 1; place < system.n - 1; ++place) {
-    const std::ptrdiff_t p = begin + place * s;
+  for (int place = std::max(line.begin, 1); place < std::min(line.end, system.n - 1); ++place) {
+    const std::ptrdiff_t p = begin + (place - line.begin) * s;
     auto row = damping_at(place, system);
     row[1] -= system.carry * system.velocity[p - s] + spread(p - s);
     row[2] += 1.0 + 2.0 * spread(p);
@@ -94,44 +88,49 @@ struct Unknowns {
     const double second = bands(4, p) *= scale;
 #pragma GCC unroll 3
     for (int m = First; m < Last; ++m) rhs(m, p) *= scale;
-    for (int row = 1; row <= rows; ++row) {
-      const std::ptrdiff_t at = p + row * s;
-      const int band = 2 - row;
-      const double factor = bands(band, at);
-      bands(band + 1, at) -= factor * next;
-      bands(band + 2, at) -= factor * second;
+    for (int row = 1; row <= rows; ++row) subtract(bands, p, p + row * s, 2 - row, next, second);
+  }
+
+  /// Subtracts the eliminated row p from the row `at`, in which the unknown at p has the band `band`.
+  void subtract(cfd::Apart bands, std::ptrdiff_t p, std::ptrdiff_t at, int band, double next,
+                double second) const {
+    const double factor = bands(band, at);
+    bands(band + 1, at) -= factor * next;
+    bands(band + 2, at) -= factor * second;
 #pragma GCC unroll 3
-      for (int m = First; m < Last; ++m) rhs(m, at) -= factor * rhs(m, p);
-    }
+    for (int m = First; m < Last; ++m) rhs(m, at) -= factor * rhs(m, p);
   }
 };
 
-/// Calls work(p, place) for all points of all lines of a direction that lie in the interior's cross section, with
-/// place running from 0 to n-1: those of a line in this order, or backwards; otherwise in the order of storage.
+/// Calls work(p, place) for the points `line` of all lines of a direction that lie in the interior's cross
+/// section: those of a line in this order, or backwards; otherwise in the order of storage.
 template <int Direction, bool Backwards, typename Work>
-void along_lines(const cfd::Cube& cube, Work work) {
-  const int n = cube.n;
-  const auto turned = [n](int place) { return Backwards ? n - 1 - place : place; };
+void along_lines(const cfd::Cube& cube, cfd::Range line, Work work) {
+  const cfd::Range x = cube.inside[0];
+  const cfd::Range y = cube.inside[1];
+  const cfd::Range z = cube.inside[2];
+  const int n = line.size();
+  const auto turned = [line](int step) { return Backwards ? line.end - 1 - step : line.begin + step; };
   if constexpr (Direction == 2) {
     // All threads pass the planes in order, each with its own lines, so no thread waits for a plane's end.
 #pragma omp parallel
     for (int step = 0; step < n; ++step) {
       const int k = turned(step);
 #pragma omp for schedule(static) nowait
-      for (int j = 1; j < n - 1; ++j) {
-        for (int i = 1; i < n - 1; ++i) work(cube.at(i, j, k), k);
+      for (int j = y.begin; j < y.end; ++j) {
+        for (int i = x.begin; i < x.end; ++i) work(cube.at(i, j, k), k);
       }
     }
   } else {
 #pragma omp parallel for schedule(static)
-    for (int k = 1; k < n - 1; ++k) {
+    for (int k = z.begin; k < z.end; ++k) {
       if constexpr (Direction == 0) {
-        for (int j = 1; j < n - 1; ++j) {
+        for (int j = y.begin; j < y.end; ++j) {
           for (int step = 0; step < n; ++step) work(cube.at(turned(step), j, k), turned(step));
         }
       } else {
         for (int step = 0; step < n; ++step) {
-          for (int i = 1; i < n - 1; ++i) work(cube.at(i, turned(step), k), turned(step));
+          for (int i = x.begin; i < x.end; ++i) work(cube.at(i, turned(step), k), turned(step));
         }
       }
     }
@@ -143,8 +142,17 @@ void forward(const cfd::Cube& cube, const Fields& fields, int number) {
   const std::ptrdiff_t s = cube.stride<Direction>();
   const cfd::Apart bands = matrix(fields, number);
   const Unknowns<First, Last> unknowns{fields.rhs};
-  along_lines<Direction, false>(cube, [=, n = cube.n](std::ptrdiff_t p, int place) {
-    unknowns.eliminate(bands, p, s, std::min(2, n - 1 - place));
+  const cfd::Range line = cube.line(Direction);
+  if (line.begin > 0) {
+    // Another process has eliminated the two rows before.
+    along_lines<Direction, false>(cube, {line.begin - 2, line.begin}, [=](std::ptrdiff_t p, int place) {
+      for (int row = line.begin - place; row <= 2; ++row) {
+        unknowns.subtract(bands, p, p + row * s, 2 - row, bands(3, p), bands(4, p));
+      }
+    });
+  }
+  along_lines<Direction, false>(cube, line, [=](std::ptrdiff_t p, int place) {
+    unknowns.eliminate(bands, p, s, std::min(2, line.end - 1 - place));
   });
 }
 
@@ -154,7 +162,7 @@ void backward(const cfd::Cube& cube, const Fields& fields, int number, int m) {
   const std::ptrdiff_t s = cube.stride<Direction>();
   const cfd::Apart bands = matrix(fields, number);
   const cfd::Apart rhs = fields.rhs;
-  along_lines<Direction, true>(cube, [=, last = cube.n - 1](std::ptrdiff_t p, int place) {
+  along_lines<Direction, true>(cube, cube.line(Direction), [=, last = cube.n - 1](std::ptrdiff_t p, int place) {
     if (place == last) return;
     double known = bands(3, p) * rhs(m, p + s);
     if (place < last - 1) known += bands(4, p) * rhs(m, p + 2 * s);
@@ -162,43 +170,61 @@ void backward(const cfd::Cube& cube, const Fields& fields, int number, int m) {
   });
 }
 
+/// Sets up the matrices of a direction's lines.
 template <int Direction>
-void solve(const cfd::Cube& cube, const Fields& fields) {
+void set_up_lines(const cfd::Cube& cube, double dt, const Fields& fields) {
+  const double* const velocities[] = {fields.derived.us, fields.derived.vs, fields.derived.ws};
+  const System system(cube, dt, Direction, velocities[Direction]);
+  const std::ptrdiff_t s = cube.stride<Direction>();
+  const cfd::Range line = cube.line(Direction);
+  // The lines begin in the points of a plane; threads share its rows.
+  const cfd::Range outer = cube.inside[Direction == 2 ? 1 : 2];
+  const cfd::Range inner = cube.inside[Direction == 0 ? 1 : 0];
+#pragma omp parallel for schedule(static)
+  for (int a = outer.begin; a < outer.end; ++a) {
+    for (int b = inner.begin; b < inner.end; ++b) {
+      if constexpr (Direction == 0) set_up_line(system, fields, line, cube.at(line.begin, b, a), s);
+      if constexpr (Direction == 1) set_up_line(system, fields, line, cube.at(b, line.begin, a), s);
+      if constexpr (Direction == 2) set_up_line(system, fields, line, cube.at(b, a, line.begin), s);
+    }
+  }
+}
+
+}  // namespace
+
+template <int Direction>
+void eliminate_lines(const cfd::Cube& cube, double dt, const Fields& fields) {
+  set_up_lines<Direction>(cube, dt, fields);
   forward<Direction, 0, 3>(cube, fields, 0);
   forward<Direction, 3, 4>(cube, fields, 1);
   forward<Direction, 4, 5>(cube, fields, 2);
+}
+
+template <int Direction>
+void substitute_lines(const cfd::Cube& cube, const Fields& fields) {
   for (int m = 0; m < 3; ++m) backward<Direction>(cube, fields, 0, m);
   backward<Direction>(cube, fields, 1, 3);
   backward<Direction>(cube, fields, 2, 4);
 }
 
-}  // namespace
+template void eliminate_lines<1>(const cfd::Cube&, double, const Fields&);
+template void eliminate_lines<2>(const cfd::Cube&, double, const Fields&);
+template void substitute_lines<1>(const cfd::Cube&, const Fields&);
+template void substitute_lines<2>(const cfd::Cube&, const Fields&);
 
 [[gnu::noinline]] void x_solve(const cfd::Cube& cube, double dt, const Fields& fields) {
-  const System system(cube, dt, 0, fields.derived.us);
-#pragma omp parallel for schedule(static)
-  for (int k = 1; k < cube.n - 1; ++k) {
-    for (int j = 1; j < cube.n - 1; ++j) set_up_line(system, fields, cube.at(0, j, k), cube.stride<0>());
-  }
-  solve<0>(cube, fields);
+  eliminate_lines<0>(cube, dt, fields);
+  substitute_lines<0>(cube, fields);
 }
 
 [[gnu::noinline]] void y_solve(const cfd::Cube& cube, double dt, const Fields& fields) {
-  const System system(cube, dt, 1, fields.derived.vs);
-#pragma omp parallel for schedule(static)
-  for (int k = 1; k < cube.n - 1; ++k) {
-    for (int i = 1; i < cube.n - 1; ++i) set_up_line(system, fields, cube.at(i, 0, k), cube.stride<1>());
-  }
-  solve<1>(cube, fields);
+  eliminate_lines<1>(cube, dt, fields);
+  substitute_lines<1>(cube, fields);
 }
 
 [[gnu::noinline]] void z_solve(const cfd::Cube& cube, double dt, const Fields& fields) {
-  const System system(cube, dt, 2, fields.derived.ws);
-#pragma omp parallel for schedule(static)
-  for (int j = 1; j < cube.n - 1; ++j) {
-    for (int i = 1; i < cube.n - 1; ++i) set_up_line(system, fields, cube.at(i, j, 0), cube.stride<2>());
-  }
-  solve<2>(cube, fields);
+  eliminate_lines<2>(cube, dt, fields);
+  substitute_lines<2>(cube, fields);
 }
 
 }  // namespace sp

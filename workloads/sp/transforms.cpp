@@ -12,9 +12,9 @@ template <typename Change>
 void for_each_point(const cfd::Cube& cube, const Fields& fields, Change change) {
   const cfd::Apart rhs = fields.rhs;
 #pragma omp parallel for schedule(static)
-  for (int k = 1; k < cube.n - 1; ++k) {
-    for (int j = 1; j < cube.n - 1; ++j) {
-      for (int i = 1; i < cube.n - 1; ++i) {
+  for (int k = cube.inside[2].begin; k < cube.inside[2].end; ++k) {
+    for (int j = cube.inside[1].begin; j < cube.inside[1].end; ++j) {
+      for (int i = cube.inside[0].begin; i < cube.inside[0].end; ++i) {
         const std::ptrdiff_t p = cube.at(i, j, k);
         const cfd::State r = change(p, cfd::State{rhs(0, p), rhs(1, p), rhs(2, p), rhs(3, p), rhs(4, p)});
 #pragma GCC unroll 5

@@ -72,7 +72,7 @@ Gas make_gas(const Mesh& mesh, std::vector<Vector> positions, std::vector<double
   gas.density.resize(mesh.zones());
   gas.pressure.resize(mesh.zones());
   gas.sound.resize(mesh.zones());
-  gas.force.resize(4 * mesh.zones());
+  gas.force.resize(mesh.corners());
   for (std::uint64_t zone = 0; zone < mesh.zones(); ++zone) {
     const double volume = volume_of(gather(gas.position, mesh.zone_points[zone]));
     gas.zone_mass[zone] = volume;
@@ -165,7 +165,7 @@ Gas make_gas(const Mesh& mesh, std::vector<Vector> positions, std::vector<double
 double total_energy(const Mesh& mesh, const Gas& gas) {
   double total = 0.0;
   for (std::uint64_t zone = 0; zone < mesh.zones(); ++zone) total += gas.zone_mass[zone] * gas.energy[zone];
-  for (std::uint64_t point = 0; point < mesh.points(); ++point) {
+  for (std::uint64_t point = 0; point < mesh.own_points; ++point) {
     total += 0.5 * gas.point_mass[point] * dot(gas.velocity[point], gas.velocity[point]);
   }
   return total;

@@ -46,7 +46,7 @@ void move_points(const Mesh& mesh, Gas& gas, double dt);
 /// Brings the zones from where the step began by `dt`: the work done on them, and the equation of state.
 void update_zones(const Mesh& mesh, Gas& gas, double dt);
 
-/// Kinetic and internal energy of all.
+/// Kinetic energy of the own points and internal energy of all zones.
 double total_energy(const Mesh& mesh, const Gas& gas);
 
 }  // namespace hydro

@@ -5,7 +5,7 @@
 namespace cfd {
 
 Partition divide(const workloads::MpiEnvironment& mpi, const char* program, int side, int whole_direction) {
-  // Of the three dimensions of the ranks' grid, that of the whole direction is 1.
+  // The ranks' grid has one rank along the whole direction.
   std::array<int, 3> counts{};
   counts[whole_direction] = 1;
   MPI_Dims_create(mpi.size(), 3, counts.data());

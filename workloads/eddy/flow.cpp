@@ -37,7 +37,7 @@ void find_advection(Flow& flow, const Field& vx, const Field& vy, Field& advecti
 template <typename Value>
 double mean(Flow& flow, const Value& value) {
   const std::int64_t points = flow.mesh.points();
-  const double sum = sum_over_elements(flow.partial, [&](std::int64_t element) {
+  const double sum = sum_over_elements(flow.mesh, flow.partial, [&](std::int64_t element) {
     double part = 0.0;
     for (std::int64_t k = element * points; k < (element + 1) * points; ++k) part += flow.mesh.mass[k] * value(k);
     return part;
@@ -234,10 +234,10 @@ void set_past(Flow& flow) {
 
 }  // namespace
 
-Flow make_flow(std::int64_t side, int order, double dt) {
+Flow make_flow(std::int64_t side, int order, double dt, const Part& part) {
   Flow flow;
   flow.dt = dt;
-  flow.mesh = make_mesh(side, make_basis(order, 1.0 - std::exp(-k_filter_rate * dt)));
+  flow.mesh = make_mesh(side, make_basis(order, 1.0 - std::exp(-k_filter_rate * dt)), part);
   size_velocity(flow);
   size_solvers(flow);
   flow.coarse = make_coarse(flow.mesh);
@@ -280,10 +280,12 @@ Errors find_errors(const Flow& flow) {
     exact_pressure[k] = exact.pressure;
     exact_mean += mesh.mass[k] * exact.pressure / k_area;
   }
+  const workloads::Processes& processes = mesh.part->processes();
+  exact_mean = processes.sum(exact_mean);
   for (std::size_t k = 0; k < mesh.size(); ++k) {
     take(flow.pressure[k] - (exact_pressure[k] - exact_mean), errors.pressure);
   }
-  return errors;
+  return {processes.maximum(errors.velocity), processes.maximum(errors.pressure)};
 }
 
 }  // namespace eddy

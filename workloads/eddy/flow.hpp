@@ -43,8 +43,9 @@ struct Findings {
   double divergence = 0;  // its root mean square
 };
 
-/// Walsh's eddies at time 0, with the exact solution at the times before.
-Flow make_flow(std::int64_t side, int order, double dt);
+/// Makes a process's part of Walsh's eddies at time 0, with the exact solution at the times before. Borrows
+/// `part`.
+Flow make_flow(std::int64_t side, int order, double dt, const Part& part);
 
 /// One step of time; marks its phases.
 Findings step(Flow& flow);

@@ -19,15 +19,16 @@ void place_points(Mesh& mesh) {
   mesh.x.resize(mesh.size());
   mesh.y.resize(mesh.size());
   std::size_t at = 0;
-  for (std::int64_t row = 0; row < mesh.side; ++row) {
-    for (std::int64_t column = 0; column < mesh.side; ++column) {
-      for (int j = 0; j < n; ++j) {
-        for (int i = 0; i < n; ++i, ++at) {
-          const double x = width * (static_cast<double>(column) + 0.5 * (1.0 + mesh.basis.nodes[i]));
-          const double y = width * (static_cast<double>(row) + 0.5 * (1.0 + mesh.basis.nodes[j]));
-          mesh.x[at] = x + k_swing * std::sin(y);
-          mesh.y[at] = y + k_swing * std::sin(x);
-        }
+  const std::int64_t first = mesh.part->first();
+  for (std::int64_t element = first; element < first + mesh.elements(); ++element) {
+    const auto row = static_cast<double>(element / mesh.side);
+    const auto column = static_cast<double>(element % mesh.side);
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < n; ++i, ++at) {
+        const double x = width * (column + 0.5 * (1.0 + mesh.basis.nodes[i]));
+        const double y = width * (row + 0.5 * (1.0 + mesh.basis.nodes[j]));
+        mesh.x[at] = x + k_swing * std::sin(y);
+        mesh.y[at] = y + k_swing * std::sin(x);
       }
     }
   }
@@ -104,18 +105,23 @@ void find_fine_geometry(Mesh& mesh) {
   }
 }
 
-/// Points are numbered by rows of the whole square; its last row and column are its first.
 void number_points(Mesh& mesh) {
-  const int n = mesh.basis.points;
-  const std::int64_t line = mesh.side * (n - 1);
+  const std::int64_t first = mesh.part->first();
   mesh.number.reserve(mesh.size());
-  for (std::int64_t element = 0; element < mesh.elements(); ++element) {
-    for (int k = 0; k < n * n; ++k) {
-      const std::int64_t column = (element % mesh.side * (n - 1) + k % n) % line;
-      const std::int64_t row = (element / mesh.side * (n - 1) + k / n) % line;
-      mesh.number.push_back(static_cast<std::uint32_t>(row * line + column));
+  for (std::int64_t element = first; element < first + mesh.elements(); ++element) {
+    for (int k = 0; k < mesh.points(); ++k) {
+      mesh.number.push_back(point_number(mesh.side, mesh.basis.points, element, k));
     }
   }
+}
+
+/// Returns how many elements of the whole mesh have a point.
+double elements_around(const Mesh& mesh, std::uint32_t number) {
+  const auto inside = static_cast<std::uint32_t>(mesh.basis.points - 1);
+  const auto line = static_cast<std::uint32_t>(mesh.side) * inside;
+  const bool on_column = number % line % inside == 0;
+  const bool on_row = number / line % inside == 0;
+  return (on_column ? 2.0 : 1.0) * (on_row ? 2.0 : 1.0);
 }
 
 void connect_points(Mesh& mesh) {
@@ -126,7 +132,7 @@ void connect_points(Mesh& mesh) {
   mesh.share.reserve(mesh.size());
   std::size_t shared = 0;
   std::size_t copies = 0;
-  for (const std::uint32_t number : mesh.number) mesh.share.push_back(1.0 / count[number]);
+  for (const std::uint32_t number : mesh.number) mesh.share.push_back(1.0 / elements_around(mesh, number));
   for (const std::uint32_t times : count) {
     shared += times > 1 ? 1 : 0;
     copies += times > 1 ? times : 0;
@@ -149,9 +155,17 @@ void connect_points(Mesh& mesh) {
 
 }  // namespace
 
-Mesh make_mesh(std::int64_t side, Basis basis) {
+std::uint32_t point_number(std::int64_t side, int points, std::int64_t element, int index) {
+  const std::int64_t line = side * (points - 1);
+  const std::int64_t column = (element % side * (points - 1) + index % points) % line;
+  const std::int64_t row = (element / side * (points - 1) + index / points) % line;
+  return static_cast<std::uint32_t>(row * line + column);
+}
+
+Mesh make_mesh(std::int64_t side, Basis basis, const Part& part) {
   Mesh mesh;
   mesh.side = side;
+  mesh.part = &part;
   mesh.basis = std::move(basis);
   place_points(mesh);
   find_geometry(mesh);
@@ -176,6 +190,7 @@ Mesh make_mesh(std::int64_t side, Basis basis) {
     for (std::uint32_t k = begin; k < end; ++k) sum += values[copies[k]];
     for (std::uint32_t k = begin; k < end; ++k) values[copies[k]] = sum;
   }
+  mesh.part->add_copies(field);
 }
 
 [[gnu::noinline]] void average_shared(const Mesh& mesh, Field& field) {

@@ -6,16 +6,16 @@
 
 namespace eddy {
 
-/// The sum of `term(element)` over the elements, by way of `partial`, one number for each of them. It is rounded
-/// in the same order whatever the number of threads.
+/// The sum of `term(element)` over the elements of all processes, by way of `partial`, one number for each of them
+/// here. It is rounded in the same order whatever the number of threads.
 template <typename Term>
-double sum_over_elements(Field& partial, const Term& term) {
+double sum_over_elements(const Mesh& mesh, Field& partial, const Term& term) {
   const auto elements = static_cast<std::int64_t>(partial.size());
 #pragma omp parallel for schedule(static)
   for (std::int64_t element = 0; element < elements; ++element) partial[element] = term(element);
   double sum = 0.0;
   for (const double part : partial) sum += part;
-  return sum;
+  return mesh.part->processes().sum(sum);
 }
 
 /// image = (grad test, grad u).

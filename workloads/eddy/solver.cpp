@@ -16,7 +16,7 @@ constexpr int k_max_iterations = 2000;
 /// The residual's norm over the square, free of the mass that it holds.
 [[gnu::noinline]] double size_of(const Mesh& mesh, const Field& residual, Field& partial) {
   const std::int64_t points = mesh.points();
-  const double sum = sum_over_elements(partial, [&](std::int64_t element) {
+  const double sum = sum_over_elements(mesh, partial, [&](std::int64_t element) {
     double part = 0.0;
     for (std::int64_t k = element * points; k < (element + 1) * points; ++k) {
       part += mesh.share[k] * mesh.inverse_mass[k] * residual[k] * residual[k];
@@ -36,6 +36,7 @@ constexpr int k_max_iterations = 2000;
 [[gnu::noinline]] void restrict_to_corners(const Mesh& mesh, const Field& residual, Coarse& coarse) {
   const int n = mesh.basis.points;
   const std::int64_t side = mesh.side;
+  const std::int64_t first = mesh.part->first();
 #pragma omp parallel for schedule(static)
   for (std::int64_t element = 0; element < mesh.elements(); ++element) {
     std::array<double, 4> sums{};
@@ -53,8 +54,9 @@ constexpr int k_max_iterations = 2000;
       sums[2] += coarse.hats[n + j] * left;
       sums[3] += coarse.hats[n + j] * right;
     }
-    for (int c = 0; c < 4; ++c) coarse.by_element[4 * element + c] = sums[c];
+    for (int c = 0; c < 4; ++c) coarse.by_element[4 * (first + element) + c] = sums[c];
   }
+  mesh.part->gather(coarse.by_element, 4);
 #pragma omp parallel for schedule(static)
   for (std::int64_t row = 0; row < side; ++row) {
     const std::int64_t below = (row + side - 1) % side;
@@ -90,10 +92,11 @@ void transform_both_ways(std::int64_t side, const Field& transform, Field& value
 [[gnu::noinline]] void add_from_corners(const Mesh& mesh, const Coarse& coarse, Field& preconditioned) {
   const int n = mesh.basis.points;
   const std::int64_t side = mesh.side;
+  const std::int64_t first = mesh.part->first();
 #pragma omp parallel for schedule(static)
   for (std::int64_t element = 0; element < mesh.elements(); ++element) {
-    const std::int64_t row = element / side;
-    const std::int64_t column = element % side;
+    const std::int64_t row = (first + element) / side;
+    const std::int64_t column = (first + element) % side;
     const std::int64_t above = (row + 1) % side;
     const std::int64_t right = (column + 1) % side;
     const double corners[4] = {coarse.by_corner[row * side + column], coarse.by_corner[row * side + right],
@@ -214,7 +217,7 @@ Coarse make_coarse(const Mesh& mesh) {
 
 [[gnu::noinline]] double dot(const Mesh& mesh, const double* a, const double* b, Field& partial) {
   const std::int64_t points = mesh.points();
-  return sum_over_elements(partial, [&](std::int64_t element) {
+  return sum_over_elements(mesh, partial, [&](std::int64_t element) {
     double part = 0.0;
     for (std::int64_t k = element * points; k < (element + 1) * points; ++k) part += mesh.share[k] * a[k] * b[k];
     return part;

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements eddy's command line, main loop and verification. See program.hpp.
+// Implements eddy's main loop and verification. See program.hpp.
 #include "eddy/program.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
-#include <string>
 
 #include "common/clock.hpp"
 #include "common/markers.hpp"
-#include "common/options.hpp"
-#include "common/threads.hpp"
 #include "common/verdict.hpp"
 #include "eddy/flow.hpp"
 #include "eddy/walsh.hpp"
@@ -68,41 +65,26 @@ bool verify(const Settings& settings, const Errors& errors, const Flow& flow, co
   return verified;
 }
 
-/// Fills in the step's default. Exits 2 where the result could not be verified.
-void settle(const workloads::Options& options, Settings& settings) {
-  if (settings.elements < 3 || settings.elements > 512) options.fail("--elements: from 3 to 512");
+}  // namespace
+
+std::string complete(Settings& settings) {
+  if (settings.elements < 3 || settings.elements > 512) return "--elements: from 3 to 512";
   if (settings.order < k_min_order || settings.order > k_max_order) {
-    options.fail("--order: from " + std::to_string(k_min_order) + " to " + std::to_string(k_max_order));
+    return "--order: from " + std::to_string(k_min_order) + " to " + std::to_string(k_max_order);
   }
   if (space_bound(settings) > 0.1) {
-    options.fail("--elements " + std::to_string(settings.elements) + " of --order " +
-                 std::to_string(settings.order) + " are too coarse for the eddies: take more, or a higher order");
+    return "--elements " + std::to_string(settings.elements) + " of --order " + std::to_string(settings.order) +
+           " are too coarse for the eddies: take more, or a higher order";
   }
   const Basis basis = make_basis(static_cast<int>(settings.order), 0.0);
   const double crossings = k_max_speed / min_distance(static_cast<std::int64_t>(settings.elements), basis);
   const double least = std::ceil(crossings / k_max_courant);
   if (settings.per_unit == 0) settings.per_unit = static_cast<std::uint64_t>(std::ceil(crossings / k_courant));
   if (static_cast<double>(settings.per_unit) < least) {
-    options.fail("--per-unit: at least " + std::to_string(static_cast<std::uint64_t>(least)) +
-                 " with such elements, else steps are too long to be stable");
+    return "--per-unit: at least " + std::to_string(static_cast<std::uint64_t>(least)) +
+           " with such elements, else steps are too long to be stable";
   }
-}
-
-}  // namespace
-
-Settings parse_settings(int argc, char** argv, bool prints) {
-  Settings settings;
-  workloads::Options options("eddy", "spectral elements for the Navier-Stokes equations: Walsh's eddies");
-  if (!prints) options.silence();
-  options.count("--elements", &settings.elements, "elements along each side, 3 to 512");
-  options.count("--order", &settings.order, "polynomial order of an element, 4 to 15");
-  options.count("--steps", &settings.steps, "number of time steps");
-  options.count("--per-unit", &settings.per_unit, "steps per unit of time; default: half a Courant number each");
-  workloads::declare_threads(options, &settings.threads);
-  options.parse(argc, argv);
-  workloads::use_threads(options, settings.threads);
-  settle(options, settings);
-  return settings;
+  return "";
 }
 
 int run(const Settings& settings, const Part& part) {
@@ -133,9 +115,11 @@ int run(const Settings& settings, const Part& part) {
     std::printf("Time %14.9f s %14.0f points a second\n", end - begin,
                 static_cast<double>(settings.elements * settings.elements) *
                     static_cast<double>(flow.mesh.points()) * steps / (end - begin));
-    std::printf("Iterations a step: pressure %.1f, velocity %.1f%s\n",
-                static_cast<double>(pressure_iterations) / steps, static_cast<double>(velocity_iterations) / steps,
-                converged ? "" : "; not converged");
+    if (settings.shows_solvers) {
+      std::printf("Iterations a step: pressure %.1f, velocity %.1f%s\n",
+                  static_cast<double>(pressure_iterations) / steps,
+                  static_cast<double>(velocity_iterations) / steps, converged ? "" : "; not converged");
+    }
     return workloads::verdict(verify(settings, errors, flow, last) && converged);
   });
 }

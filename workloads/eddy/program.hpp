@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "eddy/mesh.hpp"
 
@@ -14,11 +15,12 @@ struct Settings {
   std::uint64_t steps = 20;
   std::uint64_t per_unit = 0;
   std::uint64_t threads = 1;
+  bool shows_solvers = true;  // prints the iterations of the linear solvers
 };
 
-/// Parses the command line and fills in the step's default. Exits 2 on a wrong call. Nothing is printed without
-/// `prints`.
-Settings parse_settings(int argc, char** argv, bool prints);
+/// Fills in the default of the step. Returns what is wrong with the settings if the result could not be verified;
+/// else an empty string.
+std::string complete(Settings& settings);
 
 /// Runs eddy on a process's part of the elements. Returns the exit status.
 int run(const Settings& settings, const Part& part);

@@ -162,10 +162,10 @@ Gas make_gas(const Mesh& mesh, std::vector<Vector> positions, std::vector<double
   }
 }
 
-double total_energy(const Mesh& mesh, const Gas& gas) {
+double energy_of(const Gas& gas, Numbers zones, Numbers points) {
   double total = 0.0;
-  for (std::uint64_t zone = 0; zone < mesh.zones(); ++zone) total += gas.zone_mass[zone] * gas.energy[zone];
-  for (std::uint64_t point = 0; point < mesh.own_points; ++point) {
+  for (std::uint64_t zone = zones.begin; zone < zones.end; ++zone) total += gas.zone_mass[zone] * gas.energy[zone];
+  for (std::uint64_t point = points.begin; point < points.end; ++point) {
     total += 0.5 * gas.point_mass[point] * dot(gas.velocity[point], gas.velocity[point]);
   }
   return total;

@@ -46,7 +46,13 @@ void move_points(const Mesh& mesh, Gas& gas, double dt);
 /// Brings the zones from where the step began by `dt`: the work done on them, and the equation of state.
 void update_zones(const Mesh& mesh, Gas& gas, double dt);
 
-/// Kinetic energy of the own points and internal energy of all zones.
-double total_energy(const Mesh& mesh, const Gas& gas);
+/// A half-open interval of numbers of zones or points.
+struct Numbers {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
+/// Returns the internal energy of some zones and the kinetic energy of some points.
+double energy_of(const Gas& gas, Numbers zones, Numbers points);
 
 }  // namespace hydro

@@ -8,10 +8,20 @@
 // A step is one iteration: it moves the gas by half the time, and with the forces found there by the whole.
 // Verified: the total energy, to rounding; that no zone turned inside out; the shock's radius, once it is ten
 // zones wide, to 1 % and half a zone.
+#include "common/options.hpp"
+#include "common/threads.hpp"
 #include "hydro/program.hpp"
 
 int main(int argc, char** argv) {
-  const hydro::Settings settings = hydro::parse_settings(argc, argv);
+  hydro::Settings settings;
+  workloads::Options options("hydro", "Lagrangian hydrodynamics on an unstructured mesh: the Sedov blast wave");
+  options.count("--side", &settings.side, "zones along each side of the square, 16 to 16384");
+  options.count("--steps", &settings.steps,
+                "maximum number of steps; default: until time 1, when the shock is at radius 0.75");
+  workloads::declare_threads(options, &settings.threads);
+  options.parse(argc, argv);
+  workloads::use_threads(options, settings.threads);
+  if (settings.side < 16 || settings.side > 16384) options.fail("--side: from 16 to 16384");
   hydro::Alone neighbours;
-  return hydro::run(settings, {0, settings.side}, neighbours, workloads::Processes());
+  return hydro::run(settings, {0, settings.side}, neighbours, workloads::Processes()).status;
 }

@@ -48,7 +48,6 @@ Mesh make_strip(std::uint64_t side, Rows rows) {
       mesh.walls.push_back(static_cast<std::uint8_t>(across_x | across_y));
     }
   }
-  mesh.own_points = mesh.points() - (rows.end < side ? line : 0);
   connect_points(mesh, static_cast<std::uint32_t>(side), rows.begin > 0, rows.end < side);
   return mesh;
 }

@@ -27,7 +27,6 @@ struct Mesh {
   std::vector<std::uint32_t> first_corner;  // point p has corners [first_corner[p], first_corner[p+1])
   std::vector<std::uint32_t> point_corners;
   std::vector<std::uint8_t> walls;
-  std::uint64_t own_points = 0;  // the first ones; the others are those of the strip after
 
   std::uint64_t zones() const { return zone_points.size(); }
   std::uint64_t points() const { return walls.size(); }

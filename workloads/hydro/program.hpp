@@ -11,9 +11,7 @@
 
 #include "common/clock.hpp"
 #include "common/markers.hpp"
-#include "common/options.hpp"
 #include "common/processes.hpp"
-#include "common/threads.hpp"
 #include "common/verdict.hpp"
 #include "hydro/gas.hpp"
 
@@ -44,10 +42,13 @@ inline double shock_radius(const Mesh& mesh, const Gas& gas, const workloads::Pr
   return std::sqrt(4.0 * processes.sum(mass) / std::numbers::pi);
 }
 
-/// What processes do together in a step, for a process that has the whole mesh.
+/// The neighbours of a process that has the whole mesh.
 struct Alone {
   void complete_masses(Gas&) const {}
   void exchange_forces(Gas&) const {}
+  double total_energy(const Mesh& mesh, const Gas& gas) const {
+    return energy_of(gas, {0, mesh.zones()}, {0, mesh.points()});
+  }
 };
 
 template <typename Neighbours>
@@ -63,12 +64,17 @@ void step(const Mesh& mesh, Neighbours& neighbours, Gas& gas, double dt) {
   }
 }
 
-/// Runs hydro on a process's rows of the mesh. Returns the exit status.
+struct Outcome {
+  int status;  // of the program's exit
+  std::uint64_t steps;
+};
+
+/// Runs hydro on a process's rows of the mesh.
 ///
 /// neighbours.complete_masses() adds to the masses of shared points what the neighbours' zones give them;
-/// exchange_forces() brings the forces of the neighbours' corners.
+/// exchange_forces() exchanges the forces of corners in these points; total_energy() counts them once.
 template <typename Neighbours>
-int run(const Settings& settings, Rows rows, Neighbours& neighbours, const workloads::Processes& processes) {
+Outcome run(const Settings& settings, Rows rows, Neighbours& neighbours, const workloads::Processes& processes) {
   const Mesh mesh = make_strip(settings.side, rows);
   const std::uint64_t all_zones = settings.side * settings.side;
   std::vector<double> energy(mesh.zones(), k_cold);
@@ -76,7 +82,7 @@ int run(const Settings& settings, Rows rows, Neighbours& neighbours, const workl
   if (rows.begin == 0) energy[0] = 0.25 * k_energy / zone_mass;
   Gas gas = make_gas(mesh, strip_positions(settings.side, rows), energy);
   neighbours.complete_masses(gas);
-  const double energy_before = processes.sum(total_energy(mesh, gas));
+  const double energy_before = neighbours.total_energy(mesh, gas);
 
   // 20 steps for each zone along a side are enough; a gas gone wrong would want ever shorter ones.
   const std::uint64_t most = settings.steps != 0 ? settings.steps : 1000 * settings.side;
@@ -100,7 +106,7 @@ int run(const Settings& settings, Rows rows, Neighbours& neighbours, const workl
   const double end = workloads::seconds();
 
   constexpr double k_energy_tolerance = 1e-12;
-  const double energy_error = std::abs(processes.sum(total_energy(mesh, gas)) / energy_before - 1.0);
+  const double energy_error = std::abs(neighbours.total_energy(mesh, gas) / energy_before - 1.0);
   const double exact = exact_radius(time);
   const double radius = shock_radius(mesh, gas, processes, time);
   const double radius_error = std::abs(radius / exact - 1.0);
@@ -112,7 +118,7 @@ int run(const Settings& settings, Rows rows, Neighbours& neighbours, const workl
   const bool verified = arrived && energy_error <= k_energy_tolerance && min_density > 0.0 &&
                         (!wide || radius_error <= radius_tolerance);
 
-  return processes.report_once([&] {
+  const int status = processes.report_once([&] {
     std::printf("Hydro: Sedov blast wave, %llu zones, %llu points, %llu steps to time %.9f\n",
                 static_cast<unsigned long long>(all_zones),
                 static_cast<unsigned long long>((settings.side + 1) * (settings.side + 1)),
@@ -124,21 +130,7 @@ int run(const Settings& settings, Rows rows, Neighbours& neighbours, const workl
                 radius_error, radius_tolerance, wide ? "" : ": not checked, below ten zones");
     return workloads::verdict(verified);
   });
-}
-
-/// Parses hydro's command line; exits 2 on a wrong call. Nothing is printed without `prints`.
-inline Settings parse_settings(int argc, char** argv, bool prints = true) {
-  Settings settings;
-  workloads::Options options("hydro", "Lagrangian hydrodynamics on an unstructured mesh: the Sedov blast wave");
-  if (!prints) options.silence();
-  options.count("--side", &settings.side, "zones along each side of the square, 16 to 16384");
-  options.count("--steps", &settings.steps,
-                "maximum number of steps; default: until time 1, when the shock is at radius 0.75");
-  workloads::declare_threads(options, &settings.threads);
-  options.parse(argc, argv);
-  workloads::use_threads(options, settings.threads);
-  if (settings.side < 16 || settings.side > 16384) options.fail("--side: from 16 to 16384");
-  return settings;
+  return {status, steps};
 }
 
 }  // namespace hydro

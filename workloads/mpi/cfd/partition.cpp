@@ -2,6 +2,8 @@
 // Divides the grid of BT, SP and LU among MPI's ranks. See partition.hpp.
 #include "mpi/cfd/partition.hpp"
 
+#include <string>
+
 namespace cfd {
 
 Partition divide(const workloads::MpiEnvironment& mpi, const char* program, int side, int whole_direction) {
@@ -20,7 +22,10 @@ Partition divide(const workloads::MpiEnvironment& mpi, const char* program, int 
   std::array<int, 3> after{};
   const int points = side - 2;
   for (int d = 0; d < 3; ++d) {
-    if (points / counts[d] < Cube::k_halo) mpi.fail(program, "more ranks than the class has points for");
+    if (points / counts[d] < Cube::k_halo) {
+      mpi.fail(program, std::to_string(mpi.size()) + " ranks: they make a grid of " + std::to_string(counts[d]) +
+                            " along a side of " + std::to_string(points) + " points, and each needs 2");
+    }
     inside[d] = {1 + points * place[d] / counts[d], 1 + points * (place[d] + 1) / counts[d]};
     MPI_Cart_shift(communicator, d, 1, &before[d], &after[d]);
   }

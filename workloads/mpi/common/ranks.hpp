@@ -18,12 +18,19 @@ class Ranks : public Processes {
 
   using Processes::sum;
   bool is_first() const override { return mpi_.prints(); }
-  void sum(double* values, int count) const override;
-  double minimum(double value) const override;
-  double maximum(double value) const override;
+  void sum(double* values, int count) const override {
+    MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  double minimum(double value) const override { return reduce(value, MPI_MIN); }
+  double maximum(double value) const override { return reduce(value, MPI_MAX); }
   int broadcast(int number) const override { return mpi_.exit_status(number); }
 
  private:
+  static double reduce(double value, MPI_Op operation) {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, operation, MPI_COMM_WORLD);
+    return value;
+  }
+
   const MpiEnvironment& mpi_;
 };
 

@@ -163,7 +163,7 @@ def test_program_without_mpi_has_no_mpi_functions(tmp_path):
 
 
 def test_lammps_time_steps_are_counted(tmp_path):
-    """A program that nobody here wrote, stripped, with its loop in a library and virtual functions."""
+    """A program of the distribution, stripped, with its loop in a library and virtual functions."""
     program, launcher = shutil.which("lmp"), shutil.which("mpirun.openmpi")
     if not program or not launcher:
         pytest.skip("lmp is not installed (Debian: lammps)")

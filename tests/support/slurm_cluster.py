@@ -76,7 +76,7 @@ wait
 """
 
 
-# Of Open MPI under root; its shared-memory transport would cross the nodes, which are one host.
+# Settings of Open MPI under root; its shared-memory transport would cross the nodes, which are one host.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "agent/function_entry_monitor.hpp"
-#include "agent/mpi/mpi_monitor.hpp"
+#include "agent/mpi_monitor/mpi_monitor.hpp"
 #include "agent/page_use_monitor.hpp"
 #include "runtime/session/session.hpp"
 

@@ -87,7 +87,6 @@ std::vector<LaterFile> files_from(std::size_t first) {
 
 // Returns whether code at the address reaches a definition of the function other than Terrace's stand-in.
 bool is_provided(const char* name, std::uint64_t address) noexcept {
-  if (is_mpi_name(name) && has_mpi_layer()) return is_provided_by_mpi(name);
   if (dlsym(RTLD_NEXT, name)) return true;
   try {
     return find_in_own_scope_of(address, {&name, 1}).front() != nullptr;
@@ -237,7 +236,7 @@ __attribute__((visibility("hidden"), used)) void* terrace_next_dlsym(void* handl
   if (!is_mpi && !is_stand_in) return reinterpret_cast<void*>(next);
   const terrace::ErrnoScope errno_scope;
   const terrace::observe::RuntimeScope inside;
-  const bool is_there = agent::is_provided(name, code);
+  const bool is_there = is_mpi ? agent::is_provided_by_mpi(name) : agent::is_provided(name, code);
   return is_there ? reinterpret_cast<void*>(next) : reinterpret_cast<void*>(agent::find_nothing);
 }
 

@@ -13,7 +13,6 @@
 
 #include "agent/linking/file_references.hpp"
 #include "agent/linking/injected_library.hpp"
-#include "agent/linking/mpi_layer.hpp"
 #include "core/errno_scope.hpp"
 #include "machine/library.hpp"
 
@@ -21,13 +20,12 @@ namespace terrace::agent {
 
 bool is_stand_in(std::string_view name) noexcept {
   constexpr std::array<std::string_view, 4> k_families{"GOMP_", "omp_", "cali_", "_ZN4cali"};
-  return (is_mpi_name(name) && has_mpi_layer()) ||
-         std::ranges::any_of(k_families, [name](std::string_view family) { return name.starts_with(family); }) ||
+  return std::ranges::any_of(k_families, [name](std::string_view family) { return name.starts_with(family); }) ||
          std::ranges::any_of(machine::k_library, [name](const auto& one) { return one.name == name; });
 }
 
 void clear_absent_in(const dl_phdr_info& info, IsProvided is_provided) noexcept {
-  if (is_in_terrace(info.dlpi_addr) || is_in_mpi_layer(info.dlpi_addr)) return;
+  if (is_in_terrace(info.dlpi_addr)) return;
   const auto references = FileReferences::read(info);
   if (!references.is_there()) return;
   const auto is_wanted = [&](std::size_t index) {
@@ -39,9 +37,7 @@ void clear_absent_in(const dl_phdr_info& info, IsProvided is_provided) noexcept 
   for (std::size_t i = 1; i < references.undefined() && !is_any_wanted; ++i) is_any_wanted = is_wanted(i);
   if (!is_any_wanted) return;
   references.for_each_slot(info.dlpi_addr, [&](std::size_t index, std::uint64_t address) {
-    if (!is_wanted(index)) return;
-    const auto value = slot_value(address);
-    if (is_in_terrace(value) || is_in_mpi_layer(value)) set_slot(info, address, 0);
+    if (is_in_terrace(slot_value(address)) && is_wanted(index)) set_slot(info, address, 0);
   });
 }
 
@@ -49,9 +45,7 @@ void clear_absent_functions() noexcept {
   const ErrnoScope errno_scope;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void*) noexcept {
-        clear_absent_in(*info, [](const char* name, std::uint64_t) {
-          return is_mpi_name(name) ? is_provided_by_mpi(name) : dlsym(RTLD_NEXT, name) != nullptr;
-        });
+        clear_absent_in(*info, [](const char* name, std::uint64_t) { return dlsym(RTLD_NEXT, name) != nullptr; });
         return 0;
       },
       nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clears weak references to functions that only Terrace's stand-ins define (OpenMP, Caliper, libm, MPI). A program that
+// Clears weak references to functions that only Terrace's stand-ins define (OpenMP, Caliper, libm). A program that
 // tests such a reference (`if (omp_set_lock)`) must find it null, as without Terrace. Called at start-up, and for
 // files that the program loads later (lifecycle/later_files.cpp).
 #pragma once

@@ -4,7 +4,10 @@
 
 #include <dlfcn.h>
 
-#include "agent/mpi/call_events.hpp"
+extern "C" {
+// Declared in agent/mpi/call_events.hpp, whose library depends on this folder.
+[[gnu::weak]] void* terrace_mpi_real(const char* name) noexcept;
+}
 
 namespace terrace::agent {
 

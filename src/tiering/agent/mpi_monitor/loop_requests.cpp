@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges files with the launcher for the loops around call sites. See loop_requests.hpp.
-#include "agent/mpi/loop_requests.hpp"
+#include "agent/mpi_monitor/loop_requests.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unwinds the stacks of MPI calls by the C library's unwinder, and recognises stacks that were seen before. See
 // call_paths.hpp.
-#include "agent/mpi/call_paths.hpp"
+#include "agent/mpi_monitor/call_paths.hpp"
 
 #include <unwind.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds the loop finder of MPI programs, and is the listener of the MPI layer. See mpi_monitor.hpp.
-#include "agent/mpi/mpi_monitor.hpp"
+#include "agent/mpi_monitor/mpi_monitor.hpp"
 
 #include <dlfcn.h>
 #include <time.h>
@@ -19,8 +19,8 @@
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/mpi/call_events.hpp"
-#include "agent/mpi/call_paths.hpp"
-#include "agent/mpi/loop_requests.hpp"
+#include "agent/mpi_monitor/call_paths.hpp"
+#include "agent/mpi_monitor/loop_requests.hpp"
 #include "core/system_time.hpp"
 #include "observe/perf/function_probes.hpp"
 #include "observe/symbols/symbol_names.hpp"

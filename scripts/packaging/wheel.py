@@ -31,6 +31,7 @@ ENTERS_PROGRAMS = (
     "libterrace.so",
     "libterrace_unfollowed.so",
     "libterrace-hbw.so",
+    "libterrace-mpi.so",
     "libbmem.so",
     "libmemkind.so",
     "libterrace_stencil.so",

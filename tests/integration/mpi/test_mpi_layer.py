@@ -10,6 +10,7 @@ import platform
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,17 @@ def compare_counts(folder: Path, ranks: int, only: set[str] | None = None) -> No
         assert counted == said
 
 
+def compare_messages(folder: Path, tags: set[int]) -> None:
+    """Checks that each message that a rank sends is received: same ranks, tag, size and number."""
+    rows = [line.split() for path in folder.glob("messages.*") for line in path.read_text().splitlines()]
+    ends = {kind: Counter(tuple(row[1:]) for row in rows if row[0] == kind) for kind in ("sent", "received")}
+    named = {
+        kind: Counter({row: n for row, n in end.items() if int(row[2]) in tags}) for kind, end in ends.items()
+    }
+    assert {int(row[2]) for row in named["sent"]} == tags
+    assert named["sent"] == named["received"]
+
+
 class Comparison:
     """Runs a program plain and with the layer, and compares output, exit status and counts."""
 
@@ -129,11 +141,15 @@ def comparison(programs: Programs, listener: str, tmp_path: Path) -> Comparison:
 
 def test_wide_each_installation_counts_exactly(programs: Programs, comparison: Comparison, tmp_path: Path) -> None:
     comparison.check([programs.c("wide"), str(tmp_path / "file"), *programs.mpi.parts])
+    # Tags 2 to 5 have receives with wildcards, by MPI_Mrecv or by MPI_PROC_NULL.
+    tags = {1, 7, 10, 11} | {12 for part in programs.mpi.parts if part == "partitioned"}
+    compare_messages(tmp_path, tags | {13 for part in programs.mpi.parts if part == "large"})
 
 
 @pytest.mark.parametrize("interface", ["MPIF", "USE_MPI", "USE_MPI_F08"])
 def test_fortran_each_interface_counts_exactly(programs: Programs, comparison: Comparison, interface: str) -> None:
     comparison.check([programs.fortran(interface)])
+    compare_messages(comparison.folder, {1, 2, 3, 4})
 
 
 def test_mpi4py_buffers_and_objects_count_exactly(programs: Programs, comparison: Comparison) -> None:

@@ -15,8 +15,10 @@
 #include "core/errno_scope.hpp"
 
 // The bounds of the layer's entries, in the assembly file.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" const char terrace_entries_begin[] __attribute__((visibility("hidden")));
 extern "C" const char terrace_entries_end[] __attribute__((visibility("hidden")));
+// NOLINTEND(readability-identifier-naming)
 
 namespace terrace::agent {
 

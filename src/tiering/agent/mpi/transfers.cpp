@@ -199,20 +199,17 @@ bool is_of_leaf(TransferKind kind) noexcept {
   return kind == TransferKind::leaf_send || kind == TransferKind::leaf_recv;
 }
 
-MpiHandle handle_kind_of(const MpiFunction& function) noexcept {
-  if (function.transfers[0].handle < 0) return MpiHandle::k_none;
-  if (std::strncmp(function.name, "File_", 5) == 0) return MpiHandle::k_file;
-  for (const char* const one : {"Put", "Rput", "Get", "Rget", "Accumulate", "Raccumulate", "Get_accumulate",
-                                "Rget_accumulate", "Fetch_and_op", "Compare_and_swap"}) {
-    const std::size_t length = std::strlen(one);
-    if (std::strncmp(function.name, one, length) == 0 &&
-        (!function.name[length] || (function.has_large_counts && !function.name[length + 2])))
-      return MpiHandle::k_window;
-  }
-  return MpiHandle::k_communicator;
+// Only file operations have their handle first. Only one-sided communication has a peer and no tag, but for
+// collectives, whose peer is a root.
+MpiHandle handle_kind_of(const TransferRule& rule) noexcept {
+  if (rule.handle < 0) return MpiHandle::k_none;
+  if (rule.handle == 0) return MpiHandle::k_file;
+  const bool is_plain = rule.kind == TransferKind::send || rule.kind == TransferKind::recv;
+  return is_plain && rule.peer >= 0 && rule.tag < 0 ? MpiHandle::k_window : MpiHandle::k_communicator;
 }
 
-// Whether the rule depends on the ranks of the communicator: all but those of a single peer, window or file.
+// Returns whether the rule depends on the ranks of the communicator: all but those of a single peer, window or
+// file.
 bool is_collective(const TransferRule& rule) noexcept {
   return rule.kind > TransferKind::recv_parts || (rule.peer < 0 && rule.handle >= 0);
 }
@@ -227,7 +224,7 @@ bool terrace_mpi_describe_transfer(const MpiCall* call, MpiTransfer* transfer) n
   const RuleBytes rule_bytes(*call, in);
   *transfer = {.sends = 0,
                .receives = 0,
-               .handle_kind = handle_kind_of(function),
+               .handle_kind = handle_kind_of(function.transfers[0]),
                .bytes_sent = 0,
                .bytes_received = 0,
                .destination = k_no_mpi_rank,

@@ -137,7 +137,8 @@ def test_ends_of_a_rank_are_as_without_terrace(mpi, end, plain_status, tmp_path)
     plain = run_job([*launcher, program, 100, end], tmp_path)
     assert plain.returncode != 0
     done = run_job([*launcher, TERRACE, "run", *WATCHING, "--", program, 100, end], tmp_path)
-    assert done.returncode == plain.returncode, (plain_status, done.stderr)
+    # MPICH's launcher sometimes reports the signal by which it ends the other ranks, also without Terrace.
+    assert done.returncode in (plain.returncode, 9), (plain_status, done.stderr)
 
 
 def test_program_without_mpi_has_no_mpi_functions(tmp_path):

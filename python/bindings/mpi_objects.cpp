@@ -20,9 +20,9 @@ using strategy::MpiClassifier;
 using strategy::MpiObject;
 using strategy::MpiObjectTable;
 using strategy::MpiRequest;
-using Bytes = std::optional<std::uint64_t>;
+using OptionalSize = std::optional<std::uint64_t>;
 
-MpiRequest request_of(std::uint32_t ranks, std::uint64_t size, Bytes total, Bytes rounded,
+MpiRequest request_of(std::uint32_t ranks, std::uint64_t size, OptionalSize total, OptionalSize rounded,
                       std::uint64_t page_size) {
   return {.ranks = ranks, .page_size = page_size, .size = size, .total = total, .rounded = rounded};
 }
@@ -33,7 +33,7 @@ void bind_formula(Class& bound, const char* name, std::optional<strategy::Expres
                   const char* doc) {
   bound.def(
       name,
-      [formula](const MpiObject& self, std::uint32_t ranks, std::uint64_t size, Bytes total, Bytes rounded,
+      [formula](const MpiObject& self, std::uint32_t ranks, std::uint64_t size, OptionalSize total, OptionalSize rounded,
                 std::uint64_t page_size) {
         return self.evaluate(self.*formula, request_of(ranks, size, total, rounded, page_size));
       },
@@ -75,7 +75,7 @@ void bind_mpi_objects(nb::module_& module) {
       .def(
           "classify",
           [](const MpiClassifier& self, std::string_view name, std::uint64_t size, std::string_view function,
-             std::uint32_t ranks, std::uint64_t requested, Bytes total, Bytes rounded, std::uint64_t page_size) {
+             std::uint32_t ranks, std::uint64_t requested, OptionalSize total, OptionalSize rounded, std::uint64_t page_size) {
             const auto request = request_of(ranks, requested, total, rounded, page_size);
             return self.classify({.name = name, .size = size, .function = function, .request = request});
           },

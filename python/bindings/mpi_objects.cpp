@@ -33,8 +33,8 @@ void bind_formula(Class& bound, const char* name, std::optional<strategy::Expres
                   const char* doc) {
   bound.def(
       name,
-      [formula](const MpiObject& self, std::uint32_t ranks, std::uint64_t size, OptionalSize total, OptionalSize rounded,
-                std::uint64_t page_size) {
+      [formula](const MpiObject& self, std::uint32_t ranks, std::uint64_t size, OptionalSize total,
+                OptionalSize rounded, std::uint64_t page_size) {
         return self.evaluate(self.*formula, request_of(ranks, size, total, rounded, page_size));
       },
       "ranks"_a, "size"_a = 0, "total"_a = nb::none(), "rounded"_a = nb::none(), "page_size"_a = 4096, doc);
@@ -75,7 +75,8 @@ void bind_mpi_objects(nb::module_& module) {
       .def(
           "classify",
           [](const MpiClassifier& self, std::string_view name, std::uint64_t size, std::string_view function,
-             std::uint32_t ranks, std::uint64_t requested, OptionalSize total, OptionalSize rounded, std::uint64_t page_size) {
+             std::uint32_t ranks, std::uint64_t requested, OptionalSize total, OptionalSize rounded,
+             std::uint64_t page_size) {
             const auto request = request_of(ranks, requested, total, rounded, page_size);
             return self.classify({.name = name, .size = size, .function = function, .request = request});
           },

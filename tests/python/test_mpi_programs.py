@@ -163,6 +163,21 @@ def test_program_without_mpi_has_no_mpi_functions(tmp_path):
     assert done.stdout == "0 0 0\n"
 
 
+def test_static_mpi_is_told(tmp_path):
+    (tmp_path / "static.c").write_text(
+        "int MPI_Init(int* c, char*** v) { return !c + !v; } int main() { return 0; }"
+    )
+    subprocess.run(["gcc", "static.c", "-o", "static"], cwd=tmp_path, check=True)
+    as_rank = {**ENVIRONMENT, "PMI_RANK": "0", "PMI_SIZE": "1"}
+    done = subprocess.run(
+        [TERRACE, "run", "--", tmp_path / "static"], env=as_rank, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == (
+        "terrace: the program contains its MPI library (statically linked), so Terrace does not see its MPI calls; "
+        "link it with the shared library\n"
+    )
+
+
 def test_lammps_time_steps_are_counted(tmp_path):
     """A program of the distribution, stripped, with its loop in a library and virtual functions."""
     program, launcher = shutil.which("lmp"), shutil.which("mpirun.openmpi")

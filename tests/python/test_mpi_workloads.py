@@ -35,7 +35,10 @@ class Mpi:
     def build(self):
         names = [f"mpi/{name}" for name in PROGRAMS]
         call = ["sh", FOLDER / "build.sh", self._folder, *names]
-        compiler = {"CXX": self.compiler, "CXXFLAGS": "-O2 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -DWORKLOADS_WITHOUT_MARKERS"}
+        compiler = {
+            "CXX": self.compiler,
+            "CXXFLAGS": "-O2 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -DWORKLOADS_WITHOUT_MARKERS",
+        }
         done = subprocess.run(call, capture_output=True, text=True, env={**ENVIRONMENT, **compiler})
         assert done.returncode == 0, done.stderr
 

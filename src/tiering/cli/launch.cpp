@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/calibration.hpp"
@@ -340,6 +341,9 @@ ChildExit run_program(const LaunchOptions& given) {
   auto& sentences = prepared->sentences;
   auto& folder = prepared->folder;
   const auto& session = prepared->session;
+  if (uses_mpi(options.command))
+    if (auto sentence = describe_static_mpi(session.symbol_files); !sentence.empty())
+      sentences.push_back(std::move(sentence));
   // With --json there is one document, at the end.
   const bool prints = !options.quiet && !options.json;
   // Without a request there may be no profile to name a folder for.

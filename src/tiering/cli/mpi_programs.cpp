@@ -9,6 +9,7 @@
 
 #include "cli/journal_folder.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
+#include "observe/symbols/symbols.hpp"
 
 namespace terrace::cli {
 
@@ -33,6 +34,16 @@ bool uses_mpi(const std::vector<std::string>& command) {
   return is_mpi_launcher(command.front()) ||
          std::ranges::any_of(k_ranks, [](const char* name) { return !environment(name).empty(); }) ||
          observe::is_linked_with_mpi(command.front());
+}
+
+std::string describe_static_mpi(const std::vector<std::string>& symbol_files) {
+  observe::SymbolTable table;
+  for (const auto& file : symbol_files) table.add_file(file.c_str());
+  const auto names = table.function_names();
+  if (!names.contains("MPI_Init") && !names.contains("PMPI_Init")) return {};
+  return "the program contains its MPI library (statically linked), so Terrace does not see its MPI calls; link "
+         "it with "
+         "the shared library";
 }
 
 }  // namespace terrace::cli

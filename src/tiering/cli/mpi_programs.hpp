@@ -16,4 +16,8 @@ bool is_mpi_launcher(const std::string& word);
 // in the environment), or is linked with MPI.
 bool uses_mpi(const std::vector<std::string>& command);
 
+// Returns a sentence if a program of the job contains the MPI library itself, so that no interposer sees its calls; ""
+// if not. `symbol_files`: of the command's programs.
+std::string describe_static_mpi(const std::vector<std::string>& symbol_files);
+
 }  // namespace terrace::cli

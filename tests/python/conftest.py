@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
 
 # Files whose tests take longest begin first: with --dist loadfile all tests of a file run in one process.
 LONGEST_FILES = (
+    "test_slurm", "test_slurm_page",
     "test_pages_for_users", "test_experiment", "test_compare", "test_exit_statuses", "test_out_of_core",
     "test_memory_size", "test_examples", "test_stencils_page", "test_completion", "test_gpu", "test_confidence",
     "test_calibrating", "test_signals", "test_page_watching", "test_seccomp", "test_programs", "test_command_line",

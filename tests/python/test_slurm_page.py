@@ -30,9 +30,9 @@ def build(mpi: str, folder: Path) -> None:
     if compiler is None or mpirun is None:
         pytest.skip(f"{mpi} is not installed")
     subprocess.run([compiler, ROOT / "tests/support/ranks.c", "-o", folder / "app"], check=True)
-    link = folder / "bin" / "mpirun"
-    link.unlink(missing_ok=True)
-    link.symlink_to(mpirun)
+    # MPICH's mpirun looks for its proxy beside itself, so this cannot be a link.
+    (folder / "bin" / "mpirun").write_text(f'#!/bin/sh\nexec {mpirun} "$@"\n')
+    (folder / "bin" / "mpirun").chmod(0o755)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_each_command_prints_what_the_page_shows(folder):
                 ):
                     build(mpi, folder)
                     words = ["bash", "-c", f"{command} 2>&1"]
-                    done = nodes.run(*words, env=variables(folder), cwd=folder, limit=600)
+                    done = nodes.run(*words, env=variables(folder), cwd=folder, limit=300)
                     printed = [alike(line) for line in done.stdout.splitlines()]
                     for line in shown:
                         # The job may run on either node.

@@ -62,8 +62,20 @@ NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports}] CPUs=4 Gre
 PartitionName=all Nodes=n[1-2] Default=YES MaxTime=10 State=UP OverSubscribe=YES
 """
 
-# Namespaces of all processes of the cluster: when the first process is killed, the kernel kills the rest.
-NAMESPACES = ("unshare", "--pid", "--ipc", "--mount", "--fork", "--kill-child", "--mount-proc")
+# Namespaces of all processes of the cluster: when the first process is killed, the kernel kills the rest. It kills
+# the first one when the test's process ends, however that is.
+NAMESPACES = (
+    "setpriv",
+    "--pdeathsig",
+    "KILL",
+    "unshare",
+    "--pid",
+    "--ipc",
+    "--mount",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+)
 DAEMONS_SCRIPT = """\
 mount -t tmpfs shm /dev/shm || exit
 munged --foreground --force --key-file={folder}/munge.key --socket={folder}/munge.socket \\
@@ -76,7 +88,7 @@ wait
 """
 
 
-# Settings of Open MPI under root; its shared-memory transport would cross the nodes, which are one host.
+# Variables of Open MPI under root. Its shared-memory transport would cross the nodes, which are one host.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

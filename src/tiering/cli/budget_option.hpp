@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves the budget of a configuration (bytes allowed of each kind of memory): --budget or --fast, else the plan's,
-// else the allocation of the Slurm job, else the whole machine. Cuts it to the control group's limit.
+// Resolves the budget of a configuration (bytes allowed of each kind of memory): --budget or --fast, else the
+// plan's, else the allocation of the Slurm job, else the whole machine. Cuts it to the control group's limit.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the process that waits for a launcher's end. It has a session of its own and no open files, so neither a
-// signal to the launcher's process group reaches it, nor does a reader of the launcher's output wait for it. See
-// folder_watcher.hpp.
+// Implements the process that waits for a launcher's end. It has a session of its own and no open files, so
+// neither a signal to the launcher's process group reaches it, nor does a reader of the launcher's output wait for
+// it. See folder_watcher.hpp.
 #include "cli/folder_watcher.hpp"
 
 #include <fcntl.h>

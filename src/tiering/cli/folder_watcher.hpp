@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes the journal folder of a launcher that is killed in a batch or MPI job. Hydra and Slurm kill the processes of
-// a job with SIGKILL, which a launcher cannot handle, and nothing else of the job's user may run on the node later.
-// A child process of the launcher waits until the kernel releases the folder's lock (FolderLock), then until no
-// process of the program lives, and removes the folder and the job's stale ledgers.
+// Removes the journal folder of a launcher that is killed in a batch or MPI job. Hydra and Slurm kill the
+// processes of a job with SIGKILL, which a launcher cannot handle, and nothing else of the job's user may run on
+// the node later. A child process of the launcher waits until the kernel releases the folder's lock (FolderLock),
+// then until no process of the program lives, and removes the folder and the job's stale ledgers.
 #pragma once
 
 #include <sys/types.h>

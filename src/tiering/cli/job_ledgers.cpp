@@ -19,7 +19,8 @@ namespace terrace::cli {
 
 namespace {
 
-// Returns a name that all launchers of a job on a node have in common. Outside of jobs, this launcher is its own job.
+// Returns a name that all launchers of a job on a node have in common. Outside of jobs, this launcher is its own
+// job.
 std::string shared_job_id() {
   const auto job = find_node_job();
   return job.empty() ? std::to_string(getpid()) : job;

@@ -84,8 +84,8 @@ bool is_note(const JournalRecord& record) {
          !begins_with(record, profile::k_phases_from);
 }
 
-// Returns whether the folder of a killed launcher is removed at once: in batch and MPI jobs, after which their user
-// cannot merge the journals of a node.
+// Returns whether the folder of a killed launcher is removed at once: in batch and MPI jobs, after which their
+// user cannot merge the journals of a node.
 bool is_removed_at_once(bool keep) { return !keep && !find_node_job().empty(); }
 
 fs::path make_folder() {

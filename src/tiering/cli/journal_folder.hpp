@@ -42,8 +42,8 @@ std::string describe_full_folder();
 class JournalFolder {
  public:
   // Creates a private folder in the temporary folder, and removes stale ones of killed launchers
-  // (stale_folders.hpp). The destructor removes the folder unless `keep`; in a job, a process removes it if this one
-  // is killed (folder_watcher.hpp). Requires: this process has one thread. Throws Error{failed}.
+  // (stale_folders.hpp). The destructor removes the folder unless `keep`; in a job, a process removes it if this
+  // one is killed (folder_watcher.hpp). Requires: this process has one thread. Throws Error{failed}.
   explicit JournalFolder(bool keep);
   ~JournalFolder();
   JournalFolder(const JournalFolder&) = delete;

@@ -43,8 +43,8 @@ void check_can_start(const std::string& program);
 // Throws ProgramStartError.
 ChildExit run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
-// Keeps SIGTERM, SIGINT and SIGHUP until run_child() has a child to forward them to, so that a launch that is ended
-// while it is prepared is removed as usual.
+// Keeps SIGTERM, SIGINT and SIGHUP until run_child() has a child to forward them to, so that a launch that is
+// ended while it is prepared is removed as usual.
 void defer_termination();
 
 // Ignores SIGXFSZ, so that a file beyond RLIMIT_FSIZE makes the write fail instead of killing this process.

@@ -15,8 +15,8 @@ namespace terrace::cli {
 
 // Returns the session. `directory`: the folder of the journals. Adds warnings for the user to `sentences`: names
 // of --phases and --loop that match nothing in the program's known code, limits that were cut, a plan whose
-// segments begin by another measure of progress than it states. `slurm`: the job's allocation, which is the budget of
-// `terrace run` without one; null: not read. Throws Error.
+// segments begin by another measure of progress than it states. `slurm`: the job's allocation, which is the budget
+// of `terrace run` without one; null: not read. Throws Error.
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
                                std::vector<std::string>& sentences, SlurmAllocation* slurm = nullptr);
 

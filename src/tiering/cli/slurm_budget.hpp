@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the budget of a batch job from the generic resources (GRES) that Slurm has allocated to it on this node,
-// when the user states none. Slurm gives count-only resources, such as `--gres=hbm:4000`, no environment variable:
-// their counts are only in the job's record, which `scontrol show job -d ID` prints (slurm_record.hpp runs it).
+// Computes the budget of a batch job from the generic resources (GRES) that Slurm has allocated to it on this
+// node, when the user states none. Slurm gives count-only resources, such as `--gres=hbm:4000`, no environment
+// variable: their counts are only in the job's record, which `scontrol show job -d ID` prints (slurm_record.hpp
+// runs it).
 //
 // A resource with the name of a kind of memory counts MiB of it on the node. TERRACE_GRES states other names and
 // units: `NAME=KIND:UNIT`, separated by commas, as `fastmem=hbm:1GiB`; an empty value disables the budgets.
@@ -34,9 +35,9 @@ struct GresUnit {
 // Returns whether a hostlist expression of Slurm ("n[1-2,05],login1") contains the node.
 bool contains_node(std::string_view hostlist, std::string_view node);
 
-// Returns the counts of the job on the first of `nodes` that the record names. `record`: the output of `scontrol show
-// job -d`, which may have records of several jobs of an array, and components of a heterogeneous job; `job`: the
-// value of SLURM_JOB_ID. Returns nullopt if the record has none of the nodes.
+// Returns the counts of the job on the first of `nodes` that the record names. `record`: the output of `scontrol
+// show job -d`, which may have records of several jobs of an array, and components of a heterogeneous job; `job`:
+// the value of SLURM_JOB_ID. Returns nullopt if the record has none of the nodes.
 std::optional<GresCounts> find_gres_counts(std::string_view record, std::string_view job,
                                            const std::vector<std::string>& nodes);
 

@@ -99,8 +99,8 @@ std::string run_scontrol(const std::string& job) {
   return std::move(*text);
 }
 
-// Returns the names that this node may have in the record. mpirun may pass the SLURMD_NODENAME of its own node on to
-// others, so the host's name comes first.
+// Returns the names that this node may have in the record. mpirun may pass the SLURMD_NODENAME of its own node on
+// to others, so the host's name comes first.
 std::vector<std::string> names_of_this_node() {
   std::vector<std::string> names;
   char host[256] = "";

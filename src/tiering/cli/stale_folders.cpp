@@ -66,8 +66,8 @@ bool is_abandoned(const fs::path& folder) {
   return is_free;
 }
 
-// Returns an identifier of what this process shares with those that it can see: the boot and the PID namespace; "" if
-// it is not known. Nodes that share a file system have different ones.
+// Returns an identifier of what this process shares with those that it can see: the boot and the PID namespace; ""
+// if it is not known. Nodes that share a file system have different ones.
 std::string find_origin() {
   char boot[64] = "";
   struct stat status {};

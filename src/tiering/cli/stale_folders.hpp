@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Removes the journal folders of killed launchers, after a while in which the user can still merge them (`terrace
-// merge`); those of batch and MPI jobs at once, because a job's user cannot return to its nodes. Each launch calls it
-// when it makes its own folder.
+// merge`); those of batch and MPI jobs at once, because a job's user cannot return to its nodes. Each launch calls
+// it when it makes its own folder.
 #pragma once
 
 #include <chrono>
